@@ -1,0 +1,53 @@
+# make serve and make test set up everything they need; the rest is for developers.
+PYTHON ?= python3.11
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP_FLAGS ?= --quiet --disable-pip-version-check
+
+.PHONY: help serve test check lint types unit test-integration bench openapi clean
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server]'
+	@touch $@
+
+$(VENV)/.tested: $(STAMP)
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test]'
+	@touch $@
+
+$(VENV)/.benched: $(STAMP)
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,bench]'
+	@touch $@
+
+serve: $(STAMP) ## run the service on http://127.0.0.1:8080
+	$(BIN)/toolscout serve
+
+test: check unit ## lint, types and tests, in under five minutes
+
+check: lint types ## lint and types
+
+lint: $(VENV)/.tested ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.tested ## mypy, strict
+	$(BIN)/mypy
+
+unit: $(VENV)/.tested ## tests
+	$(BIN)/pytest -m 'not integration'
+
+test-integration: $(VENV)/.tested ## tests that need minutes or real peers
+	$(BIN)/pytest -m integration
+
+bench: $(VENV)/.benched ## the speed table (TOOLSCOUT_DATA names the folder with catalogs/)
+	$(BIN)/python -m evals.speed
+
+openapi: $(STAMP) ## write openapi.yaml anew
+	$(BIN)/toolscout openapi > openapi.yaml
+
+clean: ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
