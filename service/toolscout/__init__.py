@@ -1,0 +1,18 @@
+"""Toolscout: which few of your hundreds of tools should the model see?"""
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["Engine", "Result", "__version__"]
+
+if TYPE_CHECKING:
+    from toolscout.engine import Engine, Result
+
+
+def __getattr__(name: str) -> Any:
+    """Load the engine on first use: the client install has no vectors to load it with."""
+    if name in ("Engine", "Result"):
+        from toolscout import engine
+
+        return getattr(engine, name)
+    raise AttributeError(f"module 'toolscout' has no attribute {name!r}")

@@ -1,0 +1,28 @@
+"""A compiled tool list: everything a ranker needs, immutable, in name order."""
+
+import msgspec
+
+from toolscout.ranking.bm25 import Postings
+from toolscout.ranking.names import NameIndex
+from toolscout.ranking.regex import TextLines
+from toolscout.ranking.semantic import VectorIndex
+
+
+class Catalogue(msgspec.Struct, frozen=True, eq=False):
+    """Tools sorted by name, so that equal scores and row order agree.
+
+    `vectors` is None while the embeddings of a new catalogue are still being made; such a
+    catalogue answers by words.
+    """
+
+    digest: str
+    names: tuple[str, ...]
+    rows: dict[str, int]
+    postings: Postings
+    spellings: NameIndex
+    lines: TextLines
+    vectors: VectorIndex | None
+    nbytes: int
+
+    def __len__(self) -> int:
+        return len(self.names)

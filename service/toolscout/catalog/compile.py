@@ -1,0 +1,170 @@
+"""Compiling: each tool on its own, then all of them into one index.
+
+A tool's own part (terms, spellings, vector) depends on nothing but its content, so it is kept
+and reused: changing one tool of three hundred compiles one tool.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.documents import Document, read_tool
+from toolscout.catalog.toollist import ToolList
+from toolscout.contract import Tool
+from toolscout.errors import FieldError, InvalidJson
+from toolscout.ranking.bm25 import Bm25Weights, Postings, TermCounts
+from toolscout.ranking.names import NameIndex, forms
+from toolscout.ranking.regex import TextLines, line
+from toolscout.ranking.semantic import DESCRIPTION_WORDS, Embedder, VectorIndex
+from toolscout.ranking.tokens import fold, terms, words, words_to_terms
+
+
+@dataclass(slots=True)
+class CompiledTool:
+    """What one tool contributes to any catalogue it is part of."""
+
+    lines: tuple[bytes, bytes]
+    """Everything it says, and its name, as the regex ranker searches them."""
+    spoken: tuple[str, ...]
+    """The words its vector is made of: its name, then what it is for."""
+    spellings: tuple[tuple[str, ...], ...]
+    """The forms of each of its names."""
+    counts: TermCounts
+    vector: NDArray[np.float32] | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Estimated bytes, the vector included: arrays as they are, objects by rule of thumb."""
+        return 2_000 + 19 * len(self.counts.terms) + len(self.lines[0]) + 8 * len(self.spoken)
+
+
+class ToolStore(Protocol):
+    """Where compiled tools are kept between catalogues, by content digest."""
+
+    def get(self, digest: bytes) -> CompiledTool | None:
+        """The compiled tool, if it is still kept."""
+
+    def put(self, digest: bytes, tool: CompiledTool) -> None:
+        """Keep a compiled tool."""
+
+
+def _at_once() -> None:
+    """Compile without pauses."""
+
+
+class Compiler:
+    """Turns tool lists into catalogues with one embedder and one set of weights.
+
+    Compiling may run in a thread: `breathe` is called after every small piece of work.
+    """
+
+    def __init__(self, embedder: Embedder | None, weights: Bm25Weights | None = None) -> None:
+        self.embedder = embedder
+        self._weights = weights or Bm25Weights()
+
+    def lexical(
+        self, tools: ToolList, store: ToolStore, breathe: Callable[[], None] = _at_once
+    ) -> tuple[Catalogue, list[CompiledTool]]:
+        """A catalogue that answers by words; `embed` completes it.
+
+        Raises:
+            InvalidJson: a definition is not valid JSON, or nested too deeply.
+        """
+        compiled: list[CompiledTool] = []
+        for tool, digest, place in zip(tools.tools, tools.digests, tools.places, strict=True):
+            known = store.get(digest)
+            if known is None:
+                known = compile_tool(tool, f"tools[{place}]")
+                store.put(digest, known)
+                breathe()
+            compiled.append(known)
+        return self._assemble(tools, compiled), compiled
+
+    def embed(
+        self,
+        catalogue: Catalogue,
+        compiled: Sequence[CompiledTool],
+        breathe: Callable[[], None] = _at_once,
+    ) -> Catalogue:
+        """The same catalogue with vectors; tools embedded before are not embedded again."""
+        if self.embedder is None:
+            return catalogue
+        for tool in compiled:
+            if tool.vector is None:
+                tool.vector = self.embedder.encode(tool.spoken)
+                breathe()
+        rows = [tool.vector for tool in compiled if tool.vector is not None]
+        stacked = np.stack(rows) if rows else np.empty((0, self.embedder.dimension), np.float32)
+        vectors = VectorIndex(stacked)
+        return msgspec.structs.replace(
+            catalogue, vectors=vectors, nbytes=catalogue.nbytes + vectors.nbytes
+        )
+
+    def compile(
+        self, tools: ToolList, store: ToolStore, breathe: Callable[[], None] = _at_once
+    ) -> Catalogue:
+        """Both steps at once."""
+        return self.embed(*self.lexical(tools, store, breathe), breathe)
+
+    def _assemble(self, tools: ToolList, compiled: Sequence[CompiledTool]) -> Catalogue:
+        names = tuple(tool.name for tool in tools.tools)
+        postings = Postings([tool.counts for tool in compiled], self._weights)
+        spellings = NameIndex(tool.spellings for tool in compiled)
+        lines = TextLines(tool.lines for tool in compiled)
+        text_bytes = sum(map(len, names)) + 220 * len(names) + 160 * len(spellings)
+        return Catalogue(
+            digest=tools.digest,
+            names=names,
+            rows={name: row for row, name in enumerate(names)},
+            postings=postings,
+            spellings=spellings,
+            lines=lines,
+            vectors=None,
+            nbytes=postings.nbytes + lines.nbytes + text_bytes,
+        )
+
+
+def compile_tool(tool: Tool, path: str = "tool") -> CompiledTool:
+    """Compile what one tool says, without its vector; `path` is where errors say it stood.
+
+    Raises:
+        InvalidJson: its definition or parameters are not valid JSON, or nested too deeply.
+    """
+    try:
+        document = read_tool(tool)
+    except (msgspec.DecodeError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        where = f"{path}.definition"
+        raise InvalidJson(f"{where} is not valid JSON", (FieldError(where, reason),)) from None
+    name, description = words(document.name), words(document.description)
+    return CompiledTool(
+        lines=(
+            line(f"{document.name} {document.description} {document.properties}"),
+            line(document.name),
+        ),
+        spoken=(*name, *description[:DESCRIPTION_WORDS]),
+        spellings=tuple(filter(None, map(forms, (document.name, *document.aliases)))),
+        counts=TermCounts.of(
+            (
+                _name_terms(name, document, tool.namespace),
+                words_to_terms(description),
+                terms(document.properties),
+            )
+        ),
+    )
+
+
+def _name_terms(name: list[str], document: Document, namespace: str | None) -> list[str]:
+    """The words of the name, the name as one word, and its namespace and aliases."""
+    found = words_to_terms(name)
+    if len(name) > 1:
+        found.append(fold("".join(name)))
+    for further in (namespace, *document.aliases):
+        if further:
+            found.extend(terms(further))
+    return found

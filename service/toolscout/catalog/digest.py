@@ -1,0 +1,34 @@
+"""Names for content: a tool by its hash, a tool list by the hashes of its tools."""
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+import msgspec
+
+from toolscout.contract import ABSENT, Tool, is_absent
+
+_encode = msgspec.json.Encoder().encode
+
+
+def tool_digest(tool: Tool) -> bytes:
+    """SHA-256 over every field of a tool, raw JSON as it was sent; null counts as absent."""
+    for raw in (tool.definition, tool.parameters, tool.annotations):
+        if raw is not ABSENT and is_absent(raw):
+            tool = without_nulls(tool)
+            break
+    return sha256(_encode(tool)).digest()
+
+
+def catalogue_digest(tools: Iterable[bytes]) -> str:
+    """SHA-256 over the sorted, distinct tool digests: the order of a list does not matter."""
+    joined = sha256()
+    for digest in sorted(set(tools)):
+        joined.update(digest)
+    return joined.hexdigest()
+
+
+def without_nulls(tool: Tool) -> Tool:
+    """The same tool with raw fields sent as null left out."""
+    raw = ("definition", "parameters", "annotations")
+    changes = {name: ABSENT for name in raw if is_absent(getattr(tool, name))}
+    return msgspec.structs.replace(tool, **changes)

@@ -1,0 +1,126 @@
+"""What a tool says about itself, read from any provider's shape.
+
+OpenAI (chat and Responses), Anthropic, MCP, Gemini, Bedrock and bare JSON Schema definitions
+all come down to the same text fields. Keys that are not understood are passed over.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from toolscout.contract import Tool, is_absent
+
+MAX_FIELD_CHARS = 8_192
+"""Characters of one field that are indexed; more is documentation pasted into a schema."""
+
+_WRAPPERS = ("function", "toolSpec", "tool")
+"""Keys under which a provider nests the part that carries name, description and schema."""
+
+_SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "argument_schema")
+_SUBSCHEMAS = ("items", "additionalProperties", "not", "if", "then", "else")
+_SUBSCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SUBSCHEMA_MAPS = ("$defs", "definitions", "patternProperties")
+_NESTING = frozenset({"properties", *_SUBSCHEMAS, *_SUBSCHEMA_LISTS, *_SUBSCHEMA_MAPS})
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The text fields of one tool. `aliases` are further names it answers to."""
+
+    name: str
+    description: str
+    properties: str
+    aliases: tuple[str, ...] = ()
+
+
+def read_tool(tool: Tool) -> Document:
+    """Collect the text of a tool.
+
+    Raises:
+        msgspec.DecodeError: the raw definition or parameters are not valid JSON.
+        RecursionError: they are nested too deeply to decode.
+    """
+    description = tool.description or ""
+    aliases: list[str] = []
+    schemas: list[dict[str, Any]] = []
+    raws = (tool.definition, tool.parameters)
+    bodies = [msgspec.json.decode(raw) for raw in raws if not is_absent(raw)]
+    if description.lstrip()[:1] == "{":
+        described = _json_object(description)
+        if described is not None:
+            bodies.append(described)
+            description = ""
+    for body in bodies:
+        for layer in _layers(body):
+            name, text = layer.get("name"), layer.get("description")
+            if isinstance(name, str) and name and name != tool.name and name not in aliases:
+                aliases.append(name)
+            if not description and isinstance(text, str):
+                description = text
+            schemas.append(layer)
+    pieces: list[str] = list(tool.keywords or ())
+    pieces.extend(tool.tags or ())
+    for schema in schemas:
+        for name, text in schema_properties(schema):
+            pieces.append(name)
+            if text:
+                pieces.append(text)
+    return Document(
+        name=tool.name,
+        description=description[:MAX_FIELD_CHARS],
+        properties=" ".join(dict.fromkeys(pieces))[:MAX_FIELD_CHARS],
+        aliases=tuple(aliases),
+    )
+
+
+def schema_properties(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every property of a JSON Schema with its description, nested ones too, in document order."""
+    stack: list[Any] = [schema]
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, dict):
+            continue
+        children: list[Any] = []
+        properties = node.get("properties")
+        if isinstance(properties, dict):
+            for name, sub in properties.items():
+                if isinstance(sub, dict):
+                    text = sub.get("description")
+                    yield name, text if isinstance(text, str) else ""
+                    if not _NESTING.isdisjoint(sub):
+                        children.append(sub)
+                else:
+                    yield name, ""
+        for key, nested in node.items():
+            if key in _SUBSCHEMA_LISTS and isinstance(nested, list):
+                children.extend(nested)
+            elif key in _SUBSCHEMA_MAPS and isinstance(nested, dict):
+                children.extend(nested.values())
+            elif key in _SUBSCHEMAS:
+                children.append(nested)
+        stack.extend(reversed(children))
+
+
+def _layers(body: Any) -> Iterator[dict[str, Any]]:
+    """The definition itself, what it wraps, and the schemas they hold."""
+    if not isinstance(body, dict):
+        return
+    yield body
+    for key in _WRAPPERS:
+        if isinstance(body.get(key), dict):
+            yield from _layers(body[key])
+    for key in _SCHEMA_KEYS:
+        schema = body.get(key)
+        if isinstance(schema, dict):
+            # Bedrock puts the schema one level deeper, under "json".
+            yield schema["json"] if isinstance(schema.get("json"), dict) else schema
+
+
+def _json_object(text: str) -> dict[str, Any] | None:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

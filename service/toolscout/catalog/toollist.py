@@ -1,0 +1,92 @@
+"""A posted tool list, decoded, de-duplicated and named by its content."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from toolscout.catalog.digest import catalogue_digest, tool_digest
+from toolscout.contract import ABSENT, Tool
+from toolscout.errors import FieldError, InvalidJson, InvalidRequest, TooManyTools
+
+MAX_TOOLS = 10_000
+"""Distinct tools of one request, unless configured otherwise."""
+
+_decode = msgspec.json.Decoder(list[Tool]).decode
+
+
+@dataclass(frozen=True, slots=True)
+class ToolList:
+    """Distinct tools in name order, each with its digest, and the digest of them all."""
+
+    tools: tuple[Tool, ...]
+    digests: tuple[bytes, ...]
+    digest: str
+    places: tuple[int, ...]
+    """Where in the posted list each tool stood first."""
+    offered: int
+
+    @classmethod
+    def of(cls, tools: Iterable[Tool], limit: int = MAX_TOOLS) -> "ToolList":
+        """Keep the first tool of each name.
+
+        Raises:
+            TooManyTools: more than `limit` distinct names.
+        """
+        offered = list(tools)
+        first: dict[str, tuple[Tool, int]] = {}
+        for place, tool in enumerate(offered):
+            if tool.name not in first:
+                first[tool.name] = (tool, place)
+        if len(first) > limit:
+            raise TooManyTools(
+                f"tools holds {len(first)} distinct names; the limit is {limit}",
+                (FieldError("tools", f"at most {limit} distinct names, got {len(first)}"),),
+            )
+        ordered = [first[name] for name in sorted(first)]
+        tools = tuple(tool for tool, _ in ordered)
+        digests = tuple(map(tool_digest, tools))
+        places = tuple(place for _, place in ordered)
+        return cls(tools, digests, catalogue_digest(digests), places, len(offered))
+
+    @classmethod
+    def decode(cls, raw: bytes | msgspec.Raw, limit: int = MAX_TOOLS) -> "ToolList":
+        """Decode the JSON array of a request; definitions stay raw.
+
+        Raises:
+            InvalidRequest: a tool lacks its name or a field has the wrong type.
+            InvalidJson: the array is not valid JSON.
+            TooManyTools: more than `limit` distinct names.
+        """
+        try:
+            tools = _decode(raw)
+        except msgspec.ValidationError as error:
+            raise _invalid(error) from None
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise InvalidJson("tools is not valid JSON", (_at("tools", error),)) from None
+        for number, tool in enumerate(tools):
+            _check_objects(tool, number)
+        return cls.of(tools, limit)
+
+
+def _check_objects(tool: Tool, number: int) -> None:
+    """Raw fields are not parsed here, but a string or a list in their place is noticed."""
+    for field in ("definition", "parameters", "annotations"):
+        raw = getattr(tool, field)
+        if raw is not ABSENT and bytes(memoryview(raw)[:1]) not in (b"{", b"n"):
+            path = f"tools[{number}].{field}"
+            raise InvalidRequest(
+                f"{path} must be an object", (FieldError(path, "expected an object"),)
+            )
+
+
+def _invalid(error: msgspec.ValidationError) -> InvalidRequest:
+    """Put a msgspec message (`… - at `$[17].name``) into the terms of the request."""
+    message, _, where = str(error).partition(" - at `$")
+    path = "tools" + where.rstrip("`")
+    return InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
+
+
+def _at(path: str, error: Exception) -> FieldError:
+    message = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+    return FieldError(path, message)

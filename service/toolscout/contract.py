@@ -1,0 +1,158 @@
+"""The wire: request and response structs, and every bound on a field, in one place.
+
+Bodies arrive as bytes. The envelope keeps `tools` raw, so a catalogue that is already known
+is found by the hash of those bytes and no tool is parsed.
+"""
+
+import enum
+from typing import Annotated, Literal
+
+import msgspec
+
+RankerName = Literal["auto", "regex", "bm25", "semantic", "hybrid", "rrf"]
+Outcome = Literal["match", "weak", "no_match"]
+Risk = Literal["read_only", "write_local", "write_remote", "destructive"]
+
+DEFAULT_TOP_K = 5
+MAX_TOP_K = 1_000_000_000
+MAX_NAME_CHARS = 1_024
+MIN_LATENCY_BUDGET_MS = 1
+MAX_LATENCY_BUDGET_MS = 60_000
+
+ToolName = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_CHARS)]
+TopK = Annotated[int, msgspec.Meta(ge=1, le=MAX_TOP_K)]
+LatencyBudget = Annotated[int, msgspec.Meta(ge=MIN_LATENCY_BUDGET_MS, le=MAX_LATENCY_BUDGET_MS)]
+
+
+ABSENT = msgspec.Raw(b"")
+"""An optional raw field that was not sent."""
+
+
+class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One tool as a caller sends it. `name` identifies it; everything else is optional text."""
+
+    name: ToolName
+    description: str | None = None
+    definition: msgspec.Raw = ABSENT
+    parameters: msgspec.Raw = ABSENT
+    namespace: str | None = None
+    domain: str | None = None
+    tags: tuple[str, ...] | None = None
+    keywords: tuple[str, ...] | None = None
+    source: str | None = None
+    capabilities: tuple[str, ...] | None = None
+    risk: Risk | None = None
+    annotations: msgspec.Raw = ABSENT
+    status: Literal["available", "unavailable"] | None = None
+    required_keys: tuple[str, ...] | None = None
+
+
+def is_absent(raw: msgspec.Raw) -> bool:
+    """Whether a raw field was left out or sent as null, which mean the same."""
+    return len(memoryview(raw)) <= 4 and bytes(raw) in (b"", b"null")
+
+
+class SearchRequest(msgspec.Struct, frozen=True):
+    """The envelope of a search, in either contract: `pattern`/`top_k` or `query`/`max_tools`.
+
+    `tools` stays raw: its hash finds a catalogue that was compiled before.
+    """
+
+    pattern: str | None = None
+    query: str | None = None
+    top_k: TopK | None = None
+    max_tools: TopK | None = None
+    always_keep: tuple[str, ...] | None = None
+    tools: msgspec.Raw = ABSENT
+    catalog: str | None = None
+    ranker: RankerName | None = None
+    explain: bool | None = None
+    latency_budget_ms: LatencyBudget | None = None
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether the caller speaks the newer contract and reads its answer."""
+        return self.query is not None or self.max_tools is not None
+
+
+class Via(enum.StrEnum):
+    """How a piece of the query was found in a tool."""
+
+    EXACT = "exact"
+    ALIAS = "alias"
+    PREFIX = "prefix"
+    STEM = "stem"
+    SYNONYM = "synonym"
+    FUZZY = "fuzzy"
+    REGEX = "regex"
+    KEYWORD = "keyword"
+    SEMANTIC = "semantic"
+    BOOST = "boost"
+    LEARNED = "learned"
+    CHAIN = "chain"
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """One piece of evidence: what of the query was found in which field, and how.
+
+    `weight` is the share of the query that it accounts for, 0 to 1; for `semantic` the cosine.
+    """
+
+    field: str
+    term: str
+    via: Via
+    weight: float
+
+
+class Match(msgspec.Struct, frozen=True):
+    """One selected tool: its relevance, 0 to 1, and the reasons for it, strongest first."""
+
+    name: str
+    score: float
+    reasons: list[Reason]
+    pinned: bool
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """How many tools were sent, distinct, with any evidence, and selected."""
+
+    offered: int
+    unique: int
+    ranked: int
+    selected: int
+
+
+class SearchAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a search returns; everything after `selected_names` only when asked for."""
+
+    selected_names: list[str]
+    matches: list[Match] | None = None
+    outcome: Outcome | None = None
+    ranker: str | None = None
+    degraded: str | None = None
+    counts: Counts | None = None
+    timings_ms: dict[str, float] | None = None
+    catalog: str | None = None
+    notes: list[str] | None = None
+
+
+class RelevantTools(msgspec.Struct, frozen=True):
+    """The nested list of the newer contract."""
+
+    relevant_tools: list[str]
+
+
+class GatewayAnswer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The superset that every release of the proxy accepts."""
+
+    success: Literal[True]
+    data: RelevantTools
+    selected_names: list[str]
+    matches: list[Match] | None = None
+    outcome: Outcome | None = None
+    ranker: str | None = None
+    degraded: str | None = None
+    counts: Counts | None = None
+    timings_ms: dict[str, float] | None = None
+    catalog: str | None = None
+    notes: list[str] | None = None

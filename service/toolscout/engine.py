@@ -1,0 +1,151 @@
+"""The selector as a library: the same core that the server runs, without HTTP.
+
+from toolscout import Engine
+
+engine = Engine(tools)                       # dicts in any provider's shape
+engine.search("create an issue", top_k=5)    # -> Result(names=['create_issue', …], …)
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from toolscout.catalog.cache import CatalogueCache
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.compile import Compiler
+from toolscout.catalog.files import read_tools
+from toolscout.catalog.toollist import ToolList
+from toolscout.contract import DEFAULT_TOP_K, Counts, Match, Outcome, RankerName, Tool
+from toolscout.errors import EmptyPattern, InvalidRequest
+from toolscout.ranking.explain import explain
+from toolscout.ranking.select import NoMatch
+from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
+from toolscout.ranking.strategy import Ask, Decision, decide
+
+_TENANT = "local"
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of `Engine.search`."""
+
+    names: list[str]
+    """The selected tools, most relevant first, pins last."""
+    outcome: Outcome
+    ranker: str
+    """The ranker that ran; with `auto`, the one it came down to."""
+    matches: list[Match]
+    """Per selected tool its calibrated score and reasons; empty unless asked for."""
+    counts: Counts
+    notes: list[str]
+
+
+class Engine:
+    """Search over one set of tools, in process.
+
+    Args:
+        tools: dicts in OpenAI, Anthropic, MCP, Gemini, Bedrock or request shape, or `Tool`s.
+        model: a model2vec folder or hub id; None for the bundled model.
+        ranker: the ranker when a search names none.
+        no_match: what a search without a match returns: nothing, or the pins.
+
+    Raises:
+        InvalidRequest: a tool has no name or a field of the wrong type.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Tool | Mapping[str, Any]] = (),
+        *,
+        model: str | Path | None = None,
+        ranker: RankerName = "auto",
+        no_match: NoMatch = "empty",
+    ) -> None:
+        self.embedder = load_embedder(str(model or BUNDLED_MODEL))
+        self.compiler = Compiler(self.embedder)
+        self._ranker: RankerName = ranker
+        self._no_match: NoMatch = no_match
+        self._store = CatalogueCache().tools(_TENANT)
+        self._tools: dict[str, Tool] = {}
+        self.add(tools)
+
+    def add(self, tools: Iterable[Tool | Mapping[str, Any]]) -> None:
+        """Add tools; one of a known name replaces it. Only new content is compiled."""
+        given = list(tools)
+        structs = [tool for tool in given if isinstance(tool, Tool)]
+        structs += read_tools([tool for tool in given if not isinstance(tool, Tool)])
+        self._tools.update({tool.name: tool for tool in structs})
+        self.__dict__.pop("catalogue", None)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove tools by name; unknown names are ignored."""
+        for name in names:
+            self._tools.pop(name, None)
+        self.__dict__.pop("catalogue", None)
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The compiled tools; compiled on first use after a change."""
+        return self.compiler.compile(ToolList.of(self._tools.values()), self._store)
+
+    def search(
+        self,
+        pattern: str,
+        top_k: int = DEFAULT_TOP_K,
+        *,
+        always_keep: Sequence[str] = (),
+        ranker: RankerName | None = None,
+        explain: bool = False,
+    ) -> Result:
+        """Select the tools for a query.
+
+        Raises:
+            EmptyPattern: the pattern is blank.
+            InvalidRequest: `top_k` is below 1.
+        """
+        if not pattern.strip():
+            raise EmptyPattern("pattern is blank")
+        if top_k < 1:
+            raise InvalidRequest(f"top_k must be at least 1, got {top_k}")
+        ask = Ask(
+            pattern=pattern,
+            top_k=top_k,
+            always_keep=always_keep,
+            ranker=ranker or self._ranker,
+            no_match=self._no_match,
+        )
+        return self.result(self.catalogue, self.decide(self.catalogue, ask), explain)
+
+    def resolve(self, name: str) -> list[str]:
+        """Tools that answer to a written name: one, several when ambiguous, or none."""
+        return [self.catalogue.names[row] for row in self.catalogue.spellings.find(name)]
+
+    def decide(self, catalogue: Catalogue, ask: Ask, degraded: str | None = None) -> Decision:
+        """Answer a question from any catalogue this engine's compiler made."""
+        return decide(catalogue, ask, self.embedder, degraded)
+
+    @staticmethod
+    def result(catalogue: Catalogue, decision: Decision, explained: bool) -> Result:
+        """What callers see of a decision."""
+        ranking = decision.ranking
+        return Result(
+            names=decision.names,
+            outcome=ranking.outcome,
+            ranker=ranking.ranker,
+            matches=explain(catalogue, decision) if explained else [],
+            counts=Counts(
+                offered=len(catalogue),
+                unique=len(catalogue),
+                ranked=int((ranking.scores > 0).sum()),
+                selected=len(decision.names),
+            ),
+            notes=[ranking.note] if ranking.note else [],
+        )
+
+
+@lru_cache(maxsize=4)
+def load_embedder(source: str) -> Embedder:
+    """Load a model once per process."""
+    return Embedder(source)

@@ -1,0 +1,197 @@
+"""BM25 over fields, with postings compiled once per catalogue.
+
+Each posting carries its finished contribution, so a query is a handful of array additions.
+The formula is BM25F (Zaragoza et al., TREC 2004): every field has its own weight and length
+normalisation, the weighted frequencies are summed and then saturated once. The idf
+ln((N - df + 0.5) / (df + 0.5) + 1) is positive for every term, also in a catalogue of one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.ranking.tokens import word_terms
+
+Floats = NDArray[np.float32]
+
+FIELDS = ("name", "description", "properties")
+_UNITS = (1, 1 << 16, 1 << 32)
+"""One occurrence in each field, packed into one integer: 16 bits a field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25Weights:
+    """The free numbers of the formula; the defaults were chosen on the development sets."""
+
+    k1: float = 1.2
+    field: tuple[float, float, float] = (2.5, 1.0, 0.3)
+    """How much one occurrence counts in name, description and property text."""
+    b: tuple[float, float, float] = (0.75, 0.75, 0.75)
+    """How strongly each field's length discounts it: 0 not at all, 1 fully."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """The terms of one tool: `hashes` (T,) and `counts` (T, fields), in order of first use."""
+
+    terms: tuple[str, ...]
+    hashes: NDArray[np.int64]
+    counts: NDArray[np.uint16]
+    lengths: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, fields: Sequence[Sequence[str]]) -> "TermCounts":
+        """Count the terms of each field (given in the order of `FIELDS`)."""
+        packed: dict[str, int] = {}
+        count = packed.get
+        for unit, field in zip(_UNITS, fields, strict=True):
+            for term in field:
+                packed[term] = count(term, 0) + unit
+        counts = np.fromiter(packed.values(), np.int64, len(packed)).view(np.uint16)
+        return cls(
+            terms=tuple(packed),
+            hashes=np.fromiter(map(hash, packed), np.int64, len(packed)),
+            counts=counts.reshape(-1, 4)[:, : len(FIELDS)],
+            lengths=(len(fields[0]), len(fields[1]), len(fields[2])),
+        )
+
+
+class LexicalScores(msgspec.Struct, frozen=True, eq=False):
+    """BM25 of every tool, and how much of the query each has words for, both of shape (tools,).
+
+    `covered` sums weight times idf of the matched terms; `total` is that sum over the whole
+    query, words no tool has included; `rarest` is the idf of a word that no tool has.
+    """
+
+    bm25: Floats
+    covered: NDArray[np.float64]
+    total: float
+    rarest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A term in a tool: the fields it stands in and how rare it is in the catalogue."""
+
+    fields: list[str]
+    idf: float
+
+
+class Postings:
+    """An inverted index over the tools of one catalogue, in their order.
+
+    Terms are known by their process-wide string hash, so per-tool counts from different
+    times join without a shared dictionary.
+    """
+
+    __slots__ = ("_idf", "_starts", "fields", "idf_unseen", "keys", "size", "tools", "weights")
+
+    def __init__(self, tools: Sequence[TermCounts], weights: Bm25Weights | None = None) -> None:
+        weights = weights or Bm25Weights()
+        self.size = len(tools)
+        lengths = np.array([tool.lengths for tool in tools] or np.empty((0, 3)), np.float64)
+        sizes = np.fromiter((len(tool.terms) for tool in tools), np.int64, self.size)
+        owner = np.repeat(np.arange(self.size, dtype=np.int32), sizes)
+        hashes = _joined([tool.hashes for tool in tools], np.int64)
+        counts = _joined([tool.counts for tool in tools], np.uint16, width=len(FIELDS))
+        # A stable sort keeps the tools of one term in order; equal neighbours are one posting list.
+        order = np.argsort(hashes, kind="stable")
+        ordered = hashes[order]
+        begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+        begins = begins[: len(ordered)]
+        self.keys = ordered[begins]
+        bounds = np.append(begins, len(ordered))
+        frequency = np.diff(bounds)
+        # Python numbers: slicing an array by them is twice as fast as by numpy's.
+        self._starts: list[int] = bounds.tolist()
+        self.tools = owner[order]
+        self.fields = np.packbits(counts[order] > 0, axis=1, bitorder="little")[:, 0]
+        idf = np.log((self.size - frequency + 0.5) / (frequency + 0.5) + 1.0)
+        self._idf: list[float] = idf.tolist()
+        self.idf_unseen = float(np.log((self.size + 0.5) / 0.5 + 1.0))
+        tf = _weighted_frequency(counts, owner, lengths, weights)[order]
+        gain = np.repeat(idf, frequency) * tf * (weights.k1 + 1.0) / (tf + weights.k1)
+        self.weights = gain.astype(np.float32)
+
+    def slots(self, hashes: Sequence[int]) -> list[int]:
+        """The slot of each term, -1 for one that no tool has."""
+        if not len(self.keys):
+            return [-1] * len(hashes)
+        wanted = np.array(hashes, np.int64)
+        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        found: list[int] = np.where(self.keys[at] == wanted, at, -1).tolist()
+        return found
+
+    def score(self, query: Sequence[tuple[str, float]]) -> "LexicalScores":
+        """Score every tool for weighted terms."""
+        total = 0.0
+        tools, gains, sizes, weights, worths = [], [], [], [], []
+        slots = self.slots([hash(term) for term, _ in query])
+        for slot, (_, weight) in zip(slots, query, strict=True):
+            if slot < 0:
+                total += weight * self.idf_unseen
+                continue
+            start, end = self._starts[slot], self._starts[slot + 1]
+            worth = weight * self._idf[slot]
+            total += worth
+            tools.append(self.tools[start:end])
+            gains.append(self.weights[start:end])
+            sizes.append(end - start)
+            weights.append(weight)
+            worths.append(worth)
+        if not tools:
+            nothing = np.zeros(self.size, np.float64)
+            return LexicalScores(nothing.astype(np.float32), nothing, total, self.idf_unseen)
+        hit = np.concatenate(tools)
+        factors = np.repeat(np.array((weights, worths)), sizes, axis=1)
+        scores = np.bincount(hit, np.concatenate(gains) * factors[0], self.size)
+        covered = np.bincount(hit, factors[1], self.size).astype(np.float64, copy=False)
+        return LexicalScores(scores.astype(np.float32), covered, total, self.idf_unseen)
+
+    def is_rare(self, word: str) -> bool:
+        """Whether hardly any tool uses a word: one in a hundred, or two."""
+        slot = self.slots([hash(term) for term in word_terms(word)[-1:]])[0]
+        if slot < 0:
+            return True
+        return self._starts[slot + 1] - self._starts[slot] <= max(2, self.size // 100)
+
+    def find(self, term: str, tool: int) -> "Hit | None":
+        """Where a tool has a term, or None."""
+        slot = self.slots([hash(term)])[0]
+        if slot < 0:
+            return None
+        start, end = self._starts[slot], self._starts[slot + 1]
+        at = start + int(np.searchsorted(self.tools[start:end], tool))
+        if at >= end or self.tools[at] != tool:
+            return None
+        fields = [name for bit, name in enumerate(FIELDS) if self.fields[at] >> bit & 1]
+        return Hit(fields, self._idf[slot])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the arrays."""
+        arrays = (self.keys, self.tools, self.weights, self.fields)
+        return sum(array.nbytes for array in arrays) + 80 * len(self._idf)
+
+
+def _weighted_frequency(
+    counts: NDArray[np.uint16],
+    owner: NDArray[np.int32],
+    lengths: NDArray[np.float64],
+    weights: Bm25Weights,
+) -> NDArray[np.float64]:
+    """Field counts over their length discounts, summed: one frequency per posting."""
+    if not len(counts):
+        return np.empty(0)
+    average = np.maximum(lengths.mean(axis=0), 1e-9)
+    b = np.array(weights.b)
+    discount = np.array(weights.field) / np.maximum(1.0 - b + b * lengths / average, 1e-9)
+    total: NDArray[np.float64] = np.einsum("tf,tf->t", counts, discount[owner])
+    return total
+
+
+def _joined(parts: list[NDArray], dtype: type, width: int = 0) -> NDArray:
+    return np.concatenate(parts) if parts else np.empty((0, width) if width else 0, dtype)

@@ -1,0 +1,47 @@
+"""Two opinions into one: how lexical and semantic scores are fused.
+
+The weighted sum of max-normalised BM25 and min-max-normalised cosine is the default because
+it measured best; reciprocal rank fusion is here by name, for comparison (see docs/ranking.md).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+SEMANTIC_WEIGHT = 0.35
+"""Share of meaning in the weighted sum; chosen on the development sets."""
+
+RRF_K = 60
+"""Rank constant of Cormack et al., SIGIR 2009."""
+
+RRF_DEPTH = 30
+"""Ranks of each list that count, at least; a longer answer looks as deep as it is long."""
+
+
+def weighted_sum(lexical: Floats, cosine: Floats, weight: float = SEMANTIC_WEIGHT) -> Floats:
+    """Max-normalised `lexical` and min-max-normalised `cosine`, both of shape (tools,).
+
+    When one side has no opinion (no word hit, or a zero query vector) the other decides.
+    """
+    top = lexical.max(initial=0.0)
+    low, high = cosine.min(initial=np.inf), cosine.max(initial=-np.inf)
+    if high <= low:
+        alone: Floats = lexical / np.float32(top if top > 0 else 1.0)
+        return alone
+    meaning: Floats = (cosine - low) * np.float32(weight / (high - low))
+    if top <= 0:
+        return meaning
+    fused: Floats = lexical * np.float32((1.0 - weight) / top) + meaning
+    return fused
+
+
+def reciprocal_rank(lexical: Floats, cosine: Floats, top_k: int) -> Floats:
+    """Σ 1 / (K + rank) over the lists in which a tool stands within the depth."""
+    depth = min(max(top_k, RRF_DEPTH), len(lexical))
+    fused = np.zeros(len(lexical), np.float32)
+    for scores in (lexical, cosine):
+        order = np.argsort(-scores, kind="stable")[:depth]
+        order = order[scores[order] > 0]
+        fused[order] += 1.0 / (RRF_K + 1 + np.arange(len(order), dtype=np.float32))
+    return fused

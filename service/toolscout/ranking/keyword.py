@@ -1,0 +1,100 @@
+"""The last rung of the ladder: whole words in names and descriptions, nothing compiled.
+
+Answers for tools that were never seen before and are too many to compile within the budget.
+One RE2 scan over all texts finds the few places that matter, so ten thousand tools take tens
+of milliseconds.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from math import log
+
+import numpy as np
+import re2
+
+from toolscout.ranking.bm25 import LexicalScores
+from toolscout.ranking.query import Query
+from toolscout.ranking.tokens import fold, is_cjk, word_terms
+
+NAME_WEIGHT = 2.5
+"""A word in the name says more than one in the description."""
+
+MAX_WORDS = 32
+"""Distinct words that are scanned for; a longer pattern is prose that a few words decide."""
+
+MAX_TEXT = 2_000
+"""Characters of a description that are scanned."""
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_ENDING = r"(?:s|es|d|ed|ing|er|r)?"
+_OPTIONS = re2.Options()
+_OPTIONS.case_sensitive = False
+_OPTIONS.log_errors = False
+_OPTIONS.never_capture = True
+_OPTIONS.max_mem = 8 << 20
+
+
+def keyword_scores(
+    query: Query, names: Sequence[str], descriptions: Sequence[str]
+) -> LexicalScores:
+    """Score tools by rarity of the query's words in them; a word in the name counts more."""
+    scores = np.zeros(len(names), np.float32)
+    covered = np.zeros(len(names), np.float64)
+    wanted = _wanted(query)
+    rarest = log(len(names) / 0.5 + 2.0)
+    if not wanted or not names:
+        return LexicalScores(scores, covered, 0.0, rarest)
+    spoken = _CAMEL.sub(" ", "\n".join(map(_one_line, names))).replace("_", " ").split("\n")
+    expression = re2.compile(_expression(wanted).encode(), _OPTIONS)
+    hits: dict[str, dict[int, float]] = {}
+    stems: dict[bytes, str | None] = {}
+    for texts, weight in ((spoken, NAME_WEIGHT), (map(_one_line, descriptions), 1.0)):
+        lines = [fold(text[:MAX_TEXT]).encode("utf-8", "replace") for text in texts]
+        ends = list(accumulate(len(line) + 1 for line in lines))
+        for match in expression.finditer(b"\n".join(lines)):
+            written = match.group()
+            if written not in stems:
+                stems[written] = _stem(written.decode("utf-8", "replace"), wanted)
+            stem = stems[written]
+            if stem is not None:
+                tools = hits.setdefault(stem, {})
+                tool = bisect_right(ends, match.start())
+                tools[tool] = max(tools.get(tool, 0.0), weight)
+    total = 0.0
+    for stem, worth in wanted.items():
+        tools = hits.get(stem, {})
+        rarity = worth * log((len(names) - len(tools) + 0.5) / (len(tools) + 0.5) + 1.0)
+        total += rarity
+        for tool, weight in tools.items():
+            scores[tool] += rarity * weight
+            covered[tool] += rarity
+    return LexicalScores(scores, covered, total, rarest)
+
+
+def _wanted(query: Query) -> dict[str, float]:
+    """Stems to look for with their weights, heaviest first."""
+    ranked = sorted(query.terms, key=lambda term: (-term.weight, term.term))
+    return {term.term: term.weight for term in ranked[:MAX_WORDS]}
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\n", " ") if "\n" in text else text
+
+
+def _expression(wanted: dict[str, float]) -> str:
+    unspaced = [re2.escape(stem) for stem in wanted if any(map(is_cjk, stem))]
+    spaced = [re2.escape(stem) for stem in wanted if not any(map(is_cjk, stem))]
+    kinds = []
+    if spaced:
+        kinds.append(rf"\b(?:{'|'.join(spaced)})(?:e|y|i|ie)?{_ENDING}\b")
+    kinds.extend(unspaced)
+    return "|".join(kinds)
+
+
+def _stem(written: str, wanted: dict[str, float]) -> str | None:
+    """Which wanted stem a match stands for; None when it only looked like one."""
+    if written in wanted:
+        return written
+    return next((term for term in word_terms(written) if term in wanted), None)

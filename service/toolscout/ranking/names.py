@@ -1,0 +1,216 @@
+"""Exact names: every form a tool can be called by, found anywhere in a query.
+
+`normal_cdf` answers to `normalCdf`, `normal-cdf`, `normal cdf` and `stats.normal_cdf`;
+`mcp__github__create_issue` also to `create_issue` and `github.create_issue`.
+
+Some tools are named by an everyday word. In "add the search results to my list" nobody calls
+the tools `add`, `search` or `list`, so a plain word counts as a name for sure only where it is
+written like one: alone, quoted, as part of an identifier, beside "tool" or "call", or when the
+catalogue hardly uses it otherwise. A full name that is less than sure is still kept in the answer.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from toolscout.ranking.query import stop_words
+from toolscout.ranking.tokens import fold, is_cjk, normalise
+
+MAX_RUN = 8
+"""Words of a query that are tried together as one name."""
+
+_CJK_RUN = 16
+"""Characters of unspaced writing that are tried together as one name."""
+
+_OPENING = 4
+"""Letters of a word that are compared before runs of words are tried."""
+
+_PREFIXES = re.compile(r"__+|[.:/]+")
+"""What separates a server or namespace from the tool's own name."""
+
+_UNITS = re.compile(r"[^\W_]+(?:[_\-][^\W_]+)*")
+"""A name as it is written: letters and digits, joined by single underscores or hyphens."""
+
+_PREFIXED = re.compile(r"(?m)^.*(?:__|[.:/])(?=.)")
+_JOINTS_IN_LINE = re.compile(r"[^\w\n]+|_+")
+_JOINTS = re.compile(r"[\W_]+")
+_QUOTES = frozenset("`'\"“”‘’«»「」")
+_CALLS = frozenset(
+    ("call", "invoke", "run", "use", "execute", "using", "tool", "function", "named")
+)
+
+
+class Mention(msgspec.Struct, frozen=True):
+    """A tool whose name stands in the query, as `written`; `sure` mentions rank first."""
+
+    row: int
+    written: str
+    sure: bool
+    length: int
+
+
+class NameIndex:
+    """Which tools answer to which written form."""
+
+    __slots__ = ("_bare", "_full", "_has_cjk", "_longest", "_openings")
+
+    def __init__(self, tools: Iterable[Sequence[Sequence[str]]]) -> None:
+        """Take, per tool, the `forms` of each of its names, its own first."""
+        self._full: dict[str, tuple[int, ...]] = {}
+        self._bare: dict[str, tuple[int, ...]] = {}
+        for row, names in enumerate(tools):
+            for whole, *bare in names:
+                _add(self._full, whole, row)
+                for form in bare:
+                    _add(self._bare, form, row)
+        known = [*self._full, *self._bare]
+        self._longest = max(map(len, known), default=0)
+        # Most words of a query open no name at all; this tells without trying each run.
+        self._openings = {form[:_OPENING] for form in known}
+        self._has_cjk = any(not form.isascii() and any(map(is_cjk, form)) for form in known)
+
+    def find(self, written: str) -> tuple[int, ...]:
+        """Tools of one written name: those fully so named, else those so named behind a prefix."""
+        return self._full.get(key(written)) or self._bare.get(key(written), ())
+
+    def mentions(self, text: str, is_rare: Callable[[str], bool]) -> list[Mention]:
+        """Tools whose name stands in the text, the most specific first.
+
+        Matches do not overlap: in `create_issue_comment` the tool `create_issue` is not
+        mentioned when a tool of the longer name exists. `is_rare` says of a plain word
+        whether the catalogue hardly uses it.
+        """
+        spans = [match.span() for match in _UNITS.finditer(text)]
+        keys = [key(text[start:end]) for start, end in spans]
+        found: dict[int, Mention] = {}
+        at = 0
+        while at < len(keys):
+            at += self._mention_at(text, spans, keys, at, is_rare, found)
+        if self._has_cjk and not text.isascii():
+            for mention in self._unspaced(text):
+                _keep(found, mention)
+        if len(found) < 2:
+            return list(found.values())
+        return sorted(found.values(), key=lambda m: (not m.sure, -m.length, m.row))
+
+    def _mention_at(
+        self,
+        text: str,
+        spans: list[tuple[int, int]],
+        keys: list[str],
+        at: int,
+        is_rare: Callable[[str], bool],
+        found: dict[int, Mention],
+    ) -> int:
+        """Note the longest name that begins with the unit `at`; returns how many units it took."""
+        opening = keys[at]
+        if len(opening) < _OPENING:
+            opening = "".join(keys[at : at + _OPENING])
+            if not any(opening[:size] in self._openings for size in range(1, _OPENING + 1)):
+                return 1
+        elif opening[:_OPENING] not in self._openings:
+            return 1
+        runs = [keys[at]]
+        for following in keys[at + 1 : at + MAX_RUN]:
+            runs.append(runs[-1] + following)
+            if len(runs[-1]) > self._longest:
+                break
+        for size in range(len(runs), 0, -1):
+            form = runs[size - 1]
+            full, bare = self._full.get(form), self._bare.get(form)
+            if full is None and bare is None:
+                continue
+            written = text[spans[at][0] : spans[at + size - 1][1]]
+            sure = _as_a_name(text, spans, keys, at, size)
+            if not sure and size == 1 and full is not None:
+                sure = is_rare(form) and form not in stop_words()
+            if not sure and size > 1:
+                sure = any(part not in stop_words() for part in keys[at : at + size])
+            for row in full or ():
+                _keep(found, Mention(row, written, sure, len(form)))
+            if sure and (full is None or size > 1):
+                for row in bare or ():
+                    _keep(found, Mention(row, written, sure, len(form)))
+            return size
+        return 1
+
+    def _unspaced(self, text: str) -> Iterable[Mention]:
+        """Names inside writing that puts no space between words."""
+        folded = key(text)
+        for start, char in enumerate(folded):
+            if not is_cjk(char):
+                continue
+            for length in range(min(_CJK_RUN, len(folded) - start), 1, -1):
+                written = folded[start : start + length]
+                owners = self._full.get(written)
+                if owners:
+                    for row in owners:
+                        yield Mention(row, written, True, length)
+                    break
+
+    def __len__(self) -> int:
+        return len(self._full) + len(self._bare)
+
+
+def key(written: str) -> str:
+    """What all spellings of one name share: its letters and digits, folded."""
+    return fold(written) if written.isalnum() else fold(_JOINTS.sub("", written))
+
+
+def forms(name: str) -> tuple[str, ...]:
+    """The keys a name answers to: whole, then without each prefix before it.
+
+    Empty for a name without a letter or digit.
+    """
+    parts = [key(part) for part in _PREFIXES.split(normalise(name))]
+    keys = ["".join(parts[i:]) for i in range(len(parts))]
+    return tuple(form for form in dict.fromkeys(keys) if form)
+
+
+def forms_of_many(names: Sequence[str]) -> list[tuple[tuple[str, ...]]]:
+    """`forms` of each name, whole and without all its prefixes, in a few passes over all."""
+    text = "\n".join(name.replace("\n", " ") for name in names)
+    whole = _JOINTS_IN_LINE.sub("", fold(normalise(text))).split("\n")
+    bare = _JOINTS_IN_LINE.sub("", fold(normalise(_PREFIXED.sub("", text)))).split("\n")
+    return [
+        ((full, last) if last and last != full else (full,),)
+        for full, last in zip(whole, bare, strict=True)
+    ]
+
+
+def _add(table: dict[str, tuple[int, ...]], form: str, row: int) -> None:
+    owners = table.get(form)
+    if owners is None:
+        table[form] = (row,)
+    elif row not in owners:
+        table[form] = (*owners, row)
+
+
+def _keep(found: dict[int, Mention], mention: Mention) -> None:
+    """Of two mentions of one tool the surer, longer one stands."""
+    known = found.get(mention.row)
+    if known is None or (mention.sure, mention.length) > (known.sure, known.length):
+        found[mention.row] = mention
+
+
+def _as_a_name(
+    text: str, spans: list[tuple[int, int]], keys: list[str], at: int, size: int
+) -> bool:
+    """Whether a run of units is written the way names are, not the way prose is."""
+    if size == len(keys):
+        return True
+    first, last = spans[at][0], spans[at + size - 1][1]
+    before, after = text[first - 1 : first], text[last : last + 1]
+    if before and after and before in _QUOTES and after in _QUOTES:
+        return True
+    if before and before in "._/:" and first > 1 and not text[first - 2].isspace():
+        return True
+    if size > 1:
+        return False
+    written = text[first:last]
+    if not written.isalpha() or (written[1:] != written[1:].lower() and not written.isupper()):
+        return True
+    previous = keys[at - 1] if at else ""
+    following = keys[at + 1] if at + 1 < len(keys) else ""
+    return previous in _CALLS or following in ("tool", "function")

@@ -1,0 +1,233 @@
+"""The story of one query: choose a ranker, score the tools, judge, select.
+
+    analyse → exact names → scores of the chosen ranker → outcome → top k and pins
+
+Everything here is a pure function of the catalogue, the question and the learned state, so
+equal questions get equal answers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.toollist import ToolList
+from toolscout.contract import DEFAULT_TOP_K, Outcome, RankerName
+from toolscout.ranking import calibration, fusion, regex
+from toolscout.ranking.bm25 import LexicalScores
+from toolscout.ranking.keyword import keyword_scores
+from toolscout.ranking.names import Mention, NameIndex, forms_of_many
+from toolscout.ranking.query import Query, analyse
+from toolscout.ranking.select import NoMatch, best, choose
+from toolscout.ranking.semantic import Embedder
+
+Floats = NDArray[np.float32]
+
+NO_SIMILARITY = 0.12
+"""Cosine below which a tool that shares no word with the query is not offered at all."""
+
+NO_VECTORS = "no vectors yet"
+"""Note of a ranking by words because the embeddings of a catalogue are still being made."""
+
+JUDGED = 3
+"""Best tools whose relevance decides the outcome."""
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """One question to a catalogue, whatever carried it."""
+
+    pattern: str
+    top_k: int = DEFAULT_TOP_K
+    always_keep: Sequence[str] = ()
+    ranker: RankerName = "auto"
+    no_match: NoMatch = "empty"
+
+
+@dataclass(slots=True)
+class Ranking:
+    """Scores of every tool (0 = no evidence) and what is needed to explain them."""
+
+    query: Query
+    ranker: str
+    scores: Floats
+    lexical: LexicalScores | None = None
+    cosine: Floats | None = None
+    mentions: list[Mention] = field(default_factory=list)
+    outcome: Outcome = "match"
+    note: str | None = None
+    """Why another ranker ran than the one asked for, or how a pattern was read."""
+
+
+@dataclass(slots=True)
+class Decision:
+    """The answer: rows of the catalogue in answer order, and how they came about."""
+
+    pattern: str
+    names: list[str]
+    rows: list[int]
+    pinned: list[int]
+    ranking: Ranking
+    degraded: str | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """Match, weak or no_match."""
+        return self.ranking.outcome
+
+
+def decide(
+    catalogue: Catalogue, ask: Ask, embedder: Embedder | None, degraded: str | None = None
+) -> Decision:
+    """Answer a question from a compiled catalogue.
+
+    `degraded` names the ranker to run instead of the one asked for, when time is short. A
+    catalogue without vectors answers `semantic` and `hybrid` by words, and says so.
+    """
+    ranking = rank(catalogue, ask, embedder, degraded)
+    stepped = degraded or (ranking.ranker if ranking.note == NO_VECTORS else None)
+    return _answer(catalogue.names, catalogue.rows, ask, ranking, stepped)
+
+
+def decide_cold(tools: ToolList, ask: Ask) -> Decision:
+    """Answer from tools that are not compiled yet: by words in names and descriptions."""
+    names = [tool.name for tool in tools.tools]
+    query = analyse(ask.pattern)
+    lexical = keyword_scores(query, names, [tool.description or "" for tool in tools.tools])
+    ranking = Ranking(query, "keyword", lexical.bm25, lexical=lexical)
+    ranking.mentions = NameIndex(forms_of_many(names)).mentions(query.text, _never)
+    rows = {name: row for row, name in enumerate(names)}
+    return _answer(names, rows, ask, ranking, "keyword")
+
+
+def _answer(
+    names: Sequence[str],
+    rows: Mapping[str, int],
+    ask: Ask,
+    ranking: Ranking,
+    degraded: str | None,
+) -> Decision:
+    """Cut a ranking to the names that are shown."""
+    wanted = ask.top_k + len(ask.always_keep) + len(ranking.mentions)
+    ranked = best(ranking.scores, wanted)
+    if ranking.ranker != "regex":
+        ranking.outcome = _judge(ranking, ranked)
+    ranked = _names_first(ranked, ranking.mentions, ask.top_k)
+    chosen, pinned = choose(ranked, rows, ask.always_keep, ask.top_k, ranking.outcome, ask.no_match)
+    selected = [names[row] for row in chosen]
+    return Decision(ask.pattern, selected, chosen, pinned, ranking, degraded)
+
+
+def _never(_: str) -> bool:
+    """Without postings no word is known to be rare."""
+    return False
+
+
+def rank(
+    catalogue: Catalogue, ask: Ask, embedder: Embedder | None, degraded: str | None = None
+) -> Ranking:
+    """Score every tool of a catalogue with the ranker that the ask comes down to."""
+    ranker = degraded or ask.ranker
+    if ranker in ("auto", "regex"):
+        if ranker == "regex" or regex.looks_like_regex(ask.pattern):
+            by_regex = _by_regex(catalogue, ask.pattern)
+            if by_regex is not None:
+                return by_regex
+        ranker = "hybrid" if ranker == "auto" else "keyword"
+    query = analyse(ask.pattern)
+    note = None
+    no_vectors = embedder is None or catalogue.vectors is None
+    if no_vectors and ranker in ("hybrid", "rrf", "semantic"):
+        ranker, note = "bm25", NO_VECTORS
+    if ranker == "keyword" and degraded is None:
+        note = "no regex match"
+    ranking = Ranking(query, ranker, np.zeros(0, np.float32), note=note)
+    if ranker != "semantic":
+        ranking.lexical = lexical_scores(catalogue, query)
+    if ranker in ("hybrid", "rrf", "semantic"):
+        assert embedder is not None
+        assert catalogue.vectors is not None
+        ranking.cosine = catalogue.vectors.similarities(embedder.encode(query.words))
+    ranking.scores = _combined(ranking, ask.top_k)
+    ranking.mentions = catalogue.spellings.mentions(query.text, catalogue.postings.is_rare)
+    return ranking
+
+
+def lexical_scores(catalogue: Catalogue, query: Query) -> LexicalScores:
+    """BM25 and coverage of every tool."""
+    return catalogue.postings.score([(term.term, term.weight) for term in query.terms])
+
+
+def _by_regex(catalogue: Catalogue, pattern: str) -> Ranking | None:
+    """Rank what a regular expression matches; None when it is invalid or matches nothing."""
+    expression = regex.compile_pattern(pattern.strip())
+    if expression is None:
+        return None
+    matched = catalogue.lines.matching(expression)
+    if not matched:
+        return None
+    query = analyse(regex.literal_words(pattern))
+    lexical = lexical_scores(catalogue, query)
+    scores = np.zeros(len(catalogue), np.float32)
+    # A match without a spelled-out word still counts; words only order the matches.
+    scores[matched] = 1.0 + lexical.bm25[matched]
+    ranking = Ranking(query, "regex", scores, lexical=lexical)
+    ranking.mentions = catalogue.spellings.mentions(query.text, catalogue.postings.is_rare)
+    return ranking
+
+
+def _combined(ranking: Ranking, top_k: int) -> Floats:
+    """Fuse what the ranker has; zero where a tool has no evidence worth an answer."""
+    lexical, cosine = ranking.lexical, ranking.cosine
+    if cosine is None:
+        assert lexical is not None
+        return lexical.bm25
+    if lexical is None:
+        return np.where(cosine >= NO_SIMILARITY, cosine, np.float32(0))
+    if ranking.ranker == "rrf":
+        return fusion.reciprocal_rank(lexical.bm25, cosine, top_k)
+    fused = fusion.weighted_sum(lexical.bm25, cosine)
+    fused[(lexical.bm25 <= 0) & (cosine < NO_SIMILARITY)] = 0
+    return fused
+
+
+def _names_first(ranked: list[int], mentions: list[Mention], top_k: int) -> list[int]:
+    """Sure mentions lead, best of equals first; a less sure one is at least not cut off."""
+    if not mentions:
+        return ranked
+    place = {row: i for i, row in enumerate(ranked)}
+    sure = sorted(
+        (mention for mention in mentions if mention.sure),
+        key=lambda mention: (-mention.length, place.get(mention.row, len(ranked)), mention.row),
+    )
+    leading = [mention.row for mention in sure]
+    rest = [row for row in ranked if row not in set(leading)]
+    unsure = [mention.row for mention in mentions if not mention.sure]
+    room = max(top_k - len(leading), 0)
+    late = [row for row in unsure if row not in rest[:room]]
+    if late:
+        kept = [row for row in rest if row not in late]
+        cut = max(room - len(late), 1)
+        rest = kept[:cut] + late + kept[cut:]
+    return leading + rest
+
+
+def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
+    """What speaks for one tool, in units that mean the same for every query."""
+    lexical, cosine = ranking.lexical, ranking.cosine
+    covered = None if lexical is None else float(lexical.covered[row])
+    return calibration.Evidence(
+        coverage=None if lexical is None or covered is None else covered / (lexical.total or 1.0),
+        mass=None if lexical is None or covered is None else covered / lexical.rarest,
+        cosine=None if cosine is None else float(cosine[row]),
+    )
+
+
+def _judge(ranking: Ranking, ranked: Sequence[int]) -> Outcome:
+    """The outcome by the most relevant of the first few: the top hit may lead by a hair."""
+    if any(mention.sure for mention in ranking.mentions):
+        return "match"
+    chances = [calibration.relevance(evidence(ranking, row)) for row in ranked[:JUDGED]]
+    return calibration.outcome(max(chances, default=0.0))
