@@ -1,0 +1,164 @@
+"""The command line: serve, search a file of tools, check the settings, print the API.
+
+Exit status: 0 done, 1 nothing matched, 2 wrong usage, settings or files.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from toolscout import __version__
+from toolscout.errors import ConfigurationError, ToolscoutError
+from toolscout.settings import RANKERS, SETTINGS, Settings, load
+
+OK, NOTHING, USAGE = 0, 1, 2
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    parsed = _parser().parse_args(arguments)
+    try:
+        status: int = parsed.run(parsed)
+        return status
+    except ToolscoutError as error:
+        sys.stderr.write(f"toolscout: {error.detail}\n")
+    except OSError as error:
+        sys.stderr.write(f"toolscout: {error}\n")
+    except ModuleNotFoundError as error:
+        sys.stderr.write(
+            f"toolscout: {error.name} is not installed: pip install 'toolscout[server]'\n"
+        )
+    return USAGE
+
+
+def _serve(parsed: argparse.Namespace) -> int:
+    from toolscout.server.serve import serve
+
+    return serve(_settings(parsed))
+
+
+def _search(parsed: argparse.Namespace) -> int:
+    from toolscout.catalog.files import read_file
+    from toolscout.engine import Engine
+
+    if not parsed.pattern.strip():
+        raise ConfigurationError("the pattern is blank")
+    engine = Engine(read_file(parsed.tools), model=parsed.model, ranker=parsed.ranker)
+    result = engine.search(
+        parsed.pattern,
+        parsed.top_k,
+        always_keep=parsed.always_keep or (),
+        explain=parsed.explain,
+    )
+    if parsed.json:
+        _print_json(result)
+    elif parsed.explain:
+        print(f"{result.outcome}, ranker {result.ranker}, {result.counts.unique} tools")
+        for match in result.matches:
+            mark = " (pinned)" if match.pinned else ""
+            print(f"{match.score:.3f}  {match.name}{mark}")
+            for reason in match.reasons:
+                print(
+                    f"         {reason.weight:.3f} {reason.via} {reason.term!r} in {reason.field}"
+                )
+    else:
+        print("\n".join(result.names))
+    return OK if result.names else NOTHING
+
+
+def _check_config(parsed: argparse.Namespace) -> int:
+    settings = _settings(parsed)
+    shown = {
+        s.name: "(set)" if s.secret and settings.values[s.name] else settings.values[s.name]
+        for s in SETTINGS
+    }
+    if parsed.json:
+        _print_json({n: {"value": v, "origin": settings.origins[n]} for n, v in shown.items()})
+        return OK
+    width = max(map(len, shown))
+    for name, value in shown.items():
+        print(f"{name:{width}}  {_shown(value):20}  {settings.origins[name]}")
+    return OK
+
+
+def _openapi(_: argparse.Namespace) -> int:
+    import yaml
+
+    from toolscout.server.openapi import document
+
+    yaml.safe_dump(document(), sys.stdout, sort_keys=False, allow_unicode=True, width=99)
+    return OK
+
+
+def _version(_: argparse.Namespace) -> int:
+    print(__version__)
+    return OK
+
+
+def _shown(value: object) -> str:
+    """A value as it would be written in a settings file or flag."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "-" if value is None else str(value)
+
+
+def _settings(parsed: argparse.Namespace) -> Settings:
+    return load(vars(parsed), config=parsed.config)
+
+
+def _print_json(value: Any) -> None:
+    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="toolscout", description=__doc__)
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    serve = commands.add_parser("serve", help="run the service")
+    serve.set_defaults(run=_serve)
+    check = commands.add_parser("check-config", help="show the effective settings")
+    check.add_argument("--json", action="store_true", help="as JSON")
+    check.set_defaults(run=_check_config)
+    for command in (serve, check):
+        command.add_argument("--config", type=Path, help="TOML file with settings")
+        for setting in SETTINGS:
+            _add_setting(command, setting)
+
+    search = commands.add_parser("search", help="search a file of tools, without a server")
+    search.add_argument("pattern", help="what to look for")
+    search.add_argument("--tools", type=Path, required=True, help="JSON file, any provider's shape")
+    search.add_argument("--ranker", choices=RANKERS, default="auto")
+    search.add_argument("--top-k", type=_positive, default=5, help="names to print at most")
+    search.add_argument("--always-keep", nargs="*", metavar="NAME", help="names to keep anyway")
+    search.add_argument("--model", help="model2vec folder or hub id")
+    search.add_argument("--explain", action="store_true", help="scores and reasons")
+    search.add_argument("--json", action="store_true", help="as JSON")
+    search.set_defaults(run=_search)
+
+    commands.add_parser("openapi", help="print the OpenAPI document").set_defaults(run=_openapi)
+    commands.add_parser("version", help="print the version").set_defaults(run=_version)
+    return parser
+
+
+def _add_setting(command: argparse.ArgumentParser, setting: Any) -> None:
+    text = f"{setting.help} (default {_shown(setting.default)}; {setting.env})".replace("%", "%%")
+    if setting.secret:
+        return  # a secret on the command line shows in every process list
+    if setting.kind is bool:
+        command.add_argument(
+            setting.flag, dest=setting.name, nargs="?", const="on", metavar="on|off", help=text
+        )
+    else:
+        metavar = "|".join(setting.choices) or setting.kind.__name__.upper()
+        command.add_argument(setting.flag, dest=setting.name, metavar=metavar, help=text)
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"at least 1, got {value}")
+    return value

@@ -1,0 +1,1 @@
+"""HTTP: everything that knows about requests, keys, metrics and processes."""

@@ -1,0 +1,51 @@
+"""Admission: refuse early what could not be answered in time.
+
+The event loop is the queue: a request that was accepted waits until the loop gets to it. So
+requests are counted when their headers arrive, before the body is read, and the lag of the loop
+is watched. Past either limit a new request gets 503 with Retry-After at once, and those that are
+already in keep their latency. Probes and metrics do not pass through here.
+"""
+
+import asyncio
+from time import perf_counter
+
+PROBE_S = 0.02
+"""How often the lag of the event loop is measured."""
+
+
+class Admission:
+    """Counts requests in flight and measures how late the event loop runs."""
+
+    def __init__(self, max_in_flight: int, max_lag_ms: float) -> None:
+        self._max_in_flight = max_in_flight
+        self._max_lag = max_lag_ms / 1_000
+        self.in_flight = 0
+        self.lag = 0.0
+        self._due = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Begin to measure the lag; call from the running loop."""
+        self._due = perf_counter() + PROBE_S
+        self._timer = asyncio.get_running_loop().call_later(PROBE_S, self._probe)
+
+    def stop(self) -> None:
+        """Measure no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def refusal(self) -> str | None:
+        """Why a new request cannot be taken now, or None."""
+        if self.in_flight >= self._max_in_flight:
+            return "in_flight"
+        # The lag so far of a probe that is overdue counts too: it says how late it is now.
+        lag = max(self.lag, perf_counter() - self._due)
+        return "loop_lag" if lag > self._max_lag else None
+
+    def _probe(self) -> None:
+        now = perf_counter()
+        late = max(0.0, now - self._due)
+        # Fast up, slow down: one late probe is enough to notice, a few good ones to forget.
+        self.lag = late if late > self.lag else 0.5 * (self.lag + late)
+        self._due = now + PROBE_S
+        self._timer = asyncio.get_running_loop().call_later(PROBE_S, self._probe)

@@ -1,0 +1,97 @@
+"""Wiring: settings in, ASGI application out."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from litestar import Litestar, Request, Response
+from litestar.datastructures import State
+from litestar.enums import ScopeType
+from litestar.exceptions import HTTPException
+from litestar.types import Receive, Scope, Send
+
+from toolscout.server import shutdown
+from toolscout.server.endpoint import serve_search
+from toolscout.server.exchange import Refused
+from toolscout.server.problems import CODES, problem
+from toolscout.server.routes import HANDLERS, SEARCH_PATHS
+from toolscout.server.service import Service
+from toolscout.settings import Settings, load
+
+_BY_STATUS = {404: "not_found", 405: "method_not_allowed"}
+
+
+class Application:
+    """The ASGI application: searches go straight to their endpoint, the rest through Litestar."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Wire everything up; the model is loaded when the server starts.
+
+        Raises:
+            ConfigurationError: a setting is wrong.
+        """
+        self.service = Service(settings)
+        self._rest = Litestar(
+            route_handlers=HANDLERS,
+            state=State({"service": self.service}),
+            lifespan=[_lifespan],
+            exception_handlers={Refused: _refused, HTTPException: _http_error, Exception: _failed},
+            openapi_config=None,
+            logging_config=None,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or follow the server's lifespan."""
+        if scope.get("path") in SEARCH_PATHS and scope["type"] == ScopeType.HTTP:
+            await serve_search(self.service, scope, receive, send)
+        else:
+            await self._rest(scope, receive, send)
+
+
+def create_app(settings: Settings | None = None) -> Application:
+    """The application; settings are read from the environment when none are given.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+    """
+    return Application(settings or load())
+
+
+@asynccontextmanager
+async def _lifespan(app: Litestar) -> AsyncIterator[None]:
+    service: Service = app.state.service
+    service.start()
+    shutdown.install(service)
+    try:
+        yield
+    finally:
+        service.stop()
+
+
+def _refused(request: Request[Any, Any, Any], error: Refused) -> Response[bytes]:
+    return _problem(request, error.code, error.detail)
+
+
+def _http_error(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+    code = _BY_STATUS.get(error.status_code, "invalid_request")
+    response = _problem(request, code, CODES[code].title)
+    allow = (error.headers or {}).get("Allow")
+    if allow:
+        response.headers["Allow"] = allow
+    return response
+
+
+def _failed(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    service: Service = request.app.state.service
+    service.log.exception("request_failed", path=request.url.path, exc_info=error)
+    return _problem(request, "internal_error", "see the service's log")
+
+
+def _problem(request: Request[Any, Any, Any], code: str, detail: str) -> Response[bytes]:
+    body = problem(code, detail, request.headers.get("x-request-id", "")[:128])
+    return Response(
+        msgspec.json.encode(body),
+        status_code=CODES[code].status,
+        media_type="application/problem+json",
+    )

@@ -1,0 +1,66 @@
+"""Who is asking: API keys, kept as hashes, each belonging to a tenant."""
+
+import hmac
+from collections.abc import Iterable
+from hashlib import sha256
+
+from toolscout.errors import ConfigurationError
+
+MIN_KEY_CHARS = 32
+ANONYMOUS = "anonymous"
+
+
+class Keyring:
+    """The configured keys. Without any, every caller is the one anonymous tenant."""
+
+    def __init__(self, keys: str | None) -> None:
+        """Parse comma-separated `key` or `tenant=key`; a bare key is a tenant of its own.
+
+        Raises:
+            ConfigurationError: a key is too short; says which by position, never by value.
+        """
+        self._tenants: list[tuple[bytes, str]] = []
+        for number, entry in enumerate(_entries(keys or ""), 1):
+            tenant, _, key = entry.rpartition("=") if _names_tenant(entry) else ("", "", entry)
+            if len(key) < MIN_KEY_CHARS:
+                raise ConfigurationError(
+                    f"api_keys: key {number} has {len(key)} characters; "
+                    f"at least {MIN_KEY_CHARS} are needed"
+                )
+            hashed = sha256(key.encode()).digest()
+            self._tenants.append((hashed, tenant or "key-" + hashed.hex()[:12]))
+
+    def __len__(self) -> int:
+        return len(self._tenants)
+
+    def tenant(self, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+        """The tenant of a request, or None when it has no valid key.
+
+        The key may stand in `Authorization: Bearer` or `X-API-Key`. All keys are compared, in
+        constant time each, whatever the outcome.
+        """
+        if not self._tenants:
+            return ANONYMOUS
+        found: str | None = None
+        for name, value in headers:
+            if name == b"x-api-key":
+                presented = value
+            elif name == b"authorization" and value[:7].lower() == b"bearer ":
+                presented = value[7:]
+            else:
+                continue
+            hashed = sha256(presented.strip()).digest()
+            for known, tenant in self._tenants:
+                if hmac.compare_digest(known, hashed):
+                    found = tenant
+        return found
+
+
+def _entries(keys: str) -> list[str]:
+    return [entry.strip() for entry in keys.replace("\n", ",").split(",") if entry.strip()]
+
+
+def _names_tenant(entry: str) -> bool:
+    """`acme=KEY` names a tenant; base64 padding at the end of a bare key does not."""
+    tenant, _, key = entry.rstrip("=").partition("=")
+    return bool(tenant) and bool(key)

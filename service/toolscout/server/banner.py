@@ -1,0 +1,35 @@
+"""What `toolscout serve` says when it is ready: where, how, and a call to try."""
+
+from toolscout import __version__
+from toolscout.ranking.semantic import BUNDLED_MODEL
+from toolscout.server.auth import Keyring
+from toolscout.server.service import model_digest
+from toolscout.settings import Settings
+
+_EXAMPLE = (
+    '{"pattern":"read a file","top_k":1,"tools":['
+    '{"name":"read_file","description":"Read a text file from disk"},'
+    '{"name":"send_email","description":"Send a message to an address"}]}'
+)
+
+
+def banner(settings: Settings) -> str:
+    """A few lines for a person, on standard error."""
+    keys = len(Keyring(settings.api_keys))
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    # Nobody can connect to "all addresses"; the example calls the loopback one.
+    shown = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104
+    model = settings.model or BUNDLED_MODEL
+    url = f"http://{shown}:{settings.port}"
+    key = " -H 'Authorization: Bearer YOUR_KEY'" if keys else ""
+    lines = [
+        f"Toolscout {__version__} is ready at http://{host}:{settings.port}",
+        f"  auth    {f'{keys} key(s)' if keys else 'off: anyone who reaches this address'}",
+        f"  model   {settings.model or 'bundled'} ({model_digest(model)})",
+        f"  limits  {settings.max_tools:,} tools, {settings.max_body_bytes // 2**20} MiB, "
+        f"{settings.latency_budget_ms} ms budget, {settings.workers} process(es)",
+        f"  docs    {url}/docs",
+        "  try     curl -s "
+        f"{url}/v1/tool-discovery/search -H 'Content-Type: application/json'{key} -d '{_EXAMPLE}'",
+    ]
+    return "\n".join(lines) + "\n"

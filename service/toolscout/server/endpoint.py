@@ -1,0 +1,120 @@
+"""What surrounds every search: admission, the key, errors as answers, metrics and the log."""
+
+from datetime import UTC, datetime
+from time import perf_counter
+
+from litestar.types import Receive, Scope, Send
+
+from toolscout.errors import ToolscoutError
+from toolscout.server.exchange import ClientGone, Exchange, Refused
+from toolscout.server.log import RequestLine, hashed
+from toolscout.server.search import Trace, search
+from toolscout.server.service import Service
+
+GATEWAY_PREFIX = "/api/compress/"
+"""Below this path every answer, errors included, has the shape of the newer contract."""
+
+
+async def serve_search(service: Service, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer one request to a search path, whatever it is."""
+    exchange = Exchange(scope, receive, send)
+    exchange.newer_contract = exchange.path.startswith(GATEWAY_PREFIX)
+    exchange.close = service.draining
+    trace = Trace()
+    admission = service.admission
+    reason = "draining" if service.stopping else admission.refusal()
+    if reason is not None:
+        service.metrics.shed.labels(reason).inc()
+        exchange.close = True
+        code = "draining" if reason == "draining" else "overloaded"
+        await _refuse(service, exchange, Refused(code, "try again shortly"))
+        _record(service, exchange, trace, code)
+        return
+    admission.in_flight += 1
+    code = "internal_error"
+    try:
+        code = await _answer(service, exchange, trace)
+    finally:
+        admission.in_flight -= 1
+        _record(service, exchange, trace, code)
+
+
+async def _answer(service: Service, exchange: Exchange, trace: Trace) -> str:
+    """Serve the request; returns what it came to, for metrics and log."""
+    try:
+        if exchange.method != "POST":
+            allow = [(b"allow", b"POST")]
+            raise Refused("method_not_allowed", "send a POST request", headers=allow)
+        tenant = service.keyring.tenant(exchange.headers)
+        if tenant is None:
+            raise Refused("unauthorized", "send Authorization: Bearer KEY or X-API-Key: KEY")
+        trace.tenant = tenant
+        await search(service, exchange, trace)
+        return "ok"
+    except Refused as refusal:
+        return await _refuse(service, exchange, refusal)
+    except ToolscoutError as error:
+        return await _refuse(service, exchange, Refused(error.code, error.detail, error.errors))
+    except ClientGone:
+        return "client_gone"
+    except TimeoutError:
+        exchange.close = True
+        return await _refuse(service, exchange, Refused("invalid_json", "the body did not arrive"))
+    except Exception:
+        service.log.exception("search_failed", request_id=exchange.request_id)
+        if exchange.status:
+            raise
+        return await _refuse(service, exchange, Refused("internal_error", "see the service's log"))
+
+
+async def _refuse(service: Service, exchange: Exchange, refusal: Refused) -> str:
+    settings = service.settings
+    try:
+        await exchange.drain(settings.max_body_bytes, min(settings.body_timeout_s, 1.0))
+        await exchange.refuse(refusal.code, refusal.detail, refusal.errors, refusal.headers)
+    except ClientGone:
+        return "client_gone"
+    return refusal.code
+
+
+def _record(service: Service, exchange: Exchange, trace: Trace, code: str) -> None:
+    """Count the request and write its line."""
+    metrics, decision = service.metrics, trace.decision
+    total = perf_counter() - exchange.started
+    outcome = decision.outcome if decision is not None and code == "ok" else code
+    metrics.count_request(outcome)
+    metrics.observe("total", total)
+    for phase, spent in trace.phases.items():
+        metrics.observe(phase, spent)
+    if decision is not None:
+        metrics.count_decision(trace.cache, trace.unique, len(decision.names), decision.outcome)
+        if decision.degraded:
+            metrics.degraded.labels(decision.degraded).inc()
+    mode = service.settings.log
+    if mode == "off":
+        return
+    line = RequestLine(
+        time=datetime.now(UTC),
+        level="error" if code == "internal_error" else "info",
+        event="search",
+        request_id=exchange.request_id,
+        tenant=trace.tenant,
+        status=exchange.status,
+        outcome=outcome,
+        cache=trace.cache,
+        catalog=trace.catalog[:16],
+        pattern_hash=hashed(trace.pattern) if trace.pattern else "",
+        top_k=trace.top_k,
+        offered=trace.offered,
+        unique=trace.unique,
+        bytes_in=exchange.bytes_in,
+        total_ms=round(total * 1_000, 3),
+        phases_ms={phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},
+    )
+    if decision is not None:
+        line.ranker = decision.ranking.ranker
+        line.degraded = decision.degraded or "no"
+        line.selected = len(decision.names)
+        if mode == "full":
+            line.pattern, line.selected_names = trace.pattern, decision.names
+    service.writer.write(line)

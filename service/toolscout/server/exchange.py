@@ -1,0 +1,194 @@
+"""One HTTP exchange at ASGI level: reading the body within limits, writing the answer.
+
+The hot endpoints speak ASGI directly: a framework's request object costs more than the ranking.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from random import getrandbits
+from time import perf_counter
+
+import msgspec
+from litestar.types import Receive, Scope, Send
+
+from toolscout.errors import FieldError, InvalidRequest
+from toolscout.server.problems import CODES, problem
+
+_encode = msgspec.json.Encoder().encode
+_MAX_REQUEST_ID = 128
+_JSON = b"application/json"
+_PROBLEM = b"application/problem+json"
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not a failure
+    """A request that ends in an error answer."""
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        errors: Sequence[FieldError] = (),
+        headers: Iterable[tuple[bytes, bytes]] = (),
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+        self.headers = list(headers)
+
+
+class Exchange:
+    """A request on its way to an answer."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.started = perf_counter()
+        self._receive = receive
+        self._send = send
+        self.path = str(scope["path"])
+        self.method = str(scope.get("method", ""))
+        self.headers: list[tuple[bytes, bytes]] = list(scope["headers"])
+        self._by_name = dict(self.headers)
+        self.request_id = self._request_id()
+        self.close = False
+        self.newer_contract = False
+        self.status = 0
+        self.bytes_in = 0
+        self._drained = False
+
+    def header(self, name: bytes) -> bytes:
+        """A request header by its lower-case name, empty when absent."""
+        return self._by_name.get(name, b"")
+
+    def check_json(self) -> None:
+        """Refuse bodies that are not plain JSON.
+
+        Raises:
+            Refused: another media type, or a compressed body.
+        """
+        media = self.header(b"content-type").partition(b";")[0].strip().lower()
+        if media and media != _JSON and not media.endswith(b"+json"):
+            raise Refused("unsupported_media_type", "send Content-Type: application/json")
+        if self.header(b"content-encoding").strip().lower() not in (b"", b"identity"):
+            raise Refused("unsupported_media_type", "send the body without Content-Encoding")
+
+    async def body(self, limit: int, timeout: float) -> bytes:
+        """The whole body.
+
+        Raises:
+            Refused: it is larger than `limit` bytes, by its header or in fact.
+            asyncio.TimeoutError: it did not arrive in time.
+            ClientGone: the caller hung up.
+        """
+        declared = self.header(b"content-length")
+        if declared.isdigit() and int(declared) > limit:
+            raise self._too_large(limit)
+        first = await self._receive()
+        if not first.get("more_body", False):
+            return self._checked(self._chunk(first), limit)
+        chunks = [self._chunk(first)]
+        size = len(chunks[0])
+        async with asyncio.timeout(timeout):
+            while True:
+                message = await self._receive()
+                chunks.append(self._chunk(message))
+                size += len(chunks[-1])
+                if size > limit:
+                    raise self._too_large(limit)
+                if not message.get("more_body", False):
+                    break
+        return self._checked(b"".join(chunks), limit)
+
+    async def drain(self, limit: int, timeout: float) -> None:
+        """Read and forget what is left of the body, so that the caller sees the answer.
+
+        Closing a socket with unread bytes resets the connection, and the answer is lost.
+        """
+        size = 0
+        try:
+            async with asyncio.timeout(timeout):
+                while not self._drained and size <= limit:
+                    size += len(self._chunk(await self._receive()))
+        except (TimeoutError, ClientGone):
+            self.close = True
+        self.close = self.close or not self._drained
+
+    async def answer(
+        self, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]] = ()
+    ) -> None:
+        """Send the answer."""
+        await self._respond(status, body, _JSON, headers)
+
+    async def refuse(
+        self,
+        code: str,
+        detail: str,
+        errors: Sequence[FieldError] = (),
+        headers: Iterable[tuple[bytes, bytes]] = (),
+    ) -> None:
+        """Send an error answer."""
+        kind = CODES[code]
+        extra = list(headers)
+        if kind.retry_after_s is not None:
+            extra.append((b"retry-after", str(kind.retry_after_s).encode()))
+        if kind.status == 401:
+            extra.append((b"www-authenticate", b'Bearer realm="toolscout"'))
+        text = problem(code, detail, self.request_id, errors, newer_contract=self.newer_contract)
+        await self._respond(kind.status, _encode(text), _PROBLEM, extra)
+
+    async def _respond(
+        self, status: int, body: bytes, media: bytes, headers: Iterable[tuple[bytes, bytes]]
+    ) -> None:
+        self.status = status
+        lines = [
+            (b"content-type", media),
+            (b"content-length", b"%d" % len(body)),
+            (b"x-request-id", self.request_id.encode("latin-1")),
+            *headers,
+        ]
+        if self.close:
+            lines.append((b"connection", b"close"))
+        await self._send({"type": "http.response.start", "status": status, "headers": lines})
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+    def _chunk(self, message: object) -> bytes:
+        assert isinstance(message, dict)
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        if not message.get("more_body", False):
+            self._drained = True
+        chunk: bytes = message.get("body", b"")
+        self.bytes_in += len(chunk)
+        return chunk
+
+    def _checked(self, body: bytes, limit: int) -> bytes:
+        if len(body) > limit:
+            raise self._too_large(limit)
+        return body
+
+    def _too_large(self, limit: int) -> Refused:
+        return Refused("payload_too_large", f"the body may have at most {limit} bytes")
+
+    def _request_id(self) -> str:
+        given = self.header(b"x-request-id")[:_MAX_REQUEST_ID].decode("latin-1")
+        return given if given and given.isprintable() else f"{getrandbits(64):016x}"
+
+
+class ClientGone(Exception):  # noqa: N818 - nobody is left to err to
+    """The caller closed the connection before its answer."""
+
+
+def decode_error(error: Exception) -> Refused:
+    """Say what is wrong with a body that did not decode, without repeating any of it."""
+    if isinstance(error, msgspec.ValidationError):
+        message, _, where = str(error).partition(" - at `$")
+        path = where.rstrip("`").lstrip(".") or "body"
+        message = message.partition(" '")[0]
+        return Refused("invalid_request", f"{path}: {message}", (FieldError(path, message),))
+    if isinstance(error, RecursionError):
+        return Refused("invalid_json", "the body is nested too deeply")
+    return Refused("invalid_json", str(error) or "the body is not valid JSON")
+
+
+def refused(error: InvalidRequest) -> Refused:
+    """An error of the core as an answer."""
+    return Refused(error.code, error.detail, error.errors)

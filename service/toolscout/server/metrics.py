@@ -1,0 +1,140 @@
+"""Prometheus metrics. No tool name, pattern or key is ever a label.
+
+With several workers each process writes to files in one directory, and whichever process is
+asked for `/metrics` adds them up (`PROMETHEUS_MULTIPROC_DIR`, set by `toolscout serve`).
+"""
+
+import os
+
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+    multiprocess,
+)
+
+from toolscout import __version__
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+_MILLISECOND = 1e-3
+_SECONDS = tuple(
+    ms * _MILLISECOND
+    for ms in (0.05, 0.1, 0.2, 0.35, 0.5, 1, 2, 5, 10, 25, 50, 100, 150, 250, 500, 1_000, 2_500)
+)
+_TOOLS = (0, 1, 2, 3, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000)
+_PHASES = ("total", "decode", "compile", "rank")
+
+
+class Metrics:
+    """The counters of one process."""
+
+    def __init__(self) -> None:
+        # In multi-process mode the files are the registry; a second copy would double.
+        self.registry = registry = CollectorRegistry()
+        self.requests = Counter(
+            "toolscout_requests", "Searches by outcome", ["outcome"], registry=registry
+        )
+        self.duration = Histogram(
+            "toolscout_request_duration_seconds",
+            "Time spent on a search, by phase",
+            ["phase"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.cache = Counter(
+            "toolscout_catalog_cache_requests",
+            "Catalogue look-ups by result",
+            ["result"],
+            registry=registry,
+        )
+        self.cache_bytes = Gauge(
+            "toolscout_catalog_cache_bytes",
+            "Bytes of compiled catalogues and tools",
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self.cache_entries = Gauge(
+            "toolscout_catalog_cache_entries",
+            "Compiled catalogues kept",
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self.in_flight = Gauge(
+            "toolscout_inflight_requests",
+            "Searches being answered",
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self.shed = Counter(
+            "toolscout_shed", "Searches refused for overload", ["reason"], registry=registry
+        )
+        self.degraded = Counter(
+            "toolscout_degraded",
+            "Searches answered by a cheaper ranker to keep the latency budget",
+            ["ranker"],
+            registry=registry,
+        )
+        self.no_match = Counter(
+            "toolscout_no_match", "Searches without any match", registry=registry
+        )
+        self.offered = Histogram(
+            "toolscout_offered_tools",
+            "Distinct tools in a search",
+            buckets=_TOOLS,
+            registry=registry,
+        )
+        self.selected = Histogram(
+            "toolscout_selected_tools", "Tools selected", buckets=_TOOLS[:9], registry=registry
+        )
+        self.lag = Gauge(
+            "toolscout_event_loop_lag_seconds",
+            "How late the event loop runs",
+            registry=registry,
+            multiprocess_mode="livemax",
+        )
+        self.build = Gauge(
+            "toolscout_build_info",
+            "Version and model; always 1",
+            ["version", "model"],
+            registry=registry,
+            multiprocess_mode="livemax",
+        )
+        # Looking a label up costs as much as counting it.
+        self._outcome: dict[str, Counter] = {}
+        self._cached = {result: self.cache.labels(result) for result in ("hit", "miss")}
+        self._phase = {phase: self.duration.labels(phase) for phase in _PHASES}
+
+    def describe(self, model: str) -> None:
+        """Say once which version and model run."""
+        self.build.labels(__version__, model).set(1)
+
+    def count_request(self, outcome: str) -> None:
+        """Count one request by what it came to."""
+        counter = self._outcome.get(outcome)
+        if counter is None:
+            counter = self._outcome[outcome] = self.requests.labels(outcome)
+        counter.inc()
+
+    def count_decision(self, cache: str, offered: int, selected: int, outcome: str) -> None:
+        """Count one decision."""
+        self._cached[cache].inc()
+        self.offered.observe(offered)
+        self.selected.observe(selected)
+        if outcome == "no_match":
+            self.no_match.inc()
+
+    def observe(self, phase: str, seconds: float) -> None:
+        """Record the duration of one phase."""
+        self._phase[phase].observe(seconds)
+
+    def render(self) -> bytes:
+        """The exposition text, over all processes when there are several."""
+        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+            return generate_latest(self.registry)
+        registry = CollectorRegistry()
+        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)

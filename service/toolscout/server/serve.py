@@ -1,0 +1,88 @@
+"""Running it: uvicorn with a shutdown that loses no request, in one process or several."""
+
+import os
+import signal
+import socket
+import sys
+import tempfile
+from functools import partial
+from types import FrameType
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from toolscout.errors import ConfigurationError
+from toolscout.server.banner import banner
+from toolscout.settings import Settings
+
+_LOOPBACK = ("127.", "::1", "localhost")
+BACKLOG = 2_048
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server; says where it listens, and stops at once on Ctrl-C."""
+
+    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
+        super().__init__(config)
+        self._settings = settings
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Load, listen, and say where."""
+        await super().startup(sockets)
+        if self.started:
+            sys.stderr.write(banner(self._settings))
+            sys.stderr.flush()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop without waiting for open requests."""
+        self.should_exit = True
+        self.force_exit = sig == signal.SIGINT
+
+
+def serve(settings: Settings) -> int:
+    """Serve until told to stop; returns the exit status.
+
+    Raises:
+        ConfigurationError: the address is open to others and no key is set.
+    """
+    exposed = not settings.host.startswith(_LOOPBACK)
+    if exposed and not settings.api_keys and not settings.insecure:
+        raise ConfigurationError(
+            f"host {settings.host} is reachable by others and no API key is set: "
+            "set TOOLSCOUT_API_KEYS, or pass --insecure to mean it"
+        )
+    if settings.workers == 1:
+        server = Server(_config(settings), settings)
+        server.run()
+        return 0 if server.started else 1
+    with tempfile.TemporaryDirectory(prefix="toolscout-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        config = _config(settings)
+        listener = config.bind_socket()
+        sys.stderr.write(banner(settings))
+        Multiprocess(config, sockets=[listener]).run()
+    return 0
+
+
+def _config(settings: Settings) -> uvicorn.Config:
+    from toolscout.server.app import create_app
+
+    return uvicorn.Config(
+        partial(create_app, settings),
+        factory=True,
+        host=settings.host,
+        port=settings.port,
+        workers=settings.workers,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=settings.keep_alive_s,
+        timeout_graceful_shutdown=settings.shutdown_s,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+    )

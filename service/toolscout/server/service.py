@@ -1,0 +1,127 @@
+"""The state of one server process: what the endpoints share."""
+
+import asyncio
+import gc
+import sys
+from hashlib import sha256
+from pathlib import Path
+from time import perf_counter
+
+from toolscout.catalog.cache import CatalogueCache
+from toolscout.engine import Engine
+from toolscout.errors import ConfigurationError
+from toolscout.ranking.ladder import Costs
+from toolscout.ranking.semantic import BUNDLED_MODEL
+from toolscout.server import log
+from toolscout.server.admission import Admission
+from toolscout.server.auth import Keyring
+from toolscout.server.compiling import CompileQueue
+from toolscout.server.metrics import Metrics
+from toolscout.settings import Settings
+
+_SELF_TEST = (
+    {"name": "read_file", "description": "Read a text file from disk"},
+    {"name": "send_email", "description": "Send a message to an address"},
+    {"name": "get_weather", "description": "Current weather and forecast for a city"},
+)
+
+
+SWITCH_S = 0.0005
+"""How long a thread may keep the interpreter lock from others. Python's 5 ms would let a compile
+hold up a warm answer ten times longer than the answer takes."""
+
+WARM_S = 0.05
+"""How long after a warm answer compiles keep stepping aside for the next."""
+
+FLUSH_S = 0.1
+"""How long a log line may wait to be written."""
+
+
+class Service:
+    """Model, caches, keys, admission and metrics of one process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.keyring = Keyring(settings.api_keys)
+        self.writer = log.LineWriter(sys.stdout.buffer)
+        self.log = log.configure(self.writer)
+        self.metrics = Metrics()
+        self.costs = Costs()
+        self.admission = Admission(settings.max_in_flight, settings.max_lag_ms)
+        self.cache = CatalogueCache(settings.cache_bytes)
+        self.engine: Engine | None = None
+        self.compiles: CompileQueue | None = None
+        self.model_digest = ""
+        self.warm_at = 0.0
+        """When a request was last answered from a known catalogue."""
+        self.draining = False
+        self.stopping = False
+        self._self_tested = False
+        self._flusher: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Load the model and answer one question with it; call from the running loop.
+
+        Raises:
+            ConfigurationError: the model cannot be loaded.
+        """
+        source = self.settings.model
+        try:
+            self.engine = Engine(_SELF_TEST, model=source)
+        except Exception as error:
+            raise ConfigurationError(
+                f"model: cannot load {source or BUNDLED_MODEL}: {error}"
+            ) from error
+        self._self_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
+        self.compiles = CompileQueue(
+            self.engine.compiler, self.cache, self.settings.max_tools, self._others_wait
+        )
+        self.model_digest = model_digest(source or BUNDLED_MODEL)
+        self.metrics.describe(self.model_digest)
+        sys.setswitchinterval(SWITCH_S)
+        self.admission.start()
+        self._flush_log()
+        # What lives as long as the process need not be walked by every collection.
+        gc.collect()
+        gc.freeze()
+
+    def stop(self) -> None:
+        """Release threads and timers."""
+        self.admission.stop()
+        if self._flusher is not None:
+            self._flusher.cancel()
+        self.writer.flush()
+        if self.compiles is not None:
+            self.compiles.close()
+
+    def components(self) -> dict[str, bool]:
+        """What readiness consists of."""
+        return {
+            "model": self.engine is not None,
+            "self_test": self._self_tested,
+            "accepting": not self.draining,
+        }
+
+    def render_metrics(self) -> bytes:
+        """Prometheus text, with the gauges brought up to date first."""
+        self.metrics.cache_bytes.set(self.cache.nbytes)
+        self.metrics.cache_entries.set(len(self.cache))
+        self.metrics.in_flight.set(self.admission.in_flight)
+        self.metrics.lag.set(self.admission.lag)
+        return self.metrics.render()
+
+    def _flush_log(self) -> None:
+        self.writer.flush()
+        self._flusher = asyncio.get_running_loop().call_later(FLUSH_S, self._flush_log)
+
+    def _others_wait(self) -> bool:
+        """Whether there are callers besides those who wait for a compile."""
+        return perf_counter() - self.warm_at < WARM_S
+
+
+def model_digest(source: str | Path) -> str:
+    """The first half of the SHA-256 of a model's weights; the name itself for a hub id."""
+    weights = Path(source) / "model.safetensors"
+    if not weights.is_file():
+        return str(source)
+    return sha256(weights.read_bytes()).hexdigest()[:16]
