@@ -1,0 +1,1 @@
+"""Measurements: how fast, how accurate. Not part of the installed package."""

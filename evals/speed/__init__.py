@@ -1,0 +1,1 @@
+"""The speed benchmark: Toolscout over HTTP against a floor and against peers, in one run."""

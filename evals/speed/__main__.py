@@ -1,0 +1,39 @@
+"""`make bench`: prints the speed table and writes it as JSON.
+
+Every figure of one row comes from the same run; the floor is measured right beside what it is
+compared with. Latencies are medians over repeats; one connection unless it says otherwise.
+"""
+
+import argparse
+import json
+import platform
+import sys
+from os import cpu_count
+from pathlib import Path
+
+from evals.speed import report, scenarios, traffic
+
+
+def main() -> int:
+    """Run all scenarios; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m evals.speed", description=__doc__)
+    parser.add_argument("--data", type=Path, help="folder with catalogs/ (or TOOLSCOUT_DATA)")
+    parser.add_argument("--repeats", type=int, default=5, help="repeats per row")
+    parser.add_argument("--quick", action="store_true", help="small sizes, few calls")
+    parser.add_argument("--json", type=Path, help="also write the figures here")
+    parsed = parser.parse_args()
+    folder = traffic.catalogues(parsed.data)
+    if folder is None:
+        print("skipped: no catalogues; name their folder with --data or TOOLSCOUT_DATA")
+        return 0
+    plan = scenarios.Plan(folder, 2 if parsed.quick else parsed.repeats, parsed.quick)
+    rows = scenarios.measure(plan)
+    print(f"\n{cpu_count()} cores, Python {platform.python_version()}\n")
+    print(report.table(rows))
+    if parsed.json:
+        parsed.json.write_text(json.dumps([report.as_dict(row) for row in rows], indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

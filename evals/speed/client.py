@@ -1,0 +1,85 @@
+"""A small HTTP client for load: raw sockets, keep-alive, as little work as possible per call."""
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+
+
+@dataclass(slots=True)
+class Timings:
+    """Latencies in seconds of one run, and how long the run took."""
+
+    latencies: list[float] = field(default_factory=list)
+    wall: float = 0.0
+    statuses: dict[int, int] = field(default_factory=dict)
+
+    def quantile(self, share: float) -> float:
+        """Latency in milliseconds that `share` of the calls stay below."""
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1_000
+
+    @property
+    def rate(self) -> float:
+        """Calls per second."""
+        return len(self.latencies) / self.wall
+
+
+def request(path: str, body: bytes) -> bytes:
+    """One POST as bytes."""
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def call(port: int, payload: bytes) -> tuple[int, dict[str, str], bytes]:
+    """One call on a connection of its own: status, headers, body."""
+    with socket.create_connection(("127.0.0.1", port), timeout=120) as connection:
+        connection.sendall(payload)
+        answer = connection.makefile("rb")
+        status = int(answer.readline().split()[1])
+        headers: dict[str, str] = {}
+        while (line := answer.readline().strip()) != b"":
+            name, _, value = line.decode().partition(":")
+            headers[name.lower()] = value.strip()
+        return status, headers, answer.read(int(headers.get("content-length", 0)))
+
+
+def run(port: int, payloads: Sequence[bytes], connections: int, calls: int) -> Timings:
+    """Send `calls` requests, each with the next payload, over some connections at once."""
+    return asyncio.run(arun(port, payloads, connections, calls))
+
+
+async def arun(port: int, payloads: Sequence[bytes], connections: int, calls: int) -> Timings:
+    """Like `run`, from within a loop."""
+    timings = Timings()
+    turn = iter(range(calls))
+    began = perf_counter()
+    await asyncio.gather(
+        *(_connection(port, payloads, turn, timings) for _ in range(min(connections, calls)))
+    )
+    timings.wall = perf_counter() - began
+    return timings
+
+
+async def _connection(
+    port: int, payloads: Sequence[bytes], turn: "object", timings: Timings
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
+    for number in turn:  # type: ignore[attr-defined]
+        began = perf_counter()
+        writer.write(payloads[number % len(payloads)])
+        head = await reader.readuntil(b"\r\n\r\n")
+        lowered = head.lower()
+        start = lowered.index(b"content-length:") + 15
+        await reader.readexactly(int(lowered[start : lowered.index(b"\r\n", start)]))
+        timings.latencies.append(perf_counter() - began)
+        status = int(head[9:12])
+        timings.statuses[status] = timings.statuses.get(status, 0) + 1
+        if b"connection: close" in lowered:
+            writer.close()
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
+    writer.close()

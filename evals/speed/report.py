@@ -1,0 +1,44 @@
+"""The figures as a Markdown table."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line: milliseconds, requests per second, and what it is compared with."""
+
+    what: str
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    rate: float | None = None
+    note: str = ""
+
+
+def table(rows: Sequence[Row]) -> str:
+    """GitHub-flavoured Markdown."""
+    lines = [
+        "| what | p50 ms | p95 ms | p99 ms | requests/s | |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        cells = [_number(row.p50), _number(row.p95), _number(row.p99), _rate(row.rate), row.note]
+        lines.append(f"| {row.what} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def as_dict(row: Row) -> dict[str, Any]:
+    """For JSON."""
+    return asdict(row)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def _rate(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"

@@ -1,0 +1,88 @@
+"""Starting, watching and stopping the servers under test."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+START_LIMIT_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that is ready: where, as what process, and after how long."""
+
+    port: int
+    pid: int
+    ready_s: float
+
+    def memory_mib(self) -> tuple[float, float]:
+        """Resident and peak memory."""
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        fields = dict(line.split(":", 1) for line in lines)
+        resident, peak = fields["VmRSS"], fields["VmHWM"]
+        return int(resident.split()[0]) / 1024, int(peak.split()[0]) / 1024
+
+    def cpu_s(self) -> float:
+        """Processor seconds spent so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def toolscout(*flags: str) -> Iterator[Running]:
+    """The service as a user would start it, without its log."""
+    port = _free_port()
+    command = ["-m", "toolscout", "serve", "--port", str(port), "--log", "off", *flags]
+    with _process([sys.executable, *command], port) as running:
+        yield running
+
+
+@contextmanager
+def floor() -> Iterator[Running]:
+    """The floor application on the same uvicorn."""
+    port = _free_port()
+    command = ["-m", "uvicorn", "evals.speed.floor:app", "--port", str(port)]
+    command += ["--loop", "uvloop", "--http", "httptools", "--no-access-log"]
+    command += ["--no-server-header", "--no-date-header", "--log-level", "warning"]
+    with _process([sys.executable, *command], port) as running:
+        yield running
+
+
+@contextmanager
+def _process(command: list[str], port: int) -> Iterator[Running]:
+    began = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        while not _ready(port):
+            if process.poll() is not None or time.perf_counter() - began > START_LIMIT_S:
+                process.kill()
+                message = process.stderr.read().decode() if process.stderr else ""
+                raise RuntimeError(f"server did not start: {message}")
+            time.sleep(0.01)
+        yield Running(port, process.pid, time.perf_counter() - began)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+
+
+def _ready(port: int) -> bool:
+    try:
+        with urlopen(f"http://127.0.0.1:{port}/readyz", timeout=1) as answer:
+            return bool(answer.status == 200)
+    except (URLError, OSError):
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,63 @@
+"""What is sent: real catalogues, and a different pattern with every request."""
+
+import json
+import os
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from evals.speed.client import request
+
+SEARCH = "/v1/tool-discovery/search"
+SIZES = (50, 300, 1_000, 3_000, 10_000)
+
+_VERBS = ("create", "list", "find", "update", "delete", "summarise", "export", "compare")
+_THINGS = ("issue", "calendar event", "customer record", "image", "repository branch", "invoice")
+_PLACES = ("in the project", "for last week", "from the database", "on the server", "as a table")
+
+PROSE = tuple(f"{v} the {t} {p}" for v in _VERBS for t in _THINGS for p in _PLACES)
+TYPOS = tuple(f"{v[:-1]}{v[-1]}e the {t[1]}{t[0]}{t[2:]}" for v in _VERBS for t in _THINGS)
+NONSENSE = tuple(f"zxqv wvut{n} qqkx" for n in range(48))
+REGEX = tuple(f"{v}.*{t.split()[0]}" for v in _VERBS for t in _THINGS)
+
+_serial = count()
+
+
+def catalogues(folder: Path | None) -> Path | None:
+    """The folder with the catalogues, from the flag or `TOOLSCOUT_DATA`; None when absent."""
+    root = folder or Path(os.environ.get("TOOLSCOUT_DATA", "."))
+    found = root / "catalogs"
+    return found if (found / "300.json").is_file() else None
+
+
+def load(folder: Path, size: int) -> list[dict[str, Any]]:
+    """The tools of one catalogue."""
+    tools: list[dict[str, Any]] = json.loads((folder / f"{size}.json").read_text("utf-8"))
+    return tools
+
+
+def inline(tools: str, patterns: Sequence[str], **fields: Any) -> list[bytes]:
+    """Searches that carry their tools, each with its own pattern."""
+    return [request(SEARCH, _body(pattern, f'"tools":{tools}', fields)) for pattern in patterns]
+
+
+def by_digest(digest: str, patterns: Sequence[str], **fields: Any) -> list[bytes]:
+    """Searches that name a known catalogue."""
+    return [request(SEARCH, _body(p, f'"catalog":"{digest}"', fields)) for p in patterns]
+
+
+def unseen(tools: list[dict[str, Any]], changed: int | None = None) -> str:
+    """The same tools as JSON with new content: all of them, or only some."""
+    serial = next(_serial)
+    limit = len(tools) if changed is None else changed
+    renewed = [
+        {**tool, "description": f"{tool['description']} (revision {serial})"} if i < limit else tool
+        for i, tool in enumerate(tools)
+    ]
+    return json.dumps(renewed)
+
+
+def _body(pattern: str, catalogue: str, fields: dict[str, Any]) -> bytes:
+    extra = "".join(f',"{name}":{json.dumps(value)}' for name, value in fields.items())
+    return f'{{"pattern":{json.dumps(pattern)},"top_k":5{extra},{catalogue}}}'.encode()
