@@ -6,6 +6,7 @@ and reused: changing one tool of three hundred compiles one tool.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import msgspec
@@ -20,7 +21,7 @@ from toolscout.errors import FieldError, InvalidJson
 from toolscout.ranking.bm25 import Bm25Weights, Postings, TermCounts
 from toolscout.ranking.names import NameIndex, forms
 from toolscout.ranking.regex import TextLines, line
-from toolscout.ranking.semantic import DESCRIPTION_WORDS, Embedder, VectorIndex
+from toolscout.ranking.semantic import Embedder, VectorIndex
 from toolscout.ranking.tokens import fold, terms, words, words_to_terms
 
 
@@ -32,6 +33,7 @@ class CompiledTool:
     """Everything it says, and its name, as the regex ranker searches them."""
     spoken: tuple[str, ...]
     """The words its vector is made of: its name, then what it is for."""
+    spoken_properties: tuple[str, ...]
     spellings: tuple[tuple[str, ...], ...]
     """The forms of each of its names."""
     counts: TermCounts
@@ -40,7 +42,12 @@ class CompiledTool:
     @property
     def nbytes(self) -> int:
         """Estimated bytes, the vector included: arrays as they are, objects by rule of thumb."""
-        return 2_000 + 19 * len(self.counts.terms) + len(self.lines[0]) + 8 * len(self.spoken)
+        return (
+            2_000
+            + 19 * len(self.counts.terms)
+            + len(self.lines[0])
+            + 8 * len(self.spoken + self.spoken_properties)
+        )
 
 
 class ToolStore(Protocol):
@@ -96,7 +103,7 @@ class Compiler:
             return catalogue
         for tool in compiled:
             if tool.vector is None:
-                tool.vector = self.embedder.encode(tool.spoken)
+                tool.vector = self.embedder.tool(tool.spoken, tool.spoken_properties)
                 breathe()
         rows = [tool.vector for tool in compiled if tool.vector is not None]
         stacked = np.stack(rows) if rows else np.empty((0, self.embedder.dimension), np.float32)
@@ -147,7 +154,8 @@ def compile_tool(tool: Tool, path: str = "tool") -> CompiledTool:
             line(f"{document.name} {document.description} {document.properties}"),
             line(document.name),
         ),
-        spoken=(*name, *description[:DESCRIPTION_WORDS]),
+        spoken=(*name, *words(document.purpose)),
+        spoken_properties=tuple(words(document.property_heads)),
         spellings=tuple(filter(None, map(forms, (document.name, *document.aliases)))),
         counts=TermCounts.of(
             (
@@ -160,10 +168,12 @@ def compile_tool(tool: Tool, path: str = "tool") -> CompiledTool:
 
 
 def _name_terms(name: list[str], document: Document, namespace: str | None) -> list[str]:
-    """The words of the name, the name as one word, and its namespace and aliases."""
+    """The words of the name, words written together, and its namespace and aliases."""
     found = words_to_terms(name)
     if len(name) > 1:
         found.append(fold("".join(name)))
+    if len(name) > 2:
+        found.extend(fold(first + second) for first, second in pairwise(name))
     for further in (namespace, *document.aliases):
         if further:
             found.extend(terms(further))

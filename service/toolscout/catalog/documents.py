@@ -15,6 +15,12 @@ from toolscout.contract import Tool, is_absent
 MAX_FIELD_CHARS = 8_192
 """Characters of one field that are indexed; more is documentation pasted into a schema."""
 
+PURPOSE_CHARS = 250
+"""Characters of a description that are embedded: a mean over a long text blurs its point."""
+
+PROPERTY_CHARS = 100
+"""Characters of one property's description that are embedded."""
+
 _WRAPPERS = ("function", "toolSpec", "tool")
 """Keys under which a provider nests the part that carries name, description and schema."""
 
@@ -31,7 +37,11 @@ class Document:
 
     name: str
     description: str
+    purpose: str
+    """The beginning of the description, for embedding."""
     properties: str
+    property_heads: str
+    """Property names with the beginnings of their descriptions, for embedding."""
     aliases: tuple[str, ...] = ()
 
 
@@ -60,17 +70,24 @@ def read_tool(tool: Tool) -> Document:
             if not description and isinstance(text, str):
                 description = text
             schemas.append(layer)
-    pieces: list[str] = list(tool.keywords or ())
-    pieces.extend(tool.tags or ())
+    # Chosen by the tool's author to be found by: as good as the description.
+    labels = " ".join((*(tool.keywords or ()), *(tool.tags or ())))
+    description = f"{description[:MAX_FIELD_CHARS]} {labels}" if labels else description
+    pieces: list[str] = []
+    heads: list[str] = []
     for schema in schemas:
         for name, text in schema_properties(schema):
             pieces.append(name)
+            heads.append(name)
             if text:
                 pieces.append(text)
+                heads.append(text[:PROPERTY_CHARS])
     return Document(
         name=tool.name,
-        description=description[:MAX_FIELD_CHARS],
+        description=description[: MAX_FIELD_CHARS + len(labels) + 1],
+        purpose=description[:PURPOSE_CHARS],
         properties=" ".join(dict.fromkeys(pieces))[:MAX_FIELD_CHARS],
+        property_heads=" ".join(heads)[:MAX_FIELD_CHARS],
         aliases=tuple(aliases),
     )
 

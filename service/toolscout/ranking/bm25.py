@@ -6,6 +6,7 @@ normalisation, the weighted frequencies are summed and then saturated once. The 
 ln((N - df + 0.5) / (df + 0.5) + 1) is positive for every term, also in a catalogue of one.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -87,11 +88,22 @@ class Postings:
     times join without a shared dictionary.
     """
 
-    __slots__ = ("_idf", "_starts", "fields", "idf_unseen", "keys", "size", "tools", "weights")
+    __slots__ = (
+        "_idf",
+        "_starts",
+        "fields",
+        "idf_unseen",
+        "keys",
+        "size",
+        "tools",
+        "vocabulary",
+        "weights",
+    )
 
     def __init__(self, tools: Sequence[TermCounts], weights: Bm25Weights | None = None) -> None:
         weights = weights or Bm25Weights()
         self.size = len(tools)
+        self.vocabulary = sorted({term for tool in tools for term in tool.terms})
         lengths = np.array([tool.lengths for tool in tools] or np.empty((0, 3)), np.float64)
         sizes = np.fromiter((len(tool.terms) for tool in tools), np.int64, self.size)
         owner = np.repeat(np.arange(self.size, dtype=np.int32), sizes)
@@ -116,6 +128,17 @@ class Postings:
         gain = np.repeat(idf, frequency) * tf * (weights.k1 + 1.0) / (tf + weights.k1)
         self.weights = gain.astype(np.float32)
 
+    def rarities(self, terms: Sequence[str]) -> list[float | None]:
+        """The idf of each term; None for one that no tool has."""
+        slots = self.slots([hash(term) for term in terms])
+        return [None if slot < 0 else self._idf[slot] for slot in slots]
+
+    def beginning_with(self, prefix: str) -> list[str]:
+        """Terms that begin so, the shortest first."""
+        start = bisect_left(self.vocabulary, prefix)
+        end = bisect_left(self.vocabulary, prefix + "\U0010ffff")
+        return sorted(self.vocabulary[start:end], key=lambda term: (len(term), term))
+
     def slots(self, hashes: Sequence[int]) -> list[int]:
         """The slot of each term, -1 for one that no tool has."""
         if not len(self.keys):
@@ -125,18 +148,25 @@ class Postings:
         found: list[int] = np.where(self.keys[at] == wanted, at, -1).tolist()
         return found
 
-    def score(self, query: Sequence[tuple[str, float]]) -> "LexicalScores":
-        """Score every tool for weighted terms."""
+    def score(self, query: Sequence[tuple[str, float, float | None]]) -> "LexicalScores":
+        """Score every tool for terms with their weights.
+
+        A term that only stands for another one of the query brings the worth that it covers of
+        that one; the query as a whole weighs no more for it.
+        """
         total = 0.0
         tools, gains, sizes, weights, worths = [], [], [], [], []
-        slots = self.slots([hash(term) for term, _ in query])
-        for slot, (_, weight) in zip(slots, query, strict=True):
+        slots = self.slots([hash(term) for term, _, _ in query])
+        for slot, (_, weight, credit) in zip(slots, query, strict=True):
             if slot < 0:
-                total += weight * self.idf_unseen
+                if credit is None:
+                    total += weight * self.idf_unseen
                 continue
             start, end = self._starts[slot], self._starts[slot + 1]
-            worth = weight * self._idf[slot]
-            total += worth
+            worth = credit
+            if worth is None:
+                worth = weight * self._idf[slot]
+                total += worth
             tools.append(self.tools[start:end])
             gains.append(self.weights[start:end])
             sizes.append(end - start)
@@ -174,7 +204,7 @@ class Postings:
     def nbytes(self) -> int:
         """Bytes held by the arrays."""
         arrays = (self.keys, self.tools, self.weights, self.fields)
-        return sum(array.nbytes for array in arrays) + 80 * len(self._idf)
+        return sum(array.nbytes for array in arrays) + 150 * len(self._idf)
 
 
 def _weighted_frequency(

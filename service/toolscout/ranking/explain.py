@@ -46,7 +46,7 @@ def _reasons(catalogue: Catalogue, decision: Decision, row: int) -> list[Reason]
         if found is None:
             continue
         worth = term.weight * found.idf / (ranking.lexical.total if ranking.lexical else 1.0)
-        via = Via.KEYWORD if fold(term.word) == term.term else Via.STEM
+        via = term.via or (Via.KEYWORD if fold(term.word) == term.term else Via.STEM)
         lexical.extend(Reason(f, term.word, via, round(worth, 4)) for f in found.fields[:1])
     reasons.extend(sorted(lexical, key=lambda reason: -reason.weight))
     if ranking.cosine is not None and ranking.cosine[row] > 0:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 
-SEMANTIC_WEIGHT = 0.35
-"""Share of meaning in the weighted sum; chosen on the development sets."""
+SEMANTIC_WEIGHT = 0.7
+"""Share of meaning in the weighted sum when every word is known to the model; chosen on the
+development sets."""
 
 RRF_K = 60
 """Rank constant of Cormack et al., SIGIR 2009."""
@@ -19,7 +20,7 @@ RRF_DEPTH = 30
 """Ranks of each list that count, at least; a longer answer looks as deep as it is long."""
 
 
-def weighted_sum(lexical: Floats, cosine: Floats, weight: float = SEMANTIC_WEIGHT) -> Floats:
+def weighted_sum(lexical: Floats, cosine: Floats, weight: float) -> Floats:
     """Max-normalised `lexical` and min-max-normalised `cosine`, both of shape (tools,).
 
     When one side has no opinion (no word hit, or a zero query vector) the other decides.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from toolscout.ranking.query import stop_words
+from toolscout.ranking.query import word_weights
 from toolscout.ranking.tokens import fold, is_cjk, normalise
 
 MAX_RUN = 8
@@ -124,9 +124,9 @@ class NameIndex:
             written = text[spans[at][0] : spans[at + size - 1][1]]
             sure = _as_a_name(text, spans, keys, at, size)
             if not sure and size == 1 and full is not None:
-                sure = is_rare(form) and form not in stop_words()
+                sure = is_rare(form) and form not in word_weights()
             if not sure and size > 1:
-                sure = any(part not in stop_words() for part in keys[at : at + size])
+                sure = any(part not in word_weights() for part in keys[at : at + size])
             for row in full or ():
                 _keep(found, Mention(row, written, sure, len(form)))
             if sure and (full is None or size > 1):

@@ -1,10 +1,12 @@
 """What the caller asked, analysed once: words, weighted terms, and whether it is a regex."""
 
+import re
 from functools import cache
 
 import msgspec
 
 from toolscout import data
+from toolscout.contract import Via
 from toolscout.ranking.tokens import MAX_WORD, normalise, word_terms, words
 
 MAX_PATTERN_CHARS = 4_096
@@ -13,8 +15,20 @@ MAX_PATTERN_CHARS = 4_096
 MAX_QUERY_WORDS = 256
 """Distinct words that rank: a pasted page says no more with its last thousand words."""
 
+SENTENCE_CHARS = 13
+"""Shorter sentences of a query ("Thanks!", "Hi there.") are not looked at on their own."""
+
+MAX_SENTENCES = 16
+"""Sentences that are looked at on their own."""
+
+_PLACEHOLDERS = re.compile(r"<[^<>]*>")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|\n+(?=\S)|(?<=[。！？])(?=\S)")
+
 STOP_WEIGHT = 0.15
 """What a stop word counts beside content words: enough to break ties, too little to rank."""
+
+ASKING_WEIGHT = 0.5
+"""What "get" or "find" counts: how something is asked, and often part of a tool's name too."""
 
 
 class QueryTerm(msgspec.Struct, frozen=True):
@@ -23,30 +37,37 @@ class QueryTerm(msgspec.Struct, frozen=True):
     term: str
     weight: float
     word: str
+    via: Via | None = None
+    """How it was derived from the word; None when it is the word's own term."""
+    credit: float = 0.0
+    """For a derived term: the worth (weight times idf) of the word that it covers."""
 
 
 class Query(msgspec.Struct, frozen=True):
     """An analysed pattern. Equal words count once, so repeating one changes nothing."""
 
     text: str
-    words: tuple[str, ...]
     terms: tuple[QueryTerm, ...]
+    spoken: tuple[tuple[str, ...], ...]
+    """The words as they are embedded: of the whole, then of each sentence if there are several."""
 
 
 def analyse(pattern: str) -> Query:
     """Split a pattern into weighted terms.
 
-    Stop words and filler weigh little, unless the query is made of nothing else.
+    Stop words weigh little, unless the query is made of nothing else.
     """
     text = normalise(pattern.strip()[:MAX_PATTERN_CHARS])
     distinct = dict.fromkeys(words(text))
     if len(text) > MAX_WORD:
         distinct = dict.fromkeys([word[:MAX_WORD] for word in distinct][:MAX_QUERY_WORDS])
-    stopped = {word for word in distinct if word.lower() in stop_words()}
-    stop_weight = STOP_WEIGHT if len(stopped) < len(distinct) else 1.0
+    lighter = word_weights()
+    weights = [lighter.get(word.lower(), 1.0) for word in distinct]
+    heaviest = max(weights, default=1.0)
     terms: dict[str, QueryTerm] = {}
-    for word in distinct:
-        weight = stop_weight if word in stopped else 1.0
+    for word, weight in zip(distinct, weights, strict=True):
+        if heaviest < 1.0:
+            weight /= heaviest
         parts = word_terms(word)
         # An identifier's parts and its whole, or the bigrams of a word, overlap: together they
         # weigh little more than one word.
@@ -55,10 +76,30 @@ def analyse(pattern: str) -> Query:
             known = terms.get(part)
             if known is None or known.weight < share:
                 terms[part] = QueryTerm(part, share, word)
-    return Query(text, tuple(distinct), tuple(terms.values()))
+    return Query(text, tuple(terms.values()), _spoken(text))
+
+
+def _spoken(text: str) -> tuple[tuple[str, ...], ...]:
+    """Words to embed, `<placeholders>` dropped.
+
+    A request for several tools names each in a sentence of its own, and a mean over all of them
+    is near to none. Sentences as short as a greeting ask for nothing.
+    """
+    if "<" in text:
+        text = _PLACEHOLDERS.sub(" ", text)
+    whole = tuple(words(text)[:MAX_QUERY_WORDS])
+    if not _SENTENCE_END.search(text):
+        return (whole,)
+    parts = [part for part in _SENTENCE_END.split(text) if len(part.strip()) >= SENTENCE_CHARS]
+    if len(parts) < 2:
+        return (whole, tuple(words(parts[0]))) if parts else (whole,)
+    return (whole, *(tuple(words(part)[:MAX_QUERY_WORDS]) for part in parts[:MAX_SENTENCES]))
 
 
 @cache
-def stop_words() -> frozenset[str]:
-    """Stop words and filler, lower case."""
-    return frozenset(" ".join(data.load("stopwords").values()).split())
+def word_weights() -> dict[str, float]:
+    """Weights below one: of function words, courtesy, and words of asking, lower case."""
+    words_of = {kind: text.split() for kind, text in data.load("stopwords").items()}
+    weights = dict.fromkeys(words_of["asking"], ASKING_WEIGHT)
+    weights.update(dict.fromkeys(words_of["function"] + words_of["courtesy"], STOP_WEIGHT))
+    return weights

@@ -5,7 +5,7 @@ known token has the zero vector: no opinion, similarity 0 to everything.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from math import sqrt
 from pathlib import Path
@@ -16,6 +16,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 import faiss
+import msgspec
 import numpy as np
 from model2vec import StaticModel
 from numpy.typing import NDArray
@@ -31,11 +32,25 @@ _pointer = faiss.swig_ptr
 
 BUNDLED_MODEL = Path(__file__).parent.parent / "model"
 
-DESCRIPTION_WORDS = 80
-"""Words of a description that are embedded; what a tool is for stands at its start."""
+PROPERTY_SHARE = 0.35
+"""Weight of the properties' vector beside that of the text."""
+
+SENTENCE_SHARE = 0.67
+"""Weight of the best fitting sentence beside the whole query."""
+
+KNOWN_EXCESS = 1.5
+"""Letters per token, beyond the first, from which a word counts as fully known."""
 
 _WORD_CACHE_LIMIT = 100_000
 """Words whose token ids are remembered (about 20 MB); past it the cache starts anew."""
+
+
+class QueryVectors(msgspec.Struct, frozen=True, eq=False):
+    """A query as a whole and by sentences, shape (1 + sentences, dimension)."""
+
+    vectors: Floats
+    familiarity: float
+    """How much of the query the model knows, 0 to 1."""
 
 
 class Embedder:
@@ -60,6 +75,36 @@ class Embedder:
         self._ids_of: dict[str, tuple[int, ...]] = {}
         self.dimension = int(self._rows.shape[1])
 
+    def query(self, spoken: Sequence[Sequence[str]]) -> "QueryVectors | None":
+        """The vectors of a query and of its sentences; None when no word of it is known."""
+        vectors = np.stack([self.encode(found) for found in spoken])
+        familiar = self.familiarity(spoken[0])
+        return QueryVectors(vectors, familiar) if familiar > 0 and vectors[0].any() else None
+
+    def familiarity(self, found: Iterable[str]) -> float:
+        """How far the model knows the words, 0 to 1, long words counting more.
+
+        A word that the vocabulary has as a whole is known; one that falls apart into single
+        letters (another script, gibberish) has a vector that means nothing.
+        """
+        total = known = 0.0
+        for word in found:
+            size = len(word)
+            ids = len(self._word_ids(word))
+            total += size
+            if ids:
+                known += size * min(1.0, max(0.0, (size / ids - 1.0) / KNOWN_EXCESS))
+        return known / total if total else 0.0
+
+    def tool(self, spoken: Iterable[str], properties: Iterable[str]) -> Floats:
+        """The vector of a tool: its text, and its properties at a lower weight.
+
+        Appended to the text, properties blur it; as a vector of their own they help.
+        """
+        text = self.encode(spoken)
+        extra = self.encode(properties)
+        return _unit(text + np.float32(PROPERTY_SHARE) * extra) if extra.any() else text
+
     def encode(self, found: Iterable[str]) -> Floats:
         """The vector of a text given as its words, shape (dimension,); zero if none is known."""
         try:
@@ -73,10 +118,11 @@ class Embedder:
             total: Floats = rows.sum(axis=0, dtype=np.float32)
         else:
             total = self._weights[ids].astype(np.float32) @ rows.astype(np.float32)
-        norm = sqrt(total @ total)
-        if norm > 0:
-            total *= np.float32(1.0 / norm)
-        return total
+        return _unit(total)
+
+    def is_word(self, word: str) -> bool:
+        """Whether the model's vocabulary has a word as a whole: then it is no typing error."""
+        return len(self._word_ids(word)) == 1
 
     def _word_ids(self, word: str) -> tuple[int, ...]:
         known = self._ids_of.get(word)
@@ -100,11 +146,27 @@ class VectorIndex:
         self._index.add(np.ascontiguousarray(vectors, np.float32))
         self._first = self._index.get_xb()
 
-    def similarities(self, query: Floats) -> Floats:
-        """Inner product of the query with every row, shape (size,)."""
+    def similarities(self, query: QueryVectors) -> tuple[Floats, Floats]:
+        """Similarity of a query to every row, each of shape (size,).
+
+        Returns:
+            For ranking, a mix of the whole query and the sentence of it that fits a row best;
+            and that of the whole query alone, which says better whether anything fits.
+        """
+        whole = self._products(query.vectors[0])
+        if len(query.vectors) == 1:
+            return whole, whole
+        closest = np.maximum.reduce([self._products(part) for part in query.vectors[1:]])
+        share = np.float32(SENTENCE_SHARE)
+        mixed: Floats = (1 - share) * whole + share * closest
+        return mixed, whole
+
+    def _products(self, vector: Floats) -> Floats:
         out = np.empty(self.size, np.float32)
         if self.size:
-            _inner_products(_pointer(out), _pointer(query), self._first, self._dimension, self.size)
+            _inner_products(
+                _pointer(out), _pointer(vector), self._first, self._dimension, self.size
+            )
         return out
 
     def nearest(self, query: Floats, count: int) -> tuple[NDArray[np.int64], Floats]:
@@ -116,3 +178,11 @@ class VectorIndex:
     def nbytes(self) -> int:
         """Bytes of the vectors."""
         return int(self.size * self._dimension * 4)
+
+
+def _unit(vector: Floats) -> Floats:
+    """Scaled to length one in place; the zero vector stays."""
+    norm = sqrt(vector @ vector)
+    if norm > 0:
+        vector *= np.float32(1.0 / norm)
+    return vector

@@ -18,6 +18,7 @@ from toolscout.catalog.toollist import ToolList
 from toolscout.contract import DEFAULT_TOP_K, Outcome, RankerName
 from toolscout.ranking import calibration, fusion, regex
 from toolscout.ranking.bm25 import LexicalScores
+from toolscout.ranking.expand import expand
 from toolscout.ranking.keyword import keyword_scores
 from toolscout.ranking.names import Mention, NameIndex, forms_of_many
 from toolscout.ranking.query import Query, analyse
@@ -55,6 +56,11 @@ class Ranking:
     scores: Floats
     lexical: LexicalScores | None = None
     cosine: Floats | None = None
+    """Similarity by the best sentence, for ranking."""
+    whole: Floats | None = None
+    """Similarity of the query as a whole, for judging whether anything fits."""
+    familiarity: float = 0.0
+    """How much of the query the embedding model knows; its opinion counts that much."""
     mentions: list[Mention] = field(default_factory=list)
     outcome: Outcome = "match"
     note: str | None = None
@@ -137,6 +143,8 @@ def rank(
                 return by_regex
         ranker = "hybrid" if ranker == "auto" else "keyword"
     query = analyse(ask.pattern)
+    if ranker != "semantic":
+        query = expand(query, catalogue.postings, embedder.is_word if embedder else _never)
     note = None
     no_vectors = embedder is None or catalogue.vectors is None
     if no_vectors and ranker in ("hybrid", "rrf", "semantic"):
@@ -149,7 +157,10 @@ def rank(
     if ranker in ("hybrid", "rrf", "semantic"):
         assert embedder is not None
         assert catalogue.vectors is not None
-        ranking.cosine = catalogue.vectors.similarities(embedder.encode(query.words))
+        vectors = embedder.query(query.spoken)
+        if vectors is not None:
+            ranking.cosine, ranking.whole = catalogue.vectors.similarities(vectors)
+            ranking.familiarity = vectors.familiarity
     ranking.scores = _combined(ranking, ask.top_k)
     ranking.mentions = catalogue.spellings.mentions(query.text, catalogue.postings.is_rare)
     return ranking
@@ -157,7 +168,9 @@ def rank(
 
 def lexical_scores(catalogue: Catalogue, query: Query) -> LexicalScores:
     """BM25 and coverage of every tool."""
-    return catalogue.postings.score([(term.term, term.weight) for term in query.terms])
+    return catalogue.postings.score(
+        [(term.term, term.weight, term.credit if term.via else None) for term in query.terms]
+    )
 
 
 def _by_regex(catalogue: Catalogue, pattern: str) -> Ranking | None:
@@ -182,13 +195,13 @@ def _combined(ranking: Ranking, top_k: int) -> Floats:
     """Fuse what the ranker has; zero where a tool has no evidence worth an answer."""
     lexical, cosine = ranking.lexical, ranking.cosine
     if cosine is None:
-        assert lexical is not None
-        return lexical.bm25
+        return np.zeros(0, np.float32) if lexical is None else lexical.bm25
     if lexical is None:
         return np.where(cosine >= NO_SIMILARITY, cosine, np.float32(0))
     if ranking.ranker == "rrf":
         return fusion.reciprocal_rank(lexical.bm25, cosine, top_k)
-    fused = fusion.weighted_sum(lexical.bm25, cosine)
+    weight = fusion.SEMANTIC_WEIGHT * ranking.familiarity
+    fused = fusion.weighted_sum(lexical.bm25, cosine, weight)
     fused[(lexical.bm25 <= 0) & (cosine < NO_SIMILARITY)] = 0
     return fused
 
@@ -216,18 +229,24 @@ def _names_first(ranked: list[int], mentions: list[Mention], top_k: int) -> list
 
 def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
     """What speaks for one tool, in units that mean the same for every query."""
-    lexical, cosine = ranking.lexical, ranking.cosine
+    lexical, cosine = ranking.lexical, ranking.whole
     covered = None if lexical is None else float(lexical.covered[row])
     return calibration.Evidence(
-        coverage=None if lexical is None or covered is None else covered / (lexical.total or 1.0),
+        coverage=None
+        if lexical is None or covered is None
+        else min(1.0, covered / (lexical.total or 1.0)),
         mass=None if lexical is None or covered is None else covered / lexical.rarest,
         cosine=None if cosine is None else float(cosine[row]),
+        familiarity=ranking.familiarity,
     )
 
 
 def _judge(ranking: Ranking, ranked: Sequence[int]) -> Outcome:
-    """The outcome by the most relevant of the first few: the top hit may lead by a hair."""
+    """The outcome by the most relevant of the first few, and of the one that has most words."""
     if any(mention.sure for mention in ranking.mentions):
         return "match"
-    chances = [calibration.relevance(evidence(ranking, row)) for row in ranked[:JUDGED]]
+    judged = set(ranked[:JUDGED])
+    if ranking.lexical is not None and len(ranking.lexical.covered):
+        judged.add(int(ranking.lexical.covered.argmax()))
+    chances = [calibration.relevance(evidence(ranking, row)) for row in judged]
     return calibration.outcome(max(chances, default=0.0))

@@ -1,0 +1,1 @@
+"""Training of the bundled embedding model: `python -m evals.train --data PATH`."""

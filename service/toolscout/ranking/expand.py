@@ -1,0 +1,144 @@
+"""Words the tools do not use, and words they would use instead.
+
+Three ways to widen a query, each weighing less than a literal hit: synonyms, for every term;
+the beginnings of words, and corrected typing, for words that no tool has.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import permutations
+from typing import Any
+
+import msgspec
+import numpy as np
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import cdist
+
+from toolscout import data
+from toolscout.contract import Via
+from toolscout.ranking.bm25 import Postings
+from toolscout.ranking.query import Query, QueryTerm
+from toolscout.ranking.tokens import fold, word_terms
+
+SYNONYM_WEIGHT = 0.15
+"""What a synonym counts in the ranking beside the word itself."""
+
+PREFIX_WEIGHT = 0.5
+"""What a longer word counts that begins like the one asked for."""
+
+FUZZY_WEIGHT = 0.6
+"""What a corrected word counts at one edit; half of it at two, a third at three."""
+
+CREDIT = {Via.SYNONYM: 0.6, Via.PREFIX: 0.7, Via.FUZZY: 0.8}
+"""How much of a word is covered by its stand-in, when it comes to whether anything fits."""
+
+MIN_PREFIX = 3
+MIN_FUZZY = 4
+"""Characters below which a word is too short to complete or to correct."""
+
+MAX_ALTERNATIVES = 4
+"""Words that one word is completed or corrected to at most."""
+
+
+def expand(
+    query: Query, postings: Postings, is_word: Callable[[str], bool], *, synonyms: bool = True
+) -> Query:
+    """Add the alternatives that the catalogue can answer.
+
+    `is_word` tells words of the language from mistyped ones: "berlin" is not corrected to
+    "merlin", however near that is.
+    """
+    terms = query.terms
+    rarities = postings.rarities([term.term for term in terms])
+    nothing_known = all(
+        rarity is None or term.weight < 1.0 for rarity, term in zip(rarities, terms, strict=True)
+    )
+    found: dict[str, QueryTerm] = {}
+    for term, rarity in zip(terms, rarities, strict=True):
+        worth = term.weight * (postings.idf_unseen if rarity is None else rarity)
+        if synonyms:
+            for synonym in synonym_terms().get(term.term, ()):
+                _keep(found, synonym, term, Via.SYNONYM, SYNONYM_WEIGHT, worth)
+        if rarity is None and _is_whole_word(term):
+            for spelling, via, weight in _spellings(term, postings, is_word, nothing_known):
+                _keep(found, spelling, term, via, weight, worth)
+    for term in terms:
+        found.pop(term.term, None)
+    if not found:
+        return query
+    return msgspec.structs.replace(query, terms=(*terms, *found.values()))
+
+
+def _spellings(
+    term: QueryTerm, postings: Postings, is_word: Callable[[str], bool], last_resort: bool
+) -> Iterator[tuple[str, Via, float]]:
+    """Longer words and corrected ones for a word that no tool has, with their weights."""
+    written = fold(term.word)
+    real = is_word(term.word)
+    if len(written) >= MIN_PREFIX and (last_resort or not real):
+        for longer in postings.beginning_with(written)[:MAX_ALTERNATIVES]:
+            yield longer, Via.PREFIX, PREFIX_WEIGHT
+    if len(written) >= MIN_FUZZY and not real and written.isalpha():
+        for near, edits in corrections(written, postings.vocabulary):
+            yield near, Via.FUZZY, FUZZY_WEIGHT / max(edits, 1)
+
+
+def corrections(written: str, vocabulary: list[str]) -> list[tuple[str, int]]:
+    """Words of the vocabulary within typing distance, nearest first, with their edits.
+
+    Edits are insertions, deletions, substitutions and transpositions of neighbours: one up to
+    four characters, two up to twelve, three beyond. The first letter, or the first two swapped,
+    must stand: people rarely mistype it.
+    """
+    if not vocabulary:
+        return []
+    limit = 1 if len(written) <= 4 else 2 if len(written) <= 12 else 3
+    distances = cdist(
+        [written], vocabulary, scorer=OSA.distance, score_cutoff=limit, dtype=np.uint8
+    )[0]
+    near = [
+        (int(distances[i]), vocabulary[i])
+        for i in np.flatnonzero(distances <= limit).tolist()
+        if vocabulary[i][0] in written[:2] and len(vocabulary[i]) >= MIN_PREFIX
+    ]
+    if not near:
+        return []
+    best = min(near)[0]
+    return [(word, edits) for edits, word in sorted(near) if edits == best][:MAX_ALTERNATIVES]
+
+
+def _keep(
+    found: dict[str, QueryTerm],
+    stand_in: str,
+    term: QueryTerm,
+    via: Via,
+    weight: float,
+    worth: float,
+) -> None:
+    """Note a stand-in; of two for the same term the heavier stays."""
+    known = found.get(stand_in)
+    if known is None or known.weight < term.weight * weight:
+        covered = CREDIT[via] * worth
+        found[stand_in] = QueryTerm(stand_in, term.weight * weight, term.word, via, covered)
+
+
+def _is_whole_word(term: QueryTerm) -> bool:
+    """Only words as written are completed or corrected, not the parts of identifiers."""
+    return term.term in word_terms(term.word)[-1:] and term.weight >= 1.0
+
+
+@cache
+def synonym_terms() -> dict[str, tuple[str, ...]]:
+    """For each term its synonyms, from the bundled groups; symmetric."""
+    return _symmetric(data.load("synonyms"))
+
+
+def _symmetric(groups: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    related: dict[str, dict[str, None]] = {}
+    for topics in groups.values():
+        for lines in topics.values():
+            for line in lines:
+                terms = {word_terms(word.replace("_", ""))[-1]: None for word in line.split()}
+                for term, other in permutations(terms, 2):
+                    related.setdefault(term, {})[other] = None
+    return {term: tuple(others) for term, others in related.items()}
