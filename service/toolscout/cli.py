@@ -70,7 +70,10 @@ def _search(parsed: argparse.Namespace) -> int:
 
 
 def _check_config(parsed: argparse.Namespace) -> int:
+    from toolscout.server.auth import Keyring
+
     settings = _settings(parsed)
+    Keyring(settings.api_keys)
     shown = {
         s.name: "(set)" if s.secret and settings.values[s.name] else settings.values[s.name]
         for s in SETTINGS

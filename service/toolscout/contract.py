@@ -20,8 +20,9 @@ MIN_LATENCY_BUDGET_MS = 1
 MAX_LATENCY_BUDGET_MS = 60_000
 
 ToolName = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_CHARS)]
-TopK = Annotated[int, msgspec.Meta(ge=1, le=MAX_TOP_K)]
-LatencyBudget = Annotated[int, msgspec.Meta(ge=MIN_LATENCY_BUDGET_MS, le=MAX_LATENCY_BUDGET_MS)]
+# Whole numbers, but decoded as floats: some callers' integers went through float64.
+TopK = Annotated[float, msgspec.Meta(ge=1, le=MAX_TOP_K)]
+LatencyBudget = Annotated[float, msgspec.Meta(ge=MIN_LATENCY_BUDGET_MS, le=MAX_LATENCY_BUDGET_MS)]
 
 
 ABSENT = msgspec.Raw(b"")
@@ -122,6 +123,14 @@ class Counts(msgspec.Struct, frozen=True):
     selected: int
 
 
+class TokenCounts(msgspec.Struct, frozen=True):
+    """Estimated prompt tokens (four characters each) of all distinct tools and of the selected."""
+
+    offered: int
+    selected: int
+    saved: int
+
+
 class SearchAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a search returns; everything after `selected_names` only when asked for."""
 
@@ -131,6 +140,7 @@ class SearchAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     ranker: str | None = None
     degraded: str | None = None
     counts: Counts | None = None
+    tokens: TokenCounts | None = None
     timings_ms: dict[str, float] | None = None
     catalog: str | None = None
     notes: list[str] | None = None
@@ -153,6 +163,7 @@ class GatewayAnswer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     ranker: str | None = None
     degraded: str | None = None
     counts: Counts | None = None
+    tokens: TokenCounts | None = None
     timings_ms: dict[str, float] | None = None
     catalog: str | None = None
     notes: list[str] | None = None

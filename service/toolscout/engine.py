@@ -19,7 +19,7 @@ from toolscout.catalog.compile import Compiler
 from toolscout.catalog.files import read_tools
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import DEFAULT_TOP_K, Counts, Match, Outcome, RankerName, Tool
-from toolscout.errors import EmptyPattern, InvalidRequest
+from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest
 from toolscout.ranking.explain import explain
 from toolscout.ranking.select import NoMatch
 from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
@@ -147,5 +147,13 @@ class Engine:
 
 @lru_cache(maxsize=4)
 def load_embedder(source: str) -> Embedder:
-    """Load a model once per process."""
-    return Embedder(source)
+    """Load a model once per process.
+
+    Raises:
+        ConfigurationError: there is no model2vec model of that name.
+    """
+    try:
+        return Embedder(source)
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ConfigurationError(f"model: cannot load {source}: {reason}") from error

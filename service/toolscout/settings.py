@@ -56,11 +56,15 @@ class Setting:
             if value is None:
                 raise ConfigurationError(f"{where}: expected on or off, got {raw!r}")
             return value
+        expected = {int: "a whole number", float: "a number", str: "a text"}[self.kind]
         try:
+            if isinstance(raw, bool | list | dict) or (self.kind is int and isinstance(raw, float)):
+                raise TypeError
             value = self.kind(raw)
+            if value != value:  # not a number, which no bound would catch
+                raise ValueError
         except (TypeError, ValueError):
-            kind = {int: "a whole number", float: "a number"}[self.kind]
-            raise ConfigurationError(f"{where}: expected {kind}, got {raw!r}") from None
+            raise ConfigurationError(f"{where}: expected {expected}, got {raw!r}") from None
         if self.choices and value not in self.choices:
             listed = ", ".join(self.choices)
             raise ConfigurationError(f"{where}: expected one of {listed}, got {raw!r}")

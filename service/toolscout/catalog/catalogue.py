@@ -1,6 +1,8 @@
 """A compiled tool list: everything a ranker needs, immutable, in name order."""
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from toolscout.ranking.bm25 import Postings
 from toolscout.ranking.names import NameIndex
@@ -22,6 +24,8 @@ class Catalogue(msgspec.Struct, frozen=True, eq=False):
     spellings: NameIndex
     lines: TextLines
     vectors: VectorIndex | None
+    tokens: NDArray[np.int64]
+    """Estimated prompt tokens of each tool, shape (tools,)."""
     nbytes: int
 
     def __len__(self) -> int:

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.documents import Document, read_tool
-from toolscout.catalog.toollist import ToolList
+from toolscout.catalog.tokencount import tool_tokens
+from toolscout.catalog.toollist import NOT_JSON, ToolList, not_json
 from toolscout.contract import Tool
-from toolscout.errors import FieldError, InvalidJson
+from toolscout.errors import InvalidJson
 from toolscout.ranking.bm25 import Bm25Weights, Postings, TermCounts
 from toolscout.ranking.names import NameIndex, forms
 from toolscout.ranking.regex import TextLines, line
@@ -37,6 +38,8 @@ class CompiledTool:
     spellings: tuple[tuple[str, ...], ...]
     """The forms of each of its names."""
     counts: TermCounts
+    tokens: int
+    """What the tool costs in a prompt."""
     vector: NDArray[np.float32] | None = None
 
     @property
@@ -132,6 +135,7 @@ class Compiler:
             spellings=spellings,
             lines=lines,
             vectors=None,
+            tokens=np.array([tool.tokens for tool in compiled], np.int64),
             nbytes=postings.nbytes + lines.nbytes + text_bytes,
         )
 
@@ -144,10 +148,9 @@ def compile_tool(tool: Tool, path: str = "tool") -> CompiledTool:
     """
     try:
         document = read_tool(tool)
-    except (msgspec.DecodeError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+    except NOT_JSON as error:
         where = f"{path}.definition"
-        raise InvalidJson(f"{where} is not valid JSON", (FieldError(where, reason),)) from None
+        raise InvalidJson(f"{where} is not valid JSON", (not_json(where, error),)) from None
     name, description = words(document.name), words(document.description)
     return CompiledTool(
         lines=(
@@ -156,6 +159,7 @@ def compile_tool(tool: Tool, path: str = "tool") -> CompiledTool:
         ),
         spoken=(*name, *words(document.purpose)),
         spoken_properties=tuple(words(document.property_heads)),
+        tokens=tool_tokens(tool),
         spellings=tuple(filter(None, map(forms, (document.name, *document.aliases)))),
         counts=TermCounts.of(
             (

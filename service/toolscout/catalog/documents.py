@@ -71,7 +71,7 @@ def read_tool(tool: Tool) -> Document:
                 description = text
             schemas.append(layer)
     # Chosen by the tool's author to be found by: as good as the description.
-    labels = " ".join((*(tool.keywords or ()), *(tool.tags or ())))
+    labels = " ".join((*(tool.keywords or ()), *(tool.tags or ())))[:MAX_FIELD_CHARS]
     description = f"{description[:MAX_FIELD_CHARS]} {labels}" if labels else description
     pieces: list[str] = []
     heads: list[str] = []
@@ -138,6 +138,6 @@ def _layers(body: Any) -> Iterator[dict[str, Any]]:
 def _json_object(text: str) -> dict[str, Any] | None:
     try:
         value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return None
     return value if isinstance(value, dict) else None

@@ -12,6 +12,9 @@ from toolscout.errors import FieldError, InvalidJson, InvalidRequest, TooManyToo
 MAX_TOOLS = 10_000
 """Distinct tools of one request, unless configured otherwise."""
 
+NOT_JSON = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+"""What decoding raises for bytes that are not JSON."""
+
 _decode = msgspec.json.Decoder(list[Tool]).decode
 
 
@@ -62,8 +65,8 @@ class ToolList:
             tools = _decode(raw)
         except msgspec.ValidationError as error:
             raise _invalid(error) from None
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise InvalidJson("tools is not valid JSON", (_at("tools", error),)) from None
+        except NOT_JSON as error:
+            raise InvalidJson("tools is not valid JSON", (not_json("tools", error),)) from None
         for number, tool in enumerate(tools):
             _check_objects(tool, number)
         return cls.of(tools, limit)
@@ -81,12 +84,20 @@ def _check_objects(tool: Tool, number: int) -> None:
 
 
 def _invalid(error: msgspec.ValidationError) -> InvalidRequest:
-    """Put a msgspec message (`… - at `$[17].name``) into the terms of the request."""
+    """Put a msgspec message (`… - at `$[17].name``) into the terms of the request.
+
+    What it quotes of a wrong value is left out: errors never repeat tool text.
+    """
     message, _, where = str(error).partition(" - at `$")
+    message = message.partition(" '")[0]
     path = "tools" + where.rstrip("`")
     return InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
 
 
-def _at(path: str, error: Exception) -> FieldError:
-    message = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-    return FieldError(path, message)
+def not_json(path: str, error: Exception) -> FieldError:
+    """Say of a place that it is not JSON, without repeating any of it."""
+    if isinstance(error, RecursionError):
+        return FieldError(path, "nested too deeply")
+    if isinstance(error, UnicodeDecodeError):
+        return FieldError(path, "not valid UTF-8")
+    return FieldError(path, str(error).partition(" '")[0])

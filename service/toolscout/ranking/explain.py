@@ -1,20 +1,45 @@
 """Why a tool was chosen: its calibrated score and the typed reasons behind it."""
 
+from collections.abc import Callable
+
 from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.toollist import ToolList
 from toolscout.contract import Match, Reason, Via
 from toolscout.ranking import calibration
+from toolscout.ranking.bm25 import Hit
+from toolscout.ranking.query import QueryTerm
 from toolscout.ranking.strategy import Decision, evidence
-from toolscout.ranking.tokens import fold
+from toolscout.ranking.tokens import fold, terms
 
 
 def explain(catalogue: Catalogue, decision: Decision) -> list[Match]:
     """The matches of a decision, in answer order."""
+
+    def found(term: QueryTerm, row: int) -> Hit | None:
+        return catalogue.postings.find(term.term, row)
+
+    return _matches(decision, found)
+
+
+def explain_cold(tools: ToolList, decision: Decision) -> list[Match]:
+    """The matches of a decision over tools that are not compiled yet."""
+
+    def found(term: QueryTerm, row: int) -> Hit | None:
+        tool = tools.tools[row]
+        texts = {"name": tool.name, "description": tool.description or ""}
+        fields = [field for field, text in texts.items() if term.term in terms(text)]
+        return Hit(fields, 1.0) if fields else None
+
+    return _matches(decision, found)
+
+
+def _matches(decision: Decision, found: Callable[[QueryTerm, int], Hit | None]) -> list[Match]:
     pinned = set(decision.pinned)
     return [
         Match(
             name=name,
             score=_score(decision, row),
-            reasons=_reasons(catalogue, decision, row),
+            reasons=_reasons(decision, name, row, found),
             pinned=row in pinned,
         )
         for name, row in zip(decision.names, decision.rows, strict=True)
@@ -30,24 +55,27 @@ def _score(decision: Decision, row: int) -> float:
     return round(calibration.relevance(evidence(ranking, row)), 4)
 
 
-def _reasons(catalogue: Catalogue, decision: Decision, row: int) -> list[Reason]:
+def _reasons(
+    decision: Decision, name: str, row: int, found: Callable[[QueryTerm, int], Hit | None]
+) -> list[Reason]:
     ranking = decision.ranking
     reasons: list[Reason] = []
     for mention in ranking.mentions:
         if mention.row == row:
-            exact = mention.written == catalogue.names[row]
+            exact = mention.written == name
             via = Via.EXACT if exact else Via.ALIAS
             reasons.append(Reason("name", mention.written, via, 1.0))
     if ranking.ranker == "regex" and ranking.scores[row] > 0:
         reasons.append(Reason("text", decision.pattern, Via.REGEX, 1.0))
+    total = (ranking.lexical.total if ranking.lexical is not None else 0.0) or 1.0
     lexical: list[Reason] = []
-    for term in ranking.query.terms:
-        found = catalogue.postings.find(term.term, row)
-        if found is None:
+    for term in ranking.query.terms if ranking.lexical is not None else ():
+        hit = found(term, row)
+        if hit is None:
             continue
-        worth = term.weight * found.idf / (ranking.lexical.total if ranking.lexical else 1.0)
+        worth = (term.credit if term.via else term.weight * hit.idf) / total
         via = term.via or (Via.KEYWORD if fold(term.word) == term.term else Via.STEM)
-        lexical.extend(Reason(f, term.word, via, round(worth, 4)) for f in found.fields[:1])
+        lexical.extend(Reason(f, term.word, via, round(min(worth, 1.0), 4)) for f in hit.fields[:1])
     reasons.extend(sorted(lexical, key=lambda reason: -reason.weight))
     if ranking.cosine is not None and ranking.cosine[row] > 0:
         cosine = round(float(ranking.cosine[row]), 4)

@@ -20,7 +20,7 @@ RRF_DEPTH = 30
 """Ranks of each list that count, at least; a longer answer looks as deep as it is long."""
 
 
-def weighted_sum(lexical: Floats, cosine: Floats, weight: float) -> Floats:
+def weighted_sum(lexical: Floats, cosine: Floats, weight: float = SEMANTIC_WEIGHT) -> Floats:
     """Max-normalised `lexical` and min-max-normalised `cosine`, both of shape (tools,).
 
     When one side has no opinion (no word hit, or a zero query vector) the other decides.

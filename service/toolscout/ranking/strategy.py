@@ -21,7 +21,7 @@ from toolscout.ranking.bm25 import LexicalScores
 from toolscout.ranking.expand import expand
 from toolscout.ranking.keyword import keyword_scores
 from toolscout.ranking.names import Mention, NameIndex, forms_of_many
-from toolscout.ranking.query import Query, analyse
+from toolscout.ranking.query import MAX_PATTERN_CHARS, Query, analyse
 from toolscout.ranking.select import NoMatch, best, choose
 from toolscout.ranking.semantic import Embedder
 
@@ -93,6 +93,7 @@ def decide(
     catalogue without vectors answers `semantic` and `hybrid` by words, and says so.
     """
     ranking = rank(catalogue, ask, embedder, degraded)
+    _mention_whole(ranking, ask.pattern, catalogue.rows)
     stepped = degraded or (ranking.ranker if ranking.note == NO_VECTORS else None)
     return _answer(catalogue.names, catalogue.rows, ask, ranking, stepped)
 
@@ -105,6 +106,7 @@ def decide_cold(tools: ToolList, ask: Ask) -> Decision:
     ranking = Ranking(query, "keyword", lexical.bm25, lexical=lexical)
     ranking.mentions = NameIndex(forms_of_many(names)).mentions(query.text, _never)
     rows = {name: row for row, name in enumerate(names)}
+    _mention_whole(ranking, ask.pattern, rows)
     return _answer(names, rows, ask, ranking, "keyword")
 
 
@@ -120,7 +122,7 @@ def _answer(
     ranked = best(ranking.scores, wanted)
     if ranking.ranker != "regex":
         ranking.outcome = _judge(ranking, ranked)
-    ranked = _names_first(ranked, ranking.mentions, ask.top_k)
+    ranked = _names_first(ranked, ranking.mentions, names, ask.top_k)
     chosen, pinned = choose(ranked, rows, ask.always_keep, ask.top_k, ranking.outcome, ask.no_match)
     selected = [names[row] for row in chosen]
     return Decision(ask.pattern, selected, chosen, pinned, ranking, degraded)
@@ -136,13 +138,14 @@ def rank(
 ) -> Ranking:
     """Score every tool of a catalogue with the ranker that the ask comes down to."""
     ranker = degraded or ask.ranker
+    pattern = ask.pattern.strip()[:MAX_PATTERN_CHARS]
     if ranker in ("auto", "regex"):
-        if ranker == "regex" or regex.looks_like_regex(ask.pattern):
-            by_regex = _by_regex(catalogue, ask.pattern)
+        if ranker == "regex" or regex.looks_like_regex(pattern):
+            by_regex = _by_regex(catalogue, pattern)
             if by_regex is not None:
                 return by_regex
         ranker = "hybrid" if ranker == "auto" else "keyword"
-    query = analyse(ask.pattern)
+    query = analyse(pattern)
     if ranker != "semantic":
         query = expand(query, catalogue.postings, embedder.is_word if embedder else _never)
     note = None
@@ -175,7 +178,7 @@ def lexical_scores(catalogue: Catalogue, query: Query) -> LexicalScores:
 
 def _by_regex(catalogue: Catalogue, pattern: str) -> Ranking | None:
     """Rank what a regular expression matches; None when it is invalid or matches nothing."""
-    expression = regex.compile_pattern(pattern.strip())
+    expression = regex.compile_pattern(pattern)
     if expression is None:
         return None
     matched = catalogue.lines.matching(expression)
@@ -206,14 +209,33 @@ def _combined(ranking: Ranking, top_k: int) -> Floats:
     return fused
 
 
-def _names_first(ranked: list[int], mentions: list[Mention], top_k: int) -> list[int]:
-    """Sure mentions lead, best of equals first; a less sure one is at least not cut off."""
+def _mention_whole(ranking: Ranking, pattern: str, rows: Mapping[str, int]) -> None:
+    """A pattern that is a name to the letter means that tool, also a name without letters."""
+    name = pattern if pattern in rows else pattern.strip()
+    row = rows.get(name)
+    if row is not None:
+        others = [mention for mention in ranking.mentions if mention.row != row]
+        ranking.mentions = [Mention(row, name, True, len(name)), *others]
+
+
+def _names_first(
+    ranked: list[int], mentions: list[Mention], names: Sequence[str], top_k: int
+) -> list[int]:
+    """Sure mentions lead, the exact spelling before others and the best of equals first.
+
+    A mention that is less than sure is at least not cut off.
+    """
     if not mentions:
         return ranked
     place = {row: i for i, row in enumerate(ranked)}
     sure = sorted(
         (mention for mention in mentions if mention.sure),
-        key=lambda mention: (-mention.length, place.get(mention.row, len(ranked)), mention.row),
+        key=lambda mention: (
+            -mention.length,
+            names[mention.row] != mention.written,
+            place.get(mention.row, len(ranked)),
+            mention.row,
+        ),
     )
     leading = [mention.row for mention in sure]
     rest = [row for row in ranked if row not in set(leading)]

@@ -19,7 +19,15 @@ MAX_WORD = 64
 _WORD_CACHE_LIMIT = 200_000
 """Words remembered process-wide (about 30 MB); past it the cache starts anew."""
 
-_WORDS = re.compile(r"[^\W_]+")
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+    "\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u0f18-\u0fbc\u102b-\u103e\u1056-\u109d\u17b4-\u17d3\u20d0-\u20f0"
+    "\u200c\u200d"
+)
+"""Vowel signs and other marks that belong to the letter before them, with the Indic blocks."""
+
+_WORDS = re.compile(rf"[^\W_][^\W_{_MARKS}]*(?:[{_MARKS}]+[^\W_{_MARKS}]*)*")
 _ASCII_PARTS = re.compile(
     r"[A-Z]{2,}s(?![a-z])"  # a plural acronym: URLs, IDs
     r"|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"

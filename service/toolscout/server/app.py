@@ -13,7 +13,7 @@ from litestar.types import Receive, Scope, Send
 
 from toolscout.server import shutdown
 from toolscout.server.endpoint import serve_search
-from toolscout.server.exchange import Refused
+from toolscout.server.exchange import Refused, challenge, request_id
 from toolscout.server.problems import CODES, problem
 from toolscout.server.routes import HANDLERS, SEARCH_PATHS
 from toolscout.server.service import Service
@@ -76,9 +76,8 @@ def _refused(request: Request[Any, Any, Any], error: Refused) -> Response[bytes]
 def _http_error(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
     code = _BY_STATUS.get(error.status_code, "invalid_request")
     response = _problem(request, code, CODES[code].title)
-    allow = (error.headers or {}).get("Allow")
-    if allow:
-        response.headers["Allow"] = allow
+    if code == "method_not_allowed":
+        response.headers["Allow"] = "GET, HEAD"
     return response
 
 
@@ -89,9 +88,10 @@ def _failed(request: Request[Any, Any, Any], error: Exception) -> Response[bytes
 
 
 def _problem(request: Request[Any, Any, Any], code: str, detail: str) -> Response[bytes]:
-    body = problem(code, detail, request.headers.get("x-request-id", "")[:128])
+    identity = request_id(request.headers.get("x-request-id", "").encode("latin-1", "replace"))
     return Response(
-        msgspec.json.encode(body),
+        msgspec.json.encode(problem(code, detail, identity)),
         status_code=CODES[code].status,
         media_type="application/problem+json",
+        headers={"X-Request-Id": identity, **challenge(code)},
     )

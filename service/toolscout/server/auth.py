@@ -21,7 +21,7 @@ class Keyring:
         """
         self._tenants: list[tuple[bytes, str]] = []
         for number, entry in enumerate(_entries(keys or ""), 1):
-            tenant, _, key = entry.rpartition("=") if _names_tenant(entry) else ("", "", entry)
+            tenant, key = _parted(entry)
             if len(key) < MIN_KEY_CHARS:
                 raise ConfigurationError(
                     f"api_keys: key {number} has {len(key)} characters; "
@@ -60,7 +60,9 @@ def _entries(keys: str) -> list[str]:
     return [entry.strip() for entry in keys.replace("\n", ",").split(",") if entry.strip()]
 
 
-def _names_tenant(entry: str) -> bool:
-    """`acme=KEY` names a tenant; base64 padding at the end of a bare key does not."""
-    tenant, _, key = entry.rstrip("=").partition("=")
-    return bool(tenant) and bool(key)
+def _parted(entry: str) -> tuple[str, str]:
+    """Tenant and key of `acme=KEY`; base64 padding at the end of a bare key names no tenant."""
+    tenant, separator, key = entry.partition("=")
+    if separator and (key.strip("=") or len(tenant) < MIN_KEY_CHARS):
+        return tenant.strip(), key.strip()
+    return "", entry

@@ -11,7 +11,8 @@ from time import perf_counter
 import msgspec
 from litestar.types import Receive, Scope, Send
 
-from toolscout.errors import FieldError, InvalidRequest
+from toolscout.catalog.toollist import not_json
+from toolscout.errors import FieldError
 from toolscout.server.problems import CODES, problem
 
 _encode = msgspec.json.Encoder().encode
@@ -48,7 +49,7 @@ class Exchange:
         self.method = str(scope.get("method", ""))
         self.headers: list[tuple[bytes, bytes]] = list(scope["headers"])
         self._by_name = dict(self.headers)
-        self.request_id = self._request_id()
+        self.request_id = request_id(self.header(b"x-request-id"))
         self.close = False
         self.newer_contract = False
         self.status = 0
@@ -130,8 +131,7 @@ class Exchange:
         extra = list(headers)
         if kind.retry_after_s is not None:
             extra.append((b"retry-after", str(kind.retry_after_s).encode()))
-        if kind.status == 401:
-            extra.append((b"www-authenticate", b'Bearer realm="toolscout"'))
+        extra.extend((n.lower().encode(), v.encode()) for n, v in challenge(code).items())
         text = problem(code, detail, self.request_id, errors, newer_contract=self.newer_contract)
         await self._respond(kind.status, _encode(text), _PROBLEM, extra)
 
@@ -168,9 +168,16 @@ class Exchange:
     def _too_large(self, limit: int) -> Refused:
         return Refused("payload_too_large", f"the body may have at most {limit} bytes")
 
-    def _request_id(self) -> str:
-        given = self.header(b"x-request-id")[:_MAX_REQUEST_ID].decode("latin-1")
-        return given if given and given.isprintable() else f"{getrandbits(64):016x}"
+
+def challenge(code: str) -> dict[str, str]:
+    """The header that says how to authenticate, where that is what is missing."""
+    return {"WWW-Authenticate": 'Bearer realm="toolscout"'} if code == "unauthorized" else {}
+
+
+def request_id(given: bytes) -> str:
+    """The caller's request id where it is printable, else a new one."""
+    text = given[:_MAX_REQUEST_ID].decode("latin-1")
+    return text if text and text.isprintable() else f"{getrandbits(64):016x}"
 
 
 class ClientGone(Exception):  # noqa: N818 - nobody is left to err to
@@ -184,11 +191,5 @@ def decode_error(error: Exception) -> Refused:
         path = where.rstrip("`").lstrip(".") or "body"
         message = message.partition(" '")[0]
         return Refused("invalid_request", f"{path}: {message}", (FieldError(path, message),))
-    if isinstance(error, RecursionError):
-        return Refused("invalid_json", "the body is nested too deeply")
-    return Refused("invalid_json", str(error) or "the body is not valid JSON")
-
-
-def refused(error: InvalidRequest) -> Refused:
-    """An error of the core as an answer."""
-    return Refused(error.code, error.detail, error.errors)
+    reason = not_json("body", error)
+    return Refused("invalid_json", f"the body is not valid JSON: {reason.message}", (reason,))

@@ -62,7 +62,7 @@ def _paths() -> dict[str, Any]:
                 "Select tools for a query",
                 "Names of at most `top_k` of the tools, most relevant first.",
                 older,
-                {"oneOf": [_ref("SearchAnswer"), _ref("GatewayAnswer")]},
+                {"anyOf": [_ref("GatewayAnswer"), _ref("SearchAnswer")]},
             )
         },
         "/api/compress/tool-discovery/": {
@@ -171,17 +171,23 @@ def _schemas() -> dict[str, Any]:
     request = schemas["SearchRequest"]
     properties = request["properties"]
     text = {"type": "string", "pattern": r"\S", "description": "The model's query, any form"}
-    properties["pattern"] = properties["query"] = text
-    for name in ("top_k", "max_tools", "tools", "catalog"):
-        kinds = properties[name]["anyOf"]
-        properties[name] = next(kind for kind in kinds if kind.get("type") != "null")
-    # One name of each pair, and tools or a digest: what a struct cannot say.
+    properties["pattern"] = properties["query"] = {"anyOf": [text, {"type": "null"}]}
+    for name in ("top_k", "max_tools", "latency_budget_ms"):
+        for kind in properties[name]["anyOf"]:
+            kind["type"] = kind["type"].replace("number", "integer")
+    # One name of each pair, and tools or a digest, null counting as absent: what a struct
+    # cannot say.
     request["allOf"] = [
-        {"oneOf": [{"required": ["pattern"]}, {"required": ["query"]}]},
-        {"not": {"required": ["top_k", "max_tools"]}},
-        {"anyOf": [{"required": ["tools"]}, {"required": ["catalog"]}]},
+        {"oneOf": [_given("pattern"), _given("query")]},
+        {"not": {"allOf": [_given("top_k"), _given("max_tools")]}},
+        {"anyOf": [_given("tools"), _given("catalog")]},
     ]
     return dict(sorted(schemas.items()))
+
+
+def _given(name: str) -> dict[str, Any]:
+    """Present, and not null."""
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
 def _described(struct: type[msgspec.Struct], raw: Any) -> type[msgspec.Struct]:

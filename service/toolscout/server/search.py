@@ -13,22 +13,24 @@ from hashlib import sha256
 from time import perf_counter
 
 import msgspec
+import numpy as np
 
 from toolscout.catalog.catalogue import Catalogue
-from toolscout.catalog.toollist import ToolList
+from toolscout.catalog.tokencount import tool_tokens
+from toolscout.catalog.toollist import NOT_JSON, ToolList
 from toolscout.contract import (
     DEFAULT_TOP_K,
     Counts,
     GatewayAnswer,
-    Match,
     RelevantTools,
     SearchAnswer,
     SearchRequest,
+    TokenCounts,
     is_absent,
 )
 from toolscout.errors import CatalogUnknown, EmptyPattern, FieldError, InvalidRequest
 from toolscout.ranking import ladder
-from toolscout.ranking.explain import explain
+from toolscout.ranking.explain import explain, explain_cold
 from toolscout.ranking.strategy import Ask, Decision, decide_cold
 from toolscout.server.compiling import CompileJob
 from toolscout.server.exchange import Exchange, decode_error
@@ -71,11 +73,10 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     exchange.newer_contract = exchange.newer_contract or request.is_newer
     ask = to_ask(request, service)
     trace.pattern, trace.top_k = ask.pattern, ask.top_k
-    budget_ms = request.latency_budget_ms or settings.latency_budget_ms
+    budget_ms = whole("latency_budget_ms", request.latency_budget_ms) or settings.latency_budget_ms
     deadline = arrived + (budget_ms - ENCODE_RESERVE_MS) / 1_000
 
-    matches = None
-    explained = bool(request.explain)
+    source: Catalogue | ToolList
     if is_absent(request.tools):
         catalogue = by_digest(service, trace.tenant, request.catalog)
         trace.cache, trace.offered = "hit", len(catalogue)
@@ -100,17 +101,19 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
             spent = perf_counter() - began
             service.costs.learn("scan", spent * 1_000 / max(len(tools.tools), 1))
             trace.phases["rank"], trace.decision = spent, decision
+            source = tools
     if catalogue is not None:
+        source = catalogue
         trace.catalog, trace.unique = catalogue.digest, len(catalogue)
         if trace.cache == "hit":
             service.warm_at = perf_counter()
-        decision = _decide(service, catalogue, ask, deadline, trace)
-        if explained:
-            matches = explain(catalogue, decision)
+        _decide(service, catalogue, ask, deadline, trace)
     assert trace.decision is not None
-    await exchange.answer(
-        200, _body(exchange, trace, matches, explained), _headers(trace, exchange)
-    )
+    if request.explain:
+        body = _explained(exchange, trace, source)
+    else:
+        body = _plain(exchange, trace.decision)
+    await exchange.answer(200, body, _headers(trace, exchange))
 
 
 def decode_request(body: bytes) -> SearchRequest:
@@ -121,7 +124,7 @@ def decode_request(body: bytes) -> SearchRequest:
     """
     try:
         return _decode(body)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+    except (msgspec.ValidationError, *NOT_JSON) as error:
         raise decode_error(error) from None
 
 
@@ -149,11 +152,25 @@ def to_ask(request: SearchRequest, service: Service) -> Ask:
         )
     return Ask(
         pattern=pattern,
-        top_k=request.top_k or request.max_tools or DEFAULT_TOP_K,
+        top_k=whole("top_k", request.top_k)
+        or whole("max_tools", request.max_tools)
+        or DEFAULT_TOP_K,
         always_keep=request.always_keep or (),
         ranker=request.ranker or service.settings.ranker,
         no_match=service.settings.no_match,
     )
+
+
+def whole(field: str, value: float | None) -> int | None:
+    """A whole number that may have been written as 5.0, as callers in some languages do.
+
+    Raises:
+        InvalidRequest: it has a fraction.
+    """
+    if value is not None and value % 1:
+        message = "expected a whole number"
+        raise InvalidRequest(f"{field}: {message}", (FieldError(field, message),))
+    return None if value is None else int(value)
 
 
 def by_digest(service: Service, tenant: str, digest: str | None) -> Catalogue:
@@ -195,7 +212,7 @@ async def _compiled(
 
 def _decide(
     service: Service, catalogue: Catalogue, ask: Ask, deadline: float, trace: Trace
-) -> Decision:
+) -> None:
     """Rank with the best ranker that fits into what is left of the budget."""
     assert service.engine is not None
     began = perf_counter()
@@ -206,20 +223,27 @@ def _decide(
     spent = perf_counter() - began
     service.costs.learn(f"{step or ask.ranker}:{ladder.bucket(size)}", spent * 1_000)
     trace.phases["rank"], trace.decision = spent, decision
-    return decision
 
 
-def _body(exchange: Exchange, trace: Trace, matches: list[Match] | None, explained: bool) -> bytes:
+def _plain(exchange: Exchange, decision: Decision) -> bytes:
+    if not exchange.newer_contract:
+        return _encode({"selected_names": decision.names})
+    return _encode(_superset(SearchAnswer(decision.names)))
+
+
+def _explained(exchange: Exchange, trace: Trace, source: Catalogue | ToolList) -> bytes:
     decision = trace.decision
     assert decision is not None
-    if not explained:
-        if not exchange.newer_contract:
-            return _encode({"selected_names": decision.names})
-        return _encode(_superset(SearchAnswer(decision.names)))
     ranking = decision.ranking
+    if isinstance(source, Catalogue):
+        matches, costs = explain(source, decision), source.tokens
+    else:
+        matches = explain_cold(source, decision)
+        costs = np.array([tool_tokens(tool) for tool in source.tools], np.int64)
+    offered, selected = int(costs.sum()), int(costs[decision.rows].sum())
     answer = SearchAnswer(
         selected_names=decision.names,
-        matches=matches or [],
+        matches=matches,
         outcome=decision.outcome,
         ranker=ranking.ranker,
         degraded=decision.degraded or "no",
@@ -229,6 +253,7 @@ def _body(exchange: Exchange, trace: Trace, matches: list[Match] | None, explain
             ranked=int((ranking.scores > 0).sum()),
             selected=len(decision.names),
         ),
+        tokens=TokenCounts(offered, selected, offered - selected),
         timings_ms={phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},
         catalog=trace.catalog,
         notes=[ranking.note] if ranking.note else [],

@@ -6,16 +6,19 @@ import socket
 import sys
 import tempfile
 from functools import partial
+from ipaddress import ip_address
 from types import FrameType
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from toolscout.engine import load_embedder
 from toolscout.errors import ConfigurationError
+from toolscout.ranking.semantic import BUNDLED_MODEL
+from toolscout.server.auth import Keyring
 from toolscout.server.banner import banner
 from toolscout.settings import Settings
 
-_LOOPBACK = ("127.", "::1", "localhost")
 BACKLOG = 2_048
 
 
@@ -34,9 +37,20 @@ class Server(uvicorn.Server):
             sys.stderr.flush()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop without waiting for open requests."""
+        """Stop, and wait for open requests no longer than it takes to notice."""
         self.should_exit = True
-        self.force_exit = sig == signal.SIGINT
+        if sig == signal.SIGINT:
+            self.config.timeout_graceful_shutdown = 0
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def serve(settings: Settings) -> int:
@@ -45,12 +59,14 @@ def serve(settings: Settings) -> int:
     Raises:
         ConfigurationError: the address is open to others and no key is set.
     """
-    exposed = not settings.host.startswith(_LOOPBACK)
-    if exposed and not settings.api_keys and not settings.insecure:
+    keys = Keyring(settings.api_keys)
+    if not is_loopback(settings.host) and not len(keys) and not settings.insecure:
         raise ConfigurationError(
             f"host {settings.host} is reachable by others and no API key is set: "
             "set TOOLSCOUT_API_KEYS, or pass --insecure to mean it"
         )
+    if settings.workers == 1 or settings.model:
+        load_embedder(settings.model or str(BUNDLED_MODEL))  # a wrong one is said before listening
     if settings.workers == 1:
         server = Server(_config(settings), settings)
         server.run()

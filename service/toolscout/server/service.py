@@ -9,7 +9,6 @@ from time import perf_counter
 
 from toolscout.catalog.cache import CatalogueCache
 from toolscout.engine import Engine
-from toolscout.errors import ConfigurationError
 from toolscout.ranking.ladder import Costs
 from toolscout.ranking.semantic import BUNDLED_MODEL
 from toolscout.server import log
@@ -66,12 +65,7 @@ class Service:
             ConfigurationError: the model cannot be loaded.
         """
         source = self.settings.model
-        try:
-            self.engine = Engine(_SELF_TEST, model=source)
-        except Exception as error:
-            raise ConfigurationError(
-                f"model: cannot load {source or BUNDLED_MODEL}: {error}"
-            ) from error
+        self.engine = Engine(_SELF_TEST, model=source)
         self._self_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
         self.compiles = CompileQueue(
             self.engine.compiler, self.cache, self.settings.max_tools, self._others_wait

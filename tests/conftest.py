@@ -1,0 +1,66 @@
+"""Fixtures: servers with different settings, each started once, and the folder of shared data."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.support import Server, running
+
+settings.register_profile(
+    "toolscout",
+    deadline=None,  # speed is measured elsewhere
+    derandomize=True,  # the same examples in every run: a failure is a fact, not luck
+    database=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("toolscout")
+
+ACME_OLD = "acme-old-0123456789abcdef0123456789abcdef"
+ACME_NEW = "acme-new-0123456789abcdef0123456789abcdef"
+ZENITH = "zenith-0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The service as it starts without any setting."""
+    with running(tmp_path_factory.mktemp("server")) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service with two tenants, one of them in the middle of a rotation; metrics need a key."""
+    keys = f"acme={ACME_OLD}, acme={ACME_NEW}, {ZENITH}"
+    with running(
+        tmp_path_factory.mktemp("keyed"), "--metrics-auth", TOOLSCOUT_API_KEYS=keys
+    ) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service with tight limits that returns the pins when nothing matches, and logs all."""
+    flags = ["--max-body-bytes", "4096", "--max-tools", "5", "--no-match", "pins"]
+    flags += ["--body-timeout-s", "0.5", "--log", "full"]
+    with running(tmp_path_factory.mktemp("small"), *flags) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service that takes one request at a time."""
+    with running(tmp_path_factory.mktemp("crowded"), "--max-in-flight", "1") as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of shared data, outside the project."""
+    folder = os.environ.get("TOOLSCOUT_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("TOOLSCOUT_DATA names no folder with the shared data")
+    return Path(folder)

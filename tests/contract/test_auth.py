@@ -1,0 +1,109 @@
+"""Keys: where they may stand, rotation, and what needs none."""
+
+import pytest
+
+from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
+from tests.support import GATEWAY, SEARCH, Server, problem_of, toolscout
+from toolscout.errors import ConfigurationError
+from toolscout.server.auth import Keyring
+
+BODY = {"pattern": "read a file", "tools": [{"name": "read_file"}]}
+KEY = "k" * 32
+
+
+@pytest.mark.parametrize("path", [SEARCH, GATEWAY])
+@pytest.mark.parametrize("key", [ACME_OLD, ACME_NEW, ZENITH])
+@pytest.mark.parametrize(
+    "header", ["Authorization: Bearer ", "authorization: bearer ", "X-API-Key: ", "x-api-key: "]
+)
+def test_both_headers_are_accepted_on_both_paths(keyed: Server, path: str, key: str, header: str):
+    name, _, scheme = header.partition(": ")
+    assert keyed.post(BODY, path, {name: scheme + key}).status_code == 200
+
+
+@pytest.mark.parametrize("path", [SEARCH, GATEWAY])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"authorization": "Bearer"},
+        {"authorization": ZENITH},
+        {"authorization": f"Basic {ZENITH}"},
+        {"authorization": f"Bearer {ZENITH[:-1]}"},
+        {"authorization": f"Bearer {ZENITH}x"},
+        {"authorization": f"Bearer acme={ACME_OLD}"},
+        {"authorization": f"Bearer {ZENITH.upper()}"},
+        {"x-api-key": ""},
+        {"x-api-key": "acme"},
+    ],
+)
+def test_without_a_valid_key_nothing_is_answered(keyed: Server, path: str, headers: dict):
+    response = keyed.post(BODY, path, headers)
+    body = problem_of(response, 401, "unauthorized")
+    assert response.headers["www-authenticate"].startswith("Bearer")
+    assert "read_file" not in response.text
+    assert ZENITH[:8] not in str(body)
+
+
+def test_the_key_is_checked_before_the_body(keyed: Server):
+    problem_of(keyed.post(b"{"), 401, "unauthorized")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/docs", "/openapi.json"])
+def test_probes_and_documents_need_no_key(keyed: Server, path: str):
+    assert keyed.get(path).status_code == 200
+
+
+def test_metrics_need_a_key_only_when_told(keyed: Server, server: Server):
+    assert server.get("/metrics").status_code == 200
+    problem_of(keyed.get("/metrics"), 401, "unauthorized")
+    assert keyed.get("/metrics", authorization=f"Bearer {ZENITH}").status_code == 200
+
+
+def test_keys_that_are_not_needed_are_no_error(server: Server):
+    assert server.post(BODY, headers={"authorization": "Bearer whatever"}).status_code == 200
+
+
+def test_two_keys_of_one_tenant_are_a_rotation():
+    ring = Keyring(f"acme={KEY}1, acme={KEY}2\n{KEY}3,")
+    assert len(ring) == 3
+    first, second, third = (ring.tenant([(b"x-api-key", f"{KEY}{n}".encode())]) for n in (1, 2, 3))
+    assert first == second == "acme"
+    assert third not in (None, "acme")
+
+
+def test_bare_keys_are_tenants_of_their_own():
+    ring = Keyring(f"{KEY}1,{KEY}2")
+    tenants = {ring.tenant([(b"x-api-key", f"{KEY}{n}".encode())]) for n in (1, 2)}
+    assert len(tenants) == 2
+    assert not any(KEY in tenant for tenant in tenants if tenant)
+
+
+def test_without_keys_everyone_is_one_tenant():
+    assert Keyring(None).tenant([]) == Keyring("").tenant([(b"x-api-key", b"any")])
+
+
+@pytest.mark.parametrize("entry", ["{}", "acme={}"])
+@pytest.mark.parametrize("padding", ["=", "=="])
+def test_keys_may_end_in_base64_padding(entry: str, padding: str):
+    key = KEY + padding
+    ring = Keyring(entry.format(key))
+    assert ring.tenant([(b"authorization", f"Bearer {key}".encode())]) is not None
+
+
+@pytest.mark.parametrize("keys", ["short", f"{KEY},short", "acme=short", "acme="])
+def test_short_keys_are_refused_without_being_shown(keys: str):
+    with pytest.raises(ConfigurationError) as refused:
+        Keyring(keys)
+    assert "32" in refused.value.detail
+    assert "short" not in refused.value.detail
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "localhost.example.invalid"])
+@pytest.mark.parametrize("keys", ["", ","])
+def test_an_open_address_needs_a_key(host: str, keys: str):
+    done = toolscout("serve", "--host", host, "--port", "0", TOOLSCOUT_API_KEYS=keys)
+    assert done.returncode == 2
+    assert "TOOLSCOUT_API_KEYS" in done.stderr
+    assert "--insecure" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,240 @@
+"""Broken bodies get a 4xx problem document, and the server lives on."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support import GATEWAY, SEARCH, TOOLS, Server, problem_of
+
+VALID = json.dumps({"pattern": "read a file", "top_k": 2, "tools": TOOLS[:3]}).encode()
+DEEP = 5_000
+
+
+@pytest.fixture(autouse=True)
+def still_alive(server: Server) -> Iterator[None]:
+    """Whatever a test has sent, the next caller is served."""
+    process = server.process.pid
+    yield
+    assert server.names("read a file", top_k=1) == ["read_file"]
+    assert server.process.pid == process
+    assert server.process.poll() is None
+
+
+def refused(server: Server, body: bytes, headers: dict[str, str] | None = None) -> None:
+    for path in (SEARCH, GATEWAY):
+        response = server.post(body, path, headers)
+        assert 400 <= response.status_code < 500, (body[:200], response.text)
+        problem_of(response, response.status_code, response.json()["code"])
+
+
+@given(cut=st.integers(0, len(VALID) - 1))
+@settings(max_examples=40)
+def test_truncated(server: Server, cut: int):
+    problem_of(server.post(VALID[:cut]), 400, "invalid_json")
+
+
+@pytest.mark.parametrize("tail", [b"x", b"}", b"{}", b"\x00", b",", VALID])
+def test_trailing_bytes(server: Server, tail: bytes):
+    problem_of(server.post(VALID + tail), 400, "invalid_json")
+
+
+@pytest.mark.parametrize("closed", [True, False])
+@pytest.mark.parametrize(
+    ("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}"), (b'[{"tools":', b"}]")]
+)
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"%s",
+        b'{"pattern":%s,"tools":[]}',
+        b'{"pattern":"x","tools":%s}',
+        b'{"pattern":"x","tools":[%s]}',
+        b'{"pattern":"x","tools":[],"unheard_of":%s}',
+        b'{"pattern":"x","tools":[{"name":"a","definition":{"d":%s}}]}',
+        b'{"pattern":"x","tools":[{"name":"a","unheard_of":%s}]}',
+        b'{"pattern":"x","tools":[{"name":"a","parameters":{"p":%s}}]}',
+    ],
+)
+def test_five_thousand_deep(server: Server, frame: bytes, opening: bytes, closing: bytes, closed):
+    inner = opening * DEEP + (b"1" + closing * DEEP if closed else b"")
+    refused(server, frame.replace(b"%s", inner))
+
+
+def test_a_description_that_is_deep_json_is_only_text(server: Server):
+    tools = [{"name": "deep_one", "description": '{"a":' * DEEP + "1" + "}" * DEEP}]
+    assert server.names("deep_one", tools) == ["deep_one"]
+
+
+@pytest.mark.parametrize("body", [b"", b" ", b"\n\t", b"nul", b"{'a': 1}", b"<xml/>", b"a=b&c=d"])
+def test_no_json_at_all(server: Server, body: bytes):
+    problem_of(server.post(body), 400, "invalid_json")
+
+
+@pytest.mark.parametrize("body", [b"null", b"true", b"1", b'"text"', b"[]", b"[{}]", b"{}"])
+def test_json_of_another_kind(server: Server, body: bytes):
+    problem_of(server.post(body), 422, "invalid_request")
+
+
+WRONG = [None, True, 0, 2.5, "text", [], ["text"], [1], {}, {"a": 1}]
+TAKES: dict[str, list[object]] = {
+    "pattern": ["text"],
+    "query": [],
+    "top_k": [None],
+    "max_tools": [],
+    "always_keep": [None, [], ["text"]],
+    "tools": [[]],
+    "ranker": [None],
+    "explain": [None, True],
+    "latency_budget_ms": [None],
+}
+
+
+@pytest.mark.parametrize("field", list(TAKES))
+@pytest.mark.parametrize("value", WRONG, ids=map(repr, WRONG))
+def test_wrong_types_of_fields(server: Server, field: str, value: object):
+    body = json.loads(VALID) | {field: value}
+    null_is_absent = value is None and field in ("query", "max_tools")
+    taken = any(value is v or (value == v and type(value) is type(v)) for v in TAKES[field])
+    response = server.post(body)
+    if taken or null_is_absent:
+        assert response.status_code == 200, response.text
+    else:
+        problem_of(response, 422, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        None,
+        5,
+        "name",
+        [],
+        ["name"],
+        {},
+        {"name": 5},
+        {"name": ["a"]},
+        {"name": "a", "description": 5},
+        {"name": "a", "description": {"text": "x"}},
+        {"name": "a", "definition": "text"},
+        {"name": "a", "definition": [1]},
+        {"name": "a", "parameters": 7},
+        {"name": "a", "tags": "text"},
+        {"name": "a", "keywords": [1]},
+        {"name": "a", "namespace": {}},
+    ],
+    ids=repr,
+)
+def test_wrong_types_of_tools(server: Server, tool: object):
+    body = {"pattern": "x", "tools": [{"name": "fine"}, tool]}
+    problem = problem_of(server.post(body), 422, "invalid_request")
+    assert problem["errors"][0]["path"].startswith("tools[1]")
+
+
+@pytest.mark.parametrize("number", [b"NaN", b"-Infinity", b"Infinity", b"1e999", b"9" * 5_000])
+@pytest.mark.parametrize(
+    "frame", [b'{"pattern":"x","tools":[],"%s":NUMBER}', b'{"pattern":NUMBER,"tools":[]}']
+)
+@pytest.mark.parametrize("field", [b"top_k", b"max_tools", b"latency_budget_ms", b"explain"])
+def test_numbers_that_are_none(server: Server, number: bytes, frame: bytes, field: bytes):
+    refused(server, frame.replace(b"%s", field).replace(b"NUMBER", number))
+
+
+@pytest.mark.parametrize("value", [b"NaN", b"Infinity", b"01", b"1.", b"+1", b"0x1", b"undefined"])
+def test_numbers_that_are_none_inside_a_definition(server: Server, value: bytes):
+    body = b'{"pattern":"x","tools":[{"name":"a","definition":{"default":%s}}]}' % value
+    refused(server, body)
+
+
+def test_huge_numbers_inside_a_definition_are_no_fault_of_the_server(server: Server):
+    for value in (b"1e999", b"-1e999", b"9" * 5_000, b"1e-999"):
+        body = b'{"pattern":"x","tools":[{"name":"a","definition":{"default":%s}}]}' % value
+        response = server.post(body)
+        assert response.status_code in (200, 400, 422), response.text
+
+
+FRAMES = [
+    b'{"pattern":"%s","tools":[]}',
+    b'{"pattern":"x","tools":[{"name":"%s"}]}',
+    b'{"pattern":"x","tools":[{"name":"a","description":"%s"}]}',
+    b'{"pattern":"x","tools":[{"name":"a","definition":{"description":"%s"}}]}',
+    b'{"pattern":"x","tools":[{"name":"a","definition":{"%s":1}}]}',
+    b'{"pattern":"x","tools":[{"name":"a","parameters":{"name":"%s"}}]}',
+    b'{"pattern":"x","tools":[{"name":"a","annotations":{"title":"%s"}}]}',
+    b'{"pattern":"x","tools":[{"name":"a"}],"always_keep":["%s"]}',
+    b'{"pattern":"x","catalog":"%s"}',
+]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize(
+    "text",
+    [rb"\ud800", rb"\udc00", rb"x\ud83dx", rb"\ud800\ud800", rb"\udc00\ud800", rb"\u12", rb"\x"],
+)
+def test_lone_surrogates_and_broken_escapes(server: Server, frame: bytes, text: bytes):
+    unread = b"annotations" in frame  # kept as it came, never decoded
+    response = server.post(frame.replace(b"%s", text))
+    assert (
+        response.status_code == 200
+        if unread and response.is_success
+        else (400 <= response.status_code < 500)
+    )
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize(
+    "text", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\x00"]
+)
+def test_bytes_that_are_no_utf8(server: Server, frame: bytes, text: bytes):
+    response = server.post(frame.replace(b"%s", text))
+    if b"annotations" in frame and response.is_success:
+        return
+    assert 400 <= response.status_code < 500, response.text
+    problem_of(response, response.status_code, response.json()["code"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig"])
+def test_other_encodings(server: Server, encoding: str):
+    refused(server, VALID.decode().encode(encoding))
+
+
+@given(body=st.binary(max_size=200))
+@settings(max_examples=60)
+def test_random_bytes(server: Server, body: bytes):
+    refused(server, body)
+
+
+json_values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=10), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+FIELDS = [*TAKES, "catalog", "filters", "session", "unheard_of"]
+
+
+@given(body=st.dictionaries(st.sampled_from(FIELDS), json_values, max_size=5), raw=json_values)
+@settings(max_examples=150)
+def test_random_json(server: Server, body: dict, raw: object):
+    for value in (body, raw, json.loads(VALID) | body):
+        sent = json.dumps(value).encode("utf-8", "surrogatepass")
+        response = server.post(sent)
+        if response.status_code != 200:
+            assert 400 <= response.status_code < 500, (sent, response.text)
+            problem_of(response, response.status_code, response.json()["code"])
+
+
+@given(
+    tool=st.dictionaries(
+        st.sampled_from(["name", "description", "definition", "parameters", "tags", "x"]),
+        json_values,
+        max_size=4,
+    )
+)
+@settings(max_examples=150)
+def test_random_tools(server: Server, tool: dict):
+    response = server.search("x", [tool | {"name": "a"}, tool])
+    assert response.status_code == 200 or 400 <= response.status_code < 500, response.text

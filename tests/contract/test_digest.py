@@ -1,0 +1,145 @@
+"""Catalogues have names made of their content, and can be searched by them."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
+from tests.support import TOOLS, Server, crowd, problem_of
+
+
+def digest_of(server: Server, tools: list) -> str:
+    response = server.search(tools=tools)
+    assert response.status_code == 200, response.text
+    return response.headers["x-catalog-digest"]
+
+
+def test_digest_is_a_sha256_in_hex(server: Server):
+    digest = digest_of(server, TOOLS)
+    assert len(bytes.fromhex(digest)) == 32
+
+
+def test_search_by_digest_gives_the_same_bytes(server: Server):
+    inline = server.search("forecast", always_keep=["send_email"])
+    digest = inline.headers["x-catalog-digest"]
+    by_digest = server.search("forecast", catalog=digest, always_keep=["send_email"])
+    assert by_digest.content == inline.content
+    assert by_digest.headers["x-catalog-digest"] == digest
+    assert "cache=hit" in by_digest.headers["x-tool-selection"]
+
+
+@pytest.mark.parametrize("ranker", ["auto", "regex", "bm25", "semantic", "hybrid", "rrf"])
+def test_every_ranker_answers_by_digest(server: Server, ranker: str):
+    digest = digest_of(server, TOOLS)
+    by_digest = server.search("forecast", catalog=digest, ranker=ranker)
+    assert by_digest.content == server.search("forecast", ranker=ranker).content
+
+
+@pytest.mark.parametrize("catalog", ["0" * 64, "", "nonsense", "x" * 10_000, "ÿ\u0000"])
+def test_unknown_digest_asks_for_the_tools(server: Server, catalog: str):
+    body = {"pattern": "x", "catalog": catalog}
+    problem_of(server.post(body), 404, "catalog_unknown")
+
+
+def test_order_and_repetition_do_not_change_the_digest(server: Server):
+    digest = digest_of(server, TOOLS)
+    shuffled = random.Random(3).sample(TOOLS, len(TOOLS))
+    assert digest_of(server, shuffled) == digest
+    assert digest_of(server, shuffled + TOOLS) == digest
+
+
+def test_whitespace_between_tools_does_not_change_the_digest(server: Server):
+    body = b'{ "pattern":"x", "tools" : [ {"name" : "a"} ,\n {"description":"d","name":"b"} ] }'
+    spaced = server.post(body).headers["x-catalog-digest"]
+    assert spaced == digest_of(server, [{"name": "a"}, {"name": "b", "description": "d"}])
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "description",
+        "definition",
+        "parameters",
+        "namespace",
+        "domain",
+        "tags",
+        "keywords",
+        "source",
+        "capabilities",
+        "risk",
+        "annotations",
+        "status",
+        "required_keys",
+    ],
+)
+def test_null_and_absent_have_one_digest(server: Server, field: str):
+    assert digest_of(server, [{"name": "a", field: None}]) == digest_of(server, [{"name": "a"}])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"description": "Another text"},
+        {"definition": {"input_schema": {}}},
+        {"parameters": {}},
+        {"namespace": "disk"},
+        {"domain": "files"},
+        {"tags": ["io"]},
+        {"keywords": ["open"]},
+        {"source": "mcp"},
+        {"capabilities": ["read"]},
+        {"risk": "read_only"},
+        {"annotations": {"readOnlyHint": True}},
+        {"status": "unavailable"},
+        {"required_keys": ["path"]},
+    ],
+)
+def test_any_field_of_a_tool_changes_the_digest(server: Server, change: dict):
+    assert digest_of(server, [TOOLS[1] | change]) != digest_of(server, [TOOLS[1]])
+
+
+def test_unknown_fields_of_a_tool_do_not_change_the_digest(server: Server):
+    assert digest_of(server, [TOOLS[0] | {"x": 1}]) == digest_of(server, [TOOLS[0]])
+
+
+def test_an_empty_catalogue_has_a_digest(server: Server):
+    digest = digest_of(server, [])
+    assert server.search(catalog=digest).json() == {"selected_names": []}
+
+
+def test_the_digest_header_of_a_request_is_only_a_hint(server: Server):
+    other = digest_of(server, crowd(3, "sprocket"))
+    response = server.search("forecast", headers={"x-catalog-digest": other})
+    assert response.content == server.search("forecast").content
+    assert response.headers["x-catalog-digest"] == digest_of(server, TOOLS)
+    lonely = server.post({"pattern": "forecast"}, headers={"x-catalog-digest": other})
+    problem_of(lonely, 422, "invalid_request")
+
+
+def test_the_same_tools_again_are_a_hit(server: Server):
+    tools = crowd(4, "flange")
+    assert "cache=miss" in server.search(tools=tools).headers["x-tool-selection"]
+    assert "cache=hit" in server.search(tools=tools).headers["x-tool-selection"]
+
+
+def test_callers_at_once_share_one_answer(server: Server):
+    tools = crowd(500, "grommet")
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(server.search, "spin grommet 42", tools) for _ in range(8)]
+        responses = [ask.result() for ask in asked]
+    assert {response.status_code for response in responses} == {200}
+    assert len({response.content for response in responses}) == 1
+
+
+def test_tenants_do_not_see_each_others_catalogues(keyed: Server):
+    acme = {"authorization": f"Bearer {ACME_OLD}"}
+    rotated = {"x-api-key": ACME_NEW}
+    zenith = {"authorization": f"Bearer {ZENITH}"}
+    tools = crowd(3, "cotter")
+    digest = keyed.search(tools=tools, headers=acme).headers["x-catalog-digest"]
+    assert keyed.search(catalog=digest, headers=rotated).status_code == 200
+    problem_of(keyed.search(catalog=digest, headers=zenith), 404, "catalog_unknown")
+    first = keyed.search(tools=tools, headers=zenith)
+    assert "cache=miss" in first.headers["x-tool-selection"]
+    assert keyed.search(catalog=digest, headers=zenith).status_code == 200

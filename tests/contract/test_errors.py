@@ -1,0 +1,165 @@
+"""Errors are short RFC 9457 documents from one table, and repeat nothing of the request."""
+
+import pytest
+
+from tests.support import GATEWAY, SEARCH, TOOLS, Server, crowd, problem_of, raw_request
+from toolscout.server.problems import CODES
+
+SECRET = "xyzzysecret"
+
+STATUSES = {
+    "invalid_json": 400,
+    "bad_cursor": 400,
+    "unauthorized": 401,
+    "not_found": 404,
+    "catalog_unknown": 404,
+    "method_not_allowed": 405,
+    "precondition_failed": 412,
+    "payload_too_large": 413,
+    "unsupported_media_type": 415,
+    "invalid_request": 422,
+    "empty_pattern": 422,
+    "too_many_tools": 422,
+    "rate_limited": 429,
+    "internal_error": 500,
+    "overloaded": 503,
+    "draining": 503,
+}
+
+
+def test_every_code_has_the_status_of_the_contract():
+    assert {code: kind.status for code, kind in CODES.items()}.items() <= STATUSES.items()
+
+
+def test_trying_later_is_said_where_it_helps():
+    assert {code for code, kind in CODES.items() if kind.retry_after_s} >= {"overloaded"}
+    assert all(kind.status in (429, 503) for kind in CODES.values() if kind.retry_after_s)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"", 400, "invalid_json"),
+        (b"{", 400, "invalid_json"),
+        ({"pattern": "", "tools": []}, 422, "empty_pattern"),
+        ({"pattern": " \t\n\u3000", "tools": []}, 422, "empty_pattern"),
+        ({"tools": []}, 422, "invalid_request"),
+        ({"pattern": None, "tools": []}, 422, "invalid_request"),
+        ({"pattern": "x"}, 422, "invalid_request"),
+        ({"pattern": "x", "tools": None}, 422, "invalid_request"),
+        ({"pattern": "x", "tools": {}}, 422, "invalid_request"),
+        ({"pattern": "x", "tools": [{"description": "no name"}]}, 422, "invalid_request"),
+        ({"pattern": "x", "tools": [{"name": ""}]}, 422, "invalid_request"),
+        ({"pattern": "x", "tools": [{"name": None}]}, 422, "invalid_request"),
+        ({"pattern": "x", "tools": [], "top_k": 0}, 422, "invalid_request"),
+        ({"pattern": "x", "tools": [], "top_k": -1}, 422, "invalid_request"),
+        ({"pattern": "x", "tools": [], "ranker": "best"}, 422, "invalid_request"),
+        ({"pattern": "x", "tools": [], "latency_budget_ms": 0}, 422, "invalid_request"),
+        ({"pattern": "x", "tools": [], "latency_budget_ms": 60_001}, 422, "invalid_request"),
+        ({"pattern": "x", "catalog": "f" * 64}, 404, "catalog_unknown"),
+    ],
+)
+def test_bad_requests_are_named(server: Server, body: object, status: int, code: str):
+    problem_of(server.post(body), status, code)
+
+
+def test_ten_thousand_and_one_tools_are_too_many(server: Server):
+    body = problem_of(server.search(tools=crowd(10_001)), 422, "too_many_tools")
+    assert "10001" in body["detail"].replace(",", "")
+    assert "10000" in body["detail"].replace(",", "")
+
+
+def test_the_limit_of_tools_counts_distinct_names(small: Server):
+    assert small.search(tools=TOOLS[:5] * 3).status_code == 200
+    problem_of(small.search(tools=TOOLS[:6]), 422, "too_many_tools")
+
+
+def test_a_body_over_the_limit_is_too_large(small: Server):
+    body = problem_of(small.search("x" * 5_000), 413, "payload_too_large")
+    assert "4096" in body["detail"].replace(",", "")
+
+
+@pytest.mark.parametrize("path", ["/", "/v1", "/v1/tool-discovery", "/nothing/here", SEARCH + "x"])
+def test_other_paths_are_not_found(server: Server, path: str):
+    problem_of(server.client.post(path, content=b"{}"), 404, "not_found")
+
+
+@pytest.mark.parametrize("path", [SEARCH, GATEWAY])
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+def test_other_methods_are_refused(server: Server, method: str, path: str):
+    response = server.client.request(method, path)
+    problem_of(response, 405, "method_not_allowed")
+    assert response.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/openapi.json"])
+def test_probes_are_only_read(server: Server, path: str):
+    response = server.client.post(path, content=b"{}")
+    problem_of(response, 405, "method_not_allowed")
+    assert "GET" in response.headers["allow"]
+
+
+def test_a_field_error_says_where(server: Server):
+    tools = [*TOOLS[:3], {"name": 7}]
+    body = problem_of(server.search(tools=tools), 422, "invalid_request")
+    assert body["errors"][0]["path"] == "tools[3].name"
+    body = problem_of(server.search(top_k="five"), 422, "invalid_request")
+    assert body["errors"][0]["path"] == "top_k"
+
+
+def test_the_title_belongs_to_the_code(server: Server):
+    first = problem_of(server.search(top_k=0), 422, "invalid_request")
+    second = problem_of(server.search(tools=[{}]), 422, "invalid_request")
+    assert first["title"] == second["title"]
+    assert first["detail"] != second["detail"]
+
+
+def echoing() -> list[object]:
+    """Bodies that are wrong at or near a secret."""
+    tool = {"name": SECRET, "description": SECRET}
+    bodies: list[object] = [
+        {"pattern": "x", "tools": [tool | {field: SECRET}]}
+        for field in ("definition", "parameters", "tags", "risk", "status", "annotations")
+    ]
+    bodies += [{"pattern": "x", "tools": [tool | {"definition": [SECRET]}]}]
+    bodies += [{"pattern": "x", "tools": [tool, {SECRET: SECRET}]}]
+    bodies += [{"pattern": "x", "tools": SECRET}, {"pattern": SECRET}]
+    bodies += [{"pattern": SECRET, "tools": [tool], "top_k": 0}]
+    bodies += [{"pattern": "x", "tools": [tool], field: SECRET} for field in ("ranker", "explain")]
+    bodies += [{"pattern": "x", "tools": [tool], "always_keep": {SECRET: SECRET}}]
+    bodies += [{"pattern": "x", "catalog": SECRET}]
+    nested = b'{"pattern":"x","tools":[{"name":"%s","definition":{"%s":"%s" "%s"}}]}'
+    return [*bodies, nested.replace(b"%s", SECRET.encode()), b'{"%s' % SECRET.encode()]
+
+
+@pytest.mark.parametrize("body", echoing())
+@pytest.mark.parametrize("path", [SEARCH, GATEWAY])
+def test_no_error_repeats_the_request(server: Server, body: object, path: str):
+    response = server.post(body, path)
+    assert 400 <= response.status_code < 500
+    assert SECRET not in response.text
+    assert len(response.content) <= 2_048
+
+
+def test_hundreds_of_bad_tools_make_a_short_error(server: Server):
+    response = server.search(tools=[{"name": ""}] * 500)
+    problem_of(response, 422, "invalid_request")
+
+
+def test_long_request_ids_keep_errors_short(server: Server):
+    headers = {"x-request-id": '"' * 5_000}
+    response = server.post(b"{", GATEWAY, headers)
+    assert len(response.content) <= 2_048
+    assert response.json()["request_id"] == response.headers["x-request-id"]
+
+
+def test_an_error_keeps_the_connection(server: Server):
+    requests = raw_request(b"{}") + raw_request(b'{"pattern":"x","tools":[]}')
+    with server.connect() as connection:
+        connection.sendall(requests)
+        received = b""
+        while b"selected_names" not in received:
+            chunk = connection.recv(65_536)
+            assert chunk, "the connection was closed after an error"
+            received += chunk
+    assert received.startswith(b"HTTP/1.1 422")

@@ -1,0 +1,71 @@
+"""The headers of an answer."""
+
+import re
+
+import pytest
+
+from tests.support import SEARCH, TOOLS, Server, crowd, exchange, raw_request
+
+BODY = b'{"pattern":"read a file","tools":[{"name":"read_file"}]}'
+
+
+def test_selection_header(server: Server):
+    response = server.search("read a text file", TOOLS + TOOLS, top_k=3)
+    count = len(response.json()["selected_names"])
+    assert re.fullmatch(
+        rf"{len(TOOLS)}->{count}; ranker=hybrid; cache=(hit|miss); outcome=match; degraded=no",
+        response.headers["x-tool-selection"],
+    )
+
+
+@pytest.mark.parametrize("ranker", ["bm25", "semantic", "hybrid"])
+def test_selection_header_names_the_ranker_that_ran(server: Server, ranker: str):
+    header = server.search("forecast", ranker=ranker).headers["x-tool-selection"]
+    assert f"ranker={ranker};" in header
+
+
+def test_server_timing_names_the_phases(server: Server):
+    tools = crowd(4, "bobbin")
+    cold = server.search(tools=tools).headers["server-timing"]
+    warm = server.search(tools=tools).headers["server-timing"]
+    metric = r"(\w+);dur=\d+(?:\.\d+)?"
+    assert re.fullmatch(f"{metric}(, {metric})*", cold)
+    assert re.findall(metric, cold) == ["decode", "compile", "rank"]
+    assert re.findall(metric, warm) == ["decode", "rank"]
+
+
+def test_request_id_is_echoed(server: Server):
+    assert server.search(headers={"x-request-id": "abc-123"}).headers["x-request-id"] == "abc-123"
+
+
+def test_request_ids_are_made_when_absent(server: Server):
+    made = {server.search().headers["x-request-id"] for _ in range(5)}
+    assert len(made) == 5
+    assert all(made)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", SEARCH), ("POST", "/healthz"), ("GET", "/nothing"), ("POST", "/nothing")],
+)
+def test_every_error_carries_a_request_id(server: Server, method: str, path: str):
+    given = server.client.request(method, path, headers={"x-request-id": "my-id"})
+    assert given.headers["x-request-id"] == given.json()["request_id"] == "my-id"
+    made = server.client.request(method, path)
+    assert made.headers["x-request-id"] == made.json()["request_id"] != ""
+
+
+@pytest.mark.parametrize("odd", ["\x01\x02", "\x80\x81", "tab\tid"])
+def test_request_ids_that_cannot_be_printed_are_replaced(server: Server, odd: str):
+    header = f"X-Request-Id: {odd}".encode("latin-1")
+    request = raw_request(BODY).replace(b"Content-Type", header + b"\r\nContent-Type", 1)
+    status, headers, _ = exchange(server, request)
+    if status == 200:  # the HTTP parser may refuse control characters by itself
+        assert headers["x-request-id"].isprintable()
+        assert headers["x-request-id"] != odd
+    assert status in (200, 400)
+
+
+def test_long_request_ids_are_cut(server: Server):
+    response = server.search(headers={"x-request-id": "i" * 3_000})
+    assert len(response.headers["x-request-id"]) <= 128

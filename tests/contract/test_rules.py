@@ -1,0 +1,199 @@
+"""The rules that always hold, as properties over generated catalogues."""
+
+import random
+import unicodedata
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from tests.catalogues import (
+    catalogues,
+    distinct_catalogues,
+    identifiers,
+    names,
+    patterns,
+    rankers,
+    tools,
+)
+from tests.support import TOOLS, compiled, crowd, select
+
+top_ks = st.sampled_from([1, 2, 3, 5, 50])
+
+
+@given(catalogues(), patterns, top_ks, rankers)
+@settings(max_examples=150)
+def test_answer_is_a_short_subset_without_duplicates(sent, pattern, top_k, ranker):
+    chosen = select(sent, pattern, top_k=top_k, ranker=ranker).names
+    assert set(chosen) <= {tool["name"] for tool in sent}
+    assert len(chosen) == len(set(chosen))
+    assert len(chosen) <= top_k
+
+
+@given(distinct_catalogues(), patterns, rankers, st.randoms(use_true_random=False))
+@settings(max_examples=80)
+def test_order_of_the_tools_does_not_matter(sent, pattern, ranker, chance: random.Random):
+    shuffled = list(sent)
+    chance.shuffle(shuffled)
+    first = select(sent, pattern, ranker=ranker, always_keep=[sent[0]["name"]])
+    second = select(shuffled, pattern, ranker=ranker, always_keep=[sent[0]["name"]])
+    assert first.names == second.names
+    assert first.outcome == second.outcome
+
+
+@given(distinct_catalogues(), patterns, rankers)
+def test_sending_every_tool_twice_changes_nothing(sent, pattern, ranker):
+    assert select(sent, pattern, ranker=ranker).names == (
+        select(sent + sent, pattern, ranker=ranker).names
+    )
+
+
+@given(catalogues(), patterns, rankers)
+def test_the_same_question_gets_the_same_answer(sent, pattern, ranker):
+    catalogue = compiled(sent)
+    assert select(catalogue, pattern, ranker=ranker).names == (
+        select(compiled(sent), pattern, ranker=ranker).names
+    )
+
+
+@given(st.data(), distinct_catalogues(), patterns, top_ks, rankers)
+@settings(max_examples=80)
+def test_pins_end_the_answer_of_every_match(data, sent, pattern, top_k, ranker):
+    there = [tool["name"] for tool in sent]
+    pins = data.draw(st.lists(st.sampled_from([*there, "nowhere"]), max_size=8))
+    decision = select(sent, pattern, top_k=top_k, ranker=ranker, always_keep=pins)
+    present = [name for name in dict.fromkeys(pins) if name in there]
+    kept = present[: top_k - 1]
+    if decision.outcome == "no_match":
+        assert decision.names == []
+    else:
+        assert decision.names[len(decision.names) - len(kept) :] == kept
+
+
+@given(st.data(), distinct_catalogues(), patterns, top_ks, rankers)
+def test_pins_leave_a_slot_to_a_match(data, sent, pattern, top_k, ranker):
+    catalogue = compiled(sent)
+    pins = data.draw(st.lists(st.sampled_from([tool["name"] for tool in sent]), max_size=8))
+    alone = select(catalogue, pattern, top_k=len(sent), ranker=ranker).names
+    pinned = select(catalogue, pattern, top_k=top_k, ranker=ranker, always_keep=pins)
+    if set(alone) - set(pins):
+        assert pinned.names[0] not in pinned.names[1:]
+        assert pinned.names[0] in alone
+        assert set(pinned.names) - set(pins[: top_k - 1])
+
+
+@given(catalogues(), patterns, rankers)
+def test_nothing_is_selected_exactly_when_nothing_matches(sent, pattern, ranker):
+    decision = select(sent, pattern, ranker=ranker)
+    assert decision.outcome in ("match", "weak", "no_match")
+    assert (decision.names == []) == (decision.outcome == "no_match")
+
+
+def folded(name: str) -> str:
+    """Letters and digits alone: names that agree in them are aliases of each other."""
+    bare = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(char for char in bare if char.isalnum()).removeprefix("mcpsrv")
+
+
+def spellings(name: str) -> list[str]:
+    """The forms by which a model may call a tool whose name has several words."""
+    parts = name.removeprefix("mcp__srv__").split("_")
+    camel = parts[0] + "".join(part.title() for part in parts[1:])
+    return [
+        name,
+        camel,
+        camel[0].upper() + camel[1:],
+        "-".join(parts),
+        " ".join(parts),
+        "_".join(parts).upper(),
+        "stats." + "_".join(parts),
+        "mcp__github__" + "_".join(parts),
+        f"`{name}`",
+        f'"{name}"',
+    ]
+
+
+snake = identifiers().filter(lambda name: name.replace("_", "").islower() and "-" not in name)
+
+
+@given(
+    st.data(),
+    st.lists(tools(snake), min_size=1, max_size=8, unique_by=lambda t: folded(t["name"])),
+    st.sampled_from(["", "please call ", "i would like to "]),
+    st.sampled_from(["", " for me", " now, thanks"]),
+    rankers,
+)
+@settings(max_examples=150)
+def test_any_form_of_a_name_anywhere_in_the_query_ranks_first(data, sent, before, after, ranker):
+    for tool in sent:  # the names inside definitions are further aliases: none may interfere
+        tool.pop("definition", None)
+        tool.pop("parameters", None)
+    assume(not any("." in tool["name"] for tool in sent))
+    name = data.draw(st.sampled_from([tool["name"] for tool in sent]))
+    written = data.draw(st.sampled_from(spellings(name)))
+    assert select(sent, before + written + after, ranker=ranker, top_k=1).names == [name]
+    crowded = select(sent + crowd(30), before + written + after, ranker=ranker, top_k=1)
+    assert crowded.names == [name]
+
+
+@given(st.lists(names, min_size=1, max_size=6, unique_by=folded))
+@example(["東京の天気", "大阪の天気"])
+@example(["Überweisung", "Zürich"])
+def test_a_name_as_the_whole_pattern_finds_its_tool(sent):
+    assume(all(folded(name) for name in sent))
+    catalogue = compiled([{"name": name} for name in sent])
+    for name in sent:
+        assert select(catalogue, name, top_k=1).names == [name]
+
+
+@pytest.mark.parametrize("name", ["🔥", "__", "→ next", "+"])
+def test_a_name_of_symbols_finds_its_tool(name: str):
+    assert select([*TOOLS, {"name": name}], name, top_k=1).names == [name]
+
+
+@pytest.mark.parametrize(
+    "similar", [["get_user", "getUser"], ["c", "c++", "c#"], ["Read", "read"], ["a.b", "a_b"]]
+)
+def test_the_exact_spelling_goes_before_an_alias(similar: list[str]):
+    catalogue = compiled([{"name": name} for name in similar])
+    assert [select(catalogue, name, top_k=1).names[0] for name in similar] == similar
+
+
+@given(patterns, st.sampled_from(["", None, "{}"]), rankers)
+def test_tools_without_any_text_are_still_tools(pattern, description, ranker):
+    sent = [{"name": f"tool_{n}", "description": description} for n in range(3)]
+    assert set(select(sent, pattern, ranker=ranker).names) <= {"tool_0", "tool_1", "tool_2"}
+    assert select(sent, "tool_1", top_k=1, ranker=ranker).names == ["tool_1"]
+
+
+@given(distinct_catalogues(), patterns)
+def test_names_inside_definitions_are_never_keys(sent, pattern):
+    for number, tool in enumerate(sent):
+        tool["definition"] = {"function": {"name": f"inner_{number}"}}
+    chosen = select(sent, "inner_0").names
+    assert chosen[:1] == [sent[0]["name"]]
+    assert not any(name.startswith("inner_") for name in select(sent, pattern).names)
+
+
+@pytest.mark.parametrize("ranker", ["bm25", "semantic", "hybrid", "rrf", "regex", "auto"])
+def test_ties_break_by_name(ranker: str):
+    alike = ["tool_same", "toolSame", "tool-same"]
+    sent: list[dict[str, Any]] = [{"name": n, "description": "Forecasts rain"} for n in alike]
+    chosen = select([*sent, *TOOLS[4:]], "forecasts of rain", top_k=3, ranker=ranker).names
+    assert chosen == sorted(alike)
+
+
+def test_thousands_of_tools_keep_the_rules():
+    chance = random.Random(7)
+    sent = crowd(4_000) + TOOLS
+    chance.shuffle(sent)
+    catalogue = compiled(sent + sent)
+    assert len(catalogue) == 4_000 + len(TOOLS)
+    for tool in TOOLS:
+        assert select(catalogue, tool["name"], top_k=1).names == [tool["name"]]
+        assert select(catalogue, tool["description"], top_k=1).names == [tool["name"]]
+    assert msgspec.json.encode(select(sent[::-1], "spin gadget 17").names) == (
+        msgspec.json.encode(select(catalogue, "spin gadget 17").names)
+    )

@@ -1,0 +1,25 @@
+"""schemathesis finds nothing on the running server, all checks on."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import ZENITH
+from tests.support import Server, environment
+
+
+def test_schemathesis_finds_nothing(keyed: Server, tmp_path: Path):
+    command = [sys.executable, "-m", "schemathesis.cli", "run", f"{keyed.url}/openapi.json"]
+    command += ["--checks", "all", "--max-examples", "25", "--seed", "1", "--workers", "1"]
+    command += ["--header", f"Authorization: Bearer {ZENITH}", "--request-timeout", "30"]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,  # it keeps a database of examples where it runs
+        env=environment(NO_COLOR="1", COLUMNS="100"),
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-8_000:] + done.stderr[-2_000:]
+    assert "No issues found" in done.stdout, done.stdout[-2_000:]

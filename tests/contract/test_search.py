@@ -1,0 +1,122 @@
+"""The search call: fields, defaults, and the shape of its answer."""
+
+import json
+
+import pytest
+
+from tests.support import SEARCH, TOOLS, Server, crowd
+
+
+def test_answer_is_exactly_the_selected_names(server: Server):
+    response = server.post({"pattern": "read a file", "top_k": 1, "tools": TOOLS})
+    assert response.status_code == 200
+    assert response.headers["content-type"] == "application/json"
+    assert response.content == b'{"selected_names":["read_file"]}'
+
+
+def test_most_relevant_comes_first(server: Server):
+    assert server.names("weather forecast for a city")[0] == "get_weather"
+
+
+def test_five_names_at_most_unless_told(server: Server):
+    tools = crowd(20)
+    assert len(server.names("spin the gadget around its axis", tools)) == 5
+
+
+@pytest.mark.parametrize("top_k", [1, 2, 7])
+def test_top_k_caps_the_answer(server: Server, top_k: int):
+    assert len(server.names("spin the gadget", crowd(20), top_k=top_k)) == top_k
+
+
+def test_top_k_may_exceed_the_number_of_tools(server: Server):
+    names = server.names("spin the gadget", crowd(3), top_k=1_000_000)
+    assert sorted(names) == sorted(tool["name"] for tool in crowd(3))
+
+
+@pytest.mark.parametrize("pins", [[], ["get_weather"]])
+def test_no_tools_no_names(server: Server, pins: list[str]):
+    assert server.names("anything", [], always_keep=pins) == []
+
+
+@pytest.mark.parametrize(
+    "field", ["top_k", "max_tools", "query", "always_keep", "ranker", "explain", "catalog"]
+)
+def test_null_equals_absent(server: Server, field: str):
+    assert server.search(**{field: None}).content == server.search().content
+
+
+def test_null_budget_equals_absent(server: Server):
+    body = {"pattern": "read a file", "tools": TOOLS, "latency_budget_ms": None}
+    assert server.post(body).status_code == 200
+
+
+def test_unknown_fields_are_ignored(server: Server):
+    plain = server.search()
+    odd = server.search(source="gateway", compression_model_name="m", nested={"a": [1, {}]})
+    assert odd.content == plain.content
+
+
+def test_unknown_fields_of_a_tool_are_ignored(server: Server):
+    tools = [tool | {"cache_control": {"type": "ephemeral"}, "x": [1, None]} for tool in TOOLS]
+    assert server.names(tools=tools) == server.names()
+
+
+def test_tools_that_arrive_twice_count_once(server: Server):
+    response = server.search(tools=TOOLS + TOOLS, top_k=50)
+    names = response.json()["selected_names"]
+    assert len(names) == len(set(names))
+    assert response.headers["x-tool-selection"].startswith(f"{len(TOOLS)}->")
+    assert names == server.names(top_k=50)
+
+
+def test_first_of_two_texts_wins(server: Server):
+    tools = [
+        {"name": "mystery", "description": "Bake sourdough bread"},
+        *TOOLS,
+        {"name": "mystery", "description": "Read a text file from disk"},
+    ]
+    assert server.names("bake bread", tools, top_k=1) == ["mystery"]
+    assert "mystery" not in server.names("read text file disk", tools, ranker="bm25")
+
+
+def test_integers_that_went_through_float64_are_read(server: Server):
+    definition = {"input_schema": {"properties": {"limit": {"maximum": 1e21, "default": 20.0}}}}
+    tools = [*TOOLS, {"name": "page_through", "definition": definition}]
+    assert server.names("limit", tools)[0] == "page_through"
+
+
+def test_whole_numbers_may_be_written_as_floats(server: Server):
+    body = json.dumps({"pattern": "spin", "tools": crowd(9), "top_k": 2.0})
+    response = server.post(body.encode())
+    assert response.status_code == 200, response.text
+    assert len(response.json()["selected_names"]) == 2
+
+
+def test_escaped_angle_brackets_are_text(server: Server):
+    body = json.dumps(
+        {"pattern": "html tables", "tools": [*TOOLS, {"name": "x1", "description": "HTML <table>"}]}
+    )
+    escaped = body.replace("<", "\\u003c").replace(">", "\\u003e").encode()
+    assert server.post(escaped).json()["selected_names"][0] == "x1"
+
+
+def test_pattern_is_not_trimmed_by_the_caller(server: Server):
+    assert server.names("  \n read a file\t ") == server.names("read a file")
+
+
+@pytest.mark.parametrize("ranker", ["auto", "regex", "bm25", "semantic", "hybrid"])
+def test_every_ranker_of_the_contract_answers(server: Server, ranker: str):
+    response = server.search("forecast", ranker=ranker)
+    assert response.json()["selected_names"][0] == "get_weather"
+    assert "degraded=no" in response.headers["x-tool-selection"]
+
+
+def test_duplicates_do_not_count_against_the_limit_of_tools(server: Server):
+    tools = crowd(10_000)
+    response = server.post({"pattern": "gadget_77_spin", "top_k": 1, "tools": tools + tools})
+    assert response.json() == {"selected_names": ["gadget_77_spin"]}
+
+
+def test_an_answer_leaves_the_connection_open(server: Server):
+    response = server.post({"pattern": "x", "tools": []}, path=SEARCH)
+    assert response.headers.get("connection", "keep-alive") == "keep-alive"

@@ -1,0 +1,34 @@
+"""What a score means."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolscout.ranking.calibration import Evidence, outcome, relevance
+
+share = st.floats(0, 1)
+maybe = st.one_of(st.none(), share)
+
+
+@given(maybe, st.one_of(st.none(), st.floats(0, 100)), st.one_of(st.none(), st.floats(-1, 1)))
+def test_relevance_is_a_share(coverage, mass, cosine):
+    assert 0 <= relevance(Evidence(coverage, mass, cosine)) <= 1
+
+
+@given(share, share, st.floats(0, 1), st.floats(0, 1))
+def test_more_evidence_is_never_less_relevance(coverage, more, cosine, mass):
+    low, high = sorted((coverage, more))
+    assert relevance(Evidence(low, mass, cosine)) <= relevance(Evidence(high, mass, cosine))
+    assert relevance(Evidence(low, mass, None)) <= relevance(Evidence(high, mass, None))
+    assert relevance(Evidence(None, None, low)) <= relevance(Evidence(None, None, high))
+
+
+@given(share, share)
+def test_outcomes_follow_relevance(one, other):
+    order = ["no_match", "weak", "match"]
+    low, high = sorted((one, other))
+    assert order.index(outcome(low)) <= order.index(outcome(high))
+
+
+def test_the_three_outcomes():
+    assert [outcome(best) for best in (0.0, 1.0)] == ["no_match", "match"]
+    assert "weak" in {outcome(step / 100) for step in range(101)}

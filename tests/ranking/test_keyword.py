@@ -1,0 +1,77 @@
+"""The last rung: words in names and descriptions of tools that were never compiled."""
+
+import pytest
+
+from tests.support import TOOLS, crowd
+from toolscout.catalog.toollist import ToolList
+from toolscout.contract import Tool
+from toolscout.ranking.keyword import keyword_scores
+from toolscout.ranking.query import analyse
+from toolscout.ranking.strategy import Ask, decide_cold
+
+
+def scores(pattern: str, *tools: tuple[str, str]) -> list[float]:
+    names, descriptions = [t[0] for t in tools], [t[1] for t in tools]
+    found: list[float] = keyword_scores(analyse(pattern), names, descriptions).bm25.tolist()
+    return found
+
+
+def cold(pattern: str, tools: list[dict] | None = None, **fields) -> list[str]:
+    given = [Tool(tool["name"], tool.get("description")) for tool in tools or TOOLS]
+    return decide_cold(ToolList.of(given, 20_000), Ask(pattern=pattern, **fields)).names
+
+
+def test_words_are_found_whole():
+    assert scores("add", ("address_book", "address padding")) == [0]
+    assert scores("pr", ("improve", "improve a print")) == [0]
+
+
+@pytest.mark.parametrize("pattern", ["file", "files", "FILE", "File!"])
+@pytest.mark.parametrize("name", ["read_file", "readFile", "read-file", "files.read"])
+def test_words_are_found_in_names_however_written(pattern: str, name: str):
+    assert scores(pattern, (name, ""), ("other", ""))[0] > 0
+
+
+def test_a_word_in_the_name_counts_more():
+    name, described = scores("parcel", ("parcel", "x"), ("x", "parcel"))
+    assert name > described > 0
+
+
+def test_line_breaks_do_not_shift_texts():
+    found = scores("parcel", ("a\nb", "one\ntwo"), ("c", "three\n\nparcel"), ("d", "four"))
+    assert [value > 0 for value in found] == [False, True, False]
+
+
+def test_scripts_without_spaces_are_found():
+    found = scores("天気", ("a", "東京の天気予報"), ("b", "ファイル検索"))
+    assert found[0] > 0 == found[1]
+
+
+@pytest.mark.parametrize("pattern", ["!!!", "zxqv", "(", "\\", "a" * 5_000])
+def test_odd_patterns_score_nothing(pattern: str):
+    assert scores(pattern, ("read_file", "Read")) == [0]
+
+
+def test_no_tools_no_scores():
+    assert scores("file") == []
+
+
+def test_cold_answers_keep_the_rules():
+    names = cold("read a file", always_keep=["send_email", "nowhere"], top_k=3)
+    assert names[0] == "read_file"
+    assert names[-1] == "send_email"
+    assert len(names) <= 3
+
+
+def test_cold_answers_know_exact_names():
+    assert cold("please createIssue", TOOLS + crowd(50), top_k=1) == ["create_issue"]
+    assert cold("`gadget_7_spin`", TOOLS + crowd(50), top_k=1) == ["gadget_7_spin"]
+
+
+def test_cold_gibberish_is_no_match():
+    assert cold("zxqv wvut", always_keep=["send_email"]) == []
+
+
+def test_order_of_cold_tools_does_not_matter():
+    tools = crowd(40)
+    assert cold("spin the gadget", tools) == cold("spin the gadget", tools[::-1])

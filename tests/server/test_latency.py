@@ -1,0 +1,84 @@
+"""The latency budget: a cheaper ranker answers in time, visibly, and the next call is full."""
+
+import pytest
+
+from tests.support import TOOLS, Server, crowd, until
+
+MANY = 3_000
+
+
+def selection(response) -> str:
+    assert response.status_code == 200, response.text
+    header: str = response.headers["x-tool-selection"]
+    return header
+
+
+@pytest.mark.parametrize("ranker", ["auto", "hybrid", "semantic", "bm25", "regex"])
+def test_too_little_time_for_new_tools_steps_down_visibly(server: Server, ranker: str):
+    tools = crowd(MANY, f"sprig{ranker}")
+    name = f"sprig{ranker}_2500_spin"
+    before = server.metric('toolscout_degraded_total{ranker="keyword"}')
+    first = server.search(name, tools, ranker=ranker, latency_budget_ms=1)
+    assert "ranker=keyword" in selection(first)
+    assert "degraded=keyword" in selection(first)
+    assert first.json()["selected_names"][0] == name
+    assert server.metric('toolscout_degraded_total{ranker="keyword"}') == before + 1
+
+
+def test_the_compile_goes_on_and_the_next_call_is_full(server: Server):
+    tools = crowd(MANY, "trellis")
+    first = server.search("spin trellis", tools, latency_budget_ms=1)
+    assert "degraded=no" not in selection(first)
+    digest = first.headers["x-catalog-digest"]
+
+    def known() -> bool:
+        return server.search("spin trellis", catalog=digest).status_code == 200
+
+    until(known)
+    second = server.search("spin trellis", tools)
+    assert "cache=hit" in selection(second)
+    assert "degraded=no" in selection(second)
+    assert "ranker=hybrid" in selection(second)
+
+
+def test_a_degraded_answer_explains_its_names(server: Server):
+    tools = TOOLS + crowd(MANY, "pergola")
+    body = server.search("read a file", tools, latency_budget_ms=1, explain=True).json()
+    assert body["degraded"] == "keyword"
+    assert body["selected_names"][0] == "read_file"
+    assert [match["name"] for match in body["matches"]] == body["selected_names"]
+    assert body["counts"]["unique"] == len(tools)
+
+
+def test_a_degraded_answer_keeps_the_rules(server: Server):
+    tools = TOOLS + crowd(MANY, "arbour")
+    pins = ["send_email", "nowhere", "get_weather"]
+    response = server.search(
+        "read a file", tools + tools, latency_budget_ms=1, always_keep=pins, top_k=4
+    )
+    names = response.json()["selected_names"]
+    assert "degraded=no" not in selection(response)
+    assert names[0] == "read_file"
+    assert names[-2:] == ["send_email", "get_weather"]
+    assert len(names) == len(set(names)) <= 4
+
+
+def test_ten_thousand_new_tools_are_answered(server: Server):
+    tools = [*crowd(9_999, "lattice"), TOOLS[5]]
+    response = server.post({"pattern": "show my meetings in the calendar", "tools": tools})
+    assert selection(response).startswith("10000->")
+    assert response.json()["selected_names"][0] == "list_meetings"
+
+
+def test_known_tools_are_ranked_in_full_within_the_default_budget(server: Server):
+    server.search()
+    response = server.post({"pattern": "read a file", "tools": TOOLS})
+    assert "degraded=no" in selection(response)
+
+
+def test_the_log_tells_a_step_down(server: Server):
+    tools = crowd(MANY, "gazebo")
+    server.search("gazebo", tools, latency_budget_ms=1, headers={"x-request-id": "step-1"})
+    until(lambda: any("step-1" in line for line in server.stdout.splitlines()))
+    line = next(line for line in server.stdout.splitlines() if '"step-1"' in line)
+    assert '"degraded":"keyword"' in line

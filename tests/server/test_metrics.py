@@ -1,0 +1,89 @@
+"""Prometheus metrics: what is counted, and what never stands in them."""
+
+import re
+
+import pytest
+
+from tests.support import TOOLS, Server, crowd
+
+SEARCH_COUNTS = [
+    'toolscout_requests_total{outcome="match"}',
+    'toolscout_request_duration_seconds_count{phase="total"}',
+    'toolscout_request_duration_seconds_count{phase="decode"}',
+    'toolscout_request_duration_seconds_count{phase="rank"}',
+    "toolscout_offered_tools_count",
+    "toolscout_selected_tools_count",
+]
+
+
+@pytest.mark.parametrize("sample", SEARCH_COUNTS)
+def test_a_search_is_counted_once(server: Server, sample: str):
+    before = server.metric(sample)
+    assert server.search("read a text file").status_code == 200
+    assert server.metric(sample) == before + 1
+
+
+def test_hits_and_misses_are_counted(server: Server):
+    hit, miss = (f'toolscout_catalog_cache_requests_total{{result="{r}"}}' for r in ("hit", "miss"))
+    before = server.metric(hit), server.metric(miss)
+    for _ in range(3):
+        server.search(tools=crowd(5, "gasket"))
+    assert (server.metric(hit), server.metric(miss)) == (before[0] + 2, before[1] + 1)
+    assert server.metric("toolscout_catalog_cache_bytes") > 0
+    assert server.metric("toolscout_catalog_cache_entries") > 0
+
+
+def test_no_match_is_counted(server: Server):
+    before = server.metric("toolscout_no_match_total")
+    server.search("zxqv wvut")
+    assert server.metric("toolscout_no_match_total") == before + 1
+    assert server.metric('toolscout_requests_total{outcome="no_match"}') >= 1
+
+
+def test_errors_are_counted_by_their_code(server: Server):
+    sample = 'toolscout_requests_total{outcome="empty_pattern"}'
+    before = server.metric(sample)
+    server.post({"pattern": " ", "tools": []})
+    assert server.metric(sample) == before + 1
+
+
+def test_offered_tools_are_counted_without_duplicates(server: Server):
+    before = server.metric("toolscout_offered_tools_sum")
+    server.search(tools=TOOLS + TOOLS)
+    assert server.metric("toolscout_offered_tools_sum") == before + len(TOOLS)
+
+
+def test_nothing_of_a_request_stands_in_a_metric(server: Server):
+    tools = [{"name": "plughtool", "description": "plughtext"}]
+    server.search("plughpattern", tools, ranker="semantic")
+    server.search(ranker="plughranker")
+    server.get("/plughpath")
+    assert "plugh" not in server.get("/metrics").text
+
+
+def test_every_metric_has_a_name_of_ours_a_type_and_a_help(server: Server):
+    text = server.get("/metrics").text
+    families = re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE)
+    assert len(families) >= 10
+    for name, _ in families:
+        assert name.startswith("toolscout_")
+        assert f"# HELP {name} " in text
+    assert {
+        "toolscout_shed_total",
+        "toolscout_degraded_total",
+        "toolscout_inflight_requests",
+        "toolscout_build_info",
+    } <= {name for name, _ in families}
+
+
+def test_durations_are_told_apart_below_a_millisecond(server: Server):
+    server.search()
+    text = server.get("/metrics").text
+    bounds = re.findall(r'duration_seconds_bucket\{le="([^"]+)",phase="total"\}', text)
+    assert sum(float(bound) < 0.001 for bound in bounds) >= 3
+
+
+def test_metrics_are_prometheus_text(server: Server):
+    response = server.get("/metrics")
+    assert response.headers["content-type"].startswith("text/plain")
+    assert "version=" in response.headers["content-type"]

@@ -1,0 +1,65 @@
+"""Health, readiness, and the documents a person reads."""
+
+import re
+
+import pytest
+
+from tests.support import Server
+
+
+def test_healthz_says_alive(server: Server):
+    response = server.get("/healthz")
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("application/json")
+    assert response.json()["status"] == "ok"
+
+
+def test_readyz_names_its_components(server: Server):
+    response = server.get("/readyz")
+    assert response.status_code == 200
+    body = response.json()
+    assert body["status"] == "ready"
+    assert body["components"] == {"model": True, "self_test": True, "accepting": True}
+
+
+def test_docs_need_no_other_host(server: Server):
+    page = server.get("/docs")
+    assert page.status_code == 200
+    assert page.headers["content-type"].startswith("text/html")
+    links = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert len(links) >= 2
+    for link in links:
+        assert "//" not in link
+        asset = server.client.get(f"{server.url}/{link.lstrip('/')}")
+        assert asset.status_code == 200, link
+        assert asset.content
+    assert "http" not in page.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing.js", "../pyproject.toml", "..%2f..%2fpyproject.toml", "%00"]
+)
+def test_docs_serve_nothing_else(server: Server, name: str):
+    assert server.get(f"/docs/{name}").status_code == 404
+
+
+def test_banner_says_where_and_how(server: Server):
+    banner = server.stderr
+    assert server.url in banner
+    assert f"{server.url}/docs" in banner
+    assert "curl" in banner
+    assert "10,000 tools" in banner
+    assert re.search(r"model .*\([0-9a-f]{16}\)", banner)
+
+
+def test_the_banners_curl_works(server: Server):
+    body = re.search(r"-d '(.+)'", server.stderr)
+    assert body
+    response = server.post(body[1].encode())
+    assert response.json() == {"selected_names": ["read_file"]}
+
+
+def test_banner_shows_no_key(keyed: Server):
+    assert "3 key(s)" in keyed.stderr
+    assert "0123456789abcdef" not in keyed.stderr
+    assert "YOUR_KEY" in keyed.stderr

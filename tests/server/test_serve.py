@@ -1,0 +1,74 @@
+"""Starting: what is refused, and said, before anything listens."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.support import TOOLS, running, toolscout
+
+KEY = "k" * 40
+
+
+def test_an_open_address_is_served_when_meant(tmp_path: Path):
+    with running(tmp_path, "--host", "0.0.0.0", "--insecure") as server:
+        assert server.get("/readyz").status_code == 200
+        assert "http://127.0.0.1" in server.stderr
+
+
+def test_an_open_address_is_served_with_a_key(tmp_path: Path):
+    with running(tmp_path, "--host", "0.0.0.0", TOOLSCOUT_API_KEYS=KEY) as server:
+        assert server.search(tools=TOOLS).status_code == 401
+        headers = {"x-api-key": KEY}
+        assert server.search(tools=TOOLS, headers=headers).status_code == 200
+
+
+def test_keys_may_come_from_a_file(tmp_path: Path):
+    file = tmp_path / "keys"
+    file.write_text(f"acme={KEY}\n", "utf-8")
+    with running(tmp_path, TOOLSCOUT_API_KEYS_FILE=str(file)) as server:
+        assert server.search().status_code == 401
+        assert server.search(headers={"x-api-key": KEY}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--model", "/nowhere/model"], "model"),
+        (["--port", "70000"], "port"),
+        (["--ranker", "best"], "ranker"),
+        (["--unheard-of", "1"], "--unheard-of"),
+        (["--config", "/nowhere.toml"], "/nowhere.toml"),
+    ],
+)
+def test_what_is_wrong_is_said_without_a_traceback(flags: list[str], said: str):
+    done = toolscout("serve", *flags)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_short_keys_are_refused_at_the_start():
+    done = toolscout("serve", TOOLSCOUT_API_KEYS="plugh")
+    assert done.returncode == 2
+    assert "32" in done.stderr
+    assert "plugh" not in done.stderr
+
+
+def test_a_taken_port_is_said():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = toolscout("serve", "--port", str(taken.getsockname()[1]))
+    assert done.returncode != 0
+    assert "address already in use" in done.stderr.lower()
+    assert "Traceback" not in done.stderr
+    assert "is ready" not in done.stderr
+
+
+def test_settings_of_a_file_reach_the_server(tmp_path: Path):
+    file = tmp_path / "toolscout.toml"
+    file.write_text('max_tools = 3\nlog = "off"\n', "utf-8")
+    with running(tmp_path, "--config", str(file)) as server:
+        assert server.search(tools=TOOLS[:3]).status_code == 200
+        assert server.search(tools=TOOLS[:4]).status_code == 422

@@ -1,0 +1,79 @@
+"""Stopping: SIGTERM loses no request, Ctrl-C stops at once."""
+
+import json
+import signal
+from pathlib import Path
+
+from tests.support import TOOLS, Server, raw_request, read_response, running, until
+
+BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS}).encode()
+
+
+def not_ready(server: Server) -> bool:
+    return server.get("/readyz").status_code == 503
+
+
+def test_sigterm_is_not_ready_at_once_but_serves_on(tmp_path: Path):
+    with running(tmp_path, "--drain-s", "2") as server:
+        server.signal(signal.SIGTERM)
+        until(lambda: not_ready(server))
+        body = server.get("/readyz").json()
+        assert body["components"]["accepting"] is False
+        assert server.get("/healthz").status_code == 200
+        response = server.post(BODY)
+        assert response.status_code == 200
+        assert response.headers["connection"] == "close"
+        assert server.wait() == 0
+
+
+def test_open_requests_are_finished(tmp_path: Path):
+    with running(tmp_path, "--drain-s", "0") as server, server.connect() as connection:
+        connection.sendall(raw_request(BODY)[: -len(BODY)])
+        until(lambda: server.metric("toolscout_inflight_requests") == 1)
+        server.signal(signal.SIGTERM)
+        until(lambda: refuses_connections(server))
+        connection.sendall(BODY)
+        status, _, answer = read_response(connection)
+        assert (status, json.loads(answer)) == (200, {"selected_names": ["read_file"]})
+        assert server.wait() == 0
+
+
+def refuses_connections(server: Server) -> bool:
+    try:
+        server.connect().close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def test_a_second_sigterm_skips_the_wait(tmp_path: Path):
+    with running(tmp_path, "--drain-s", "600") as server:
+        server.signal(signal.SIGTERM)
+        until(lambda: not_ready(server))
+        server.signal(signal.SIGTERM)
+        assert server.wait() == 0
+
+
+def test_ctrl_c_stops_at_once(tmp_path: Path):
+    with running(tmp_path, "--drain-s", "600") as server, server.connect() as connection:
+        connection.sendall(raw_request(BODY)[: -len(BODY)])
+        until(lambda: server.metric("toolscout_inflight_requests") == 1)
+        server.signal(signal.SIGINT)
+        server.wait()
+
+
+def test_ctrl_c_of_an_idle_server_is_quiet(tmp_path: Path):
+    with running(tmp_path, "--drain-s", "600") as server:
+        server.signal(signal.SIGINT)
+        server.wait()
+        assert "Traceback" not in server.stderr
+
+
+def test_the_log_is_complete_at_the_end(tmp_path: Path):
+    with running(tmp_path) as server:
+        for number in range(50):
+            server.post(BODY, headers={"x-request-id": f"last-{number}"})
+        server.signal(signal.SIGTERM)
+        assert server.wait() == 0
+        logged = [json.loads(line) for line in server.stdout.splitlines()]
+        assert sum(line.get("request_id", "").startswith("last-") for line in logged) == 50

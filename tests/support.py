@@ -1,0 +1,259 @@
+"""What the tests share: a real server in a process of its own, raw sockets, invented tools."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPResponse
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import msgspec
+
+from toolscout import Engine
+from toolscout.catalog.cache import CatalogueCache
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.toollist import ToolList
+from toolscout.ranking.strategy import Ask, Decision
+
+SEARCH = "/v1/tool-discovery/search"
+GATEWAY = "/api/compress/tool-discovery/"
+
+PATIENCE_S = 30.0
+"""How long anything may take before a test calls it broken; nothing is asserted on speed."""
+
+TOOLS: list[dict[str, Any]] = [
+    {"name": "search_code", "description": "Search the source code of a repository"},
+    {"name": "read_file", "description": "Read a text file from disk"},
+    {"name": "send_email", "description": "Send a message to an e-mail address"},
+    {"name": "get_weather", "description": "Current weather and forecast for a city"},
+    {"name": "create_issue", "description": "Open a bug report in the tracker"},
+    {"name": "list_meetings", "description": "Show the meetings in a calendar"},
+    {"name": "resize_image", "description": "Scale a picture to another size"},
+    {"name": "translate_text", "description": "Translate a text into another language"},
+]
+
+
+def crowd(count: int, word: str = "gadget") -> list[dict[str, Any]]:
+    """Tools that differ from each other and resemble nothing in `TOOLS`."""
+    return [
+        {
+            "name": f"{word}_{number}_spin",
+            "description": f"Spin {word} number {number} around axis {number % 7}",
+            "definition": {
+                "input_schema": {"properties": {f"axis_{number}": {"description": "which axis"}}}
+            },
+        }
+        for number in range(count)
+    ]
+
+
+@dataclass
+class Server:
+    """A running service and a client that speaks to it."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+    folder: Path
+    client: httpx2.Client = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = httpx2.Client(base_url=self.url, timeout=PATIENCE_S, trust_env=False)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def stdout(self) -> str:
+        return (self.folder / "stdout").read_text("utf-8", "replace")
+
+    @property
+    def stderr(self) -> str:
+        return (self.folder / "stderr").read_text("utf-8", "replace")
+
+    def get(self, path: str, **headers: str) -> httpx2.Response:
+        return self.client.get(path, headers=headers)
+
+    def post(
+        self,
+        body: Any,
+        path: str = SEARCH,
+        headers: dict[str, str] | None = None,
+    ) -> httpx2.Response:
+        """Post a body: bytes as they are, anything else as JSON."""
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        sent = {"content-type": "application/json"} | (headers or {})
+        return self.client.post(path, content=content, headers=sent)
+
+    def search(
+        self, pattern: str = "read a file", tools: Sequence[Any] | None = None, **fields: Any
+    ) -> httpx2.Response:
+        """Search with a budget that never steps down, unless the fields say otherwise."""
+        body = {"pattern": pattern, "latency_budget_ms": 60_000, **fields}
+        if not fields.get("catalog"):
+            body["tools"] = TOOLS if tools is None else tools
+        headers = body.pop("headers", None)
+        return self.post(body, headers=headers)
+
+    def names(
+        self, pattern: str = "read a file", tools: Sequence[Any] | None = None, **fields: Any
+    ) -> list[str]:
+        """The names a search selects."""
+        response = self.search(pattern, tools, **fields)
+        assert response.status_code == 200, response.text
+        selected: list[str] = response.json()["selected_names"]
+        return selected
+
+    def metric(self, sample: str) -> float:
+        """One sample of `/metrics`, by its name with labels; 0 when it is not there yet."""
+        for line in self.get("/metrics").text.splitlines():
+            if line.startswith(sample + " "):
+                return float(line.rpartition(" ")[2])
+        return 0.0
+
+    def connect(self) -> socket.socket:
+        """A bare connection, for bytes no client library would send."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def wait(self) -> int:
+        """The exit status."""
+        return self.process.wait(PATIENCE_S)
+
+
+def raw_request(
+    body: bytes, path: str = SEARCH, method: str = "POST", headers: Sequence[str] = ()
+) -> bytes:
+    """A request as bytes; the body's length is declared unless a header says how it comes."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: toolscout", "Content-Type: application/json"]
+    if not any("chunked" in header or "Content-Length" in header for header in headers):
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*lines, *headers, "", ""]).encode() + body
+
+
+def read_response(connection: socket.socket) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers (lower case) and body of one response."""
+    response = HTTPResponse(connection)
+    response.begin()
+    headers = {name.lower(): value for name, value in response.getheaders()}
+    return response.status, headers, response.read()
+
+
+def exchange(server: Server, request: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Send bytes on a connection of their own and read the response."""
+    with server.connect() as connection:
+        connection.sendall(request)
+        return read_response(connection)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """This environment without any setting of the service, and then the given ones."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TOOLSCOUT_")}
+    return kept | settings
+
+
+def toolscout(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run one command to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "toolscout", *arguments],
+        capture_output=True,
+        text=True,
+        env=environment(**settings),
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+@contextmanager
+def running(folder: Path, *flags: str, **settings: str) -> Iterator[Server]:
+    """A server that is ready, stopped at the end whatever happens."""
+    port = free_port()
+    given = ["--port", str(port), *flags]
+    if "--drain-s" not in flags:
+        given += ["--drain-s", "0"]
+    with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "toolscout", "serve", *given],
+            stdout=out,
+            stderr=err,
+            env=environment(**settings),
+        )
+    server = Server(port, process, folder)
+    try:
+        until(lambda: _ready(server))
+        yield server
+    finally:
+        server.client.close()
+        process.terminate()
+        try:
+            process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _ready(server: Server) -> bool:
+    assert server.process.poll() is None, f"the server did not start:\n{server.stderr}"
+    try:
+        return server.get("/readyz").status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+def until(fact: Callable[[], bool]) -> None:
+    """Ask again and again until something is so; fail when it does not come to be."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not fact():
+        assert time.monotonic() < deadline, "it did not come to be"
+        time.sleep(0.01)
+
+
+ENGINE = Engine()
+"""One engine with the bundled model, for searches in process."""
+
+
+def compiled(tools: Sequence[Any]) -> Catalogue:
+    """A catalogue from tools as they come over the wire."""
+    tool_list = ToolList.decode(msgspec.json.encode(tools))
+    return ENGINE.compiler.compile(tool_list, CatalogueCache().tools("test"))
+
+
+def select(tools: Sequence[Any] | Catalogue, pattern: str, **fields: Any) -> Decision:
+    """What the service would decide, without the wire around it."""
+    catalogue = tools if isinstance(tools, Catalogue) else compiled(tools)
+    return ENGINE.decide(catalogue, Ask(pattern=pattern, **fields))
+
+
+def problem_of(response: Any, status: int, code: str) -> dict[str, Any]:
+    """The problem document of an error answer, after checking what all of them must be."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    assert len(response.content) <= 2_048
+    body: dict[str, Any] = response.json()
+    assert body["status"] == status
+    assert body["code"] == code
+    assert body["type"].endswith(code)
+    assert body["title"]
+    assert body["detail"]
+    assert body["request_id"]
+    assert body["request_id"] == response.headers["x-request-id"]
+    for error in body.get("errors", []):
+        assert set(error) == {"path", "message"}
+    return body

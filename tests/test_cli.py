@@ -1,0 +1,191 @@
+"""The command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support import TOOLS, toolscout
+from toolscout import __version__
+from toolscout.cli import main
+from toolscout.settings import SETTINGS
+
+SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
+
+KINDS = {
+    "openai": [{"type": "function", "function": tool | {"parameters": SCHEMA}} for tool in TOOLS],
+    "anthropic": {"tools": [tool | {"input_schema": SCHEMA} for tool in TOOLS]},
+    "mcp": {"jsonrpc": "2.0", "id": 1, "result": {"tools": TOOLS}},
+    "request": {"pattern": "other", "top_k": 9, "tools": TOOLS},
+}
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> str:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps(TOOLS), "utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_search_reads_files_of_every_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+):
+    path = tmp_path / f"{kind}.json"
+    path.write_text(json.dumps(KINDS[kind]), "utf-8")
+    assert main(["search", "read a file", "--tools", str(path), "--top-k", "1"]) == 0
+    assert capsys.readouterr().out == "read_file\n"
+
+
+@pytest.mark.parametrize("ranker", ["auto", "regex", "bm25", "semantic", "hybrid", "rrf"])
+def test_search_takes_a_ranker(tools: str, capsys: pytest.CaptureFixture[str], ranker: str):
+    assert main(["search", "forecast", "--tools", tools, "--ranker", ranker]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "get_weather"
+
+
+def test_search_keeps_pins(tools: str, capsys: pytest.CaptureFixture[str]):
+    arguments = ["search", "forecast", "--tools", tools, "--always-keep", "send_email", "nowhere"]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "send_email"
+
+
+def test_search_explains(tools: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["search", "forecast", "--tools", tools, "--explain"]) == 0
+    printed = capsys.readouterr().out
+    assert "match" in printed.splitlines()[0]
+    assert "get_weather" in printed
+    assert "keyword" in printed
+
+
+def test_search_prints_json(tools: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["search", "forecast", "--tools", tools, "--json", "--explain"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["names"][0] == "get_weather"
+    assert printed["matches"][0]["reasons"]
+
+
+def test_nothing_found_is_status_one(tools: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["search", "zxqv wvut", "--tools", tools]) == 1
+    assert capsys.readouterr().out.strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("{", "not valid JSON"), ("{}", "list of tools"), ("[{}]", "name"), ("[5]", "object")],
+)
+def test_files_that_are_wrong_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, said: str
+):
+    path = tmp_path / "wrong.json"
+    path.write_text(content, "utf-8")
+    assert main(["search", "x", "--tools", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("toolscout: ")
+    assert "wrong.json" in error
+    assert said in error
+
+
+def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["search", "x", "--tools", str(tmp_path / "nowhere.json")]) == 2
+    assert "nowhere.json" in capsys.readouterr().err
+
+
+def test_a_folder_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["search", "x", "--tools", str(tmp_path)]) == 2
+    assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_a_blank_pattern_is_refused(tools: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["search", " ", "--tools", tools]) == 2
+    assert "blank" in capsys.readouterr().err
+
+
+def test_a_model_that_is_not_there_is_said(tools: str):
+    done = toolscout("search", "x", "--tools", tools, "--model", "/nowhere/model")
+    assert done.returncode == 2
+    assert "/nowhere/model" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["unheard-of"],
+        ["search"],
+        ["search", "x"],
+        ["search", "x", "--tools", "t", "--top-k", "0"],
+        ["search", "x", "--tools", "t", "--top-k", "few"],
+        ["search", "x", "--tools", "t", "--ranker", "best"],
+        ["check-config", "--unheard-of"],
+    ],
+)
+def test_wrong_usage_is_status_two(capsys: pytest.CaptureFixture[str], arguments: list[str]):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_check_config_tells_where_values_come_from(tmp_path: Path):
+    config = tmp_path / "toolscout.toml"
+    config.write_text('ranker = "bm25"\nmax_tools = 5\n', "utf-8")
+    key = "k" * 40
+    done = toolscout(
+        "check-config",
+        "--config",
+        str(config),
+        "--port",
+        "9000",
+        TOOLSCOUT_MAX_TOOLS="6",
+        TOOLSCOUT_API_KEYS=key,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert set(lines) == {setting.name for setting in SETTINGS}
+    assert "9000" in lines["port"]
+    assert "flag --port" in lines["port"]
+    assert "6" in lines["max_tools"]
+    assert "environment TOOLSCOUT_MAX_TOOLS" in lines["max_tools"]
+    assert "bm25" in lines["ranker"]
+    assert str(config) in lines["ranker"]
+    assert lines["host"].endswith("default")
+    assert key not in done.stdout
+
+
+def test_check_config_prints_json(capsys: pytest.CaptureFixture[str], monkeypatch):
+    monkeypatch.delenv("TOOLSCOUT_DATA", raising=False)
+    assert main(["check-config", "--json", "--ranker", "rrf", "--insecure"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["ranker"] == {"value": "rrf", "origin": "flag --ranker"}
+    assert printed["insecure"]["value"] is True
+    assert printed["port"]["origin"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"TOOLSCOUT_PRT": "1"}, "did you mean TOOLSCOUT_PORT"),
+        ({"TOOLSCOUT_PORT": "x"}, "TOOLSCOUT_PORT"),
+        ({"TOOLSCOUT_API_KEYS": "short"}, "32"),
+    ],
+)
+def test_check_config_says_what_is_wrong(settings: dict[str, str], said: str):
+    done = toolscout("check-config", **settings)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_version(capsys: pytest.CaptureFixture[str]):
+    assert main(["version"]) == 0
+    assert capsys.readouterr().out.strip() == __version__
+
+
+def test_help_lists_every_setting(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as stopped:
+        main(["serve", "--help"])
+    assert stopped.value.code == 0
+    printed = capsys.readouterr().out
+    assert all(setting.flag in printed for setting in SETTINGS if not setting.secret)
+    assert "--api-keys" not in printed

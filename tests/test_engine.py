@@ -1,0 +1,137 @@
+"""The selector as a library."""
+
+import pytest
+
+from tests.catalogues import SHAPES, in_shape
+from tests.support import TOOLS, Server, crowd
+from toolscout import Engine
+from toolscout.contract import Tool
+from toolscout.errors import EmptyPattern, InvalidRequest, ToolscoutError
+
+
+def test_search_selects_names():
+    result = Engine(TOOLS).search("read a text file", top_k=1)
+    assert result.names == ["read_file"]
+    assert result.outcome == "match"
+    assert result.ranker == "hybrid"
+    assert result.matches == []
+    assert result.counts.unique == len(TOOLS)
+    assert result.counts.selected == 1
+
+
+def test_engine_and_server_agree(server: Server):
+    engine = Engine(TOOLS)
+    for pattern in ("forecast", "createIssue", "^get_", "zxqv wvut", "a picture", "serch code"):
+        for ranker in ("auto", "regex", "bm25", "semantic", "hybrid", "rrf"):
+            pins = ["send_email"]
+            found = engine.search(pattern, 3, always_keep=pins, ranker=ranker).names
+            assert found == server.names(pattern, top_k=3, always_keep=pins, ranker=ranker)
+
+
+def test_explanations_come_when_asked_for():
+    result = Engine(TOOLS).search("read_file", explain=True, always_keep=["send_email"])
+    assert [match.name for match in result.matches] == result.names
+    assert result.matches[0].reasons[0].via == "exact"
+    assert result.matches[-1].pinned
+
+
+@pytest.mark.parametrize("shape", [s for s in SHAPES if s != "bare_schema"])
+def test_tools_of_any_provider(shape: str):
+    schema = {"properties": {"zipcode": {"type": "string"}}}
+    engine = Engine([in_shape(shape, "ship", "Dispatch a parcel", schema), *TOOLS])
+    assert engine.search("parcels", top_k=1).names == ["ship"]
+    assert engine.search("zipcode", ranker="bm25").names == ["ship"]
+
+
+def test_tools_may_be_structs():
+    assert Engine([Tool("read_file", "Read a file")]).search("file").names == ["read_file"]
+
+
+def test_an_empty_engine_answers():
+    engine = Engine()
+    assert engine.search("anything").names == []
+    assert engine.search("anything").outcome == "no_match"
+    assert engine.resolve("anything") == []
+
+
+def test_tools_come_and_go():
+    engine = Engine(TOOLS)
+    engine.add([{"name": "bake_bread", "description": "Bake a sourdough loaf"}])
+    assert engine.search("sourdough", top_k=1).names == ["bake_bread"]
+    engine.remove(["bake_bread", "nowhere"])
+    assert "bake_bread" not in engine.search("sourdough").names
+
+
+def test_a_tool_of_a_known_name_replaces_it():
+    engine = Engine(TOOLS)
+    engine.add([{"name": "read_file", "description": "Bake a sourdough loaf"}])
+    assert engine.search("sourdough", top_k=1).names == ["read_file"]
+    assert len(engine.catalogue) == len(TOOLS)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["create_issue", "createIssue", "create-issue", "tracker.create_issue", "Create Issue"],
+)
+def test_resolve_knows_every_spelling(written: str):
+    assert Engine([{"name": "tracker__create_issue"}, *TOOLS[:2]]).resolve(written) == [
+        "tracker__create_issue"
+    ]
+
+
+def test_resolve_lists_the_ambiguous_and_prefers_the_full_name():
+    tools = [{"name": "a__run"}, {"name": "b__run"}, {"name": "stop"}, {"name": "x.stop"}]
+    engine = Engine(tools)
+    assert engine.resolve("run") == ["a__run", "b__run"]
+    assert engine.resolve("a.run") == ["a__run"]
+    assert engine.resolve("stop") == ["stop"]
+    assert engine.resolve("nothing") == []
+
+
+def test_the_ranker_of_an_engine_is_a_default():
+    engine = Engine(TOOLS, ranker="bm25")
+    assert engine.search("forecast").ranker == "bm25"
+    assert engine.search("forecast", ranker="semantic").ranker == "semantic"
+
+
+def test_no_match_is_empty_or_the_pins():
+    pins = ["send_email", "nowhere"]
+    assert Engine(TOOLS).search("zxqv wvut", always_keep=pins).names == []
+    engine = Engine(TOOLS, no_match="pins")
+    assert engine.search("zxqv wvut", always_keep=pins).names == ["send_email"]
+
+
+def test_a_step_in_ranking_is_noted():
+    result = Engine(TOOLS).search("forecast (", ranker="regex")
+    assert result.ranker == "keyword"
+    assert result.notes
+
+
+@pytest.mark.parametrize("pattern", ["", " ", "\n\t"])
+def test_blank_patterns_are_refused(pattern: str):
+    with pytest.raises(EmptyPattern):
+        Engine(TOOLS).search(pattern)
+
+
+@pytest.mark.parametrize("top_k", [0, -1])
+def test_top_k_is_at_least_one(top_k: int):
+    with pytest.raises(InvalidRequest):
+        Engine(TOOLS).search("x", top_k)
+
+
+@pytest.mark.parametrize("tools", [[{}], [5], [{"name": 5}], [{"name": "a", "tags": 5}], ["name"]])
+def test_tools_that_are_none_are_refused(tools: list):
+    with pytest.raises(InvalidRequest, match=r"tools\[0\]"):
+        Engine(tools)
+
+
+def test_all_errors_have_one_base():
+    with pytest.raises(ToolscoutError) as refused:
+        Engine(TOOLS).search("")
+    assert refused.value.code == "empty_pattern"
+
+
+def test_thousands_of_tools():
+    engine = Engine(crowd(5_000) + TOOLS)
+    assert engine.search("weather forecast", top_k=1).names == ["get_weather"]
+    assert engine.search("gadget_4321_spin", top_k=1).names == ["gadget_4321_spin"]

@@ -1,0 +1,170 @@
+"""Settings: one table; flag before environment before secret file before TOML before default."""
+
+from pathlib import Path
+
+import pytest
+
+from toolscout.errors import ConfigurationError
+from toolscout.settings import SETTINGS, Setting, load
+
+NUMBERS = [setting for setting in SETTINGS if setting.kind in (int, float)]
+
+
+def toml(folder: Path, text: str) -> Path:
+    path = folder / "toolscout.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_defaults_of_the_contract():
+    settings = load(environ={})
+    assert settings.host == "127.0.0.1"
+    assert settings.workers == 1
+    assert settings.ranker == "auto"
+    assert settings.no_match == "empty"
+    assert settings.latency_budget_ms == 150
+    assert settings.max_body_bytes == 16 * 1024 * 1024
+    assert settings.max_tools == 10_000
+    assert settings.drain_s == 5
+    assert settings.shutdown_s == 10
+    assert settings.log == "hashed"
+    assert settings.api_keys is None
+
+
+def test_connections_are_kept_longer_than_callers_keep_them():
+    assert load(environ={}).keep_alive_s > 90
+
+
+def test_every_source_goes_before_the_next(tmp_path: Path):
+    config = toml(tmp_path, "max_tools = 4")
+    secret = tmp_path / "value"
+    secret.write_text(" 3\n", "utf-8")
+    environ: dict[str, str] = {}
+    flags: dict[str, str] = {}
+
+    def now() -> tuple[int, str]:
+        settings = load(flags, environ, config)
+        return settings.max_tools, settings.origins["max_tools"].split()[0]
+
+    assert load({}, {}, None).origins["max_tools"] == "default"
+    assert now() == (4, "file")
+    environ["TOOLSCOUT_MAX_TOOLS_FILE"] = str(secret)
+    assert now() == (3, "file")
+    environ["TOOLSCOUT_MAX_TOOLS"] = "2"
+    assert now() == (2, "environment")
+    flags["max_tools"] = "1"
+    assert now() == (1, "flag")
+
+
+def test_the_settings_file_may_be_named_by_the_environment(tmp_path: Path):
+    config = toml(tmp_path, 'ranker = "bm25"\ninsecure = true\ndrain_s = 0.5')
+    settings = load(environ={"TOOLSCOUT_CONFIG": str(config)})
+    assert (settings.ranker, settings.insecure, settings.drain_s) == ("bm25", True, 0.5)
+
+
+def test_a_flag_that_was_not_given_counts_as_absent():
+    assert load({"max_tools": None}, {"TOOLSCOUT_MAX_TOOLS": "7"}).max_tools == 7
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [("TOOLSCOUT_MAX_TOOL", "TOOLSCOUT_MAX_TOOLS"), ("TOOLSCOUT_RANKERS", "TOOLSCOUT_RANKER")],
+)
+def test_unknown_variables_are_refused_with_a_hint(variable: str, meant: str):
+    with pytest.raises(ConfigurationError, match=f"{variable}.*did you mean {meant}"):
+        load(environ={variable: "1"})
+
+
+def test_unknown_keys_of_a_file_are_refused_with_a_hint(tmp_path: Path):
+    with pytest.raises(ConfigurationError, match=r"max_tool.*did you mean max_tools"):
+        load(environ={}, config=toml(tmp_path, "max_tool = 5"))
+    with pytest.raises(ConfigurationError, match="server"):
+        load(environ={}, config=toml(tmp_path, "[server]\nport = 5"))
+
+
+def test_variables_of_others_are_no_business_of_ours():
+    assert load(environ={"PATH": "/bin", "MY_TOOLSCOUT_X": "1"}).port == 8080
+
+
+@pytest.mark.parametrize("setting", NUMBERS, ids=lambda setting: setting.name)
+def test_numbers_have_bounds(setting: Setting):
+    assert setting.low is not None
+    assert setting.high is not None
+    for bound in (setting.low, setting.high):
+        assert load(environ={setting.env: str(bound)}).values[setting.name] == bound
+    for beyond in (setting.low - 1, setting.high + 1, "inf", "-inf", "nan", "", "many", "1e9999"):
+        with pytest.raises(ConfigurationError, match=setting.name):
+            load(environ={setting.env: str(beyond)})
+
+
+@pytest.mark.parametrize("value", ["1.5", "true", '"1.5"', "[1]", "{}"])
+def test_whole_numbers_are_whole(tmp_path: Path, value: str):
+    with pytest.raises(ConfigurationError, match="max_tools"):
+        load(environ={}, config=toml(tmp_path, f"max_tools = {value}"))
+
+
+@pytest.mark.parametrize("value", ["[1]", "{}"])
+def test_texts_are_texts(tmp_path: Path, value: str):
+    with pytest.raises(ConfigurationError, match="host"):
+        load(environ={}, config=toml(tmp_path, f"host = {value}"))
+
+
+@pytest.mark.parametrize("setting", [s for s in SETTINGS if s.choices], ids=lambda s: s.name)
+def test_choices_are_listed_when_missed(setting: Setting):
+    with pytest.raises(ConfigurationError) as refused:
+        load(environ={setting.env: "other"})
+    assert all(choice in refused.value.detail for choice in setting.choices)
+    for choice in setting.choices:
+        assert load(environ={setting.env: choice}).values[setting.name] == choice
+
+
+@pytest.mark.parametrize("word", ["on", "true", "yes", "1", "ON", "True"])
+def test_words_for_on(word: str):
+    assert load(environ={"TOOLSCOUT_INSECURE": word}).insecure is True
+
+
+@pytest.mark.parametrize("word", ["off", "false", "no", "0", "OFF"])
+def test_words_for_off(word: str):
+    assert load(environ={"TOOLSCOUT_INSECURE": word}).insecure is False
+
+
+@pytest.mark.parametrize("word", ["", "maybe", "2", "onn"])
+def test_other_words_are_refused(word: str):
+    with pytest.raises(ConfigurationError, match="on or off"):
+        load(environ={"TOOLSCOUT_INSECURE": word})
+
+
+@pytest.mark.parametrize("text", ["port = ", "= 5", "port: 5", "\x00"])
+def test_files_that_are_no_toml_are_refused(tmp_path: Path, text: str):
+    path = toml(tmp_path, text)
+    with pytest.raises(ConfigurationError, match=r"toolscout\.toml"):
+        load(environ={}, config=path)
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path):
+    missing = tmp_path / "nowhere"
+    with pytest.raises(ConfigurationError, match="nowhere"):
+        load(environ={}, config=missing)
+    with pytest.raises(ConfigurationError, match="TOOLSCOUT_API_KEYS_FILE"):
+        load(environ={"TOOLSCOUT_API_KEYS_FILE": str(missing)})
+
+
+def test_errors_say_where_the_value_stood(tmp_path: Path):
+    with pytest.raises(ConfigurationError, match="TOOLSCOUT_PORT"):
+        load(environ={"TOOLSCOUT_PORT": "x"})
+    with pytest.raises(ConfigurationError, match="--port"):
+        load({"port": "x"}, {})
+    with pytest.raises(ConfigurationError, match=r"toolscout\.toml"):
+        load(environ={}, config=toml(tmp_path, 'port = "x"'))
+
+
+def test_names_and_help():
+    names = [setting.name for setting in SETTINGS]
+    assert len(names) == len(set(names))
+    assert all(setting.help for setting in SETTINGS)
+    assert {"host", "port", "workers", "api_keys", "ranker", "latency_budget_ms"} <= set(names)
+
+
+def test_what_is_no_setting_is_no_attribute():
+    with pytest.raises(AttributeError):
+        _ = load(environ={}).unheard_of
