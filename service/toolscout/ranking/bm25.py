@@ -90,10 +90,10 @@ class Postings:
 
     __slots__ = (
         "_idf",
+        "_slot_of",
         "_starts",
         "fields",
         "idf_unseen",
-        "keys",
         "size",
         "tools",
         "vocabulary",
@@ -114,7 +114,7 @@ class Postings:
         ordered = hashes[order]
         begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
         begins = begins[: len(ordered)]
-        self.keys = ordered[begins]
+        self._slot_of = {key: slot for slot, key in enumerate(ordered[begins].tolist())}
         bounds = np.append(begins, len(ordered))
         frequency = np.diff(bounds)
         # Python numbers: slicing an array by them is twice as fast as by numpy's.
@@ -128,25 +128,16 @@ class Postings:
         gain = np.repeat(idf, frequency) * tf * (weights.k1 + 1.0) / (tf + weights.k1)
         self.weights = gain.astype(np.float32)
 
-    def rarities(self, terms: Sequence[str]) -> list[float | None]:
-        """The idf of each term; None for one that no tool has."""
-        slots = self.slots([hash(term) for term in terms])
-        return [None if slot < 0 else self._idf[slot] for slot in slots]
+    def rarity(self, term: str) -> float | None:
+        """The idf of a term; None for one that no tool has."""
+        slot = self._slot_of.get(hash(term))
+        return None if slot is None else self._idf[slot]
 
     def beginning_with(self, prefix: str) -> list[str]:
         """Terms that begin so, the shortest first."""
         start = bisect_left(self.vocabulary, prefix)
         end = bisect_left(self.vocabulary, prefix + "\U0010ffff")
         return sorted(self.vocabulary[start:end], key=lambda term: (len(term), term))
-
-    def slots(self, hashes: Sequence[int]) -> list[int]:
-        """The slot of each term, -1 for one that no tool has."""
-        if not len(self.keys):
-            return [-1] * len(hashes)
-        wanted = np.array(hashes, np.int64)
-        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        found: list[int] = np.where(self.keys[at] == wanted, at, -1).tolist()
-        return found
 
     def score(self, query: Sequence[tuple[str, float, float | None]]) -> "LexicalScores":
         """Score every tool for terms with their weights.
@@ -156,9 +147,9 @@ class Postings:
         """
         total = 0.0
         tools, gains, sizes, weights, worths = [], [], [], [], []
-        slots = self.slots([hash(term) for term, _, _ in query])
-        for slot, (_, weight, credit) in zip(slots, query, strict=True):
-            if slot < 0:
+        for term, weight, credit in query:
+            slot = self._slot_of.get(hash(term))
+            if slot is None:
                 if credit is None:
                     total += weight * self.idf_unseen
                 continue
@@ -183,15 +174,15 @@ class Postings:
 
     def is_rare(self, word: str) -> bool:
         """Whether hardly any tool uses a word: one in a hundred, or two."""
-        slot = self.slots([hash(term) for term in word_terms(word)[-1:]])[0]
-        if slot < 0:
+        slot = self._slot_of.get(hash(word_terms(word)[-1]))
+        if slot is None:
             return True
         return self._starts[slot + 1] - self._starts[slot] <= max(2, self.size // 100)
 
     def find(self, term: str, tool: int) -> "Hit | None":
         """Where a tool has a term, or None."""
-        slot = self.slots([hash(term)])[0]
-        if slot < 0:
+        slot = self._slot_of.get(hash(term))
+        if slot is None:
             return None
         start, end = self._starts[slot], self._starts[slot + 1]
         at = start + int(np.searchsorted(self.tools[start:end], tool))
@@ -203,8 +194,8 @@ class Postings:
     @property
     def nbytes(self) -> int:
         """Bytes held by the arrays."""
-        arrays = (self.keys, self.tools, self.weights, self.fields)
-        return sum(array.nbytes for array in arrays) + 150 * len(self._idf)
+        arrays = (self.tools, self.weights, self.fields)
+        return sum(array.nbytes for array in arrays) + 260 * len(self._idf)
 
 
 def _weighted_frequency(

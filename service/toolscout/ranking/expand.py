@@ -49,21 +49,29 @@ def expand(
     "merlin", however near that is.
     """
     terms = query.terms
-    rarities = postings.rarities([term.term for term in terms])
-    nothing_known = all(
-        rarity is None or term.weight < 1.0 for rarity, term in zip(rarities, terms, strict=True)
-    )
+    rarity_of = postings.rarity
+    related = synonym_terms() if synonyms else {}
     found: dict[str, QueryTerm] = {}
-    for term, rarity in zip(terms, rarities, strict=True):
-        worth = term.weight * (postings.idf_unseen if rarity is None else rarity)
-        if synonyms:
-            for synonym in synonym_terms().get(term.term, ()):
-                _keep(found, synonym, term, Via.SYNONYM, SYNONYM_WEIGHT, worth)
-        if rarity is None and _is_whole_word(term):
-            for spelling, via, weight in _spellings(term, postings, is_word, nothing_known):
-                _keep(found, spelling, term, via, weight, worth)
+    unknown: list[QueryTerm] = []
+    something_known = False
     for term in terms:
-        found.pop(term.term, None)
+        rarity = rarity_of(term.term)
+        if rarity is None:
+            rarity = postings.idf_unseen
+            if _is_whole_word(term):
+                unknown.append(term)
+        elif term.weight >= 1.0:
+            something_known = True
+        for synonym in related.get(term.term, ()):
+            if rarity_of(synonym) is not None:
+                _keep(found, synonym, term, Via.SYNONYM, SYNONYM_WEIGHT, term.weight * rarity)
+    for term in unknown:
+        worth = term.weight * postings.idf_unseen
+        for spelling, via, weight in _spellings(term, postings, is_word, not something_known):
+            _keep(found, spelling, term, via, weight, worth)
+    if found:
+        for term in terms:
+            found.pop(term.term, None)
     if not found:
         return query
     return msgspec.structs.replace(query, terms=(*terms, *found.values()))

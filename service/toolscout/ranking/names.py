@@ -84,9 +84,15 @@ class NameIndex:
         spans = [match.span() for match in _UNITS.finditer(text)]
         keys = [key(text[start:end]) for start, end in spans]
         found: dict[int, Mention] = {}
-        at = 0
-        while at < len(keys):
-            at += self._mention_at(text, spans, keys, at, is_rare, found)
+        openings, at, count = self._openings, 0, len(keys)
+        while at < count:
+            opening = keys[at]
+            if len(opening) < _OPENING:
+                opening = "".join(keys[at : at + _OPENING])
+            if opening[:_OPENING] in openings or keys[at] in openings:
+                at += self._mention_at(text, spans, keys, at, is_rare, found)
+            else:
+                at += 1
         if self._has_cjk and not text.isascii():
             for mention in self._unspaced(text):
                 _keep(found, mention)
@@ -104,13 +110,6 @@ class NameIndex:
         found: dict[int, Mention],
     ) -> int:
         """Note the longest name that begins with the unit `at`; returns how many units it took."""
-        opening = keys[at]
-        if len(opening) < _OPENING:
-            opening = "".join(keys[at : at + _OPENING])
-            if not any(opening[:size] in self._openings for size in range(1, _OPENING + 1)):
-                return 1
-        elif opening[:_OPENING] not in self._openings:
-            return 1
         runs = [keys[at]]
         for following in keys[at + 1 : at + MAX_RUN]:
             runs.append(runs[-1] + following)

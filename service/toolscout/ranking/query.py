@@ -1,7 +1,7 @@
 """What the caller asked, analysed once: words, weighted terms, and whether it is a regex."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 import msgspec
 
@@ -63,20 +63,26 @@ def analyse(pattern: str) -> Query:
         distinct = dict.fromkeys([word[:MAX_WORD] for word in distinct][:MAX_QUERY_WORDS])
     lighter = word_weights()
     weights = [lighter.get(word.lower(), 1.0) for word in distinct]
-    heaviest = max(weights, default=1.0)
+    scale = 1.0 / max(weights, default=1.0)
     terms: dict[str, QueryTerm] = {}
     for word, weight in zip(distinct, weights, strict=True):
-        if heaviest < 1.0:
-            weight /= heaviest
-        parts = word_terms(word)
-        # An identifier's parts and its whole, or the bigrams of a word, overlap: together they
-        # weigh little more than one word.
-        share = weight if len(parts) == 1 else weight * 2.0 / (len(parts) + 1.0)
-        for part in parts:
-            known = terms.get(part)
-            if known is None or known.weight < share:
-                terms[part] = QueryTerm(part, share, word)
+        for term in _word_query_terms(word, weight * scale):
+            known = terms.get(term.term)
+            if known is None or known.weight < term.weight:
+                terms[term.term] = term
     return Query(text, tuple(terms.values()), _spoken(text))
+
+
+@lru_cache(maxsize=65_536)
+def _word_query_terms(word: str, weight: float) -> tuple[QueryTerm, ...]:
+    """The terms of one word.
+
+    An identifier's parts and its whole, or the bigrams of a word, overlap: together they weigh
+    little more than one word.
+    """
+    parts = word_terms(word)
+    share = weight if len(parts) == 1 else weight * 2.0 / (len(parts) + 1.0)
+    return tuple(QueryTerm(part, share, word) for part in parts)
 
 
 def _spoken(text: str) -> tuple[tuple[str, ...], ...]:

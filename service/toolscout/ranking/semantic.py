@@ -73,6 +73,7 @@ class Embedder:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._ids_of: dict[str, tuple[int, ...]] = {}
+        self._familiar: dict[str, float] = {}
         self.dimension = int(self._rows.shape[1])
 
     def query(self, spoken: Sequence[Sequence[str]]) -> "QueryVectors | None":
@@ -88,13 +89,21 @@ class Embedder:
         letters (another script, gibberish) has a vector that means nothing.
         """
         total = known = 0.0
+        familiar = self._familiar
         for word in found:
-            size = len(word)
-            ids = len(self._word_ids(word))
-            total += size
-            if ids:
-                known += size * min(1.0, max(0.0, (size / ids - 1.0) / KNOWN_EXCESS))
+            letters = familiar.get(word)
+            if letters is None:
+                letters = familiar[word] = self._known_letters(word)
+            total += len(word)
+            known += letters
         return known / total if total else 0.0
+
+    def _known_letters(self, word: str) -> float:
+        ids = len(self._word_ids(word))
+        if len(self._familiar) >= _WORD_CACHE_LIMIT:
+            self._familiar.clear()
+        known = (len(word) / ids - 1.0) / KNOWN_EXCESS if ids else 0.0
+        return len(word) * min(1.0, max(0.0, known))
 
     def tool(self, spoken: Iterable[str], properties: Iterable[str]) -> Floats:
         """The vector of a tool: its text, and its properties at a lower weight.

@@ -1,0 +1,92 @@
+"""The built package in an empty environment, used as its README says."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from tests.support import environment, free_port
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.integration
+
+
+def run(*command: object, **kwargs: object) -> str:
+    done = subprocess.run(
+        [str(part) for part in command],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        **kwargs,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, ROOT)
+    return next(folder.glob("*.whl"))
+
+
+def test_the_base_install_has_no_server(wheel: Path, tmp_path: Path):
+    python = tmp_path / "venv" / "bin" / "python"
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    run(python, "-m", "pip", "install", "--quiet", wheel)
+    run(python, "-c", "import toolscout, toolscout.contract")
+    installed = run(python, "-m", "pip", "list", "--format", "freeze").lower()
+    for heavy in ("faiss", "litestar", "model2vec", "numpy", "uvicorn"):
+        assert heavy not in installed
+    refused = subprocess.run(
+        [python, "-m", "toolscout", "serve"], capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 2
+    assert "toolscout[server]" in refused.stderr
+
+
+def test_the_server_install_answers_the_readme(wheel: Path, tmp_path: Path):
+    python = tmp_path / "venv" / "bin" / "python"
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    run(python, "-m", "pip", "install", "--quiet", f"{wheel}[server]")
+    port = free_port()
+    log = (tmp_path / "log").open("w")
+    server = subprocess.Popen(
+        [python, "-m", "toolscout", "serve", "--port", str(port)],
+        stdout=log,
+        stderr=log,
+        env=environment(),
+        cwd=tmp_path,
+    )
+    try:
+        wait_for(f"http://127.0.0.1:{port}/readyz", server)
+        readme = (ROOT / "README.md").read_text("utf-8")
+        curl = re.search(r"^```\w*\n(curl .*?)^```", readme, re.S | re.M)
+        assert curl is not None
+        command = curl.group(1).replace("127.0.0.1:8080", f"127.0.0.1:{port}")
+        answer = json.loads(run("sh", "-c", command))
+        promised = re.search(r"^```json\n(.*?)^```", readme, re.S | re.M)
+        assert promised is not None
+        assert answer == json.loads(promised.group(1))
+    finally:
+        server.terminate()
+        assert server.wait(30) == 0
+
+
+def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
+    for _ in range(300):
+        assert server.poll() is None
+        try:
+            with urlopen(url) as answer:
+                if answer.status == 200:
+                    return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("not ready after 30 seconds")
