@@ -57,6 +57,12 @@ def floor() -> Iterator[Running]:
         yield running
 
 
+def benchmark(*flags: str) -> subprocess.CompletedProcess[str]:
+    """The benchmark itself, as a process of its own."""
+    command = [sys.executable, "-m", "evals.speed", *flags]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 @contextmanager
 def _process(command: list[str], port: int) -> Iterator[Running]:
     began = time.perf_counter()
@@ -71,7 +77,7 @@ def _process(command: list[str], port: int) -> Iterator[Running]:
         yield Running(port, process.pid, time.perf_counter() - began)
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(30)
+        process.communicate(timeout=30)
 
 
 def _ready(port: int) -> bool:

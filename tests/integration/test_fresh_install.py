@@ -57,11 +57,10 @@ def test_the_server_install_answers_the_readme(wheel: Path, tmp_path: Path):
     run(sys.executable, "-m", "venv", tmp_path / "venv")
     run(python, "-m", "pip", "install", "--quiet", f"{wheel}[server]")
     port = free_port()
-    log = (tmp_path / "log").open("w")
     server = subprocess.Popen(
         [python, "-m", "toolscout", "serve", "--port", str(port)],
-        stdout=log,
-        stderr=log,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         env=environment(),
         cwd=tmp_path,
     )
