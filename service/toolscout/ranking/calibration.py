@@ -27,15 +27,20 @@ MASS_LIMIT = 3.0
 """Telling words beyond the third add no more certainty."""
 
 COVERED = 0.5
-"""A tool that has words, or stand-ins, for this share of the query is never called no match."""
+"""When a tool has words, or stand-ins, for this share of the query, something fits at least
+weakly."""
+
+SOME_COVERAGE, SOME_COSINE = 0.10, 0.24
+"""Likewise when there are a telling word and some likeness at once: rare words without a hit lower
+the confidence, they do not rule out."""
 
 MATCH = 0.10
 """Relevance of the best tool from which the answer is a match: more than 85 % of the hopeless
 queries of the development sets stay below."""
 
 WEAK = 0.06
-"""Below this relevance of the best tool there is no match at all: 2 % of the good queries are,
-and 78 % of the hopeless ones."""
+"""Below this relevance of the best tool there is no match at all: 1 % of the good queries of the
+development sets are, and 60 % of the hopeless ones."""
 
 
 def relevance(evidence: Evidence) -> float:
@@ -47,24 +52,27 @@ def relevance(evidence: Evidence) -> float:
     coverage, cosine = evidence.coverage, evidence.cosine
     if coverage is None:
         return _with_meaning(0.0, cosine or 0.0)
-    floor = WEAK if coverage >= COVERED else 0.0
     # The fit said -4.57; raised so that the thresholds cost words alone as few good queries.
     by_words = _chance(-4.17 + 2.40 * coverage + 1.31 * min(evidence.mass or 0.0, MASS_LIMIT))
     if cosine is None:
-        return max(floor, by_words)
+        return by_words
     known = evidence.familiarity
-    return max(floor, known * _with_meaning(coverage, cosine) + (1.0 - known) * by_words)
+    return known * _with_meaning(coverage, cosine) + (1.0 - known) * by_words
 
 
 def _with_meaning(coverage: float, cosine: float) -> float:
     return _chance(-5.42 + 0.28 * coverage + (8.54 - 1.35 * coverage) * cosine)
 
 
-def outcome(best: float) -> Outcome:
-    """Match, weak or no_match, by the relevance of the best tool."""
+def outcome(best: float, coverage: float = 0.0, cosine: float = 0.0) -> Outcome:
+    """Match, weak or no_match, by the relevance of the best tool.
+
+    `coverage` and `cosine` are the highest of any tool, not necessarily of the same one.
+    """
     if best >= MATCH:
         return "match"
-    return "weak" if best >= WEAK else "no_match"
+    some = coverage >= SOME_COVERAGE and cosine >= SOME_COSINE
+    return "weak" if best >= WEAK or some or coverage >= COVERED else "no_match"
 
 
 def _chance(log_odds: float) -> float:

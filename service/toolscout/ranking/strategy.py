@@ -264,11 +264,13 @@ def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
 
 
 def _judge(ranking: Ranking, ranked: Sequence[int]) -> Outcome:
-    """The outcome by the most relevant of the first few, and of the one that has most words."""
+    """The outcome by the most relevant of the first few: the top hit may lead by a hair."""
     if any(mention.sure for mention in ranking.mentions):
         return "match"
-    judged = set(ranked[:JUDGED])
-    if ranking.lexical is not None and len(ranking.lexical.covered):
-        judged.add(int(ranking.lexical.covered.argmax()))
-    chances = [calibration.relevance(evidence(ranking, row)) for row in judged]
-    return calibration.outcome(max(chances, default=0.0))
+    chances = [calibration.relevance(evidence(ranking, row)) for row in ranked[:JUDGED]]
+    coverage = cosine = 0.0
+    if ranking.lexical is not None and ranking.lexical.total > 0:
+        coverage = float(ranking.lexical.covered.max(initial=0.0)) / ranking.lexical.total
+    if ranking.whole is not None:
+        cosine = float(ranking.whole.max(initial=0.0)) * ranking.familiarity
+    return calibration.outcome(max(chances, default=0.0), coverage, cosine)
