@@ -21,6 +21,7 @@ _OPTIONS.log_errors = False
 _OPTIONS.never_nl = True  # a match never runs from one tool's line into the next
 _OPTIONS.never_capture = True
 
+_SPECIAL = frozenset(".|[\\$^")
 _LOOKS_LIKE_REGEX = re.compile(
     r"(?<!\\)(?:"
     r"\.[*+]"  # anything, repeatedly
@@ -83,7 +84,8 @@ def compile_pattern(pattern: str) -> "re2._Regexp | None":
 
 def looks_like_regex(pattern: str) -> bool:
     """Whether a pattern is meant as a regular expression rather than as words."""
-    return bool(_LOOKS_LIKE_REGEX.search(pattern))
+    # Nearly all patterns are prose, and a set tells so at a tenth of the cost.
+    return not _SPECIAL.isdisjoint(pattern) and bool(_LOOKS_LIKE_REGEX.search(pattern))
 
 
 def literal_words(pattern: str) -> str:

@@ -6,9 +6,10 @@ from time import perf_counter
 from litestar.types import Receive, Scope, Send
 
 from toolscout.errors import ToolscoutError
+from toolscout.server.answer import Trace
 from toolscout.server.exchange import ClientGone, Exchange, Refused
 from toolscout.server.log import RequestLine, hashed
-from toolscout.server.search import Trace, search
+from toolscout.server.search import search
 from toolscout.server.service import Service
 
 GATEWAY_PREFIX = "/api/compress/"

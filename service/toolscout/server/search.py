@@ -8,55 +8,22 @@ now and the compile goes on for the next call.
 """
 
 import asyncio
-from dataclasses import dataclass, field
-from hashlib import sha256
 from time import perf_counter
 
-import msgspec
-import numpy as np
-
 from toolscout.catalog.catalogue import Catalogue
-from toolscout.catalog.tokencount import tool_tokens
-from toolscout.catalog.toollist import NOT_JSON, ToolList
-from toolscout.contract import (
-    DEFAULT_TOP_K,
-    Counts,
-    GatewayAnswer,
-    RelevantTools,
-    SearchAnswer,
-    SearchRequest,
-    TokenCounts,
-    is_absent,
-)
-from toolscout.errors import CatalogUnknown, EmptyPattern, FieldError, InvalidRequest
+from toolscout.catalog.toollist import ToolList
+from toolscout.contract import SearchRequest, is_absent
+from toolscout.errors import CatalogUnknown
 from toolscout.ranking import ladder
-from toolscout.ranking.explain import explain, explain_cold
-from toolscout.ranking.strategy import Ask, Decision, decide_cold
+from toolscout.ranking.strategy import Ask, decide_cold
+from toolscout.server import answer, envelope
+from toolscout.server.answer import Trace
 from toolscout.server.compiling import CompileJob
-from toolscout.server.exchange import Exchange, decode_error
+from toolscout.server.exchange import Exchange
 from toolscout.server.service import Service
-
-_decode = msgspec.json.Decoder(SearchRequest).decode
-_encode = msgspec.json.Encoder().encode
 
 ENCODE_RESERVE_MS = 2.0
 """Time kept back for writing the answer when the budget is divided."""
-
-
-@dataclass(slots=True)
-class Trace:
-    """What a request did, for its headers, its metrics and its line in the log."""
-
-    tenant: str = ""
-    pattern: str = ""
-    top_k: int = DEFAULT_TOP_K
-    cache: str = "-"
-    catalog: str = ""
-    offered: int = 0
-    unique: int = 0
-    decision: Decision | None = None
-    phases: dict[str, float] = field(default_factory=dict)
-    """Seconds per phase."""
 
 
 async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
@@ -69,145 +36,87 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     exchange.check_json()
     body = await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
     arrived = perf_counter()
-    request = decode_request(body)
+    read = envelope.read(body, service.cache, trace.tenant)
+    request = read.request
     exchange.newer_contract = exchange.newer_contract or request.is_newer
-    ask = to_ask(request, service)
-    trace.pattern, trace.top_k = ask.pattern, ask.top_k
-    budget_ms = whole("latency_budget_ms", request.latency_budget_ms) or settings.latency_budget_ms
-    deadline = arrived + (budget_ms - ENCODE_RESERVE_MS) / 1_000
+    ask = envelope.to_ask(request, settings.ranker, settings.no_match)
+    budget_ms = envelope.whole("latency_budget_ms", request.latency_budget_ms)
+    deadline = arrived + ((budget_ms or settings.latency_budget_ms) - ENCODE_RESERVE_MS) / 1_000
+    trace.pattern, trace.top_k, trace.cache = ask.pattern, ask.top_k, "hit"
 
     source: Catalogue | ToolList
-    if is_absent(request.tools):
-        catalogue = by_digest(service, trace.tenant, request.catalog)
-        trace.cache, trace.offered = "hit", len(catalogue)
+    if read.known is not None:
+        source, trace.offered = read.known.catalogue, read.known.offered
+    elif is_absent(request.tools):
+        source = by_digest(service, trace.tenant, request)
+        trace.offered = len(source)
     else:
-        raw_hash = sha256(request.tools).digest()
-        known = service.cache.by_alias(trace.tenant, raw_hash)
-        catalogue = None
-        if known is not None:
-            catalogue, trace.offered = known
-            trace.cache = "hit"
-    trace.phases["decode"] = perf_counter() - arrived
-    if catalogue is None:
-        assert service.compiles is not None
+        trace.phases["decode"] = perf_counter() - arrived
         trace.cache = "miss"
-        job = service.compiles.start(trace.tenant, raw_hash, bytes(request.tools))
-        tools, catalogue = await _compiled(service, job, ask, deadline)
-        trace.offered, trace.unique, trace.catalog = tools.offered, len(tools.tools), tools.digest
+        source = await _cold(service, read, ask, deadline, trace)
         trace.phases["compile"] = perf_counter() - arrived - trace.phases["decode"]
-        if catalogue is None:
-            began = perf_counter()
-            decision = await asyncio.to_thread(decide_cold, tools, ask)
-            spent = perf_counter() - began
-            service.costs.learn("scan", spent * 1_000 / max(len(tools.tools), 1))
-            trace.phases["rank"], trace.decision = spent, decision
-            source = tools
-    if catalogue is not None:
-        source = catalogue
-        trace.catalog, trace.unique = catalogue.digest, len(catalogue)
-        if trace.cache == "hit":
-            service.warm_at = perf_counter()
-        _decide(service, catalogue, ask, deadline, trace)
-    assert trace.decision is not None
-    if request.explain:
-        body = _explained(exchange, trace, source)
+    if trace.cache == "hit":
+        service.warm_at = perf_counter()
+        trace.phases["decode"] = service.warm_at - arrived
+    if isinstance(source, Catalogue):
+        trace.catalog, trace.unique = source.digest, len(source)
+        _decide(service, source, ask, deadline, trace)
     else:
-        body = _plain(exchange, trace.decision)
-    await exchange.answer(200, body, _headers(trace, exchange))
+        trace.catalog, trace.unique = source.digest, len(source.tools)
+        await _scan(service, source, ask, trace)
+    assert trace.decision is not None
+    newer = exchange.newer_contract
+    if request.explain:
+        text = answer.explained(trace, source, newer)
+    else:
+        text = answer.plain(trace.decision, newer)
+    await exchange.answer(200, text, answer.headers(trace))
 
 
-def decode_request(body: bytes) -> SearchRequest:
-    """Decode an envelope.
-
-    Raises:
-        Refused: it is not JSON, or a field is of the wrong type or out of bounds.
-    """
-    try:
-        return _decode(body)
-    except (msgspec.ValidationError, *NOT_JSON) as error:
-        raise decode_error(error) from None
-
-
-def to_ask(request: SearchRequest, service: Service) -> Ask:
-    """The question in an envelope of either contract.
-
-    Raises:
-        InvalidRequest: both names of one field are given, or the pattern is missing.
-        EmptyPattern: the pattern is blank.
-    """
-    for older, newer in (("pattern", "query"), ("top_k", "max_tools")):
-        if getattr(request, older) is not None and getattr(request, newer) is not None:
-            raise InvalidRequest(
-                f"{older} and {newer} mean the same; send one of them",
-                (FieldError(newer, f"not together with {older}"),),
-            )
-    pattern = request.pattern if request.pattern is not None else request.query
-    if pattern is None:
-        raise InvalidRequest("pattern is missing", (FieldError("pattern", "is required"),))
-    if not pattern.strip():
-        raise EmptyPattern("pattern is blank", (FieldError("pattern", "must not be blank"),))
-    if is_absent(request.tools) and request.catalog is None:
-        raise InvalidRequest(
-            "tools is missing", (FieldError("tools", "is required, unless catalog is given"),)
-        )
-    return Ask(
-        pattern=pattern,
-        top_k=whole("top_k", request.top_k)
-        or whole("max_tools", request.max_tools)
-        or DEFAULT_TOP_K,
-        always_keep=request.always_keep or (),
-        ranker=request.ranker or service.settings.ranker,
-        no_match=service.settings.no_match,
-    )
-
-
-def whole(field: str, value: float | None) -> int | None:
-    """A whole number that may have been written as 5.0, as callers in some languages do.
-
-    Raises:
-        InvalidRequest: it has a fraction.
-    """
-    if value is not None and value % 1:
-        message = "expected a whole number"
-        raise InvalidRequest(f"{field}: {message}", (FieldError(field, message),))
-    return None if value is None else int(value)
-
-
-def by_digest(service: Service, tenant: str, digest: str | None) -> Catalogue:
-    """The catalogue of a digest.
+def by_digest(service: Service, tenant: str, request: SearchRequest) -> Catalogue:
+    """The catalogue that a request names instead of sending tools.
 
     Raises:
         CatalogUnknown: this tenant has not sent it to this process, or it was evicted.
     """
-    catalogue = service.cache.by_digest(tenant, digest or "")
+    catalogue = service.cache.by_digest(tenant, request.catalog or "")
     if catalogue is None:
         raise CatalogUnknown("send the tools once more; the answer names their digest")
     return catalogue
 
 
-async def _compiled(
-    service: Service, job: CompileJob, ask: Ask, deadline: float
-) -> tuple[ToolList, Catalogue | None]:
-    """The distinct tools, and their catalogue if it is done in time to be used.
+async def _cold(
+    service: Service, read: envelope.Read, ask: Ask, deadline: float, trace: Trace
+) -> Catalogue | ToolList:
+    """The catalogue of tools seen for the first time, if it is done in time to be used.
 
-    The catalogue may lack its vectors; then it answers by words. None means that not even its
+    It may lack its vectors; then it answers by words. The bare tools mean that not even their
     words are indexed yet, and only a scan of the texts is left.
     """
+    assert service.compiles is not None
+    raw = bytes(read.request.tools)
+    job: CompileJob = service.compiles.start(trace.tenant, read.raw_hash, raw)
     tools = await asyncio.shield(job.tools)
+    trace.offered = tools.offered
     count = len(tools.tools)
     reserve = service.costs.estimate("scan", count) / 1_000
     needed = service.costs.expected("compile", count) / 1_000
-    by_words = ask.ranker in ("bm25", "regex")
-    stage = job.lexical if by_words else job.complete
+    stage = job.lexical if ask.ranker in ("bm25", "regex") else job.complete
     began = perf_counter()
     if not stage.done() and began + needed <= deadline - reserve:
         await asyncio.wait([stage], timeout=deadline - reserve - began)
     if stage.done():
         service.costs.learn("compile", (perf_counter() - began) * 1_000 / max(count, 1))
-        return tools, stage.result()
-    if job.lexical.done():
-        return tools, job.lexical.result()
-    return tools, None
+        return stage.result()
+    return job.lexical.result() if job.lexical.done() else tools
+
+
+async def _scan(service: Service, tools: ToolList, ask: Ask, trace: Trace) -> None:
+    """Answer by the words in names and descriptions, beside the event loop."""
+    began = perf_counter()
+    trace.decision = await asyncio.to_thread(decide_cold, tools, ask)
+    trace.phases["rank"] = spent = perf_counter() - began
+    service.costs.learn("scan", spent * 1_000 / max(len(tools.tools), 1))
 
 
 def _decide(
@@ -219,65 +128,6 @@ def _decide(
     size = len(catalogue)
     remaining = (deadline - began) * 1_000
     step = ladder.affordable(ask.ranker, remaining, service.costs, size)
-    decision = service.engine.decide(catalogue, ask, step)
-    spent = perf_counter() - began
+    trace.decision = service.engine.decide(catalogue, ask, step)
+    trace.phases["rank"] = spent = perf_counter() - began
     service.costs.learn(f"{step or ask.ranker}:{ladder.bucket(size)}", spent * 1_000)
-    trace.phases["rank"], trace.decision = spent, decision
-
-
-def _plain(exchange: Exchange, decision: Decision) -> bytes:
-    if not exchange.newer_contract:
-        return _encode({"selected_names": decision.names})
-    return _encode(_superset(SearchAnswer(decision.names)))
-
-
-def _explained(exchange: Exchange, trace: Trace, source: Catalogue | ToolList) -> bytes:
-    decision = trace.decision
-    assert decision is not None
-    ranking = decision.ranking
-    if isinstance(source, Catalogue):
-        matches, costs = explain(source, decision), source.tokens
-    else:
-        matches = explain_cold(source, decision)
-        costs = np.array([tool_tokens(tool) for tool in source.tools], np.int64)
-    offered, selected = int(costs.sum()), int(costs[decision.rows].sum())
-    answer = SearchAnswer(
-        selected_names=decision.names,
-        matches=matches,
-        outcome=decision.outcome,
-        ranker=ranking.ranker,
-        degraded=decision.degraded or "no",
-        counts=Counts(
-            offered=trace.offered,
-            unique=trace.unique,
-            ranked=int((ranking.scores > 0).sum()),
-            selected=len(decision.names),
-        ),
-        tokens=TokenCounts(offered, selected, offered - selected),
-        timings_ms={phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},
-        catalog=trace.catalog,
-        notes=[ranking.note] if ranking.note else [],
-    )
-    return _encode(_superset(answer) if exchange.newer_contract else answer)
-
-
-def _superset(answer: SearchAnswer) -> GatewayAnswer:
-    """The same answer in the shape that every release of the proxy reads."""
-    fields = msgspec.structs.asdict(answer)
-    return GatewayAnswer(success=True, data=RelevantTools(answer.selected_names), **fields)
-
-
-def _headers(trace: Trace, exchange: Exchange) -> list[tuple[bytes, bytes]]:
-    decision = trace.decision
-    assert decision is not None
-    phases = trace.phases
-    timing = ", ".join(f"{phase};dur={spent * 1_000:.3f}" for phase, spent in phases.items())
-    selection = (
-        f"{trace.unique}->{len(decision.names)}; ranker={decision.ranking.ranker}; "
-        f"cache={trace.cache}; outcome={decision.outcome}; degraded={decision.degraded or 'no'}"
-    )
-    return [
-        (b"server-timing", timing.encode()),
-        (b"x-catalog-digest", trace.catalog.encode()),
-        (b"x-tool-selection", selection.encode()),
-    ]

@@ -1,0 +1,99 @@
+"""Writing the answer of a search: names, explanations, headers."""
+
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.tokencount import tool_tokens
+from toolscout.catalog.toollist import ToolList
+from toolscout.contract import (
+    DEFAULT_TOP_K,
+    Counts,
+    GatewayAnswer,
+    RelevantTools,
+    SearchAnswer,
+    TokenCounts,
+)
+from toolscout.ranking.explain import explain, explain_cold
+from toolscout.ranking.strategy import Decision
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(slots=True)
+class Trace:
+    """What a request did, for its headers, its metrics and its line in the log."""
+
+    tenant: str = ""
+    pattern: str = ""
+    top_k: int = DEFAULT_TOP_K
+    cache: str = "-"
+    catalog: str = ""
+    offered: int = 0
+    unique: int = 0
+    decision: Decision | None = None
+    phases: dict[str, float] = field(default_factory=dict)
+    """Seconds per phase."""
+
+
+def plain(decision: Decision, newer_contract: bool) -> bytes:
+    """Exactly the selected names, or the superset that callers of the newer contract read."""
+    if not newer_contract:
+        return _encode({"selected_names": decision.names})
+    return _encode(_superset(SearchAnswer(decision.names)))
+
+
+def explained(trace: Trace, source: Catalogue | ToolList, newer_contract: bool) -> bytes:
+    """The names with everything that led to them."""
+    decision = trace.decision
+    assert decision is not None
+    ranking = decision.ranking
+    if isinstance(source, Catalogue):
+        matches, costs = explain(source, decision), source.tokens
+    else:
+        matches = explain_cold(source, decision)
+        costs = np.array([tool_tokens(tool) for tool in source.tools], np.int64)
+    offered, selected = int(costs.sum()), int(costs[decision.rows].sum())
+    answer = SearchAnswer(
+        selected_names=decision.names,
+        matches=matches,
+        outcome=decision.outcome,
+        ranker=ranking.ranker,
+        degraded=decision.degraded or "no",
+        counts=Counts(
+            offered=trace.offered,
+            unique=trace.unique,
+            ranked=int((ranking.scores > 0).sum()),
+            selected=len(decision.names),
+        ),
+        tokens=TokenCounts(offered, selected, offered - selected),
+        timings_ms={phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},
+        catalog=trace.catalog,
+        notes=[ranking.note] if ranking.note else [],
+    )
+    return _encode(_superset(answer) if newer_contract else answer)
+
+
+def _superset(answer: SearchAnswer) -> GatewayAnswer:
+    """The same answer in the shape that every release of the proxy reads."""
+    fields = msgspec.structs.asdict(answer)
+    return GatewayAnswer(success=True, data=RelevantTools(answer.selected_names), **fields)
+
+
+def headers(trace: Trace) -> list[tuple[bytes, bytes]]:
+    """What curl and proxies see of a decision."""
+    decision = trace.decision
+    assert decision is not None
+    phases = trace.phases
+    timing = ", ".join(f"{phase};dur={spent * 1_000:.3f}" for phase, spent in phases.items())
+    selection = (
+        f"{trace.unique}->{len(decision.names)}; ranker={decision.ranking.ranker}; "
+        f"cache={trace.cache}; outcome={decision.outcome}; degraded={decision.degraded or 'no'}"
+    )
+    return [
+        (b"server-timing", timing.encode()),
+        (b"x-catalog-digest", trace.catalog.encode()),
+        (b"x-tool-selection", selection.encode()),
+    ]

@@ -1,0 +1,137 @@
+"""Reading a search: the envelope, the question in it, and known tools without parsing them.
+
+Nearly all of a body is its tools, and nearly always they are the same bytes as last time. So the
+array is looked up by its hash *before* anything is decoded; where it is known, a token takes its
+place and the small rest is decoded. The answer cannot differ: a valid array was replaced by another
+valid array, and only if the token turns up as the value of `tools` was it the tools.
+"""
+
+from hashlib import sha256
+from secrets import token_hex
+
+import msgspec
+
+from toolscout.catalog.cache import CatalogueCache
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.toollist import NOT_JSON
+from toolscout.contract import (
+    DEFAULT_TOP_K,
+    RankerName,
+    SearchRequest,
+    is_absent,
+)
+from toolscout.errors import EmptyPattern, FieldError, InvalidRequest
+from toolscout.ranking.select import NoMatch
+from toolscout.ranking.strategy import Ask
+from toolscout.server.exchange import decode_error
+
+_decode = msgspec.json.Decoder(SearchRequest).decode
+_KEY = b'"tools"'
+_TOKEN = f'["{token_hex(16)}"]'.encode()
+
+
+class Known(msgspec.Struct, frozen=True, eq=False):
+    """A catalogue compiled from these very bytes before, and how many entries they hold."""
+
+    catalogue: Catalogue
+    offered: int
+
+
+class Read(msgspec.Struct, frozen=True, eq=False):
+    """A decoded envelope; `known` when its tools were recognised, else their hash."""
+
+    request: SearchRequest
+    known: Known | None
+    raw_hash: bytes
+
+
+def read(body: bytes, cache: CatalogueCache, tenant: str) -> Read:
+    """Decode a body, by the short cut where its tools are known.
+
+    Raises:
+        Refused: it is not JSON, or a field is of the wrong type or out of bounds.
+    """
+    span = _tools_span(body)
+    raw_hash = b""
+    if span is not None:
+        start, end = span
+        raw_hash = sha256(memoryview(body)[start:end]).digest()
+        found = cache.by_alias(tenant, raw_hash)
+        if found is not None:
+            request = decode(body[:start] + _TOKEN + body[end:])
+            if bytes(request.tools) == _TOKEN:
+                return Read(request, Known(*found), raw_hash)
+    request = decode(body)
+    if is_absent(request.tools):
+        return Read(request, None, b"")
+    if span is None or len(memoryview(request.tools)) != span[1] - span[0]:
+        raw_hash = sha256(request.tools).digest()
+    found = cache.by_alias(tenant, raw_hash)
+    return Read(request, None if found is None else Known(*found), raw_hash)
+
+
+def decode(body: bytes) -> SearchRequest:
+    """Decode an envelope.
+
+    Raises:
+        Refused: it is not JSON, or a field is of the wrong type or out of bounds.
+    """
+    try:
+        return _decode(body)
+    except (msgspec.ValidationError, *NOT_JSON) as error:
+        raise decode_error(error) from None
+
+
+def to_ask(request: SearchRequest, ranker: RankerName, no_match: NoMatch) -> Ask:
+    """The question in an envelope of either contract.
+
+    Raises:
+        InvalidRequest: both names of one field are given, or the pattern is missing.
+        EmptyPattern: the pattern is blank.
+    """
+    for older, newer in (("pattern", "query"), ("top_k", "max_tools")):
+        if getattr(request, older) is not None and getattr(request, newer) is not None:
+            raise InvalidRequest(
+                f"{older} and {newer} mean the same; send one of them",
+                (FieldError(newer, f"not together with {older}"),),
+            )
+    pattern = request.pattern if request.pattern is not None else request.query
+    if pattern is None:
+        raise InvalidRequest("pattern is missing", (FieldError("pattern", "is required"),))
+    if not pattern.strip():
+        raise EmptyPattern("pattern is blank", (FieldError("pattern", "must not be blank"),))
+    if is_absent(request.tools) and request.catalog is None:
+        raise InvalidRequest(
+            "tools is missing", (FieldError("tools", "is required, unless catalog is given"),)
+        )
+    return Ask(
+        pattern=pattern,
+        top_k=whole("top_k", request.top_k)
+        or whole("max_tools", request.max_tools)
+        or DEFAULT_TOP_K,
+        always_keep=request.always_keep or (),
+        ranker=request.ranker or ranker,
+        no_match=no_match,
+    )
+
+
+def whole(field: str, value: float | None) -> int | None:
+    """A whole number that may have been written as 5.0, as callers in some languages do.
+
+    Raises:
+        InvalidRequest: it has a fraction.
+    """
+    if value is not None and value % 1:
+        message = "expected a whole number"
+        raise InvalidRequest(f"{field}: {message}", (FieldError(field, message),))
+    return None if value is None else int(value)
+
+
+def _tools_span(body: bytes) -> tuple[int, int] | None:
+    """Where the array of tools seems to stand: from its first bracket to the last of the body."""
+    key = body.find(_KEY)
+    start = body.find(b"[", key)
+    end = body.rfind(b"]") + 1
+    if key < 0 or not 0 < start < end or body[key + len(_KEY) : start].strip() != b":":
+        return None
+    return start, end
