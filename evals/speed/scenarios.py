@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,14 +129,20 @@ def _cold(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator
         tools = traffic.load(plan.folder, size)
         fields = {"latency_budget_ms": 60_000} if size <= 1_000 else {}
         lists = [traffic.unseen(tools) for _ in range(plan.repeats * (8 if size <= 300 else 1))]
-        runs = [client.run(ours.port, traffic.inline(t, pattern, **fields), 1, 1) for t in lists]
+        runs = [_alone(ours, traffic.inline(t, pattern, **fields)) for t in lists]
         note = "" if fields else f"within its budget: {_degraded(ours, tools)}"
         yield _pooled(f"cold hybrid, {size:,}", runs, note)
     tools = traffic.load(plan.folder, 300)
     _learn(ours, json.dumps(tools), 300)
     lists = [traffic.unseen(tools, changed=1) for _ in range(plan.repeats * 8)]
-    runs = [client.run(ours.port, traffic.inline(t, pattern), 1, 1) for t in lists]
+    runs = [_alone(ours, traffic.inline(t, pattern)) for t in lists]
     yield _pooled("one changed tool of 300", runs)
+
+
+def _alone(ours: servers.Running, payloads: Sequence[bytes]) -> Timings:
+    """One call while nothing else goes on."""
+    _settle(ours)
+    return client.run(ours.port, payloads, 1, 1)
 
 
 def _degraded(ours: servers.Running, tools: list[dict[str, object]]) -> str:
@@ -150,8 +157,10 @@ def _during_compiles(plan: Plan, floor: servers.Running, ours: servers.Running) 
     others = traffic.load(plan.folder, 1_000)
     _learn(ours, tools, 300)
     calls = plan.calls(300) * 2
+    _settle(ours)
     idle, loaded = [], []
     for _ in range(plan.repeats):
+        _settle(ours)
         idle.append(client.run(ours.port, warm, 1, calls))
         cold = [traffic.inline(traffic.unseen(others), traffic.PROSE[:1])[0] for _ in range(3)]
         loaded.append(asyncio.run(_beside(ours.port, warm, calls, cold)))
@@ -222,6 +231,13 @@ def _row(what: str, runs: Sequence[Timings], note: str = "") -> Row:
         over(lambda run: run.rate),
         note,
     )
+
+
+def _settle(ours: servers.Running) -> None:
+    """Wait until nothing is compiled any more, so that no row pays for another."""
+    ask = b"GET /metrics HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n"
+    while b"toolscout_compiles_in_progress 0.0" not in client.call(ours.port, ask)[2]:
+        time.sleep(0.05)
 
 
 def _pooled(what: str, runs: Sequence[Timings], note: str = "") -> Row:

@@ -92,7 +92,13 @@ def _openapi(_: argparse.Namespace) -> int:
 
     from toolscout.server.openapi import document
 
-    yaml.safe_dump(document(), sys.stdout, sort_keys=False, allow_unicode=True, width=99)
+    class Plain(yaml.SafeDumper):
+        """Repeats shared parts instead of pointing at them: easier to read and to compare."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    yaml.dump(document(), sys.stdout, Plain, sort_keys=False, allow_unicode=True, width=99)
     return OK
 
 

@@ -108,6 +108,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("max_body_bytes", 16 * MIB, "largest request body", int, 1_024, 1_024 * MIB),
     Setting("max_tools", 10_000, "distinct tools in one request", int, 1, 200_000),
+    Setting("max_pattern_chars", 4_096, "characters of a pattern that rank", int, 1, 65_536),
     Setting("cache_bytes", 256 * MIB, "memory for compiled catalogues", int, MIB, 1_024_000 * MIB),
     Setting("max_in_flight", 256, "requests at once before new ones get 503", int, 1, 100_000),
     Setting("max_lag_ms", 400, "event-loop lag from which new requests get 503", int, 1, 60_000),
@@ -183,9 +184,14 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
         name = variable.removeprefix(PREFIX).lower()
         if name.endswith("_file") and name.removesuffix("_file") in BY_NAME:
             origin = f"file {raw} (environment {variable})"
-            found[name.removesuffix("_file")] = (_read(Path(raw), variable).strip(), origin)
+            value = _read(Path(raw), variable).strip()
+            if not value:
+                raise ConfigurationError(f"{raw} ({variable}) is empty")
+            found[name.removesuffix("_file")] = (value, origin)
         elif name in BY_NAME:
-            found[name] = (raw, f"environment {variable}")
+            # An empty secret is how templates spell "not set"; it must not hide the file.
+            if raw or not BY_NAME[name].secret:
+                found[name] = (raw, f"environment {variable}")
         else:
             raise ConfigurationError(_unknown(variable, [s.env for s in SETTINGS]))
     return found

@@ -2,12 +2,21 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support import GATEWAY, SEARCH, TOOLS, Server, problem_of
+from tests.support import (
+    GATEWAY,
+    SEARCH,
+    TOOLS,
+    Server,
+    problem_of,
+    read_response,
+    running,
+)
 
 VALID = json.dumps({"pattern": "read a file", "top_k": 2, "tools": TOOLS[:3]}).encode()
 DEEP = 5_000
@@ -238,3 +247,12 @@ def test_random_json(server: Server, body: dict, raw: object):
 def test_random_tools(server: Server, tool: dict):
     response = server.search("x", [tool | {"name": "a"}, tool])
     assert response.status_code == 200 or 400 <= response.status_code < 500, response.text
+
+
+def test_a_body_that_never_comes_frees_its_place(tmp_path: Path):
+    with running(tmp_path, "--body-timeout-s", "0.3", "--max-in-flight", "1") as server:
+        with server.connect() as silent:
+            head = f"POST {SEARCH} HTTP/1.1\r\nHost: test\r\nContent-Length: 100\r\n"
+            silent.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
+            assert read_response(silent)[0] == 400
+        assert server.post({"pattern": "x", "tools": TOOLS}).status_code == 200

@@ -55,3 +55,12 @@ def test_one_slow_answer_does_not_condemn_a_ranker():
         costs.learn("x", 1.0)
     costs.learn("x", 50.0)
     assert costs.expected("x") < 10
+
+
+def test_a_ranker_that_was_too_dear_is_tried_again():
+    costs = Costs()
+    for _ in range(50):
+        costs.learn(f"hybrid:{bucket(300)}", 100.0)
+    rungs = [affordable("hybrid", 20.0, costs, 300) for _ in range(200)]
+    assert rungs[0] == "bm25"
+    assert rungs[-1] is None

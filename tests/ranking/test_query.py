@@ -32,10 +32,11 @@ def test_parts_of_an_identifier_weigh_little_more_than_one_word():
     assert 1.0 <= sum(weights("createIssueComment").values()) <= 2.0
 
 
-def test_4096_characters_are_read():
+@pytest.mark.parametrize("ranker", ["auto", "bm25", "semantic", "regex"])
+def test_4096_characters_are_read(ranker: str):
     assert MAX_PATTERN_CHARS == 4_096
-    assert "weather" not in weights("x " * 2_048 + "weather")
-    assert "weather" in weights("x " * 2_000 + "weather")
+    assert "get_weather" not in select(TOOLS, "x " * 2_048 + "get_weather", ranker=ranker).names
+    assert "get_weather" in select(TOOLS, "x " * 2_000 + "get_weather", ranker=ranker).names
 
 
 @given(st.text())

@@ -59,15 +59,6 @@ def test_related_words_are_nearer_than_unrelated_ones():
     assert forecast @ weather > forecast @ invoice
 
 
-def test_nearest_are_the_most_similar_best_first():
-    rows = np.stack([EMBEDDER.encode([word]) for word in ("file", "mail", "weather", "disk")])
-    query = EMBEDDER.encode(["forecast"])
-    found, scores = VectorIndex(rows).nearest(query, 2)
-    expected = np.argsort(-(rows @ query))[:2]
-    assert found.tolist() == expected.tolist()
-    assert scores == pytest.approx((rows @ query)[expected], abs=1e-6)
-
-
 def test_an_index_tells_its_size():
     empty = VectorIndex(np.empty((0, EMBEDDER.dimension), np.float32))
     assert (empty.size, empty.nbytes) == (0, 0)

@@ -2,9 +2,11 @@
 
 import json
 import signal
+import time
 from pathlib import Path
 
 from tests.support import TOOLS, Server, raw_request, read_response, running, until
+from toolscout.server.shutdown import SAME_SIGNAL_S
 
 BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS}).encode()
 
@@ -50,8 +52,17 @@ def test_a_second_sigterm_skips_the_wait(tmp_path: Path):
     with running(tmp_path, "--drain-s", "600") as server:
         server.signal(signal.SIGTERM)
         until(lambda: not_ready(server))
+        time.sleep(SAME_SIGNAL_S + 0.1)  # until then it would be taken for an echo
         server.signal(signal.SIGTERM)
         assert server.wait() == 0
+
+
+def test_an_echo_of_the_signal_skips_nothing(tmp_path: Path):
+    with running(tmp_path, "--drain-s", "600") as server:
+        server.signal(signal.SIGTERM)
+        until(lambda: not_ready(server))
+        server.signal(signal.SIGTERM)
+        assert server.post(BODY).status_code == 200
 
 
 def test_ctrl_c_stops_at_once(tmp_path: Path):

@@ -46,8 +46,8 @@ class CompiledTool:
     def nbytes(self) -> int:
         """Estimated bytes, the vector included: arrays as they are, objects by rule of thumb."""
         return (
-            2_000
-            + 19 * len(self.counts.terms)
+            4_000
+            + 30 * len(self.counts.terms)
             + len(self.lines[0])
             + 8 * len(self.spoken + self.spoken_properties)
         )
@@ -107,6 +107,7 @@ class Compiler:
         for tool in compiled:
             if tool.vector is None:
                 tool.vector = self.embedder.tool(tool.spoken, tool.spoken_properties)
+                tool.spoken = tool.spoken_properties = ()  # never needed again
                 breathe()
         rows = [tool.vector for tool in compiled if tool.vector is not None]
         stacked = np.stack(rows) if rows else np.empty((0, self.embedder.dimension), np.float32)

@@ -195,7 +195,7 @@ class Postings:
     def nbytes(self) -> int:
         """Bytes held by the arrays."""
         arrays = (self.tools, self.weights, self.fields)
-        return sum(array.nbytes for array in arrays) + 260 * len(self._idf)
+        return sum(array.nbytes for array in arrays) + 320 * len(self._idf)
 
 
 def _weighted_frequency(

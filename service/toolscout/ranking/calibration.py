@@ -64,14 +64,15 @@ def _with_meaning(coverage: float, cosine: float) -> float:
     return _chance(-5.42 + 0.28 * coverage + (8.54 - 1.35 * coverage) * cosine)
 
 
-def outcome(best: float, coverage: float = 0.0, cosine: float = 0.0) -> Outcome:
+def outcome(best: float, coverage: float = 0.0, cosine: float | None = None) -> Outcome:
     """Match, weak or no_match, by the relevance of the best tool.
 
-    `coverage` and `cosine` are the highest of any tool, not necessarily of the same one.
+    `coverage` and `cosine` are the highest of any tool, not necessarily of the same one; without
+    an opinion on meaning, words alone say whether there is something.
     """
     if best >= MATCH:
         return "match"
-    some = coverage >= SOME_COVERAGE and cosine >= SOME_COSINE
+    some = coverage >= SOME_COVERAGE and (cosine is None or cosine >= SOME_COSINE)
     return "weak" if best >= WEAK or some or coverage >= COVERED else "no_match"
 
 

@@ -4,6 +4,7 @@ Three ways to widen a query, each weighing less than a literal hit: synonyms, fo
 the beginnings of words, and corrected typing, for words that no tool has.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import permutations
@@ -98,21 +99,31 @@ def corrections(written: str, vocabulary: list[str]) -> list[tuple[str, int]]:
     four characters, two up to twelve, three beyond. The first letter, or the first two swapped,
     must stand: people rarely mistype it.
     """
-    if not vocabulary:
-        return []
     limit = 1 if len(written) <= 4 else 2 if len(written) <= 12 else 3
-    distances = cdist(
-        [written], vocabulary, scorer=OSA.distance, score_cutoff=limit, dtype=np.uint8
-    )[0]
-    near = [
-        (int(distances[i]), vocabulary[i])
-        for i in np.flatnonzero(distances <= limit).tolist()
-        if vocabulary[i][0] in written[:2] and len(vocabulary[i]) >= MIN_PREFIX
+    sizes = range(max(MIN_PREFIX, len(written) - limit), len(written) + limit + 1)
+    candidates = [
+        word
+        for first in dict.fromkeys(written[:2])
+        for word in vocabulary[
+            bisect_left(vocabulary, first) : bisect_left(vocabulary, _after(first))
+        ]
+        if len(word) in sizes
     ]
+    if not candidates:
+        return []
+    distances = cdist(
+        [written], candidates, scorer=OSA.distance, score_cutoff=limit, dtype=np.uint8
+    )[0]
+    near = [(int(distances[i]), candidates[i]) for i in np.flatnonzero(distances <= limit).tolist()]
     if not near:
         return []
     best = min(near)[0]
     return [(word, edits) for edits, word in sorted(near) if edits == best][:MAX_ALTERNATIVES]
+
+
+def _after(letter: str) -> str:
+    """The first string that sorts behind everything that begins with a letter."""
+    return letter + "\U0010ffff"
 
 
 def _keep(

@@ -80,4 +80,4 @@ def _reasons(
     if ranking.cosine is not None and ranking.cosine[row] > 0:
         cosine = round(float(ranking.cosine[row]), 4)
         reasons.append(Reason("text", decision.pattern, Via.SEMANTIC, cosine))
-    return reasons
+    return sorted(reasons, key=lambda reason: -reason.weight)

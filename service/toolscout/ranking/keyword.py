@@ -24,7 +24,7 @@ NAME_WEIGHT = 2.5
 MAX_WORDS = 32
 """Distinct words that are scanned for; a longer pattern is prose that a few words decide."""
 
-MAX_TEXT = 2_000
+MAX_TEXT = 600
 """Characters of a description that are scanned."""
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

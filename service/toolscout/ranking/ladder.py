@@ -20,6 +20,12 @@ FIRST_GUESS_MS = {"keyword": 0.05, "bm25": 0.1, "regex": 1.0, "compile": 0.15, "
 PESSIMISM = 2.0
 """Estimates are multiplied by this: a late answer costs the caller more than a plainer one."""
 
+_OUTLIER = 5.0
+"""Times the estimate at which a measurement is cut: a stalled machine says nothing of a ranker."""
+
+_FORGIVENESS = 0.95
+"""What is left of an estimate each time it made a rung look too dear."""
+
 _MEMORY = 0.9
 """Share of the old estimate that a new measurement leaves standing."""
 
@@ -31,9 +37,15 @@ class Costs:
         self._mean = dict(FIRST_GUESS_MS)
 
     def learn(self, what: str, milliseconds: float) -> None:
-        """Take one measurement into account."""
-        known = self._mean.get(what, milliseconds)
-        self._mean[what] = _MEMORY * known + (1.0 - _MEMORY) * milliseconds
+        """Take one measurement into account; one far off counts no more than one somewhat off."""
+        known = self._mean.get(what, FIRST_GUESS_MS.get(what.partition(":")[0], 0.2))
+        clipped = min(milliseconds, _OUTLIER * known)
+        self._mean[what] = _MEMORY * known + (1.0 - _MEMORY) * clipped
+
+    def forget(self, what: str) -> None:
+        """Lower an estimate that kept something from being tried: only trying it tells."""
+        if what in self._mean:
+            self._mean[what] *= _FORGIVENESS
 
     def expected(self, what: str, times: float = 1.0) -> float:
         """What `what` costs on average."""
@@ -51,8 +63,10 @@ def affordable(ranker: str, remaining_ms: float, costs: Costs, size: int) -> str
     """
     rungs = RUNGS[ranker]
     for rung in rungs[:-1]:
-        if costs.estimate(f"{rung}:{bucket(size)}") <= remaining_ms:
+        what = f"{rung}:{bucket(size)}"
+        if costs.estimate(what) <= remaining_ms:
             return None if rung == ranker else rung
+        costs.forget(what)
     return rungs[-1]
 
 

@@ -35,6 +35,9 @@ _UNITS = re.compile(r"[^\W_]+(?:[_\-][^\W_]+)*")
 _PREFIXED = re.compile(r"(?m)^.*(?:__|[.:/])(?=.)")
 _JOINTS_IN_LINE = re.compile(r"[^\w\n]+|_+")
 _JOINTS = re.compile(r"[\W_]+")
+_GLUE = frozenset(("_", "__", "-", ".", ":", "::", "/"))
+"""What may stand between the parts of one written name, besides a space between plain words."""
+
 _QUOTES = frozenset("`'\"“”‘’«»「」")
 _CALLS = frozenset(
     ("call", "invoke", "run", "use", "execute", "using", "tool", "function", "named")
@@ -48,6 +51,8 @@ class Mention(msgspec.Struct, frozen=True):
     written: str
     sure: bool
     length: int
+    literal: bool = True
+    """Written as one identifier or in quotes, not as several words of a sentence."""
 
 
 class NameIndex:
@@ -98,7 +103,7 @@ class NameIndex:
                 _keep(found, mention)
         if len(found) < 2:
             return list(found.values())
-        return sorted(found.values(), key=lambda m: (not m.sure, -m.length, m.row))
+        return sorted(found.values(), key=lambda m: (not m.sure, not m.literal, -m.length, m.row))
 
     def _mention_at(
         self,
@@ -110,9 +115,17 @@ class NameIndex:
         found: dict[int, Mention],
     ) -> int:
         """Note the longest name that begins with the unit `at`; returns how many units it took."""
-        runs = [keys[at]]
-        for following in keys[at + 1 : at + MAX_RUN]:
-            runs.append(runs[-1] + following)
+        runs, literal = [keys[at]], [True]
+        for size in range(1, min(MAX_RUN, len(keys) - at)):
+            gap = text[spans[at + size - 1][1] : spans[at + size][0]]
+            if gap == " " and not (
+                _plain(text, spans[at + size - 1]) and _plain(text, spans[at + size])
+            ):
+                break  # an identifier is a name of its own, whatever word follows it
+            if gap != " " and gap not in _GLUE:
+                break
+            runs.append(runs[-1] + keys[at + size])
+            literal.append(literal[-1] and gap != " ")
             if len(runs[-1]) > self._longest:
                 break
         for size in range(len(runs), 0, -1):
@@ -127,10 +140,10 @@ class NameIndex:
             if not sure and size > 1:
                 sure = any(part not in word_weights() for part in keys[at : at + size])
             for row in full or ():
-                _keep(found, Mention(row, written, sure, len(form)))
+                _keep(found, Mention(row, written, sure, len(form), literal[size - 1]))
             if sure and (full is None or size > 1):
                 for row in bare or ():
-                    _keep(found, Mention(row, written, sure, len(form)))
+                    _keep(found, Mention(row, written, sure, len(form), literal[size - 1]))
             return size
         return 1
 
@@ -167,15 +180,30 @@ def forms(name: str) -> tuple[str, ...]:
     return tuple(form for form in dict.fromkeys(keys) if form)
 
 
-def forms_of_many(names: Sequence[str]) -> list[tuple[tuple[str, ...]]]:
-    """`forms` of each name, whole and without all its prefixes, in a few passes over all."""
-    text = "\n".join(name.replace("\n", " ") for name in names)
-    whole = _JOINTS_IN_LINE.sub("", fold(normalise(text))).split("\n")
-    bare = _JOINTS_IN_LINE.sub("", fold(normalise(_PREFIXED.sub("", text)))).split("\n")
-    return [
-        ((full, last) if last and last != full else (full,),)
-        for full, last in zip(whole, bare, strict=True)
+def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
+    """Mentions of tools that are not indexed: only names that can stand in the text are.
+
+    Without an index no plain word is known to be rare.
+    """
+    keys = [key(match.group()) for match in _UNITS.finditer(text)]
+    possible = {
+        "".join(keys[start : start + size])
+        for start in range(len(keys))
+        for size in range(1, min(MAX_RUN, len(keys) - start) + 1)
+    }
+    unspaced = any(map(is_cjk, text))
+    joined = "\n".join(name.replace("\n", " ") for name in names)
+    whole = _JOINTS_IN_LINE.sub("", fold(normalise(joined))).split("\n")
+    bare = _JOINTS_IN_LINE.sub("", fold(normalise(_PREFIXED.sub("", joined)))).split("\n")
+    rows = [
+        row
+        for row, (full, last) in enumerate(zip(whole, bare, strict=True))
+        if full in possible or last in possible or (unspaced and not full.isascii())
     ]
+    rows = [row for row in rows if forms(names[row])]
+    index = NameIndex([(forms(names[row]),) for row in rows])
+    found = index.mentions(text, lambda _: False)
+    return [msgspec.structs.replace(mention, row=rows[mention.row]) for mention in found]
 
 
 def _add(table: dict[str, tuple[int, ...]], form: str, row: int) -> None:
@@ -193,6 +221,12 @@ def _keep(found: dict[int, Mention], mention: Mention) -> None:
         found[mention.row] = mention
 
 
+def _plain(text: str, span: tuple[int, int]) -> bool:
+    """Whether a unit is an ordinary word: no separator, digit or inner capital."""
+    word = text[span[0] : span[1]]
+    return word.isalpha() and (word[1:] == word[1:].lower() or word.isupper())
+
+
 def _as_a_name(
     text: str, spans: list[tuple[int, int]], keys: list[str], at: int, size: int
 ) -> bool:
@@ -207,8 +241,7 @@ def _as_a_name(
         return True
     if size > 1:
         return False
-    written = text[first:last]
-    if not written.isalpha() or (written[1:] != written[1:].lower() and not written.isupper()):
+    if not _plain(text, spans[at]):
         return True
     previous = keys[at - 1] if at else ""
     following = keys[at + 1] if at + 1 < len(keys) else ""

@@ -10,7 +10,7 @@ from toolscout.contract import Via
 from toolscout.ranking.tokens import MAX_WORD, normalise, word_terms, words
 
 MAX_PATTERN_CHARS = 4_096
-"""Characters of a pattern that rank; the rest is ignored, never an error."""
+"""Characters of a pattern that rank, unless configured otherwise."""
 
 MAX_QUERY_WORDS = 256
 """Distinct words that rank: a pasted page says no more with its last thousand words."""
@@ -57,7 +57,7 @@ def analyse(pattern: str) -> Query:
 
     Stop words weigh little, unless the query is made of nothing else.
     """
-    text = normalise(pattern.strip()[:MAX_PATTERN_CHARS])
+    text = normalise(pattern.strip())
     distinct = dict.fromkeys(words(text))
     if len(text) > MAX_WORD:
         distinct = dict.fromkeys([word[:MAX_WORD] for word in distinct][:MAX_QUERY_WORDS])

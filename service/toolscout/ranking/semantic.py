@@ -63,7 +63,6 @@ class Embedder:
 
     def __init__(self, source: str | Path = BUNDLED_MODEL) -> None:
         """Load a model2vec model from a folder, or by hub id where a network allows it."""
-        self.source = str(source)
         model = StaticModel.from_pretrained(source, force_download=False)
         self._rows: NDArray = model.embedding
         self._mapping: NDArray | None = model.token_mapping
@@ -177,11 +176,6 @@ class VectorIndex:
                 _pointer(out), _pointer(vector), self._first, self._dimension, self.size
             )
         return out
-
-    def nearest(self, query: Floats, count: int) -> tuple[NDArray[np.int64], Floats]:
-        """Rows and similarities of the `count` nearest, best first."""
-        scores, rows = self._index.search(query[None], min(count, self.size))
-        return rows[0], scores[0]
 
     @property
     def nbytes(self) -> int:

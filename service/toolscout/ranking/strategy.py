@@ -20,7 +20,7 @@ from toolscout.ranking import calibration, fusion, regex
 from toolscout.ranking.bm25 import LexicalScores
 from toolscout.ranking.expand import expand
 from toolscout.ranking.keyword import keyword_scores
-from toolscout.ranking.names import Mention, NameIndex, forms_of_many
+from toolscout.ranking.names import Mention, mentions_in_many
 from toolscout.ranking.query import MAX_PATTERN_CHARS, Query, analyse
 from toolscout.ranking.select import NoMatch, best, choose
 from toolscout.ranking.semantic import Embedder
@@ -45,6 +45,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     always_keep: Sequence[str] = ()
     ranker: RankerName = "auto"
     no_match: NoMatch = "empty"
+    max_pattern_chars: int = MAX_PATTERN_CHARS
+    """Characters of the pattern that rank; the rest is ignored, never an error."""
 
 
 @dataclass(slots=True)
@@ -101,10 +103,10 @@ def decide(
 def decide_cold(tools: ToolList, ask: Ask) -> Decision:
     """Answer from tools that are not compiled yet: by words in names and descriptions."""
     names = [tool.name for tool in tools.tools]
-    query = analyse(ask.pattern)
+    query = analyse(ask.pattern.strip()[: ask.max_pattern_chars])
     lexical = keyword_scores(query, names, [tool.description or "" for tool in tools.tools])
     ranking = Ranking(query, "keyword", lexical.bm25, lexical=lexical)
-    ranking.mentions = NameIndex(forms_of_many(names)).mentions(query.text, _never)
+    ranking.mentions = mentions_in_many(query.text, names)
     rows = {name: row for row, name in enumerate(names)}
     _mention_whole(ranking, ask.pattern, rows)
     return _answer(names, rows, ask, ranking, "keyword")
@@ -122,7 +124,8 @@ def _answer(
     ranked = best(ranking.scores, wanted)
     if ranking.ranker != "regex":
         ranking.outcome = _judge(ranking, ranked)
-    ranked = _names_first(ranked, ranking.mentions, names, ask.top_k)
+    pins = sum(name in rows for name in set(ask.always_keep))
+    ranked = _names_first(ranked, ranking.mentions, names, max(ask.top_k - pins, 1))
     chosen, pinned = choose(ranked, rows, ask.always_keep, ask.top_k, ranking.outcome, ask.no_match)
     selected = [names[row] for row in chosen]
     return Decision(ask.pattern, selected, chosen, pinned, ranking, degraded)
@@ -138,7 +141,7 @@ def rank(
 ) -> Ranking:
     """Score every tool of a catalogue with the ranker that the ask comes down to."""
     ranker = degraded or ask.ranker
-    pattern = ask.pattern.strip()[:MAX_PATTERN_CHARS]
+    pattern = ask.pattern.strip()[: ask.max_pattern_chars]
     if ranker in ("auto", "regex"):
         if ranker == "regex" or regex.looks_like_regex(pattern):
             by_regex = _by_regex(catalogue, pattern)
@@ -219,11 +222,11 @@ def _mention_whole(ranking: Ranking, pattern: str, rows: Mapping[str, int]) -> N
 
 
 def _names_first(
-    ranked: list[int], mentions: list[Mention], names: Sequence[str], top_k: int
+    ranked: list[int], mentions: list[Mention], names: Sequence[str], slots: int
 ) -> list[int]:
     """Sure mentions lead, the exact spelling before others and the best of equals first.
 
-    A mention that is less than sure is at least not cut off.
+    A mention that is less than sure is at least not cut off while there is more than one slot.
     """
     if not mentions:
         return ranked
@@ -231,6 +234,7 @@ def _names_first(
     sure = sorted(
         (mention for mention in mentions if mention.sure),
         key=lambda mention: (
+            not mention.literal,
             -mention.length,
             names[mention.row] != mention.written,
             place.get(mention.row, len(ranked)),
@@ -240,7 +244,7 @@ def _names_first(
     leading = [mention.row for mention in sure]
     rest = [row for row in ranked if row not in set(leading)]
     unsure = [mention.row for mention in mentions if not mention.sure]
-    room = max(top_k - len(leading), 0)
+    room = max(slots - len(leading), 0)
     late = [row for row in unsure if row not in rest[:room]]
     if late:
         kept = [row for row in rest if row not in late]
@@ -268,7 +272,7 @@ def _judge(ranking: Ranking, ranked: Sequence[int]) -> Outcome:
     if any(mention.sure for mention in ranking.mentions):
         return "match"
     chances = [calibration.relevance(evidence(ranking, row)) for row in ranked[:JUDGED]]
-    coverage = cosine = 0.0
+    coverage, cosine = 0.0, None
     if ranking.lexical is not None and ranking.lexical.total > 0:
         coverage = float(ranking.lexical.covered.max(initial=0.0)) / ranking.lexical.total
     if ranking.whole is not None:

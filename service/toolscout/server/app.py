@@ -77,7 +77,7 @@ def _http_error(request: Request[Any, Any, Any], error: HTTPException) -> Respon
     code = _BY_STATUS.get(error.status_code, "invalid_request")
     response = _problem(request, code, CODES[code].title)
     if code == "method_not_allowed":
-        response.headers["Allow"] = "GET, HEAD"
+        response.headers["Allow"] = "GET"
     return response
 
 

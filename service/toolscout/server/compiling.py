@@ -6,6 +6,7 @@ needs long native calls (sorting, FAISS) releases the lock by itself.
 """
 
 import asyncio
+import enum
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,21 @@ PAUSE_S = 0.00005
 """The pause: just long enough for a waiting thread to wake and take the lock."""
 
 
+YIELD_S = 0.002
+MAX_YIELDS = 100
+"""How a compile waits for a scan, which has a deadline and a compile has not: 0.2 s at most."""
+
+
+class Urgency(enum.Enum):
+    """What else this process has to do."""
+
+    NONE = 0
+    WARM = 1
+    """Known catalogues are being answered."""
+    SCAN = 2
+    """Unknown tools are being read or scanned against a deadline."""
+
+
 class CompileJob:
     """A compile on its way; each future is set as soon as its stage is done."""
 
@@ -48,14 +64,17 @@ class CompileQueue:
         compiler: Compiler,
         cache: CatalogueCache,
         max_tools: int,
-        others_wait: Callable[[], bool],
+        urgency: Callable[[], Urgency],
+        learn: Callable[[str, float], None],
     ) -> None:
         self._compiler = compiler
         self._cache = cache
         self._max_tools = max_tools
-        self._others_wait = others_wait
+        self._urgency = urgency
+        self._learn = learn
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
-        self._threads = ThreadPoolExecutor(THREADS, "compile")
+        self._readers = ThreadPoolExecutor(THREADS, "read")
+        self._compilers = ThreadPoolExecutor(THREADS, "compile")
 
     def start(self, tenant: str, raw_hash: bytes, raw: bytes) -> CompileJob:
         """The job that compiles these bytes of `tools`; joins the one under way, if any."""
@@ -65,7 +84,7 @@ class CompileQueue:
             loop = asyncio.get_running_loop()
             job = self._jobs[key] = CompileJob(loop)
             job.complete.add_done_callback(lambda _: self._jobs.pop(key, None))
-            self._threads.submit(self._run, loop, job, tenant, raw_hash, raw)
+            self._readers.submit(self._read, loop, job, tenant, raw_hash, raw)
         return job
 
     def __len__(self) -> int:
@@ -73,9 +92,10 @@ class CompileQueue:
 
     def close(self) -> None:
         """Drop what has not begun; what runs ends with the process."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._readers.shutdown(wait=False, cancel_futures=True)
+        self._compilers.shutdown(wait=False, cancel_futures=True)
 
-    def _run(
+    def _read(
         self,
         loop: asyncio.AbstractEventLoop,
         job: CompileJob,
@@ -83,39 +103,57 @@ class CompileQueue:
         raw_hash: bytes,
         raw: bytes,
     ) -> None:
+        """Decode a list in a thread of its own kind: no compile may keep its caller waiting."""
         try:
             tools = ToolList.decode(raw, self._max_tools)
-            _set(loop, job.tools, tools)
-            catalogue = self._cache.by_digest(tenant, tools.digest)
-            if catalogue is None:
-                breathe = _Breath(self._others_wait)
-                store = self._cache.tools(tenant)
-                lexical, compiled = self._compiler.lexical(tools, store, breathe)
-                _set(loop, job.lexical, lexical)
-                catalogue = self._compiler.embed(lexical, compiled, breathe)
-                self._cache.add(tenant, catalogue)
-            else:
-                _set(loop, job.lexical, catalogue)
             self._cache.add_alias(tenant, raw_hash, tools)
+            _set(loop, job.tools, tools)
+            known = self._cache.by_digest(tenant, tools.digest)
+            if known is not None:
+                _set(loop, job.lexical, known)
+                _set(loop, job.complete, known)
+                return
+            self._compilers.submit(self._compile, loop, job, tenant, tools)
+        except Exception as error:
+            _fail(loop, job, error)
+
+    def _compile(
+        self, loop: asyncio.AbstractEventLoop, job: CompileJob, tenant: str, tools: ToolList
+    ) -> None:
+        began = time.perf_counter()
+        try:
+            breathe = _Breath(self._urgency)
+            store = self._cache.tools(tenant)
+            lexical, compiled = self._compiler.lexical(tools, store, breathe)
+            _set(loop, job.lexical, lexical)
+            catalogue = self._compiler.embed(lexical, compiled, breathe)
+            self._cache.add(tenant, catalogue)
+            spent = (time.perf_counter() - began) * 1_000 / max(len(catalogue), 1)
+            loop.call_soon_threadsafe(self._learn, "compile", spent)
             _set(loop, job.complete, catalogue)
         except Exception as error:
-            for stage in (job.tools, job.lexical, job.complete):
-                _fail(loop, stage, error)
+            _fail(loop, job, error)
 
 
 class _Breath:
-    """Called after every small piece of a compile; pauses when others want the lock."""
+    """Called after every small piece of a compile; pauses as long as others need the lock."""
 
-    def __init__(self, others_wait: Callable[[], bool]) -> None:
-        self._others_wait = others_wait
+    def __init__(self, urgency: Callable[[], Urgency]) -> None:
+        self._urgency = urgency
         self._since = time.perf_counter()
 
     def __call__(self) -> None:
-        now = time.perf_counter()
-        if now - self._since >= SLICE_S:
-            if self._others_wait():
-                time.sleep(PAUSE_S)
-            self._since = time.perf_counter()
+        if time.perf_counter() - self._since < SLICE_S:
+            return
+        urgency = self._urgency()
+        for _ in range(MAX_YIELDS):
+            if urgency is not Urgency.SCAN:
+                break
+            time.sleep(YIELD_S)
+            urgency = self._urgency()
+        if urgency is Urgency.WARM:
+            time.sleep(PAUSE_S)
+        self._since = time.perf_counter()
 
 
 def _set(loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], value: T) -> None:
@@ -126,9 +164,11 @@ def _set(loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], value: T) -
     loop.call_soon_threadsafe(settle)
 
 
-def _fail(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], error: Exception) -> None:
+def _fail(loop: asyncio.AbstractEventLoop, job: CompileJob, error: Exception) -> None:
     def settle() -> None:
-        if not future.done():
-            future.set_exception(error)
+        stages: tuple[asyncio.Future[Any], ...] = (job.tools, job.lexical, job.complete)
+        for stage in stages:
+            if not stage.done():
+                stage.set_exception(error)
 
     loop.call_soon_threadsafe(settle)

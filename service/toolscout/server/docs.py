@@ -14,16 +14,16 @@ _ASSETS = {
 _POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " + (
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'"
 )
-_START = 'SwaggerUIBundle({url: "openapi.json", dom_id: "#ui", deepLinking: true});'
+_START = 'SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", deepLinking: true});'
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Toolscout API</title>
-<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
 <div id="ui"></div>
-<script src="docs/swagger-ui-bundle.js"></script>
-<script src="docs/start.js"></script>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
 </html>
 """
 
@@ -32,7 +32,7 @@ _PAGE = """<!doctype html>
 def page() -> Response[str]:
     """The page."""
     headers = {"Content-Security-Policy": _POLICY}
-    return Response(_PAGE, media_type="text/html; charset=utf-8", headers=headers)
+    return Response(_PAGE, media_type="text/html", headers=headers)
 
 
 @get("/docs/{name:str}", sync_to_thread=False)

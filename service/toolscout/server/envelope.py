@@ -16,14 +16,13 @@ from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.toollist import NOT_JSON
 from toolscout.contract import (
     DEFAULT_TOP_K,
-    RankerName,
     SearchRequest,
     is_absent,
 )
 from toolscout.errors import EmptyPattern, FieldError, InvalidRequest
-from toolscout.ranking.select import NoMatch
 from toolscout.ranking.strategy import Ask
 from toolscout.server.exchange import decode_error
+from toolscout.settings import Settings
 
 _decode = msgspec.json.Decoder(SearchRequest).decode
 _KEY = b'"tools"'
@@ -82,7 +81,7 @@ def decode(body: bytes) -> SearchRequest:
         raise decode_error(error) from None
 
 
-def to_ask(request: SearchRequest, ranker: RankerName, no_match: NoMatch) -> Ask:
+def to_ask(request: SearchRequest, settings: Settings) -> Ask:
     """The question in an envelope of either contract.
 
     Raises:
@@ -110,8 +109,9 @@ def to_ask(request: SearchRequest, ranker: RankerName, no_match: NoMatch) -> Ask
         or whole("max_tools", request.max_tools)
         or DEFAULT_TOP_K,
         always_keep=request.always_keep or (),
-        ranker=request.ranker or ranker,
-        no_match=no_match,
+        ranker=request.ranker or settings.ranker,
+        no_match=settings.no_match,
+        max_pattern_chars=settings.max_pattern_chars,
     )
 
 

@@ -83,21 +83,15 @@ class Exchange:
         declared = self.header(b"content-length")
         if declared.isdigit() and int(declared) > limit:
             raise self._too_large(limit)
-        first = await self._receive()
-        if not first.get("more_body", False):
-            return self._checked(self._chunk(first), limit)
-        chunks = [self._chunk(first)]
-        size = len(chunks[0])
+        chunks: list[bytes] = []
+        size = 0
         async with asyncio.timeout(timeout):
-            while True:
-                message = await self._receive()
-                chunks.append(self._chunk(message))
+            while not self._drained:
+                chunks.append(self._chunk(await self._receive()))
                 size += len(chunks[-1])
                 if size > limit:
                     raise self._too_large(limit)
-                if not message.get("more_body", False):
-                    break
-        return self._checked(b"".join(chunks), limit)
+        return b"".join(chunks)
 
     async def drain(self, limit: int, timeout: float) -> None:
         """Read and forget what is left of the body, so that the caller sees the answer.
@@ -159,11 +153,6 @@ class Exchange:
         chunk: bytes = message.get("body", b"")
         self.bytes_in += len(chunk)
         return chunk
-
-    def _checked(self, body: bytes, limit: int) -> bytes:
-        if len(body) > limit:
-            raise self._too_large(limit)
-        return body
 
     def _too_large(self, limit: int) -> Refused:
         return Refused("payload_too_large", f"the body may have at most {limit} bytes")

@@ -5,6 +5,7 @@ asked for `/metrics` adds them up (`PROMETHEUS_MULTIPROC_DIR`, set by `toolscout
 """
 
 import os
+from pathlib import Path
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -18,7 +19,8 @@ from prometheus_client import (
 
 from toolscout import __version__
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST
+CONTENT_TYPE = CONTENT_TYPE_LATEST.partition("; charset")[0]
+"""Without the charset, which the framework adds to every text."""
 
 _MILLISECOND = 1e-3
 _SECONDS = tuple(
@@ -96,6 +98,12 @@ class Metrics:
             registry=registry,
             multiprocess_mode="livemax",
         )
+        self.compiling = Gauge(
+            "toolscout_compiles_in_progress",
+            "Catalogues being compiled",
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
         self.build = Gauge(
             "toolscout_build_info",
             "Version and model; always 1",
@@ -135,6 +143,14 @@ class Metrics:
         """The exposition text, over all processes when there are several."""
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
             return generate_latest(self.registry)
+        _bury_dead_workers(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]))
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
+
+
+def _bury_dead_workers(folder: Path) -> None:
+    """Drop the gauges of processes that are gone; their counters stay."""
+    for pid in {file.stem.rpartition("_")[2] for file in folder.glob("gauge_live*.db")}:
+        if not Path(f"/proc/{pid}").exists():
+            multiprocess.mark_process_dead(int(pid))  # type: ignore[no-untyped-call]

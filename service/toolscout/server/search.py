@@ -18,7 +18,6 @@ from toolscout.ranking import ladder
 from toolscout.ranking.strategy import Ask, decide_cold
 from toolscout.server import answer, envelope
 from toolscout.server.answer import Trace
-from toolscout.server.compiling import CompileJob
 from toolscout.server.exchange import Exchange
 from toolscout.server.service import Service
 
@@ -39,7 +38,7 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     read = envelope.read(body, service.cache, trace.tenant)
     request = read.request
     exchange.newer_contract = exchange.newer_contract or request.is_newer
-    ask = envelope.to_ask(request, settings.ranker, settings.no_match)
+    ask = envelope.to_ask(request, settings)
     budget_ms = envelope.whole("latency_budget_ms", request.latency_budget_ms)
     deadline = arrived + ((budget_ms or settings.latency_budget_ms) - ENCODE_RESERVE_MS) / 1_000
     trace.pattern, trace.top_k, trace.cache = ask.pattern, ask.top_k, "hit"
@@ -54,7 +53,8 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
         trace.phases["decode"] = perf_counter() - arrived
         trace.cache = "miss"
         source = await _cold(service, read, ask, deadline, trace)
-        trace.phases["compile"] = perf_counter() - arrived - trace.phases["decode"]
+        elapsed = perf_counter() - arrived - trace.phases["decode"]
+        trace.phases["compile"] = elapsed - trace.phases.pop("rank", 0.0)
     if trace.cache == "hit":
         service.warm_at = perf_counter()
         trace.phases["decode"] = service.warm_at - arrived
@@ -63,7 +63,6 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
         _decide(service, source, ask, deadline, trace)
     else:
         trace.catalog, trace.unique = source.digest, len(source.tools)
-        await _scan(service, source, ask, trace)
     assert trace.decision is not None
     newer = exchange.newer_contract
     if request.explain:
@@ -90,25 +89,29 @@ async def _cold(
 ) -> Catalogue | ToolList:
     """The catalogue of tools seen for the first time, if it is done in time to be used.
 
-    It may lack its vectors; then it answers by words. The bare tools mean that not even their
-    words are indexed yet, and only a scan of the texts is left.
+    It may lack its vectors; then it answers by words. Where not even their words would be indexed
+    in time, the texts are scanned and the bare tools returned.
     """
     assert service.compiles is not None
     raw = bytes(read.request.tools)
-    job: CompileJob = service.compiles.start(trace.tenant, read.raw_hash, raw)
-    tools = await asyncio.shield(job.tools)
-    trace.offered = tools.offered
-    count = len(tools.tools)
-    reserve = service.costs.estimate("scan", count) / 1_000
-    needed = service.costs.expected("compile", count) / 1_000
-    stage = job.lexical if ask.ranker in ("bm25", "regex") else job.complete
-    began = perf_counter()
-    if not stage.done() and began + needed <= deadline - reserve:
-        await asyncio.wait([stage], timeout=deadline - reserve - began)
+    with service.urgent():
+        job = service.compiles.start(trace.tenant, read.raw_hash, raw)
+        tools = await asyncio.shield(job.tools)
+        trace.offered, count = tools.offered, len(tools.tools)
+        stage = job.lexical if ask.ranker in ("bm25", "regex") else job.complete
+        reserve = service.costs.estimate("scan", count) / 1_000
+        left = deadline - reserve - perf_counter()
+        if not stage.done() and service.costs.expected("compile", count) / 1_000 > left:
+            await _scan(service, tools, ask, trace)  # before the compile gets a turn
+            return tools
+    await asyncio.wait([stage], timeout=max(left, 0.0))
     if stage.done():
-        service.costs.learn("compile", (perf_counter() - began) * 1_000 / max(count, 1))
         return stage.result()
-    return job.lexical.result() if job.lexical.done() else tools
+    if job.lexical.done():
+        return job.lexical.result()
+    with service.urgent():
+        await _scan(service, tools, ask, trace)
+    return tools
 
 
 async def _scan(service: Service, tools: ToolList, ask: Ask, trace: Trace) -> None:

@@ -40,7 +40,7 @@ class Server(uvicorn.Server):
         """Stop, and wait for open requests no longer than it takes to notice."""
         self.should_exit = True
         if sig == signal.SIGINT:
-            self.config.timeout_graceful_shutdown = 0
+            self.config.timeout_graceful_shutdown = 1
 
 
 def is_loopback(host: str) -> bool:

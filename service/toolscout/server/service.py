@@ -3,6 +3,8 @@
 import asyncio
 import gc
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
@@ -14,7 +16,7 @@ from toolscout.ranking.semantic import BUNDLED_MODEL
 from toolscout.server import log
 from toolscout.server.admission import Admission
 from toolscout.server.auth import Keyring
-from toolscout.server.compiling import CompileQueue
+from toolscout.server.compiling import CompileQueue, Urgency
 from toolscout.server.metrics import Metrics
 from toolscout.settings import Settings
 
@@ -32,8 +34,8 @@ hold up a warm answer ten times longer than the answer takes."""
 WARM_S = 0.05
 """How long after a warm answer compiles keep stepping aside for the next."""
 
-FLUSH_S = 0.1
-"""How long a log line may wait to be written."""
+TICK_S = 0.1
+"""How long a log line may wait to be written, and a gauge to be right."""
 
 
 class Service:
@@ -53,10 +55,12 @@ class Service:
         self.model_digest = ""
         self.warm_at = 0.0
         """When a request was last answered from a known catalogue."""
+        self.scanning = 0
+        """Requests whose unknown tools are being read or scanned now."""
         self.draining = False
         self.stopping = False
         self._self_tested = False
-        self._flusher: asyncio.TimerHandle | None = None
+        self._ticker: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
         """Load the model and answer one question with it; call from the running loop.
@@ -68,13 +72,17 @@ class Service:
         self.engine = Engine(_SELF_TEST, model=source)
         self._self_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
         self.compiles = CompileQueue(
-            self.engine.compiler, self.cache, self.settings.max_tools, self._others_wait
+            self.engine.compiler,
+            self.cache,
+            self.settings.max_tools,
+            self._urgency,
+            self.costs.learn,
         )
         self.model_digest = model_digest(source or BUNDLED_MODEL)
         self.metrics.describe(self.model_digest)
         sys.setswitchinterval(SWITCH_S)
         self.admission.start()
-        self._flush_log()
+        self._tick()
         # What lives as long as the process need not be walked by every collection.
         gc.collect()
         gc.freeze()
@@ -82,8 +90,8 @@ class Service:
     def stop(self) -> None:
         """Release threads and timers."""
         self.admission.stop()
-        if self._flusher is not None:
-            self._flusher.cancel()
+        if self._ticker is not None:
+            self._ticker.cancel()
         self.writer.flush()
         if self.compiles is not None:
             self.compiles.close()
@@ -98,19 +106,36 @@ class Service:
 
     def render_metrics(self) -> bytes:
         """Prometheus text, with the gauges brought up to date first."""
-        self.metrics.cache_bytes.set(self.cache.nbytes)
-        self.metrics.cache_entries.set(len(self.cache))
-        self.metrics.in_flight.set(self.admission.in_flight)
-        self.metrics.lag.set(self.admission.lag)
+        self._gauge()
         return self.metrics.render()
 
-    def _flush_log(self) -> None:
-        self.writer.flush()
-        self._flusher = asyncio.get_running_loop().call_later(FLUSH_S, self._flush_log)
+    @contextmanager
+    def urgent(self) -> Iterator[None]:
+        """While work with a deadline runs in a thread, compiles step aside for it."""
+        self.scanning += 1
+        try:
+            yield
+        finally:
+            self.scanning -= 1
 
-    def _others_wait(self) -> bool:
-        """Whether there are callers besides those who wait for a compile."""
-        return perf_counter() - self.warm_at < WARM_S
+    def _tick(self) -> None:
+        """Write the log and bring the gauges up to date, several times a second."""
+        self.writer.flush()
+        self._gauge()
+        self._ticker = asyncio.get_running_loop().call_later(TICK_S, self._tick)
+
+    def _gauge(self) -> None:
+        metrics = self.metrics
+        metrics.cache_bytes.set(self.cache.nbytes)
+        metrics.cache_entries.set(len(self.cache))
+        metrics.in_flight.set(self.admission.in_flight)
+        metrics.lag.set(self.admission.lag)
+        metrics.compiling.set(0 if self.compiles is None else len(self.compiles))
+
+    def _urgency(self) -> Urgency:
+        if self.scanning:
+            return Urgency.SCAN
+        return Urgency.WARM if perf_counter() - self.warm_at < WARM_S else Urgency.NONE
 
 
 def model_digest(source: str | Path) -> str:

@@ -8,11 +8,15 @@ requests. A second SIGTERM skips the wait.
 import asyncio
 import signal
 import threading
+from time import perf_counter
 from types import FrameType
 
 import uvicorn
 
 from toolscout.server.service import Service
+
+SAME_SIGNAL_S = 1.0
+"""Within this time a second SIGTERM is taken for an echo of the first."""
 
 
 def install(service: Service) -> None:
@@ -23,15 +27,20 @@ def install(service: Service) -> None:
     if not isinstance(server, uvicorn.Server):
         return
     loop = asyncio.get_running_loop()
+    first = 0.0
 
     def stop() -> None:
         service.stopping = True
         server.should_exit = True
 
     def on_term(_: int, __: FrameType | None) -> None:
+        nonlocal first
         if service.draining:
-            stop()
+            # A process group's signal and its parent's arrive together and mean one thing.
+            if perf_counter() - first > SAME_SIGNAL_S:
+                stop()
             return
+        first = perf_counter()
         service.draining = True
         loop.call_soon_threadsafe(loop.call_later, service.settings.drain_s, stop)
 
