@@ -1,5 +1,5 @@
 # make serve and make test set up everything they need; the rest is for developers.
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
