@@ -152,18 +152,8 @@ class RelevantTools(msgspec.Struct, frozen=True):
     relevant_tools: list[str]
 
 
-class GatewayAnswer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class GatewayAnswer(SearchAnswer, frozen=True, omit_defaults=True, kw_only=True):
     """The superset that every release of the proxy accepts."""
 
     success: Literal[True]
     data: RelevantTools
-    selected_names: list[str]
-    matches: list[Match] | None = None
-    outcome: Outcome | None = None
-    ranker: str | None = None
-    degraded: str | None = None
-    counts: Counts | None = None
-    tokens: TokenCounts | None = None
-    timings_ms: dict[str, float] | None = None
-    catalog: str | None = None
-    notes: list[str] | None = None
