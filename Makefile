@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration bench openapi clean
+.PHONY: help serve test check lint types unit test-integration bench evals openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -45,6 +45,17 @@ test-integration: $(VENV)/.tested ## tests that need minutes or real peers
 
 bench: $(VENV)/.benched ## the speed table (TOOLSCOUT_DATA names the folder with catalogs/)
 	$(BIN)/python -m evals.speed
+
+$(VENV)/.evaluated: $(STAMP)
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,evals]'
+	@touch $@
+
+evals: $(VENV)/.evaluated ## the accuracy tables in docs/ranking.md (TOOLSCOUT_DATA as above)
+	$(BIN)/python -m evals --docs docs/ranking.md
+	$(BIN)/python -m evals --ablations --docs docs/ranking.md
+	$(BIN)/python -m evals --outcomes --docs docs/ranking.md
+	$(BIN)/python -m evals.reliability --out docs/images/reliability.png --docs docs/ranking.md
+	$(BIN)/python -m evals --cases --docs docs/ranking.md
 
 openapi: $(STAMP) ## write openapi.yaml anew
 	$(BIN)/toolscout openapi > openapi.yaml

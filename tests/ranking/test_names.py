@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support import compiled, select
-from toolscout.ranking.names import forms, key
+from toolscout.ranking.names import NameIndex, forms, key
 
 
 def mentioned(names: list[str], text: str, sure: bool = True) -> list[str]:
@@ -44,12 +44,19 @@ def test_a_name_answers_with_and_without_its_prefixes(name: str, answers_to: lis
         'the tool "normal_cdf", please',
         "run `normal_cdf` now",
         "use mcp__stats__normal_cdf",
-        "normal cdf of a sample",
         "normal_cdf(x=1)",
     ],
 )
 def test_a_name_is_seen_anywhere_in_a_query(text: str):
     assert mentioned(["add", "normal_cdf"], text) == ["normal_cdf"]
+
+
+def test_the_words_of_a_name_in_prose_are_less_than_sure():
+    index = NameIndex([[forms("normal_cdf")]])
+    (found,) = index.mentions("normal cdf of a sample", lambda _: False)
+    assert not found.sure
+    (alone,) = index.mentions("normal cdf", lambda _: False)
+    assert alone.sure
 
 
 @pytest.mark.parametrize(

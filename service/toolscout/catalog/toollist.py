@@ -15,6 +15,8 @@ MAX_TOOLS = 10_000
 NOT_JSON = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 """What decoding raises for bytes that are not JSON."""
 
+_OBJECT_OR_NULL = b"{n"
+
 _decode = msgspec.json.Decoder(list[Tool]).decode
 
 
@@ -76,7 +78,7 @@ def _check_objects(tool: Tool, number: int) -> None:
     """Raw fields are not parsed here, but a string or a list in their place is noticed."""
     for field in ("definition", "parameters", "annotations"):
         raw = getattr(tool, field)
-        if raw is not ABSENT and bytes(memoryview(raw)[:1]) not in (b"{", b"n"):
+        if raw is not ABSENT and memoryview(raw)[0] not in _OBJECT_OR_NULL:
             path = f"tools[{number}].{field}"
             raise InvalidRequest(
                 f"{path} must be an object", (FieldError(path, "expected an object"),)

@@ -15,7 +15,7 @@ import numpy as np
 import re2
 
 from toolscout.ranking.bm25 import LexicalScores
-from toolscout.ranking.query import Query
+from toolscout.ranking.query import STOP_WEIGHT, Query
 from toolscout.ranking.tokens import fold, is_cjk, word_terms
 
 NAME_WEIGHT = 2.5
@@ -74,8 +74,14 @@ def keyword_scores(
 
 
 def _wanted(query: Query) -> dict[str, float]:
-    """Stems to look for with their weights, heaviest first."""
+    """Stems to look for with their weights, heaviest first.
+
+    Stop words stand everywhere and decide nothing; they are left out beside content words.
+    """
+    heaviest = max((term.weight for term in query.terms), default=0.0)
     ranked = sorted(query.terms, key=lambda term: (-term.weight, term.term))
+    if heaviest > STOP_WEIGHT:
+        ranked = [term for term in ranked if term.weight > STOP_WEIGHT]
     return {term.term: term.weight for term in ranked[:MAX_WORDS]}
 
 

@@ -3,10 +3,11 @@
 `normal_cdf` answers to `normalCdf`, `normal-cdf`, `normal cdf` and `stats.normal_cdf`;
 `mcp__github__create_issue` also to `create_issue` and `github.create_issue`.
 
-Some tools are named by an everyday word. In "add the search results to my list" nobody calls
-the tools `add`, `search` or `list`, so a plain word counts as a name for sure only where it is
-written like one: alone, quoted, as part of an identifier, beside "tool" or "call", or when the
-catalogue hardly uses it otherwise. A full name that is less than sure is still kept in the answer.
+Some tools are named by everyday words. In "add the weather forecast to my list" nobody calls the
+tools `add`, `weather_forecast` or `list`, so plain words count as a name for sure only where they
+are written like one: alone, quoted, as an identifier, beside "tool" or "call", or, for a single
+word, when the catalogue hardly uses it otherwise. A full name that is less than sure is still kept
+in the answer.
 """
 
 import re
@@ -137,7 +138,7 @@ class NameIndex:
             sure = _as_a_name(text, spans, keys, at, size)
             if not sure and size == 1 and full is not None:
                 sure = is_rare(form) and form not in word_weights()
-            if not sure and size > 1:
+            if not sure and size > 1 and literal[size - 1]:
                 sure = any(part not in word_weights() for part in keys[at : at + size])
             for row in full or ():
                 _keep(found, Mention(row, written, sure, len(form), literal[size - 1]))

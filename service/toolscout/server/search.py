@@ -54,7 +54,7 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
         trace.cache = "miss"
         source = await _cold(service, read, ask, deadline, trace)
         elapsed = perf_counter() - arrived - trace.phases["decode"]
-        trace.phases["compile"] = elapsed - trace.phases.pop("rank", 0.0)
+        trace.phases["compile"] = elapsed - trace.phases.get("rank", 0.0)
     if trace.cache == "hit":
         service.warm_at = perf_counter()
         trace.phases["decode"] = service.warm_at - arrived
