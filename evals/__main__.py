@@ -1,0 +1,114 @@
+"""Does it find the right tool? Rankers, ours and others', on sets with judged answers.
+
+    python -m evals --data FOLDER                 every ranker on every development set
+    python -m evals --rankers hybrid,minilm --sets dev/nestful --limit 100
+    python -m evals --ablations                   one switch at a time
+    python -m evals --outcomes                    good queries against hopeless ones
+    python -m evals --cases                       documented behaviour of other systems
+
+FOLDER (or TOOLSCOUT_DATA) holds `toolsets/` and `cases/`. Baselines whose package is not
+installed are skipped with a message.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from evals import ablations, cases, docs, outcomes, registry, report, run
+from evals.sets import DEV, data_folder, load_requests, load_set
+from toolscout.ranking.semantic import BUNDLED_MODEL
+
+MORE_SETS = ("functionchat-ko", "requests-bfcl", "requests-bfcl-irrelevance", "pooled-dev")
+"""Sets that are reported beside those of the bars, the slowest last."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    found = argparse.ArgumentParser(
+        prog="python -m evals",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.add_argument("--data", type=Path, help="folder with toolsets/ (or TOOLSCOUT_DATA)")
+    found.add_argument("--sets", nargs="+", help="sets as ROLE/NAME; default: the role dev")
+    found.add_argument("--rankers", help=f"comma separated, of: {', '.join(registry.NAMES)}, "
+                       "model2vec:PATH; default: all")  # fmt: skip
+    found.add_argument("--model", default=str(BUNDLED_MODEL), help="model2vec folder or hub id")
+    found.add_argument("--limit", type=int, help="questions per set at most")
+    found.add_argument("--json", type=Path, help="also write everything here")
+    found.add_argument("--markdown", action="store_true", help="print Markdown tables")
+    found.add_argument(
+        "--known", type=Path, help="earlier --json; rankers not run now keep its figures"
+    )
+    found.add_argument("--docs", type=Path, help="also write the tables into their block here")
+    kind = found.add_mutually_exclusive_group()
+    kind.add_argument("--ablations", action="store_true", help="one switch at a time")
+    kind.add_argument("--outcomes", action="store_true", help="match, weak, no_match")
+    kind.add_argument("--cases", action="store_true", help="cases of other systems")
+    found.add_argument("--plain", type=Path, help="with --ablations: an untuned model beside ours")
+    return found
+
+
+def main() -> int:
+    """Run what was asked for; returns the exit status."""
+    parsed = parser().parse_args()
+    folder = data_folder(parsed.data)
+    if folder is None:
+        print("skipped: no tool sets; name their folder with --data or TOOLSCOUT_DATA")
+        return 0
+    block = ""
+    if parsed.ablations:
+        kind = "ablations"
+        sets = [load_set(folder / "toolsets" / "dev" / name) for name in DEV]
+        text, data = ablations.report(sets, parsed.model, parsed.plain, parsed.limit)
+    elif parsed.outcomes:
+        kind = "outcomes"
+        text, data = outcomes.report(folder, parsed.model, parsed.limit)
+    elif parsed.cases:
+        kind = "cases"
+        text, data = cases.report(folder / "cases", parsed.model)
+    else:
+        kind = "rankers"
+        figures = _ranked(folder, parsed)
+        if parsed.known:
+            figures = run.joined(figures, json.loads(parsed.known.read_text("utf-8")))
+        text = report.tables(figures, markdown=parsed.markdown)
+        block = report.overview(figures)
+        data = [f.as_dict() for f in figures]
+    print(text)
+    if parsed.docs:
+        docs.write(parsed.docs, kind, block or text)
+    if parsed.json:
+        parsed.json.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    return 0
+
+
+def _ranked(folder: Path, parsed: argparse.Namespace) -> list[run.Figures]:
+    names = parsed.rankers.split(",") if parsed.rankers else list(registry.NAMES)
+    unknown = [n for n in names if n not in registry.NAMES and not n.startswith("model2vec:")]
+    if unknown:
+        sys.exit(f"no such ranker: {', '.join(unknown)}; there are {', '.join(registry.NAMES)}")
+    rankers, skipped = registry.find_many(names, parsed.model)
+    print(*skipped, sep="\n", end="\n" if skipped else "", file=sys.stderr)
+    figures = []
+    for wanted in parsed.sets or [f"dev/{name}" for name in (*DEV, *MORE_SETS)]:
+        path = folder / "toolsets" / wanted
+        if (path / "requests.jsonl").exists():
+            requests = load_requests(path)
+            figures += [
+                run.evaluate_requests(name, ranker, requests, parsed.limit)
+                for name, ranker in rankers.items()
+            ]
+        elif (path / "corpus.jsonl").exists():
+            asked = load_set(path)
+            figures += [
+                run.evaluate(name, ranker, asked, parsed.limit) for name, ranker in rankers.items()
+            ]
+        else:
+            print(f"{wanted}: skipped, there is no such set", file=sys.stderr)
+    return figures
+
+
+if __name__ == "__main__":
+    sys.exit(main())

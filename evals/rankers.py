@@ -1,0 +1,110 @@
+"""Rankers by name: ours, the baselines, and any model2vec model on its own.
+
+A ranker takes a set's tools and returns a search over them, the way an application would hold it:
+indexing happens once, a query is one call.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.catalog.cache import CatalogueCache
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.compile import Compiler
+from toolscout.catalog.toollist import ToolList
+from toolscout.contract import Outcome, RankerName, Tool
+from toolscout.ranking.bm25 import Bm25Weights
+from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
+from toolscout.ranking.strategy import Ask, decide
+
+Floats = NDArray[np.float32]
+
+OURS: tuple[RankerName, ...] = ("bm25", "semantic", "hybrid", "rrf", "auto")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Names of the selected tools, best first; `outcome` only from rankers that judge."""
+
+    names: list[str]
+    outcome: Outcome | None = None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether the ranker said that no tool fits."""
+        return self.outcome == "no_match" or (self.outcome is None and not self.names)
+
+
+Search = Callable[[str, int], Answer]
+"""One query, at most so many tools."""
+
+
+class Ranker(Protocol):
+    """Indexes tools."""
+
+    def __call__(self, tools: Sequence[Tool]) -> Search:
+        """A search over the tools."""
+
+
+Scorer = Callable[[str], Any]
+"""The score of every tool for one query."""
+
+
+class MissingPackage(Exception):  # noqa: N818  # says what is missing, no fault of the caller
+    """A baseline's package is not installed."""
+
+
+class Ours:
+    """One of the service's rankers, in process.
+
+    What it answers is what a caller gets: nothing on `no_match`, exact names first.
+    """
+
+    def __init__(
+        self,
+        ranker: RankerName,
+        model: Embedder | str = str(BUNDLED_MODEL),
+        weights: Bm25Weights | None = None,
+    ) -> None:
+        self.embedder = model if isinstance(model, Embedder) else Embedder(model)
+        self._ranker = ranker
+        self._compiler = Compiler(self.embedder, weights)
+
+    def compile(self, tools: Sequence[Tool]) -> Catalogue:
+        """A catalogue of its own: nothing is kept from an earlier set or variant."""
+        unlimited = ToolList.of(tools, limit=len(tools))
+        return self._compiler.compile(unlimited, CatalogueCache().tools("evals"))
+
+    def __call__(self, tools: Sequence[Tool]) -> Search:
+        """A search over the tools."""
+        catalogue = self.compile(tools)
+
+        def search(query: str, top_k: int) -> Answer:
+            ask = Ask(pattern=query, top_k=top_k, ranker=self._ranker)
+            decision = decide(catalogue, ask, self.embedder)
+            return Answer(decision.names, decision.outcome)
+
+        return search
+
+
+def by_scores(tools: Sequence[Tool], scores: Scorer) -> Search:
+    """A search that sorts by scores; a score of zero or less is no hit, equals keep their order."""
+    last: tuple[str, Any] = ("", None)
+
+    def search(query: str, top_k: int) -> Answer:
+        nonlocal last
+        if last[0] != query:  # the second call, for a longer answer, costs a baseline nothing
+            last = (query, np.asarray(scores(query)))
+        found = last[1]
+        order = np.argsort(-found, kind="stable")[:top_k]
+        return Answer([tools[row].name for row in order.tolist() if found[row] > 0])
+
+    return search
+
+
+def text_of(tool: Tool) -> str:
+    """What the baselines index of a tool: its name and its description."""
+    return f"{tool.name} {tool.description or ''}"

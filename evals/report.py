@@ -1,0 +1,102 @@
+"""Figures as tables, for a terminal or as Markdown."""
+
+from collections.abc import Sequence
+
+from evals import metrics
+from evals.run import Figures, average
+from evals.sets import DEV
+
+COLUMNS = (*metrics.NAMES, "no_match", "p50_ms")
+REQUEST_COLUMNS = ("hit@1", "no_match", "weak", "p50_ms")
+TITLES = {"no_match": "no match", "p50_ms": "p50 ms"}
+_SHARES = ("no_match", "weak")
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, markdown: bool) -> str:
+    """Rows of cells under a header; the first column reads left, numbers right."""
+    if markdown:
+        rule = "|".join(["---", *["--:"] * (len(header) - 1)])
+        lines = ["| " + " | ".join(header) + " |", f"|{rule}|"]
+        lines += ["| " + " | ".join(row) + " |" for row in rows]
+        return "\n".join(lines)
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = []
+    for row in (header, *rows):
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  ".join(cells))
+    return "\n".join(lines)
+
+
+def cell(column: str, value: float | None) -> str:
+    """One number as people read it: shares in percent, times to two digits."""
+    if value is None:
+        return "–"
+    if column in _SHARES:
+        return f"{value:.1%}"
+    if column == "p50_ms":
+        return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+    return f"{value:.3f}"
+
+
+def tables(figures: Sequence[Figures], *, markdown: bool) -> str:
+    """One table per set, and one averaged over the sets of the bars when all are there."""
+    mark = "### " if markdown else "== "
+    parts = []
+    if set(DEV) <= {f.set for f in figures}:
+        parts.append(f"{mark}average of {', '.join(DEV)}\n\n{averages(figures, markdown)}")
+    for name in dict.fromkeys(f.set for f in figures):
+        chosen = [f for f in figures if f.set == name]
+        title = f"{name} ({chosen[0].tools:,} tools, {chosen[0].questions:,} questions)"
+        parts.append(f"{mark}{title}\n\n{_of_set(chosen, markdown)}")
+    return "\n\n".join(parts)
+
+
+def overview(figures: Sequence[Figures]) -> str:
+    """The same figures in few Markdown tables: the average, each set in short, the requests."""
+    rankers = list(dict.fromkeys(f.ranker for f in figures))
+    by_place = {(f.ranker, f.set): f for f in figures}
+    plain = list(dict.fromkeys(f.set for f in figures if not _is_requests(f)))
+    parts = [f"Average of {', '.join(DEV)}:", averages(figures, markdown=True)]
+    rows = [[r, *(_pair(by_place.get((r, name))) for name in plain)] for r in rankers]
+    parts += [
+        "Each set, nDCG@5 / R@5:",
+        table(["ranker", *plain], rows, markdown=True),
+    ]
+    for name in dict.fromkeys(f.set for f in figures if _is_requests(f)):
+        chosen = [f for f in figures if f.set == name]
+        title = f"{name}: {chosen[0].questions:,} requests, {chosen[0].tools} tools each on average"
+        parts += [f"{title}:", _of_set(chosen, markdown=True)]
+    return "\n\n".join(parts)
+
+
+def averages(figures: Sequence[Figures], markdown: bool) -> str:
+    """Per ranker the means over the sets of the bars."""
+    rankers = dict.fromkeys(f.ranker for f in figures)
+    means = {r: average([f for f in figures if f.ranker == r], DEV) for r in rankers}
+    rows = [[r, *(cell(c, mean.get(c)) for c in COLUMNS)] for r, mean in means.items()]
+    return _named(COLUMNS, rows, markdown)
+
+
+def _of_set(figures: Sequence[Figures], markdown: bool) -> str:
+    columns: Sequence[str] = COLUMNS
+    if _is_requests(figures[0]):
+        # Without a wanted tool in any request there is nothing to hit.
+        columns = [c for c in REQUEST_COLUMNS if c != "hit@1" or c in figures[0].values]
+    rows = [[f.ranker, *(cell(c, f.values.get(c)) for c in columns)] for f in figures]
+    return _named(columns, rows, markdown)
+
+
+def _is_requests(figures: Figures) -> bool:
+    return "R@5" not in figures.values
+
+
+def _pair(figures: Figures | None) -> str:
+    if figures is None:
+        return "–"
+    return f"{figures.values['nDCG@5']:.3f} / {figures.values['R@5']:.3f}"
+
+
+def _named(columns: Sequence[str], rows: Sequence[Sequence[str]], markdown: bool) -> str:
+    header = ["ranker", *(TITLES.get(column, column) for column in columns)]
+    return table(header, rows, markdown=markdown)
