@@ -1,6 +1,5 @@
 """Starting, watching and stopping the servers under test."""
 
-import os
 import signal
 import socket
 import subprocess
@@ -30,11 +29,6 @@ class Running:
         fields = dict(line.split(":", 1) for line in lines)
         resident, peak = fields["VmRSS"], fields["VmHWM"]
         return int(resident.split()[0]) / 1024, int(peak.split()[0]) / 1024
-
-    def cpu_s(self) -> float:
-        """Processor seconds spent so far."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager

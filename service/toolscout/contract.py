@@ -48,6 +48,10 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
     required_keys: tuple[str, ...] | None = None
 
 
+RAW_FIELDS = ("definition", "parameters", "annotations")
+"""The fields of a tool that stay raw JSON."""
+
+
 def is_absent(raw: msgspec.Raw) -> bool:
     """Whether a raw field was left out or sent as null, which mean the same."""
     return len(memoryview(raw)) <= 4 and bytes(raw) in (b"", b"null")

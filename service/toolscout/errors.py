@@ -11,6 +11,11 @@ ToolscoutError
 
 from dataclasses import dataclass
 
+import msgspec
+
+NOT_JSON = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+"""What decoding raises for bytes that are not JSON."""
+
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
@@ -18,6 +23,25 @@ class FieldError:
 
     path: str
     message: str
+
+
+def wrong_field(root: str, error: msgspec.ValidationError) -> FieldError:
+    """Put a decoder's complaint (`… - at `$[17].name``) into the terms of the request.
+
+    What it quotes of a wrong value is left out: errors never repeat tool text.
+    """
+    message, _, where = str(error).partition(" - at `$")
+    path = (root + where.rstrip("`")).lstrip(".")
+    return FieldError(path or "body", message.partition(" '")[0])
+
+
+def not_json(path: str, error: Exception) -> FieldError:
+    """Say of a place that it is not JSON, without repeating any of it."""
+    if isinstance(error, RecursionError):
+        return FieldError(path, "nested too deeply")
+    if isinstance(error, UnicodeDecodeError):
+        return FieldError(path, "not valid UTF-8")
+    return FieldError(path, str(error).partition(" '")[0])
 
 
 class ToolscoutError(Exception):

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.documents import Document, read_tool
 from toolscout.catalog.tokencount import tool_tokens
-from toolscout.catalog.toollist import NOT_JSON, ToolList, not_json
+from toolscout.catalog.toollist import ToolList
 from toolscout.contract import Tool
-from toolscout.errors import InvalidJson
+from toolscout.errors import NOT_JSON, InvalidJson, not_json
 from toolscout.ranking.bm25 import Bm25Weights, Postings, TermCounts
 from toolscout.ranking.names import NameIndex, forms
 from toolscout.ranking.regex import TextLines, line
@@ -105,9 +105,11 @@ class Compiler:
         if self.embedder is None:
             return catalogue
         for tool in compiled:
+            # Read first: a compile beside this one drops the words once it has the vector.
+            spoken, properties = tool.spoken, tool.spoken_properties
             if tool.vector is None:
-                tool.vector = self.embedder.tool(tool.spoken, tool.spoken_properties)
-                tool.spoken = tool.spoken_properties = ()  # never needed again
+                tool.vector = self.embedder.tool(spoken, properties)
+                tool.spoken = tool.spoken_properties = ()
                 breathe()
         rows = [tool.vector for tool in compiled if tool.vector is not None]
         stacked = np.stack(rows) if rows else np.empty((0, self.embedder.dimension), np.float32)

@@ -5,17 +5,20 @@ from hashlib import sha256
 
 import msgspec
 
-from toolscout.contract import ABSENT, Tool, is_absent
+from toolscout.contract import ABSENT, RAW_FIELDS, Tool, is_absent
 
 _encode = msgspec.json.Encoder().encode
 
 
 def tool_digest(tool: Tool) -> bytes:
     """SHA-256 over every field of a tool, raw JSON as it was sent; null counts as absent."""
-    for raw in (tool.definition, tool.parameters, tool.annotations):
-        if raw is not ABSENT and is_absent(raw):
-            tool = without_nulls(tool)
-            break
+    nulls = {
+        field: ABSENT
+        for field in RAW_FIELDS
+        if (raw := getattr(tool, field)) is not ABSENT and is_absent(raw)
+    }
+    if nulls:
+        tool = msgspec.structs.replace(tool, **nulls)
     return sha256(_encode(tool)).digest()
 
 
@@ -25,10 +28,3 @@ def catalogue_digest(tools: Iterable[bytes]) -> str:
     for digest in sorted(set(tools)):
         joined.update(digest)
     return joined.hexdigest()
-
-
-def without_nulls(tool: Tool) -> Tool:
-    """The same tool with raw fields sent as null left out."""
-    raw = ("definition", "parameters", "annotations")
-    changes = {name: ABSENT for name in raw if is_absent(getattr(tool, name))}
-    return msgspec.structs.replace(tool, **changes)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from toolscout.contract import Tool, is_absent
+from toolscout.errors import NOT_JSON
 
 MAX_FIELD_CHARS = 8_192
 """Characters of one field that are indexed; more is documentation pasted into a schema."""
@@ -138,6 +139,6 @@ def _layers(body: Any) -> Iterator[dict[str, Any]]:
 def _json_object(text: str) -> dict[str, Any] | None:
     try:
         value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+    except NOT_JSON:
         return None
     return value if isinstance(value, dict) else None

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from toolscout.contract import Tool
-from toolscout.errors import FieldError, InvalidJson, InvalidRequest
+from toolscout.errors import NOT_JSON, FieldError, InvalidJson, InvalidRequest
 
 _encode = msgspec.json.encode
 _LISTS = ("tools", "toolConfig", "result", "functionDeclarations", "function_declarations")
@@ -36,7 +36,7 @@ def read_file(path: Path) -> list[Tool]:
     """
     try:
         content = msgspec.json.decode(path.read_bytes())
-    except (msgspec.DecodeError, RecursionError) as error:
+    except NOT_JSON as error:
         raise InvalidJson(f"{path}: not valid JSON: {error}") from None
     for _ in range(3):  # result.tools of a JSON-RPC answer is the deepest list
         if not isinstance(content, dict):

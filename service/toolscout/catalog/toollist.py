@@ -6,14 +6,19 @@ from dataclasses import dataclass
 import msgspec
 
 from toolscout.catalog.digest import catalogue_digest, tool_digest
-from toolscout.contract import ABSENT, Tool
-from toolscout.errors import FieldError, InvalidJson, InvalidRequest, TooManyTools
+from toolscout.contract import ABSENT, RAW_FIELDS, Tool
+from toolscout.errors import (
+    NOT_JSON,
+    FieldError,
+    InvalidJson,
+    InvalidRequest,
+    TooManyTools,
+    not_json,
+    wrong_field,
+)
 
 MAX_TOOLS = 10_000
 """Distinct tools of one request, unless configured otherwise."""
-
-NOT_JSON = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
-"""What decoding raises for bytes that are not JSON."""
 
 _OBJECT_OR_NULL = b"{n"
 
@@ -66,7 +71,8 @@ class ToolList:
         try:
             tools = _decode(raw)
         except msgspec.ValidationError as error:
-            raise _invalid(error) from None
+            wrong = wrong_field("tools", error)
+            raise InvalidRequest(f"{wrong.path}: {wrong.message}", (wrong,)) from None
         except NOT_JSON as error:
             raise InvalidJson("tools is not valid JSON", (not_json("tools", error),)) from None
         for number, tool in enumerate(tools):
@@ -76,30 +82,10 @@ class ToolList:
 
 def _check_objects(tool: Tool, number: int) -> None:
     """Raw fields are not parsed here, but a string or a list in their place is noticed."""
-    for field in ("definition", "parameters", "annotations"):
+    for field in RAW_FIELDS:
         raw = getattr(tool, field)
         if raw is not ABSENT and memoryview(raw)[0] not in _OBJECT_OR_NULL:
             path = f"tools[{number}].{field}"
             raise InvalidRequest(
                 f"{path} must be an object", (FieldError(path, "expected an object"),)
             )
-
-
-def _invalid(error: msgspec.ValidationError) -> InvalidRequest:
-    """Put a msgspec message (`… - at `$[17].name``) into the terms of the request.
-
-    What it quotes of a wrong value is left out: errors never repeat tool text.
-    """
-    message, _, where = str(error).partition(" - at `$")
-    message = message.partition(" '")[0]
-    path = "tools" + where.rstrip("`")
-    return InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
-
-
-def not_json(path: str, error: Exception) -> FieldError:
-    """Say of a place that it is not JSON, without repeating any of it."""
-    if isinstance(error, RecursionError):
-        return FieldError(path, "nested too deeply")
-    if isinstance(error, UnicodeDecodeError):
-        return FieldError(path, "not valid UTF-8")
-    return FieldError(path, str(error).partition(" '")[0])

@@ -201,10 +201,10 @@ def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
         for row, (full, last) in enumerate(zip(whole, bare, strict=True))
         if full in possible or last in possible or (unspaced and not full.isascii())
     ]
-    rows = [row for row in rows if forms(names[row])]
-    index = NameIndex([(forms(names[row]),) for row in rows])
-    found = index.mentions(text, lambda _: False)
-    return [msgspec.structs.replace(mention, row=rows[mention.row]) for mention in found]
+    written = {row: (found,) for row in rows if (found := forms(names[row]))}
+    mentions = NameIndex(written.values()).mentions(text, lambda _: False)
+    places = list(written)
+    return [msgspec.structs.replace(mention, row=places[mention.row]) for mention in mentions]
 
 
 def _add(table: dict[str, tuple[int, ...]], form: str, row: int) -> None:

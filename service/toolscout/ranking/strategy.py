@@ -131,8 +131,8 @@ def _answer(
     return Decision(ask.pattern, selected, chosen, pinned, ranking, degraded)
 
 
-def _never(_: str) -> bool:
-    """Without postings no word is known to be rare."""
+def _no_word(_: str) -> bool:
+    """Without a model no word is known to be one of the language."""
     return False
 
 
@@ -150,7 +150,7 @@ def rank(
         ranker = "hybrid" if ranker == "auto" else "keyword"
     query = analyse(pattern)
     if ranker != "semantic":
-        query = expand(query, catalogue.postings, embedder.is_word if embedder else _never)
+        query = expand(query, catalogue.postings, embedder.is_word if embedder else _no_word)
     note = None
     no_vectors = embedder is None or catalogue.vectors is None
     if no_vectors and ranker in ("hybrid", "rrf", "semantic"):
@@ -255,16 +255,14 @@ def _names_first(
 
 def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
     """What speaks for one tool, in units that mean the same for every query."""
-    lexical, cosine = ranking.lexical, ranking.whole
-    covered = None if lexical is None else float(lexical.covered[row])
-    return calibration.Evidence(
-        coverage=None
-        if lexical is None or covered is None
-        else min(1.0, covered / (lexical.total or 1.0)),
-        mass=None if lexical is None or covered is None else covered / lexical.rarest,
-        cosine=None if cosine is None else float(cosine[row]),
-        familiarity=ranking.familiarity,
-    )
+    coverage = mass = cosine = None
+    if ranking.lexical is not None:
+        covered = float(ranking.lexical.covered[row])
+        coverage = min(1.0, covered / (ranking.lexical.total or 1.0))
+        mass = covered / ranking.lexical.rarest
+    if ranking.whole is not None:
+        cosine = float(ranking.whole[row])
+    return calibration.Evidence(coverage, mass, cosine, ranking.familiarity)
 
 
 def _judge(ranking: Ranking, ranked: Sequence[int]) -> Outcome:

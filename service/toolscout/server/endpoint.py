@@ -72,7 +72,7 @@ async def _refuse(service: Service, exchange: Exchange, refusal: Refused) -> str
     settings = service.settings
     try:
         await exchange.drain(settings.max_body_bytes, min(settings.body_timeout_s, 1.0))
-        await exchange.refuse(refusal.code, refusal.detail, refusal.errors, refusal.headers)
+        await exchange.refuse(refusal)
     except ClientGone:
         return "client_gone"
     return refusal.code

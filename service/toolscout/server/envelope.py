@@ -13,13 +13,12 @@ import msgspec
 
 from toolscout.catalog.cache import CatalogueCache
 from toolscout.catalog.catalogue import Catalogue
-from toolscout.catalog.toollist import NOT_JSON
 from toolscout.contract import (
     DEFAULT_TOP_K,
     SearchRequest,
     is_absent,
 )
-from toolscout.errors import EmptyPattern, FieldError, InvalidRequest
+from toolscout.errors import NOT_JSON, EmptyPattern, FieldError, InvalidRequest
 from toolscout.ranking.strategy import Ask
 from toolscout.server.exchange import decode_error
 from toolscout.settings import Settings

@@ -11,8 +11,7 @@ from time import perf_counter
 import msgspec
 from litestar.types import Receive, Scope, Send
 
-from toolscout.catalog.toollist import not_json
-from toolscout.errors import FieldError
+from toolscout.errors import FieldError, not_json, wrong_field
 from toolscout.server.problems import CODES, problem
 
 _encode = msgspec.json.Encoder().encode
@@ -113,20 +112,21 @@ class Exchange:
         """Send the answer."""
         await self._respond(status, body, _JSON, headers)
 
-    async def refuse(
-        self,
-        code: str,
-        detail: str,
-        errors: Sequence[FieldError] = (),
-        headers: Iterable[tuple[bytes, bytes]] = (),
-    ) -> None:
+    async def refuse(self, refusal: Refused) -> None:
         """Send an error answer."""
+        code = refusal.code
         kind = CODES[code]
-        extra = list(headers)
+        extra = list(refusal.headers)
         if kind.retry_after_s is not None:
             extra.append((b"retry-after", str(kind.retry_after_s).encode()))
         extra.extend((n.lower().encode(), v.encode()) for n, v in challenge(code).items())
-        text = problem(code, detail, self.request_id, errors, newer_contract=self.newer_contract)
+        text = problem(
+            code,
+            refusal.detail,
+            self.request_id,
+            refusal.errors,
+            newer_contract=self.newer_contract,
+        )
         await self._respond(kind.status, _encode(text), _PROBLEM, extra)
 
     async def _respond(
@@ -176,9 +176,7 @@ class ClientGone(Exception):  # noqa: N818 - nobody is left to err to
 def decode_error(error: Exception) -> Refused:
     """Say what is wrong with a body that did not decode, without repeating any of it."""
     if isinstance(error, msgspec.ValidationError):
-        message, _, where = str(error).partition(" - at `$")
-        path = where.rstrip("`").lstrip(".") or "body"
-        message = message.partition(" '")[0]
-        return Refused("invalid_request", f"{path}: {message}", (FieldError(path, message),))
+        wrong = wrong_field("", error)
+        return Refused("invalid_request", f"{wrong.path}: {wrong.message}", (wrong,))
     reason = not_json("body", error)
     return Refused("invalid_json", f"the body is not valid JSON: {reason.message}", (reason,))

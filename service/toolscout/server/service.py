@@ -5,6 +5,7 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
@@ -52,7 +53,6 @@ class Service:
         self.cache = CatalogueCache(settings.cache_bytes)
         self.engine: Engine | None = None
         self.compiles: CompileQueue | None = None
-        self.model_digest = ""
         self.warm_at = 0.0
         """When a request was last answered from a known catalogue."""
         self.scanning = 0
@@ -78,8 +78,7 @@ class Service:
             self._urgency,
             self.costs.learn,
         )
-        self.model_digest = model_digest(source or BUNDLED_MODEL)
-        self.metrics.describe(self.model_digest)
+        self.metrics.describe(model_digest(source or BUNDLED_MODEL))
         sys.setswitchinterval(SWITCH_S)
         self.admission.start()
         self._tick()
@@ -138,6 +137,7 @@ class Service:
         return Urgency.WARM if perf_counter() - self.warm_at < WARM_S else Urgency.NONE
 
 
+@cache
 def model_digest(source: str | Path) -> str:
     """The first half of the SHA-256 of a model's weights; the name itself for a hub id."""
     weights = Path(source) / "model.safetensors"
