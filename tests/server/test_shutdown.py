@@ -45,6 +45,8 @@ def refuses_connections(server: Server) -> bool:
         server.connect().close()
     except ConnectionRefusedError:
         return True
+    except ConnectionResetError:
+        return False  # it was still queued when the listener closed: ask again
     return False
 
 
