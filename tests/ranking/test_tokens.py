@@ -115,6 +115,11 @@ def test_any_text_has_terms_or_none(text: str):
     assert terms(text) == found
 
 
+@given(st.text(st.characters(max_codepoint=127)))
+def test_ascii_is_split_alike_beside_another_script(text: str):
+    assert words(f"{text} né") == [*words(text), "né"]
+
+
 @given(st.lists(st.sampled_from(["alpha", "Beta", "gammaRay", "s3", "天気"]), max_size=6))
 def test_terms_of_a_text_are_those_of_its_words(found: list[str]):
     assert terms(" ".join(found)) == [term for word in found for term in terms(word)]

@@ -11,7 +11,6 @@ from typing import Protocol
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.documents import Document, read_tool
@@ -40,7 +39,8 @@ class CompiledTool:
     counts: TermCounts
     tokens: int
     """What the tool costs in a prompt."""
-    vector: NDArray[np.float32] | None = None
+    vector: bytes | None = None
+    """Packed float32: joining bytes is what Python does fastest."""
 
     @property
     def nbytes(self) -> int:
@@ -104,15 +104,15 @@ class Compiler:
         """The same catalogue with vectors; tools embedded before are not embedded again."""
         if self.embedder is None:
             return catalogue
-        for tool in compiled:
-            # Read first: a compile beside this one drops the words once it has the vector.
-            spoken, properties = tool.spoken, tool.spoken_properties
-            if tool.vector is None:
-                tool.vector = self.embedder.tool(spoken, properties)
-                tool.spoken = tool.spoken_properties = ()
-                breathe()
-        rows = [tool.vector for tool in compiled if tool.vector is not None]
-        stacked = np.stack(rows) if rows else np.empty((0, self.embedder.dimension), np.float32)
+        # Read first: a compile beside this one drops the words once it has the vector.
+        spoken = [(tool.spoken, tool.spoken_properties) for tool in compiled]
+        new = [row for row, tool in enumerate(compiled) if tool.vector is None]
+        made = self.embedder.tools([spoken[row] for row in new], breathe)
+        for row, vector in zip(new, made, strict=True):
+            compiled[row].vector = vector.tobytes()
+            compiled[row].spoken = compiled[row].spoken_properties = ()
+        packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
+        stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
         vectors = VectorIndex(stacked)
         return msgspec.structs.replace(
             catalogue, vectors=vectors, nbytes=catalogue.nbytes + vectors.nbytes

@@ -5,7 +5,7 @@ known token has the zero vector: no opinion, similarity 0 to everything.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from math import sqrt
 from pathlib import Path
@@ -104,29 +104,41 @@ class Embedder:
         known = (len(word) / ids - 1.0) / KNOWN_EXCESS if ids else 0.0
         return len(word) * min(1.0, max(0.0, known))
 
-    def tool(self, spoken: Iterable[str], properties: Iterable[str]) -> Floats:
-        """The vector of a tool: its text, and its properties at a lower weight.
+    def tools(
+        self, texts: Sequence[tuple[Sequence[str], Sequence[str]]], breathe: Callable[[], None]
+    ) -> Floats:
+        """The vectors of tools, each given as the words of its text and of its properties.
 
-        Appended to the text, properties blur it; as a vector of their own they help.
+        Appended to the text, properties blur it; as a vector of their own, at a lower weight, they
+        help. `breathe` is called after every small piece of work. Shape (tools, dimension).
         """
-        text = self.encode(spoken)
-        extra = self.encode(properties)
-        return _unit(text + np.float32(PROPERTY_SHARE) * extra) if extra.any() else text
+        sums = np.zeros((2, len(texts), self.dimension), np.float32)
+        for row, pair in enumerate(texts):
+            for part, found in zip(sums, pair, strict=True):
+                self._sum(found, part[row])
+            breathe()
+        text, properties = map(_units, sums)
+        return _units(text + np.float32(PROPERTY_SHARE) * properties)
 
     def encode(self, found: Iterable[str]) -> Floats:
         """The vector of a text given as its words, shape (dimension,); zero if none is known."""
+        total = np.zeros(self.dimension, np.float32)
+        self._sum(found, total)
+        return _unit(total)
+
+    def _sum(self, found: Iterable[str], out: Floats) -> None:
+        """Add up the rows of the words' tokens."""
         try:
             ids = list(chain.from_iterable(map(self._ids_of.__getitem__, found)))
         except KeyError:
             ids = list(chain.from_iterable(map(self._word_ids, found)))
         if not ids:
-            return np.zeros(self.dimension, np.float32)
-        rows = self._rows[ids if self._mapping is None else self._mapping[ids]]
+            return
+        rows = self._rows.take(ids if self._mapping is None else self._mapping[ids], axis=0)
         if self._weights is None:
-            total: Floats = rows.sum(axis=0, dtype=np.float32)
+            np.add.reduce(rows, axis=0, dtype=np.float32, out=out)
         else:
-            total = self._weights[ids].astype(np.float32) @ rows.astype(np.float32)
-        return _unit(total)
+            out[:] = self._weights[ids].astype(np.float32) @ rows.astype(np.float32)
 
     def is_word(self, word: str) -> bool:
         """Whether the model's vocabulary has a word as a whole: then it is no typing error."""
@@ -181,6 +193,14 @@ class VectorIndex:
     def nbytes(self) -> int:
         """Bytes of the vectors."""
         return int(self.size * self._dimension * 4)
+
+
+def _units(vectors: Floats) -> Floats:
+    """Rows scaled to length one; zero rows stay."""
+    norms = np.sqrt(np.einsum("td,td->t", vectors, vectors))
+    scales = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    scaled: Floats = vectors * scales[:, None]
+    return scaled
 
 
 def _unit(vector: Floats) -> Floats:

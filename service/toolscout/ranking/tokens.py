@@ -45,6 +45,9 @@ _CJK = (
     (0x20000, 0x3FFFF),  # ideographs beyond the basic plane
 )
 
+_SPACED = bytes(code if chr(code).isascii() and chr(code).isalnum() else 32 for code in range(256))
+"""ASCII with a space for every character that separates words."""
+
 _stemmer = Stemmer.Stemmer("english", 0)  # our own cache holds the finished terms
 _terms_of: dict[str, tuple[str, ...]] = {}
 
@@ -56,6 +59,8 @@ def normalise(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """The words of a text in order, case kept."""
+    if text.isascii():  # what nearly all tools are written in, at a third of the cost
+        return text.encode().translate(_SPACED).decode().split()
     return _WORDS.findall(normalise(text))
 
 
