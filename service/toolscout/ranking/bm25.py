@@ -7,7 +7,6 @@ ln((N - df + 0.5) / (df + 0.5) + 1) is positive for every term, also in a catalo
 """
 
 from array import array
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.ranking.tokens import word_terms
+from toolscout.ranking.vocabulary import Vocabulary
 
 Floats = NDArray[np.float32]
 
@@ -107,7 +107,7 @@ class Postings:
     def __init__(self, tools: Sequence[TermCounts], weights: Bm25Weights | None = None) -> None:
         weights = weights or Bm25Weights()
         self.size = len(tools)
-        self.vocabulary = sorted(set[str]().union(*(tool.terms for tool in tools)))
+        self.vocabulary = Vocabulary(set[str]().union(*(tool.terms for tool in tools)))
         lengths = np.array([tool.lengths for tool in tools] or np.empty((0, 3)), np.float64)
         sizes = np.fromiter((len(tool.terms) for tool in tools), np.int64, self.size)
         owner = np.repeat(np.arange(self.size, dtype=np.int32), sizes)
@@ -137,12 +137,6 @@ class Postings:
         """The idf of a term; None for one that no tool has."""
         slot = self._slot_of.get(hash(term))
         return None if slot is None else self._idf[slot]
-
-    def beginning_with(self, prefix: str) -> list[str]:
-        """Terms that begin so, the shortest first."""
-        start = bisect_left(self.vocabulary, prefix)
-        end = bisect_left(self.vocabulary, prefix + "\U0010ffff")
-        return sorted(self.vocabulary[start:end], key=lambda term: (len(term), term))
 
     def score(self, query: Sequence[tuple[str, float, float | None]]) -> "LexicalScores":
         """Score every tool for terms with their weights.

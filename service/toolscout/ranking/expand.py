@@ -4,16 +4,12 @@ Three ways to widen a query, each weighing less than a literal hit: synonyms, fo
 the beginnings of words, and corrected typing, for words that no tool has.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import permutations
 from typing import Any
 
 import msgspec
-import numpy as np
-from rapidfuzz.distance import OSA
-from rapidfuzz.process import cdist
 
 from toolscout import data
 from toolscout.contract import Via
@@ -36,9 +32,6 @@ CREDIT = {Via.SYNONYM: 0.6, Via.PREFIX: 0.7, Via.FUZZY: 0.8}
 MIN_PREFIX = 3
 MIN_FUZZY = 4
 """Characters below which a word is too short to complete or to correct."""
-
-MAX_ALTERNATIVES = 4
-"""Words that one word is completed or corrected to at most."""
 
 
 def expand(
@@ -85,45 +78,11 @@ def _spellings(
     written = fold(term.word)
     real = is_word(term.word)
     if len(written) >= MIN_PREFIX and (last_resort or not real):
-        for longer in postings.beginning_with(written)[:MAX_ALTERNATIVES]:
+        for longer in postings.vocabulary.beginning_with(written):
             yield longer, Via.PREFIX, PREFIX_WEIGHT
     if len(written) >= MIN_FUZZY and not real and written.isalpha():
-        for near, edits in corrections(written, postings.vocabulary):
+        for near, edits in postings.vocabulary.corrections(written):
             yield near, Via.FUZZY, FUZZY_WEIGHT / max(edits, 1)
-
-
-def corrections(written: str, vocabulary: list[str]) -> list[tuple[str, int]]:
-    """Words of the vocabulary within typing distance, nearest first, with their edits.
-
-    Edits are insertions, deletions, substitutions and transpositions of neighbours: one up to
-    four characters, two up to twelve, three beyond. The first letter, or the first two swapped,
-    must stand: people rarely mistype it.
-    """
-    limit = 1 if len(written) <= 4 else 2 if len(written) <= 12 else 3
-    sizes = range(max(MIN_PREFIX, len(written) - limit), len(written) + limit + 1)
-    candidates = [
-        word
-        for first in dict.fromkeys(written[:2])
-        for word in vocabulary[
-            bisect_left(vocabulary, first) : bisect_left(vocabulary, _after(first))
-        ]
-        if len(word) in sizes
-    ]
-    if not candidates:
-        return []
-    distances = cdist(
-        [written], candidates, scorer=OSA.distance, score_cutoff=limit, dtype=np.uint8
-    )[0]
-    near = [(int(distances[i]), candidates[i]) for i in np.flatnonzero(distances <= limit).tolist()]
-    if not near:
-        return []
-    best = min(near)[0]
-    return [(word, edits) for edits, word in sorted(near) if edits == best][:MAX_ALTERNATIVES]
-
-
-def _after(letter: str) -> str:
-    """The first string that sorts behind everything that begins with a letter."""
-    return letter + "\U0010ffff"
 
 
 def _keep(

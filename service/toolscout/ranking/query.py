@@ -58,7 +58,8 @@ def analyse(pattern: str) -> Query:
     Stop words weigh little, unless the query is made of nothing else.
     """
     text = normalise(pattern.strip())
-    distinct = dict.fromkeys(words(text))
+    found = words(text)
+    distinct = dict.fromkeys(found)
     if len(text) > MAX_WORD:
         distinct = dict.fromkeys([word[:MAX_WORD] for word in distinct][:MAX_QUERY_WORDS])
     lighter = word_weights()
@@ -70,7 +71,7 @@ def analyse(pattern: str) -> Query:
             known = terms.get(term.term)
             if known is None or known.weight < term.weight:
                 terms[term.term] = term
-    return Query(text, tuple(terms.values()), _spoken(text))
+    return Query(text, tuple(terms.values()), _spoken(text, found))
 
 
 @lru_cache(maxsize=65_536)
@@ -85,15 +86,16 @@ def _word_query_terms(word: str, weight: float) -> tuple[QueryTerm, ...]:
     return tuple(QueryTerm(part, share, word) for part in parts)
 
 
-def _spoken(text: str) -> tuple[tuple[str, ...], ...]:
-    """Words to embed, `<placeholders>` dropped.
+def _spoken(text: str, found: list[str]) -> tuple[tuple[str, ...], ...]:
+    """Words to embed of a text and of its sentences, `<placeholders>` dropped.
 
     A request for several tools names each in a sentence of its own, and a mean over all of them
     is near to none. Sentences as short as a greeting ask for nothing.
     """
     if "<" in text:
         text = _PLACEHOLDERS.sub(" ", text)
-    whole = tuple(words(text)[:MAX_QUERY_WORDS])
+        found = words(text)
+    whole = tuple(found[:MAX_QUERY_WORDS])
     if not _SENTENCE_END.search(text):
         return (whole,)
     parts = [part for part in _SENTENCE_END.split(text) if len(part.strip()) >= SENTENCE_CHARS]

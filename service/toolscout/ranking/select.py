@@ -21,10 +21,12 @@ def best(scores: NDArray[np.float32], count: int) -> list[int]:
         count = min(count, len(scores))
         border = np.partition(scores, -count)[-count]
         rows = np.flatnonzero(scores >= border)
-        order = rows[np.argsort(-scores[rows], kind="stable")][:count]
+        order = rows[(-scores[rows]).argsort(kind="stable")][:count]
     else:
-        order = np.argsort(-scores, kind="stable")[:count]
-    ranked: list[int] = order[scores[order] > 0].tolist()
+        order = (-scores).argsort(kind="stable")[:count]
+    ranked: list[int] = order.tolist()
+    while ranked and scores[ranked[-1]] <= 0:
+        ranked.pop()
     return ranked
 
 

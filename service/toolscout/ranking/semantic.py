@@ -46,9 +46,9 @@ _WORD_CACHE_LIMIT = 100_000
 
 
 class QueryVectors(msgspec.Struct, frozen=True, eq=False):
-    """A query as a whole and by sentences, shape (1 + sentences, dimension)."""
+    """A query as a whole, then by sentences, each of shape (dimension,)."""
 
-    vectors: Floats
+    vectors: list[Floats]
     familiarity: float
     """How much of the query the model knows, 0 to 1."""
 
@@ -77,9 +77,9 @@ class Embedder:
 
     def query(self, spoken: Sequence[Sequence[str]]) -> "QueryVectors | None":
         """The vectors of a query and of its sentences; None when no word of it is known."""
-        vectors = np.stack([self.encode(found) for found in spoken])
         familiar = self.familiarity(spoken[0])
-        return QueryVectors(vectors, familiar) if familiar > 0 and vectors[0].any() else None
+        vectors = [self.encode(found) for found in spoken] if familiar > 0 else []
+        return QueryVectors(vectors, familiar) if vectors and vectors[0].any() else None
 
     def familiarity(self, found: Iterable[str]) -> float:
         """How far the model knows the words, 0 to 1, long words counting more.

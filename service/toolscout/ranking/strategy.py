@@ -208,7 +208,7 @@ def _combined(ranking: Ranking, top_k: int) -> Floats:
         return fusion.reciprocal_rank(lexical.bm25, cosine, top_k)
     weight = fusion.SEMANTIC_WEIGHT * ranking.familiarity
     fused = fusion.weighted_sum(lexical.bm25, cosine, weight)
-    fused[(lexical.bm25 <= 0) & (cosine < NO_SIMILARITY)] = 0
+    fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
 
 
@@ -269,10 +269,14 @@ def _judge(ranking: Ranking, ranked: Sequence[int]) -> Outcome:
     """The outcome by the most relevant of the first few: the top hit may lead by a hair."""
     if any(mention.sure for mention in ranking.mentions):
         return "match"
-    chances = [calibration.relevance(evidence(ranking, row)) for row in ranked[:JUDGED]]
+    highest = 0.0
+    for row in ranked[:JUDGED]:
+        highest = max(highest, calibration.relevance(evidence(ranking, row)))
+        if highest >= calibration.MATCH:
+            return "match"
     coverage, cosine = 0.0, None
     if ranking.lexical is not None and ranking.lexical.total > 0:
         coverage = float(ranking.lexical.covered.max(initial=0.0)) / ranking.lexical.total
     if ranking.whole is not None:
         cosine = float(ranking.whole.max(initial=0.0)) * ranking.familiarity
-    return calibration.outcome(max(chances, default=0.0), coverage, cosine)
+    return calibration.outcome(highest, coverage, cosine)

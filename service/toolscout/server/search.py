@@ -104,7 +104,8 @@ async def _cold(
         if not stage.done() and service.costs.expected("compile", count) / 1_000 > left:
             await _scan(service, tools, ask, trace)  # before the compile gets a turn
             return tools
-    await asyncio.wait([stage], timeout=max(left, 0.0))
+    with service.patient():
+        await asyncio.wait([stage], timeout=max(left, 0.0))
     if stage.done():
         return stage.result()
     if job.lexical.done():

@@ -57,6 +57,8 @@ class Service:
         """When a request was last answered from a known catalogue."""
         self.scanning = 0
         """Requests whose unknown tools are being read or scanned now."""
+        self.waiting = 0
+        """Requests that wait for their tools to be compiled, and for nothing else."""
         self.draining = False
         self.stopping = False
         self._self_tested = False
@@ -117,6 +119,15 @@ class Service:
         finally:
             self.scanning -= 1
 
+    @contextmanager
+    def patient(self) -> Iterator[None]:
+        """While a request waits for its own compile, that compile need not step aside for it."""
+        self.waiting += 1
+        try:
+            yield
+        finally:
+            self.waiting -= 1
+
     def _tick(self) -> None:
         """Write the log and bring the gauges up to date, several times a second."""
         self.writer.flush()
@@ -134,6 +145,8 @@ class Service:
     def _urgency(self) -> Urgency:
         if self.scanning:
             return Urgency.SCAN
+        if self.admission.in_flight > self.waiting:
+            return Urgency.ANSWER
         return Urgency.WARM if perf_counter() - self.warm_at < WARM_S else Urgency.NONE
 
 
