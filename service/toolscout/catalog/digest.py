@@ -2,29 +2,30 @@
 
 from collections.abc import Iterable
 from hashlib import sha256
+from operator import attrgetter
 
 import msgspec
 
 from toolscout.contract import ABSENT, RAW_FIELDS, Tool, is_absent
 
+_raws = attrgetter(*RAW_FIELDS)
 _encode = msgspec.json.Encoder().encode
 
 
 def tool_digest(tool: Tool) -> bytes:
     """SHA-256 over every field of a tool, raw JSON as it was sent; null counts as absent."""
-    nulls = {
-        field: ABSENT
-        for field in RAW_FIELDS
-        if (raw := getattr(tool, field)) is not ABSENT and is_absent(raw)
-    }
-    if nulls:
-        tool = msgspec.structs.replace(tool, **nulls)
+    for raw in _raws(tool):
+        if raw is not ABSENT and is_absent(raw):
+            tool = _without_nulls(tool)
+            break
     return sha256(_encode(tool)).digest()
+
+
+def _without_nulls(tool: Tool) -> Tool:
+    nulls = [field for field in RAW_FIELDS if is_absent(getattr(tool, field))]
+    return msgspec.structs.replace(tool, **dict.fromkeys(nulls, ABSENT))
 
 
 def catalogue_digest(tools: Iterable[bytes]) -> str:
     """SHA-256 over the sorted, distinct tool digests: the order of a list does not matter."""
-    joined = sha256()
-    for digest in sorted(set(tools)):
-        joined.update(digest)
-    return joined.hexdigest()
+    return sha256(b"".join(sorted(set(tools)))).hexdigest()

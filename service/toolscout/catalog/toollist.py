@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
 import msgspec
 
@@ -44,19 +45,17 @@ class ToolList:
             TooManyTools: more than `limit` distinct names.
         """
         offered = list(tools)
-        first: dict[str, tuple[Tool, int]] = {}
-        for place, tool in enumerate(offered):
-            if tool.name not in first:
-                first[tool.name] = (tool, place)
+        # Backwards, so that of equal names the first one stays.
+        names = [tool.name for tool in reversed(offered)]
+        first = dict(zip(names, range(len(names) - 1, -1, -1), strict=True))
         if len(first) > limit:
             raise TooManyTools(
                 f"tools holds {len(first)} distinct names; the limit is {limit}",
                 (FieldError("tools", f"at most {limit} distinct names, got {len(first)}"),),
             )
-        ordered = [first[name] for name in sorted(first)]
-        tools = tuple(tool for tool, _ in ordered)
+        places = tuple([first[name] for name in sorted(first)])
+        tools = tuple([offered[place] for place in places])
         digests = tuple(map(tool_digest, tools))
-        places = tuple(place for _, place in ordered)
         return cls(tools, digests, catalogue_digest(digests), places, len(offered))
 
     @classmethod
@@ -75,15 +74,14 @@ class ToolList:
             raise InvalidRequest(f"{wrong.path}: {wrong.message}", (wrong,)) from None
         except NOT_JSON as error:
             raise InvalidJson("tools is not valid JSON", (not_json("tools", error),)) from None
-        for number, tool in enumerate(tools):
-            _check_objects(tool, number)
+        for field in RAW_FIELDS:
+            _check_objects(field, map(attrgetter(field), tools))
         return cls.of(tools, limit)
 
 
-def _check_objects(tool: Tool, number: int) -> None:
+def _check_objects(field: str, raws: Iterable[msgspec.Raw]) -> None:
     """Raw fields are not parsed here, but a string or a list in their place is noticed."""
-    for field in RAW_FIELDS:
-        raw = getattr(tool, field)
+    for number, raw in enumerate(raws):
         if raw is not ABSENT and memoryview(raw)[0] not in _OBJECT_OR_NULL:
             path = f"tools[{number}].{field}"
             raise InvalidRequest(

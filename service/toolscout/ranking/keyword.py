@@ -46,14 +46,13 @@ def keyword_scores(
     rarest = log(len(names) / 0.5 + 2.0)
     if not wanted or not names:
         return LexicalScores(scores, covered, 0.0, rarest)
-    spoken = _CAMEL.sub(" ", "\n".join(map(_one_line, names))).replace("_", " ").split("\n")
+    spoken = [_spoken(name) for name in names]
     expression = re2.compile(_expression(wanted).encode(), _OPTIONS)
     hits: dict[str, dict[int, float]] = {}
     stems: dict[bytes, str | None] = {}
-    for texts, weight in ((spoken, NAME_WEIGHT), (map(_one_line, descriptions), 1.0)):
-        lines = [fold(text[:MAX_TEXT]).encode("utf-8", "replace") for text in texts]
-        ends = list(accumulate(len(line) + 1 for line in lines))
-        for match in expression.finditer(b"\n".join(lines)):
+    for texts, weight in ((spoken, NAME_WEIGHT), (descriptions, 1.0)):
+        buffer, ends = _joined(texts)
+        for match in expression.finditer(buffer):
             written = match.group()
             if written not in stems:
                 stems[written] = _stem(written.decode("utf-8", "replace"), wanted)
@@ -85,8 +84,24 @@ def _wanted(query: Query) -> dict[str, float]:
     return {term.term: term.weight for term in ranked[:MAX_WORDS]}
 
 
-def _one_line(text: str) -> str:
-    return text.replace("\n", " ") if "\n" in text else text
+def _spoken(name: str) -> str:
+    """A name with spaces where its words meet."""
+    if not name.islower():
+        name = _CAMEL.sub(" ", name)
+    return name.replace("_", " ")
+
+
+def _joined(texts: Sequence[str]) -> tuple[bytes, list[int]]:
+    """The beginnings of all texts, folded, in one buffer, and where in it each ends."""
+    cut = [text[:MAX_TEXT] for text in texts]
+    plain = "\n".join(cut)
+    if plain.isascii():
+        return plain.lower().encode(), list(accumulate([len(text) + 1 for text in cut]))
+    lines = [
+        text.lower().encode() if text.isascii() else fold(text).encode("utf-8", "replace")
+        for text in cut
+    ]
+    return b"\n".join(lines), list(accumulate([len(line) + 1 for line in lines]))
 
 
 def _expression(wanted: dict[str, float]) -> str:

@@ -33,8 +33,8 @@ _PREFIXES = re.compile(r"__+|[.:/]+")
 _UNITS = re.compile(r"[^\W_]+(?:[_\-][^\W_]+)*")
 """A name as it is written: letters and digits, joined by single underscores or hyphens."""
 
-_PREFIXED = re.compile(r"(?m)^.*(?:__|[.:/])(?=.)")
-_JOINTS_IN_LINE = re.compile(r"[^\w\n]+|_+")
+_PREFIXED = re.compile(r"(?s)^.*(?:__|[.:/])(?=.)")
+_JOINTS_BYTES = bytes(code for code in range(128) if not chr(code).isalnum() and code != 10)
 _JOINTS = re.compile(r"[\W_]+")
 _GLUE = frozenset(("_", "__", "-", ".", ":", "::", "/"))
 """What may stand between the parts of one written name, besides a space between plain words."""
@@ -193,18 +193,24 @@ def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
         for size in range(1, min(MAX_RUN, len(keys) - start) + 1)
     }
     unspaced = any(map(is_cjk, text))
-    joined = "\n".join(name.replace("\n", " ") for name in names)
-    whole = _JOINTS_IN_LINE.sub("", fold(normalise(joined))).split("\n")
-    bare = _JOINTS_IN_LINE.sub("", fold(normalise(_PREFIXED.sub("", joined)))).split("\n")
+    bare = [_PREFIXED.sub("", name) for name in names]
     rows = [
         row
-        for row, (full, last) in enumerate(zip(whole, bare, strict=True))
+        for row, (full, last) in enumerate(zip(_keys(names), _keys(bare), strict=True))
         if full in possible or last in possible or (unspaced and not full.isascii())
     ]
     written = {row: (found,) for row in rows if (found := forms(names[row]))}
     mentions = NameIndex(written.values()).mentions(text, lambda _: False)
     places = list(written)
     return [msgspec.structs.replace(mention, row=places[mention.row]) for mention in mentions]
+
+
+def _keys(names: Sequence[str]) -> list[str]:
+    """The `key` of each name, made for all of them at once where they are ASCII."""
+    joined = "\n".join(names)
+    if joined.isascii() and joined.count("\n") == len(names) - 1:
+        return joined.lower().encode().translate(None, _JOINTS_BYTES).decode().split("\n")
+    return [key(normalise(name)) for name in names]
 
 
 def _add(table: dict[str, tuple[int, ...]], form: str, row: int) -> None:
