@@ -17,7 +17,7 @@ from toolscout.ranking.bm25 import Postings
 from toolscout.ranking.query import Query, QueryTerm
 from toolscout.ranking.tokens import fold, word_terms
 
-SYNONYM_WEIGHT = 0.15
+SYNONYM_WEIGHT = 0.1
 """What a synonym counts in the ranking beside the word itself."""
 
 PREFIX_WEIGHT = 0.5

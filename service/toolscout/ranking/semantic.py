@@ -35,7 +35,7 @@ BUNDLED_MODEL = Path(__file__).parent.parent / "model"
 PROPERTY_SHARE = 0.35
 """Weight of the properties' vector beside that of the text."""
 
-SENTENCE_SHARE = 0.67
+SENTENCE_SHARE = 0.8
 """Weight of the best fitting sentence beside the whole query."""
 
 KNOWN_EXCESS = 1.5

@@ -277,6 +277,7 @@ def _judge(ranking: Ranking, ranked: Sequence[int]) -> Outcome:
     coverage, cosine = 0.0, None
     if ranking.lexical is not None and ranking.lexical.total > 0:
         coverage = float(ranking.lexical.covered.max(initial=0.0)) / ranking.lexical.total
-    if ranking.whole is not None:
-        cosine = float(ranking.whole.max(initial=0.0)) * ranking.familiarity
+    if ranking.cosine is not None:
+        # By the best sentence: one of a long dialogue may ask for a tool that the rest is far from.
+        cosine = float(ranking.cosine.max(initial=0.0)) * ranking.familiarity
     return calibration.outcome(highest, coverage, cosine)
