@@ -5,6 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from toolscout.contract import Filters
+
 _VERBS = ["archive", "cache", "delta", "index", "match", "order", "query", "report", "send"]
 _NOUNS = ["alpha", "branch", "email", "file", "graph", "host", "invoice", "job", "key", "ledger"]
 WORDS = [*_VERBS, *_NOUNS, "note", "page", "table", "ticket", "user", "vault", "weather", "zone"]
@@ -115,6 +117,41 @@ def distinct_catalogues(min_size: int = 1, max_size: int = 12) -> st.SearchStrat
     """Tool lists in which no name has two texts."""
     return st.lists(tools(), min_size=min_size, max_size=max_size, unique_by=lambda t: t["name"])
 
+
+RISKS = ["read_only", "write_local", "write_remote", "destructive"]
+
+
+@st.composite
+def labelled(draw: st.DrawFn) -> dict[str, Any]:
+    """A tool with some of the fields that filters look at."""
+    optional = {
+        "namespace": st.sampled_from(["git", "git.api", "mail"]),
+        "domain": st.sampled_from(["code", "comms"]),
+        "tags": st.lists(st.sampled_from(["red", "Blue"]), max_size=2),
+        "source": st.sampled_from(["mcp", "local"]),
+        "capabilities": st.lists(st.sampled_from(["write", "stream"]), max_size=2),
+        "risk": st.sampled_from(RISKS),
+        "status": st.sampled_from(["available", "unavailable"]),
+        "annotations": st.sampled_from([{"readOnlyHint": True}, {"destructiveHint": True}]),
+    }
+    chosen = {key: draw(value) for key, value in optional.items() if draw(st.booleans())}
+    return draw(tools()) | chosen
+
+
+def labelled_catalogues() -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Labelled tools, each name once."""
+    return st.lists(labelled(), min_size=1, max_size=10, unique_by=lambda t: t["name"])
+
+
+filters = st.builds(
+    Filters,
+    namespaces=st.sampled_from([None, (), ("git",), ("mail", "GIT")]),
+    domains=st.sampled_from([None, None, ("code",)]),
+    tags=st.sampled_from([None, None, ("blue",), ("red", "blue")]),
+    sources=st.sampled_from([None, None, ("mcp",)]),
+    capabilities=st.sampled_from([None, None, ("stream",)]),
+    max_risk=st.sampled_from([None, *RISKS]),
+)
 
 patterns = st.one_of(
     _prose,

@@ -16,6 +16,8 @@ Risk = Literal["read_only", "write_local", "write_remote", "destructive"]
 DEFAULT_TOP_K = 5
 MAX_TOP_K = 1_000_000_000
 MAX_NAME_CHARS = 1_024
+MAX_FILTER_VALUES = 1_000
+MAX_NAMES = 100_000
 MIN_LATENCY_BUDGET_MS = 1
 MAX_LATENCY_BUDGET_MS = 60_000
 
@@ -23,6 +25,10 @@ ToolName = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_CHARS)]
 # Whole numbers, but decoded as floats: some callers' integers went through float64.
 TopK = Annotated[float, msgspec.Meta(ge=1, le=MAX_TOP_K)]
 LatencyBudget = Annotated[float, msgspec.Meta(ge=MIN_LATENCY_BUDGET_MS, le=MAX_LATENCY_BUDGET_MS)]
+
+
+FilterValues = Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_FILTER_VALUES)]
+Names = Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_NAMES)]
 
 
 ABSENT = msgspec.Raw(b"")
@@ -57,6 +63,23 @@ def is_absent(raw: msgspec.Raw) -> bool:
     return len(memoryview(raw)) <= 4 and bytes(raw) in (b"", b"null")
 
 
+class Filters(msgspec.Struct, frozen=True):
+    """Which tools may be selected, pins included: alternatives within a list, all lists together.
+
+    Values compare without case. A namespace also covers those below it (`git` and `git.api`); a
+    list that is empty or absent filters nothing.
+    """
+
+    namespaces: FilterValues | None = None
+    domains: FilterValues | None = None
+    tags: FilterValues | None = None
+    sources: FilterValues | None = None
+    capabilities: FilterValues | None = None
+    exclude: Names | None = None
+    """Names of tools, as they stand in `tools`."""
+    max_risk: Risk | None = None
+
+
 class SearchRequest(msgspec.Struct, frozen=True):
     """The envelope of a search, in either contract: `pattern`/`top_k` or `query`/`max_tools`.
 
@@ -73,6 +96,7 @@ class SearchRequest(msgspec.Struct, frozen=True):
     ranker: RankerName | None = None
     explain: bool | None = None
     latency_budget_ms: LatencyBudget | None = None
+    filters: Filters | None = None
 
     @property
     def is_newer(self) -> bool:

@@ -18,7 +18,7 @@ from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.compile import Compiler
 from toolscout.catalog.files import read_tools
 from toolscout.catalog.toollist import ToolList
-from toolscout.contract import DEFAULT_TOP_K, Counts, Match, Outcome, RankerName, Tool
+from toolscout.contract import DEFAULT_TOP_K, Counts, Filters, Match, Outcome, RankerName, Tool
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest
 from toolscout.ranking.explain import explain
 from toolscout.ranking.select import NoMatch
@@ -98,8 +98,9 @@ class Engine:
         always_keep: Sequence[str] = (),
         ranker: RankerName | None = None,
         explain: bool = False,
+        filters: Filters | None = None,
     ) -> Result:
-        """Select the tools for a query.
+        """Select the tools for a query; `filters` say which may be selected at all.
 
         Raises:
             EmptyPattern: the pattern is blank.
@@ -115,6 +116,7 @@ class Engine:
             always_keep=always_keep,
             ranker=ranker or self._ranker,
             no_match=self._no_match,
+            filters=filters,
         )
         return self.result(self.catalogue, self.decide(self.catalogue, ask), explain)
 

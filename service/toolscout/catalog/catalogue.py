@@ -4,10 +4,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from toolscout.contract import Tool
 from toolscout.ranking.bm25 import Postings
+from toolscout.ranking.domains import Taxonomy
+from toolscout.ranking.filters import Facets
 from toolscout.ranking.names import NameIndex
 from toolscout.ranking.regex import TextLines
 from toolscout.ranking.semantic import VectorIndex
+
+_decode = msgspec.json.Decoder(Tool).decode
 
 
 class Catalogue(msgspec.Struct, frozen=True, eq=False):
@@ -26,7 +31,16 @@ class Catalogue(msgspec.Struct, frozen=True, eq=False):
     vectors: VectorIndex | None
     tokens: NDArray[np.int64]
     """Estimated prompt tokens of each tool, shape (tools,)."""
+    facets: Facets
+    """What filters look at."""
+    wires: tuple[bytes, ...]
+    """Each tool as it was sent, in JSON."""
+    taxonomy: Taxonomy
     nbytes: int
+
+    def tool(self, row: int) -> Tool:
+        """A tool as it was sent."""
+        return _decode(self.wires[row])
 
     def __len__(self) -> int:
         return len(self.names)

@@ -16,13 +16,19 @@ from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.documents import Document, read_tool
 from toolscout.catalog.tokencount import tool_tokens
 from toolscout.catalog.toollist import ToolList
+from toolscout.catalog.traits import Traits, traits_of
 from toolscout.contract import Tool
 from toolscout.errors import NOT_JSON, InvalidJson, not_json
+from toolscout.ranking import domains
 from toolscout.ranking.bm25 import Bm25Weights, Postings, TermCounts
+from toolscout.ranking.domains import Taxonomy
+from toolscout.ranking.filters import Facets
 from toolscout.ranking.names import NameIndex, forms
 from toolscout.ranking.regex import TextLines, line
 from toolscout.ranking.semantic import Embedder, VectorIndex
 from toolscout.ranking.tokens import fold, terms, words, words_to_terms
+
+_encode = msgspec.json.Encoder().encode
 
 
 @dataclass(slots=True)
@@ -39,6 +45,9 @@ class CompiledTool:
     counts: TermCounts
     tokens: int
     """What the tool costs in a prompt."""
+    traits: Traits
+    wire: bytes
+    """The tool as it was sent, for showing it."""
     vector: bytes | None = None
     """Packed float32: joining bytes is what Python does fastest."""
 
@@ -49,6 +58,7 @@ class CompiledTool:
             4_000
             + 30 * len(self.counts.terms)
             + len(self.lines[0])
+            + len(self.wire)
             + 8 * len(self.spoken + self.spoken_properties)
         )
 
@@ -73,9 +83,15 @@ class Compiler:
     Compiling may run in a thread: `breathe` is called after every small piece of work.
     """
 
-    def __init__(self, embedder: Embedder | None, weights: Bm25Weights | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder | None,
+        weights: Bm25Weights | None = None,
+        taxonomy: Taxonomy | None = None,
+    ) -> None:
         self.embedder = embedder
         self._weights = weights or Bm25Weights()
+        self._taxonomy = taxonomy or domains.bundled()
 
     def lexical(
         self, tools: ToolList, store: ToolStore, breathe: Callable[[], None] = _at_once
@@ -89,7 +105,7 @@ class Compiler:
         for tool, digest, place in zip(tools.tools, tools.digests, tools.places, strict=True):
             known = store.get(digest)
             if known is None:
-                known = compile_tool(tool, f"tools[{place}]")
+                known = compile_tool(tool, f"tools[{place}]", self._taxonomy)
                 store.put(digest, known)
                 breathe()
             compiled.append(known)
@@ -129,6 +145,7 @@ class Compiler:
         postings = Postings([tool.counts for tool in compiled], self._weights)
         spellings = NameIndex(tool.spellings for tool in compiled)
         lines = TextLines(tool.lines for tool in compiled)
+        wires = tuple(tool.wire for tool in compiled)
         text_bytes = sum(map(len, names)) + 220 * len(names) + 160 * len(spellings)
         return Catalogue(
             digest=tools.digest,
@@ -139,11 +156,14 @@ class Compiler:
             lines=lines,
             vectors=None,
             tokens=np.array([tool.tokens for tool in compiled], np.int64),
-            nbytes=postings.nbytes + lines.nbytes + text_bytes,
+            facets=Facets([tool.traits for tool in compiled]),
+            wires=wires,
+            taxonomy=self._taxonomy,
+            nbytes=postings.nbytes + lines.nbytes + text_bytes + sum(map(len, wires)),
         )
 
 
-def compile_tool(tool: Tool, path: str = "tool") -> CompiledTool:
+def compile_tool(tool: Tool, path: str, taxonomy: Taxonomy) -> CompiledTool:
     """Compile what one tool says, without its vector; `path` is where errors say it stood.
 
     Raises:
@@ -155,6 +175,7 @@ def compile_tool(tool: Tool, path: str = "tool") -> CompiledTool:
         where = f"{path}.definition"
         raise InvalidJson(f"{where} is not valid JSON", (not_json(where, error),)) from None
     name, description = words(document.name), words(document.description)
+    description_terms = words_to_terms(description)
     return CompiledTool(
         lines=(
             line(f"{document.name} {document.description} {document.properties}"),
@@ -167,10 +188,14 @@ def compile_tool(tool: Tool, path: str = "tool") -> CompiledTool:
         counts=TermCounts.of(
             (
                 _name_terms(name, document, tool.namespace),
-                words_to_terms(description),
+                description_terms,
                 terms(document.properties),
             )
         ),
+        traits=traits_of(
+            tool, words_to_terms(name), description_terms, document.annotations, taxonomy
+        ),
+        wire=_encode(tool),
     )
 
 

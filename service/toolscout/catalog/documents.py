@@ -44,6 +44,8 @@ class Document:
     property_heads: str
     """Property names with the beginnings of their descriptions, for embedding."""
     aliases: tuple[str, ...] = ()
+    annotations: dict[str, Any] | None = None
+    """The hints of MCP, given beside the definition or inside it."""
 
 
 def read_tool(tool: Tool) -> Document:
@@ -56,6 +58,7 @@ def read_tool(tool: Tool) -> Document:
     description = tool.description or ""
     aliases: list[str] = []
     schemas: list[dict[str, Any]] = []
+    hints = None if is_absent(tool.annotations) else _json_object(tool.annotations)
     raws = (tool.definition, tool.parameters)
     bodies = [msgspec.json.decode(raw) for raw in raws if not is_absent(raw)]
     if description.lstrip()[:1] == "{":
@@ -70,6 +73,8 @@ def read_tool(tool: Tool) -> Document:
                 aliases.append(name)
             if not description and isinstance(text, str):
                 description = text
+            if hints is None and isinstance(layer.get("annotations"), dict):
+                hints = layer["annotations"]
             schemas.append(layer)
     # Chosen by the tool's author to be found by: as good as the description.
     labels = " ".join((*(tool.keywords or ()), *(tool.tags or ())))[:MAX_FIELD_CHARS]
@@ -90,6 +95,7 @@ def read_tool(tool: Tool) -> Document:
         properties=" ".join(dict.fromkeys(pieces))[:MAX_FIELD_CHARS],
         property_heads=" ".join(heads)[:MAX_FIELD_CHARS],
         aliases=tuple(aliases),
+        annotations=hints,
     )
 
 
@@ -136,7 +142,7 @@ def _layers(body: Any) -> Iterator[dict[str, Any]]:
             yield schema["json"] if isinstance(schema.get("json"), dict) else schema
 
 
-def _json_object(text: str) -> dict[str, Any] | None:
+def _json_object(text: str | msgspec.Raw) -> dict[str, Any] | None:
     try:
         value = msgspec.json.decode(text)
     except NOT_JSON:

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.toollist import ToolList
-from toolscout.contract import DEFAULT_TOP_K, Outcome, RankerName
-from toolscout.ranking import calibration, fusion, regex
+from toolscout.contract import DEFAULT_TOP_K, Filters, Outcome, RankerName
+from toolscout.ranking import calibration, filters, fusion, regex
 from toolscout.ranking.bm25 import LexicalScores
+from toolscout.ranking.domains import Taxonomy
 from toolscout.ranking.expand import expand
+from toolscout.ranking.filters import Allowed
 from toolscout.ranking.keyword import keyword_scores
 from toolscout.ranking.names import Mention, mentions_in_many
 from toolscout.ranking.query import MAX_PATTERN_CHARS, Query, analyse
@@ -47,6 +49,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     no_match: NoMatch = "empty"
     max_pattern_chars: int = MAX_PATTERN_CHARS
     """Characters of the pattern that rank; the rest is ignored, never an error."""
+    filters: Filters | None = None
 
 
 @dataclass(slots=True)
@@ -94,14 +97,18 @@ def decide(
     `degraded` names the ranker to run instead of the one asked for, when time is short. A
     catalogue without vectors answers `semantic` and `hybrid` by words, and says so.
     """
-    ranking = rank(catalogue, ask, embedder, degraded)
+    allowed = catalogue.facets.allowed(ask.filters, catalogue.rows)
+    ranking = rank(catalogue, ask, embedder, degraded, allowed)
     _mention_whole(ranking, ask.pattern, catalogue.rows)
     stepped = degraded or (ranking.ranker if ranking.note == NO_VECTORS else None)
-    return _answer(catalogue.names, catalogue.rows, ask, ranking, stepped)
+    return _answer(catalogue.names, catalogue.rows, ask, ranking, stepped, allowed)
 
 
-def decide_cold(tools: ToolList, ask: Ask) -> Decision:
-    """Answer from tools that are not compiled yet: by words in names and descriptions."""
+def decide_cold(tools: ToolList, ask: Ask, taxonomy: Taxonomy | None = None) -> Decision:
+    """Answer from tools that are not compiled yet: by words in names and descriptions.
+
+    `taxonomy` is the one to infer domains by, for filters; None for the bundled one.
+    """
     names = [tool.name for tool in tools.tools]
     query = analyse(ask.pattern.strip()[: ask.max_pattern_chars])
     lexical = keyword_scores(query, names, [tool.description or "" for tool in tools.tools])
@@ -109,7 +116,14 @@ def decide_cold(tools: ToolList, ask: Ask) -> Decision:
     ranking.mentions = mentions_in_many(query.text, names)
     rows = {name: row for row, name in enumerate(names)}
     _mention_whole(ranking, ask.pattern, rows)
-    return _answer(names, rows, ask, ranking, "keyword")
+    considered = [rows[name] for name in ask.always_keep if name in rows]
+    considered += [mention.row for mention in ranking.mentions]
+    allowed = filters.allowed_cold(
+        tools.tools, ask.filters, taxonomy, lexical.bm25, considered, ask.top_k
+    )
+    if allowed is not None:
+        _drop(ranking, allowed)
+    return _answer(names, rows, ask, ranking, "keyword", allowed)
 
 
 def _answer(
@@ -118,15 +132,20 @@ def _answer(
     ask: Ask,
     ranking: Ranking,
     degraded: str | None,
+    allowed: Allowed | None,
 ) -> Decision:
     """Cut a ranking to the names that are shown."""
-    wanted = ask.top_k + len(ask.always_keep) + len(ranking.mentions)
+    pinned_names = ask.always_keep
+    if allowed is not None:
+        pinned_names = [name for name in pinned_names if name in rows and allowed[rows[name]]]
+        ranking.mentions = [mention for mention in ranking.mentions if allowed[mention.row]]
+    wanted = ask.top_k + len(pinned_names) + len(ranking.mentions)
     ranked = best(ranking.scores, wanted)
     if ranking.ranker != "regex":
         ranking.outcome = _judge(ranking, ranked)
-    pins = sum(name in rows for name in set(ask.always_keep))
+    pins = sum(name in rows for name in set(pinned_names))
     ranked = _names_first(ranked, ranking.mentions, names, max(ask.top_k - pins, 1))
-    chosen, pinned = choose(ranked, rows, ask.always_keep, ask.top_k, ranking.outcome, ask.no_match)
+    chosen, pinned = choose(ranked, rows, pinned_names, ask.top_k, ranking.outcome, ask.no_match)
     selected = [names[row] for row in chosen]
     return Decision(ask.pattern, selected, chosen, pinned, ranking, degraded)
 
@@ -137,14 +156,21 @@ def _no_word(_: str) -> bool:
 
 
 def rank(
-    catalogue: Catalogue, ask: Ask, embedder: Embedder | None, degraded: str | None = None
+    catalogue: Catalogue,
+    ask: Ask,
+    embedder: Embedder | None,
+    degraded: str | None = None,
+    allowed: Allowed | None = None,
 ) -> Ranking:
-    """Score every tool of a catalogue with the ranker that the ask comes down to."""
+    """Score every tool of a catalogue with the ranker that the ask comes down to.
+
+    Tools that are not `allowed` have no evidence; how rare a word is, all tools say.
+    """
     ranker = degraded or ask.ranker
     pattern = ask.pattern.strip()[: ask.max_pattern_chars]
     if ranker in ("auto", "regex"):
         if ranker == "regex" or regex.looks_like_regex(pattern):
-            by_regex = _by_regex(catalogue, pattern)
+            by_regex = _by_regex(catalogue, pattern, allowed)
             if by_regex is not None:
                 return by_regex
         ranker = "hybrid" if ranker == "auto" else "keyword"
@@ -167,7 +193,11 @@ def rank(
         if vectors is not None:
             ranking.cosine, ranking.whole = catalogue.vectors.similarities(vectors)
             ranking.familiarity = vectors.familiarity
+    if allowed is not None:
+        _drop(ranking, allowed)
     ranking.scores = _combined(ranking, ask.top_k)
+    if allowed is not None and len(ranking.scores):
+        ranking.scores = ranking.scores * allowed
     ranking.mentions = catalogue.spellings.mentions(query.text, catalogue.postings.is_rare)
     return ranking
 
@@ -179,12 +209,26 @@ def lexical_scores(catalogue: Catalogue, query: Query) -> LexicalScores:
     )
 
 
-def _by_regex(catalogue: Catalogue, pattern: str) -> Ranking | None:
+def _drop(ranking: Ranking, allowed: Allowed) -> None:
+    """Take away the evidence of tools that are not allowed, before it is weighed."""
+    if ranking.lexical is not None:
+        ranking.lexical.bm25[~allowed] = 0
+        ranking.lexical.covered[~allowed] = 0
+    if ranking.cosine is not None and ranking.whole is not None:
+        # The least of the others: it neither ranks nor moves the scale of those that do.
+        least = ranking.cosine[allowed].min(initial=np.float32(1))
+        ranking.cosine = np.where(allowed, ranking.cosine, least)
+        ranking.whole = np.where(allowed, ranking.whole, np.float32(0))
+
+
+def _by_regex(catalogue: Catalogue, pattern: str, allowed: Allowed | None) -> Ranking | None:
     """Rank what a regular expression matches; None when it is invalid or matches nothing."""
     expression = regex.compile_pattern(pattern)
     if expression is None:
         return None
     matched = catalogue.lines.matching(expression)
+    if allowed is not None:
+        matched = [row for row in matched if allowed[row]]
     if not matched:
         return None
     query = analyse(regex.literal_words(pattern))

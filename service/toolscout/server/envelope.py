@@ -111,6 +111,7 @@ def to_ask(request: SearchRequest, settings: Settings) -> Ask:
         ranker=request.ranker or settings.ranker,
         no_match=settings.no_match,
         max_pattern_chars=settings.max_pattern_chars,
+        filters=request.filters,
     )
 
 

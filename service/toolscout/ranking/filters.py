@@ -1,0 +1,142 @@
+"""Filters: which tools may be in an answer at all, decided before anything is ranked.
+
+Values of one facet are alternatives, facets add up: `namespaces ["git", "ci"]` with `max_risk
+"read_only"` leaves the harmless tools of either server. Unavailable tools are never allowed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.catalog.traits import RISKS, Traits, read_traits
+from toolscout.contract import Filters, Tool
+from toolscout.ranking import domains
+from toolscout.ranking.domains import Taxonomy
+from toolscout.ranking.tokens import fold
+
+Allowed = NDArray[np.bool_]
+"""Whether each tool of a catalogue may be selected, shape (tools,)."""
+
+_LEVEL = {risk: level for level, risk in enumerate(RISKS)}
+
+
+class Facets:
+    """The traits of a catalogue's tools, by row; indexed by value when the first filter asks."""
+
+    __slots__ = ("_available", "_index", "_levels", "traits")
+
+    def __init__(self, traits: Sequence[Traits]) -> None:
+        self.traits = traits
+        self._index: dict[str, dict[str, list[int]]] | None = None
+        self._levels = np.empty(0, np.int8)
+        self._available: Allowed | None = None
+        if not all(each.available for each in traits):
+            self._available = np.array([each.available for each in traits], np.bool_)
+
+    def allowed(self, filters: Filters | None, rows: Mapping[str, int]) -> Allowed | None:
+        """The tools that pass, or None when all do; `rows` finds the tools to exclude."""
+        if filters is None:
+            return self._available
+        if self._index is None:
+            self._index, self._levels = self._indexed()
+        passed = np.ones(len(self.traits), np.bool_)
+        if self._available is not None:
+            passed &= self._available
+        for facet, wanted in _wanted(filters):
+            owners = self._index[facet]
+            mask = np.zeros(len(passed), np.bool_)
+            for value in wanted:
+                mask[owners.get(value, [])] = True
+            passed &= mask
+        if filters.max_risk is not None:
+            passed &= self._levels <= _LEVEL[filters.max_risk]
+        passed[[rows[name] for name in filters.exclude or () if name in rows]] = False
+        return passed
+
+    def with_domain(self, domain: str) -> list[int]:
+        """The tools of a domain."""
+        if self._index is None:
+            self._index, self._levels = self._indexed()
+        return self._index["domains"].get(fold(domain), [])
+
+    def _indexed(self) -> tuple[dict[str, dict[str, list[int]]], NDArray[np.int8]]:
+        index: dict[str, dict[str, list[int]]] = {facet: {} for facet in _VALUES}
+        for row, traits in enumerate(self.traits):
+            for facet, values_of in _VALUES.items():
+                for value in values_of(traits):
+                    index[facet].setdefault(value, []).append(row)
+        levels = np.array([_LEVEL[traits.risk] for traits in self.traits], np.int8)
+        return index, levels
+
+
+def allowed_cold(
+    tools: Sequence[Tool],
+    filters: Filters | None,
+    taxonomy: Taxonomy | None,
+    scores: NDArray[np.float32],
+    considered: Iterable[int],
+    top_k: int,
+) -> Allowed | None:
+    """The tools that pass among those that can be in the answer, or None when all do.
+
+    Nothing is indexed, and inferring takes time: tools are looked at from the best score down
+    until `top_k` have passed, and those of the rows `considered` in any case.
+    """
+    if filters is None and all(tool.status != "unavailable" for tool in tools):
+        return None
+    taxonomy = taxonomy or domains.bundled()
+    passed = np.zeros(len(tools), np.bool_)
+    for row in considered:
+        passed[row] = _passes(tools[row], filters, taxonomy)
+    found = 0
+    order = np.argsort(-scores, kind="stable")
+    for row in order[scores[order] > 0].tolist():
+        passed[row] = _passes(tools[row], filters, taxonomy)
+        found += bool(passed[row])
+        if found >= top_k:
+            break
+    return passed
+
+
+def _passes(tool: Tool, filters: Filters | None, taxonomy: Taxonomy) -> bool:
+    """Whether one tool passes; what is not filtered by is not inferred."""
+    if tool.status == "unavailable":
+        return False
+    if filters is None:
+        return True
+    if tool.name in (filters.exclude or ()):
+        return False
+    facets = _wanted(filters)
+    if not facets and filters.max_risk is None:
+        return True
+    traits = read_traits(tool, taxonomy)
+    if filters.max_risk is not None and _LEVEL[traits.risk] > _LEVEL[filters.max_risk]:
+        return False
+    return all(not wanted.isdisjoint(_VALUES[facet](traits)) for facet, wanted in facets)
+
+
+def _wanted(filters: Filters) -> list[tuple[str, set[str]]]:
+    """Each facet that is filtered by, with the values asked for."""
+    given = [(facet, getattr(filters, facet)) for facet in _VALUES]
+    return [(facet, set(map(fold, values))) for facet, values in given if values]
+
+
+def _prefixes(namespace: str) -> list[str]:
+    """A namespace and those it lies in: `git.api` is also found as `git`."""
+    parts = fold(namespace).split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts) + 1)] if namespace else []
+
+
+def _one(value: str) -> Iterable[str]:
+    return (fold(value),) if value else ()
+
+
+_VALUES: dict[str, Callable[[Traits], Iterable[str]]] = {
+    "namespaces": lambda traits: _prefixes(traits.namespace),
+    "domains": lambda traits: _one(traits.domain),
+    "tags": lambda traits: map(fold, traits.tags),
+    "sources": lambda traits: _one(traits.source),
+    "capabilities": lambda traits: map(fold, traits.capabilities),
+}
+"""For each facet of `Filters` the values of a tool."""

@@ -1,0 +1,147 @@
+"""`filters`: what may be selected at all, decided before ranking, in every rung."""
+
+from typing import Any
+
+import pytest
+
+from tests.support import Server, crowd, problem_of
+
+RANKERS = ["auto", "regex", "bm25", "semantic", "hybrid", "rrf"]
+
+ISSUES: list[dict[str, Any]] = [
+    {
+        "name": "mcp__github__create_issue",
+        "description": "Create an issue in a git repository",
+        "tags": ["Tracker", "write"],
+        "source": "mcp",
+        "capabilities": ["markdown"],
+    },
+    {
+        "name": "jira.cloud.create_issue",
+        "description": "Create an issue in a project",
+        "tags": ["tracker"],
+        "domain": "Planning",
+    },
+    {"name": "list_issues", "description": "List the issues of a repository branch"},
+    {"name": "delete_issue", "description": "Delete an issue of a git project for good"},
+]
+ALL = {tool["name"] for tool in ISSUES}
+
+
+def passing(server: Server, pattern: str = "issue", **fields: Any) -> set[str]:
+    return set(server.names(pattern, ISSUES, **fields))
+
+
+@pytest.mark.parametrize(
+    ("filters", "left"),
+    [
+        ({"namespaces": ["github"]}, {"mcp__github__create_issue"}),
+        ({"namespaces": ["JIRA"]}, {"jira.cloud.create_issue"}),
+        ({"namespaces": ["jira.cloud"]}, {"jira.cloud.create_issue"}),
+        ({"namespaces": ["cloud"]}, set()),
+        ({"domains": ["repo"]}, ALL - {"jira.cloud.create_issue"}),
+        ({"domains": ["planning", "nowhere"]}, {"jira.cloud.create_issue"}),
+        ({"tags": ["tracker"]}, {"mcp__github__create_issue", "jira.cloud.create_issue"}),
+        ({"tags": ["tracker"], "namespaces": ["github"]}, {"mcp__github__create_issue"}),
+        ({"sources": ["mcp"]}, {"mcp__github__create_issue"}),
+        ({"capabilities": ["markdown"]}, {"mcp__github__create_issue"}),
+        ({"max_risk": "read_only"}, {"list_issues"}),
+        ({"max_risk": "write_remote"}, ALL - {"delete_issue"}),
+        ({"max_risk": "destructive"}, ALL),
+        ({"exclude": ["list_issues", "unknown"]}, ALL - {"list_issues"}),
+        ({}, ALL),
+        ({"tags": [], "domains": None}, ALL),
+        (None, ALL),
+    ],
+)
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_only_what_passes_is_selected(
+    server: Server, ranker: str, filters: dict[str, Any] | None, left: set[str]
+):
+    assert passing(server, ranker=ranker, filters=filters, top_k=9) == left
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+@pytest.mark.parametrize("pattern", ["delete_issue", "delete an issue", "delete.*issue"])
+def test_filters_beat_exact_names_and_pins(server: Server, ranker: str, pattern: str):
+    for filters in ({"max_risk": "write_remote"}, {"exclude": ["delete_issue"]}):
+        fields = {"ranker": ranker, "filters": filters, "always_keep": ["delete_issue"]}
+        assert "delete_issue" not in passing(server, pattern, **fields)
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_pins_that_pass_stay(server: Server, ranker: str):
+    keep = ["delete_issue", "jira.cloud.create_issue"]
+    fields = {"ranker": ranker, "filters": {"max_risk": "write_remote"}, "top_k": 2}
+    names = server.names("issues of a repository", ISSUES, always_keep=keep, **fields)
+    assert names == ["list_issues", "jira.cloud.create_issue"]
+
+
+def test_a_filter_leaves_its_slots_to_others(server: Server):
+    tools = [*crowd(40, "lantern"), *ISSUES]
+    filters = {"exclude": [f"lantern_{number}_spin" for number in range(37)]}
+    names = server.names("spin lantern", tools, filters=filters, top_k=3)
+    assert set(names) == {f"lantern_{number}_spin" for number in (37, 38, 39)}
+
+
+def test_nothing_left_is_no_match(server: Server):
+    response = server.search("issue", ISSUES, filters={"tags": ["none"]}, explain=True)
+    assert response.json()["selected_names"] == []
+    assert response.json()["outcome"] == "no_match"
+
+
+def test_evidence_of_a_filtered_tool_does_not_count(server: Server):
+    filters = {"exclude": ["get_weather"]}
+    response = server.search("weather forecast for a city", filters=filters, explain=True)
+    assert response.json()["outcome"] != "match"
+
+
+def test_a_regex_that_only_matches_filtered_tools_is_read_as_words(server: Server):
+    fields = {"ranker": "regex", "explain": True, "filters": {"namespaces": ["github"]}}
+    matched = server.search("^mcp.*git|^delete.*git", ISSUES, **fields).json()
+    assert matched["ranker"] == "regex"
+    assert matched["selected_names"] == ["mcp__github__create_issue"]
+    read = server.search("^delete.*git", ISSUES, **fields).json()
+    assert read["ranker"] == "keyword"
+    assert read["selected_names"] == ["mcp__github__create_issue"]
+
+
+def test_tools_that_were_never_compiled_are_filtered_too(server: Server):
+    tools = [*crowd(4_000, "widget"), *ISSUES]
+    for filters, left in (
+        ({"namespaces": ["github"]}, ["mcp__github__create_issue"]),
+        ({"max_risk": "read_only"}, ["list_issues"]),
+        ({"exclude": [tool["name"] for tool in ISSUES[1:]]}, ["mcp__github__create_issue"]),
+        ({"tags": ["absent"]}, []),
+    ):
+        # A tool of its own makes each list unknown, and one millisecond is too short to compile.
+        fresh = [*tools, {"name": f"fresh_{len(str(filters))}"}]
+        response = server.search(
+            "the repository issue",
+            fresh,
+            filters=filters,
+            latency_budget_ms=1,
+            always_keep=["delete_issue"],
+            explain=True,
+        )
+        assert response.json()["ranker"] == "keyword"
+        assert response.json()["selected_names"] == left
+
+
+@pytest.mark.parametrize(
+    ("filters", "path"),
+    [
+        ([], "filters"),
+        ({"namespaces": "github"}, "filters.namespaces"),
+        ({"tags": [1]}, "filters.tags[0]"),
+        ({"max_risk": "high"}, "filters.max_risk"),
+        ({"domains": ["d"] * 1_001}, "filters.domains"),
+    ],
+)
+def test_malformed_filters_are_refused_with_their_place(server: Server, filters: Any, path: str):
+    problem = problem_of(server.search(filters=filters), 422, "invalid_request")
+    assert problem["errors"][0]["path"] == path
+
+
+def test_unknown_filters_are_ignored(server: Server):
+    assert passing(server, filters={"colours": ["red"]}, top_k=9) == ALL

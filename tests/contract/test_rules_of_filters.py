@@ -1,0 +1,82 @@
+"""The rules hold with labelled tools and filters, in every ranker and before compiling."""
+
+import random
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.catalogues import RISKS, filters, labelled_catalogues, patterns, rankers
+from tests.support import compiled, select
+from toolscout.catalog.toollist import ToolList
+from toolscout.catalog.traits import read_traits
+from toolscout.contract import Filters
+from toolscout.ranking.domains import bundled
+from toolscout.ranking.strategy import Ask, decide_cold
+
+top_ks = st.sampled_from([1, 2, 5, 50])
+
+
+def forbidden(sent: list, asked: Filters) -> set[str]:
+    """Names that may not be selected, said once more in plain words."""
+    found = set()
+    for tool in ToolList.decode(msgspec.json.encode(sent)).tools:
+        known = read_traits(tool, bundled())
+        parts = known.namespace.lower().split(".")
+        spaces = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
+        passes = known.available and (
+            asked.max_risk is None or RISKS.index(known.risk) <= RISKS.index(asked.max_risk)
+        )
+        for wanted, has in (
+            (asked.namespaces, spaces),
+            (asked.domains, {known.domain}),
+            (asked.tags, set(known.tags)),
+            (asked.sources, {known.source}),
+            (asked.capabilities, set(known.capabilities)),
+        ):
+            alike = {value.lower() for value in has if value} & {v.lower() for v in wanted or ()}
+            passes = passes and (not wanted or bool(alike))
+        if not passes or tool.name in (asked.exclude or ()):
+            found.add(tool.name)
+    return found
+
+
+@given(st.data(), labelled_catalogues(), patterns, filters, top_ks, rankers)
+@settings(max_examples=150)
+def test_no_forbidden_tool_is_ever_selected(data, sent, pattern, asked, top_k, ranker):
+    there = [tool["name"] for tool in sent]
+    pins = data.draw(st.lists(st.sampled_from(there), max_size=4))
+    exclude = tuple(data.draw(st.lists(st.sampled_from(there), max_size=2)))
+    asked = msgspec.structs.replace(asked, exclude=exclude)
+    banned = forbidden(sent, asked)
+    fields = {"pattern": pattern, "top_k": top_k, "always_keep": pins, "filters": asked}
+    decisions = [
+        select(sent, ranker=ranker, **fields),
+        decide_cold(ToolList.decode(msgspec.json.encode(sent)), Ask(**fields)),
+    ]
+    for decision in decisions:
+        assert set(decision.names) <= set(there) - banned
+        assert len(decision.names) == len(set(decision.names)) <= top_k
+        if decision.outcome != "no_match":
+            kept = [name for name in dict.fromkeys(pins) if name not in banned][: top_k - 1]
+            assert decision.names[len(decision.names) - len(kept) :] == kept
+
+
+@given(labelled_catalogues(), patterns, filters, rankers, st.randoms(use_true_random=False))
+def test_order_does_not_matter_and_answers_repeat(sent, pattern, asked, ranker, chance):
+    shuffled = list(sent)
+    chance.shuffle(shuffled)
+    first = select(sent, pattern, filters=asked, ranker=ranker)
+    again = select(compiled(shuffled), pattern, filters=asked, ranker=ranker)
+    assert (first.names, first.outcome) == (again.names, again.outcome)
+
+
+@given(labelled_catalogues(), patterns, rankers)
+def test_a_filter_that_all_pass_changes_nothing(sent, pattern, ranker):
+    chance = random.Random(1)
+    chance.shuffle(sent)
+    everything = Filters(max_risk="destructive", exclude=("nobody",), tags=())
+    assert (
+        select(sent, pattern, filters=everything, ranker=ranker).names
+        == select(sent, pattern, ranker=ranker).names
+    )
