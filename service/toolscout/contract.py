@@ -5,12 +5,13 @@ is found by the hash of those bytes and no tool is parsed.
 """
 
 import enum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 RankerName = Literal["auto", "regex", "bm25", "semantic", "hybrid", "rrf"]
 Outcome = Literal["match", "weak", "no_match"]
+Detail = Literal["names", "brief", "full"]
 Risk = Literal["read_only", "write_local", "write_remote", "destructive"]
 
 DEFAULT_TOP_K = 5
@@ -18,12 +19,15 @@ MAX_TOP_K = 1_000_000_000
 MAX_NAME_CHARS = 1_024
 MAX_FILTER_VALUES = 1_000
 MAX_NAMES = 100_000
+MAX_BUDGET_TOKENS = 1_000_000_000
 MIN_LATENCY_BUDGET_MS = 1
 MAX_LATENCY_BUDGET_MS = 60_000
 
 ToolName = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_CHARS)]
 # Whole numbers, but decoded as floats: some callers' integers went through float64.
 TopK = Annotated[float, msgspec.Meta(ge=1, le=MAX_TOP_K)]
+BudgetTokens = Annotated[float, msgspec.Meta(ge=0, le=MAX_BUDGET_TOKENS)]
+Score = Annotated[float, msgspec.Meta(ge=0, le=1)]
 LatencyBudget = Annotated[float, msgspec.Meta(ge=MIN_LATENCY_BUDGET_MS, le=MAX_LATENCY_BUDGET_MS)]
 
 
@@ -97,6 +101,10 @@ class SearchRequest(msgspec.Struct, frozen=True):
     explain: bool | None = None
     latency_budget_ms: LatencyBudget | None = None
     filters: Filters | None = None
+    min_score: Score | None = None
+    budget_tokens: BudgetTokens | None = None
+    detail: Detail | None = None
+    include_definitions: bool | None = None
 
     @property
     def is_newer(self) -> bool:
@@ -142,6 +150,44 @@ class Match(msgspec.Struct, frozen=True):
     pinned: bool
 
 
+class Parameter(msgspec.Struct, frozen=True):
+    """One parameter of a tool."""
+
+    name: str
+    required: bool
+
+
+class ToolDetail(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A selected tool as far as it was asked for.
+
+    `names`: the name. `brief`: a summary (the first sentence, 200 characters at most), parameters,
+    risk and what else is known, estimated tokens of the brief and of the whole tool. `full`: the
+    whole description and the JSON Schema of the input besides. `definition` comes with
+    `include_definitions`, as it was sent.
+    """
+
+    name: str
+    summary: str | None = None
+    parameters: list[Parameter] | None = None
+    description: str | None = None
+    input_schema: dict[str, Any] | None = None
+    risk: Risk | None = None
+    requires_full_schema: bool | None = None
+    """Whether a model should see the whole schema before it calls: it writes elsewhere or
+    destroys."""
+    requires_confirmation: bool | None = None
+    """Whether a person should confirm a call: it destroys."""
+    namespace: str | None = None
+    domain: str | None = None
+    tags: tuple[str, ...] | None = None
+    source: str | None = None
+    capabilities: tuple[str, ...] | None = None
+    required_keys: tuple[str, ...] | None = None
+    tokens_brief: int | None = None
+    tokens_full: int | None = None
+    definition: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
 class Counts(msgspec.Struct, frozen=True):
     """How many tools were sent, distinct, with any evidence, and selected."""
 
@@ -152,7 +198,10 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class TokenCounts(msgspec.Struct, frozen=True):
-    """Estimated prompt tokens (four characters each) of all distinct tools and of the selected."""
+    """Estimated prompt tokens (four characters each) of all distinct tools and of the selected.
+
+    The selected count as they are shown: in brief with `detail: brief`, whole otherwise.
+    """
 
     offered: int
     selected: int
@@ -163,6 +212,8 @@ class SearchAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a search returns; everything after `selected_names` only when asked for."""
 
     selected_names: list[str]
+    tools: list[ToolDetail] | None = None
+    """The selected tools in the same order, with `detail` or `include_definitions`."""
     matches: list[Match] | None = None
     outcome: Outcome | None = None
     ranker: str | None = None

@@ -16,9 +16,20 @@ import msgspec
 from toolscout.catalog.cache import CatalogueCache
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.compile import Compiler
+from toolscout.catalog.details import details
 from toolscout.catalog.files import read_tools
 from toolscout.catalog.toollist import ToolList
-from toolscout.contract import DEFAULT_TOP_K, Counts, Filters, Match, Outcome, RankerName, Tool
+from toolscout.contract import (
+    DEFAULT_TOP_K,
+    Counts,
+    Detail,
+    Filters,
+    Match,
+    Outcome,
+    RankerName,
+    Tool,
+    ToolDetail,
+)
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest
 from toolscout.ranking.explain import explain
 from toolscout.ranking.select import NoMatch
@@ -40,6 +51,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Per selected tool its calibrated score and reasons; empty unless asked for."""
     counts: Counts
     notes: list[str]
+    tools: list[ToolDetail] = []
+    """The selected tools at the level of detail asked for; empty unless asked."""
 
 
 class Engine:
@@ -99,8 +112,15 @@ class Engine:
         ranker: RankerName | None = None,
         explain: bool = False,
         filters: Filters | None = None,
+        min_score: float = 0.0,
+        budget_tokens: int | None = None,
+        detail: Detail | None = None,
     ) -> Result:
-        """Select the tools for a query; `filters` say which may be selected at all.
+        """Select the tools for a query.
+
+        `filters` say which may be selected at all; tools below `min_score` are left out, pins
+        excepted; `budget_tokens` is spent in rank order on tools shown at the level of `detail`
+        (whole when it is None), which also fills `tools` of the result.
 
         Raises:
             EmptyPattern: the pattern is blank.
@@ -117,8 +137,17 @@ class Engine:
             ranker=ranker or self._ranker,
             no_match=self._no_match,
             filters=filters,
+            min_score=min_score,
+            budget_tokens=budget_tokens,
+            detail=detail,
         )
-        return self.result(self.catalogue, self.decide(self.catalogue, ask), explain)
+        catalogue = self.catalogue
+        decision = self.decide(catalogue, ask)
+        found = self.result(catalogue, decision, explain)
+        if detail is None:
+            return found
+        shown = details(catalogue, decision.rows, self.compiler.taxonomy, detail)
+        return msgspec.structs.replace(found, tools=shown)
 
     def resolve(self, name: str) -> list[str]:
         """Tools that answer to a written name: one, several when ambiguous, or none."""

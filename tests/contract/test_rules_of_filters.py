@@ -1,4 +1,4 @@
-"""The rules hold with labelled tools and filters, in every ranker and before compiling."""
+"""The rules hold with labelled tools, filters and limits, in every ranker and before compiling."""
 
 import random
 
@@ -12,7 +12,7 @@ from toolscout.catalog.toollist import ToolList
 from toolscout.catalog.traits import read_traits
 from toolscout.contract import Filters
 from toolscout.ranking.domains import bundled
-from toolscout.ranking.strategy import Ask, decide_cold
+from toolscout.ranking.strategy import Ask, decide_cold, score
 
 top_ks = st.sampled_from([1, 2, 5, 50])
 
@@ -80,3 +80,33 @@ def test_a_filter_that_all_pass_changes_nothing(sent, pattern, ranker):
         select(sent, pattern, filters=everything, ranker=ranker).names
         == select(sent, pattern, ranker=ranker).names
     )
+
+
+@given(
+    st.data(),
+    labelled_catalogues(),
+    patterns,
+    top_ks,
+    rankers,
+    st.sampled_from([0.0, 0.05, 0.3, 1.0]),
+    st.sampled_from([None, 0, 10, 40]),
+)
+@settings(max_examples=100)
+def test_pins_beat_least_score_and_budget(data, sent, pattern, top_k, ranker, least, budget):
+    catalogue = compiled(sent)
+    there = [tool["name"] for tool in sent if tool.get("status") != "unavailable"]
+    pins = data.draw(st.lists(st.sampled_from(there), max_size=4)) if there else []
+    fields = {"pattern": pattern, "top_k": top_k, "ranker": ranker, "always_keep": pins}
+    free = select(catalogue, **fields)
+    decision = select(catalogue, min_score=least, budget_tokens=budget, **fields)
+    kept = list(dict.fromkeys(pins))[: top_k - 1]
+    assert decision.outcome == free.outcome
+    if decision.outcome != "no_match":
+        assert decision.names[len(decision.names) - len(kept) :] == kept
+    assert len(decision.names) == len(set(decision.names)) <= top_k
+    others = decision.names[: len(decision.names) - len(kept)]
+    assert all(score(decision.ranking, catalogue.rows[name]) >= least for name in others)
+    if budget is None:
+        assert set(decision.names) <= set(free.names)
+    elif others:
+        assert sum(int(catalogue.tokens[row]) for row in decision.rows) <= budget

@@ -91,7 +91,7 @@ class Compiler:
     ) -> None:
         self.embedder = embedder
         self._weights = weights or Bm25Weights()
-        self._taxonomy = taxonomy or domains.bundled()
+        self.taxonomy = taxonomy or domains.bundled()
 
     def lexical(
         self, tools: ToolList, store: ToolStore, breathe: Callable[[], None] = _at_once
@@ -105,7 +105,7 @@ class Compiler:
         for tool, digest, place in zip(tools.tools, tools.digests, tools.places, strict=True):
             known = store.get(digest)
             if known is None:
-                known = compile_tool(tool, f"tools[{place}]", self._taxonomy)
+                known = compile_tool(tool, f"tools[{place}]", self.taxonomy)
                 store.put(digest, known)
                 breathe()
             compiled.append(known)
@@ -158,7 +158,7 @@ class Compiler:
             tokens=np.array([tool.tokens for tool in compiled], np.int64),
             facets=Facets([tool.traits for tool in compiled]),
             wires=wires,
-            taxonomy=self._taxonomy,
+            taxonomy=self.taxonomy,
             nbytes=postings.nbytes + lines.nbytes + text_bytes + sum(map(len, wires)),
         )
 

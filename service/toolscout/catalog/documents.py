@@ -38,6 +38,9 @@ class Document:
 
     name: str
     description: str
+    """What is searched: what the tool says, keywords and tags."""
+    said: str
+    """The description alone."""
     purpose: str
     """The beginning of the description, for embedding."""
     properties: str
@@ -78,7 +81,8 @@ def read_tool(tool: Tool) -> Document:
             schemas.append(layer)
     # Chosen by the tool's author to be found by: as good as the description.
     labels = " ".join((*(tool.keywords or ()), *(tool.tags or ())))[:MAX_FIELD_CHARS]
-    description = f"{description[:MAX_FIELD_CHARS]} {labels}" if labels else description
+    said = description[:MAX_FIELD_CHARS]
+    description = f"{said} {labels}" if labels else said
     pieces: list[str] = []
     heads: list[str] = []
     for schema in schemas:
@@ -90,13 +94,31 @@ def read_tool(tool: Tool) -> Document:
                 heads.append(text[:PROPERTY_CHARS])
     return Document(
         name=tool.name,
-        description=description[: MAX_FIELD_CHARS + len(labels) + 1],
+        description=description,
+        said=said,
         purpose=description[:PURPOSE_CHARS],
         properties=" ".join(dict.fromkeys(pieces))[:MAX_FIELD_CHARS],
         property_heads=" ".join(heads)[:MAX_FIELD_CHARS],
         aliases=tuple(aliases),
         annotations=hints,
     )
+
+
+def input_schema(tool: Tool) -> dict[str, Any] | None:
+    """The JSON Schema of a tool's input, whatever shape it was sent in; None without one.
+
+    Raises:
+        msgspec.DecodeError: the raw definition or parameters are not valid JSON.
+        RecursionError: they are nested too deeply to decode.
+    """
+    bare: dict[str, Any] | None = None
+    for raw in (tool.definition, tool.parameters):
+        for layer in _layers(None if is_absent(raw) else msgspec.json.decode(raw)):
+            if isinstance(layer.get("properties"), dict) or isinstance(layer.get("allOf"), list):
+                return layer
+            if layer.get("type") == "object":
+                bare = layer
+    return bare
 
 
 def schema_properties(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:

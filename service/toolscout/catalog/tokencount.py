@@ -11,3 +11,8 @@ def tool_tokens(tool: Tool) -> int:
     definition = len(memoryview(tool.definition)) or len(memoryview(tool.parameters))
     spelled = len(tool.name) + len(tool.description or "")
     return -(-max(definition, spelled) // CHARS_PER_TOKEN)
+
+
+def text_tokens(text: str) -> int:
+    """Tokens of a text."""
+    return -(-len(text) // CHARS_PER_TOKEN)

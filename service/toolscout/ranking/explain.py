@@ -5,10 +5,9 @@ from collections.abc import Callable
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import Match, Reason, Via
-from toolscout.ranking import calibration
 from toolscout.ranking.bm25 import Hit
 from toolscout.ranking.query import QueryTerm
-from toolscout.ranking.strategy import Decision, evidence
+from toolscout.ranking.strategy import Decision, score
 from toolscout.ranking.tokens import fold, terms
 
 
@@ -38,21 +37,12 @@ def _matches(decision: Decision, found: Callable[[QueryTerm, int], Hit | None]) 
     return [
         Match(
             name=name,
-            score=_score(decision, row),
+            score=score(decision.ranking, row),
             reasons=_reasons(decision, name, row, found),
             pinned=row in pinned,
         )
         for name, row in zip(decision.names, decision.rows, strict=True)
     ]
-
-
-def _score(decision: Decision, row: int) -> float:
-    ranking = decision.ranking
-    if any(mention.row == row and mention.sure for mention in ranking.mentions):
-        return 1.0
-    if ranking.ranker == "regex":
-        return 1.0 if ranking.scores[row] > 0 else 0.0
-    return round(calibration.relevance(evidence(ranking, row)), 4)
 
 
 def _reasons(

@@ -6,22 +6,25 @@ Everything here is a pure function of the catalogue, the question and the learne
 equal questions get equal answers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.details import cost_of
 from toolscout.catalog.toollist import ToolList
-from toolscout.contract import DEFAULT_TOP_K, Filters, Outcome, RankerName
+from toolscout.contract import DEFAULT_TOP_K, Detail, Filters, Outcome, RankerName, Tool
 from toolscout.ranking import calibration, filters, fusion, regex
 from toolscout.ranking.bm25 import LexicalScores
 from toolscout.ranking.domains import Taxonomy
 from toolscout.ranking.expand import expand
 from toolscout.ranking.filters import Allowed
 from toolscout.ranking.keyword import keyword_scores
+from toolscout.ranking.limits import DEPTH, within_limits
 from toolscout.ranking.names import Mention, mentions_in_many
 from toolscout.ranking.query import MAX_PATTERN_CHARS, Query, analyse
 from toolscout.ranking.select import NoMatch, best, choose
@@ -50,6 +53,11 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     max_pattern_chars: int = MAX_PATTERN_CHARS
     """Characters of the pattern that rank; the rest is ignored, never an error."""
     filters: Filters | None = None
+    min_score: float = 0.0
+    budget_tokens: int | None = None
+    detail: Detail | None = None
+    """How the selected tools will be shown, which is what the budget is spent on."""
+    definitions: bool = False
 
 
 @dataclass(slots=True)
@@ -101,7 +109,7 @@ def decide(
     ranking = rank(catalogue, ask, embedder, degraded, allowed)
     _mention_whole(ranking, ask.pattern, catalogue.rows)
     stepped = degraded or (ranking.ranker if ranking.note == NO_VECTORS else None)
-    return _answer(catalogue.names, catalogue.rows, ask, ranking, stepped, allowed)
+    return _answer(catalogue.names, catalogue.rows, catalogue.tool, ask, ranking, stepped, allowed)
 
 
 def decide_cold(tools: ToolList, ask: Ask, taxonomy: Taxonomy | None = None) -> Decision:
@@ -123,12 +131,13 @@ def decide_cold(tools: ToolList, ask: Ask, taxonomy: Taxonomy | None = None) -> 
     )
     if allowed is not None:
         _drop(ranking, allowed)
-    return _answer(names, rows, ask, ranking, "keyword", allowed)
+    return _answer(names, rows, tools.tools.__getitem__, ask, ranking, "keyword", allowed)
 
 
 def _answer(
     names: Sequence[str],
     rows: Mapping[str, int],
+    tool_of: Callable[[int], Tool],
     ask: Ask,
     ranking: Ranking,
     degraded: str | None,
@@ -140,11 +149,25 @@ def _answer(
         pinned_names = [name for name in pinned_names if name in rows and allowed[rows[name]]]
         ranking.mentions = [mention for mention in ranking.mentions if allowed[mention.row]]
     wanted = ask.top_k + len(pinned_names) + len(ranking.mentions)
+    if ask.budget_tokens is not None:
+        wanted += DEPTH
     ranked = best(ranking.scores, wanted)
     if ranking.ranker != "regex":
         ranking.outcome = _judge(ranking, ranked)
     pins = sum(name in rows for name in set(pinned_names))
     ranked = _names_first(ranked, ranking.mentions, names, max(ask.top_k - pins, 1))
+    if ask.min_score > 0 or ask.budget_tokens is not None:
+        kept = [rows[name] for name in dict.fromkeys(pinned_names) if name in rows]
+        kept = kept[: max(ask.top_k - 1, 0)]
+        ranked = within_limits(
+            ranked,
+            kept,
+            ask.top_k - len(kept),
+            score=partial(score, ranking),
+            min_score=ask.min_score,
+            cost=lambda row: cost_of(tool_of(row), ask.detail, ask.definitions),
+            budget=ask.budget_tokens,
+        )
     chosen, pinned = choose(ranked, rows, pinned_names, ask.top_k, ranking.outcome, ask.no_match)
     selected = [names[row] for row in chosen]
     return Decision(ask.pattern, selected, chosen, pinned, ranking, degraded)
@@ -307,6 +330,15 @@ def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
     if ranking.whole is not None:
         cosine = float(ranking.whole[row])
     return calibration.Evidence(coverage, mass, cosine, ranking.familiarity)
+
+
+def score(ranking: Ranking, row: int) -> float:
+    """The calibrated relevance of one tool, 0 to 1; 1 where its name or the regex matched."""
+    if any(mention.row == row and mention.sure for mention in ranking.mentions):
+        return 1.0
+    if ranking.ranker == "regex":
+        return 1.0 if ranking.scores[row] > 0 else 0.0
+    return round(calibration.relevance(evidence(ranking, row)), 4)
 
 
 def _judge(ranking: Ranking, ranked: Sequence[int]) -> Outcome:

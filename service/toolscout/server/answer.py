@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.details import cost_of, details
 from toolscout.catalog.tokencount import tool_tokens
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import (
@@ -16,8 +17,9 @@ from toolscout.contract import (
     SearchAnswer,
     TokenCounts,
 )
+from toolscout.ranking.domains import Taxonomy
 from toolscout.ranking.explain import explain, explain_cold
-from toolscout.ranking.strategy import Decision
+from toolscout.ranking.strategy import Ask, Decision
 
 _encode = msgspec.json.Encoder().encode
 
@@ -45,18 +47,40 @@ def plain(decision: Decision, newer_contract: bool) -> bytes:
     return _encode(_superset(SearchAnswer(decision.names)))
 
 
-def explained(trace: Trace, source: Catalogue | ToolList, newer_contract: bool) -> bytes:
+def rich(
+    trace: Trace,
+    source: Catalogue | ToolList,
+    ask: Ask,
+    taxonomy: Taxonomy,
+    *,
+    explained: bool,
+    newer_contract: bool,
+) -> bytes:
+    """The names with the tools behind them, with what led to them, or with both."""
+    assert trace.decision is not None
+    answer = SearchAnswer(trace.decision.names)
+    if explained:
+        answer = explanation(trace, trace.decision, source, ask)
+    if ask.detail or ask.definitions:
+        shown = details(source, trace.decision.rows, taxonomy, ask.detail, ask.definitions)
+        answer = msgspec.structs.replace(answer, tools=shown)
+    return _encode(_superset(answer) if newer_contract else answer)
+
+
+def explanation(
+    trace: Trace, decision: Decision, source: Catalogue | ToolList, ask: Ask
+) -> SearchAnswer:
     """The names with everything that led to them."""
-    decision = trace.decision
-    assert decision is not None
     ranking = decision.ranking
     if isinstance(source, Catalogue):
         matches, costs = explain(source, decision), source.tokens
     else:
         matches = explain_cold(source, decision)
         costs = np.array([tool_tokens(tool) for tool in source.tools], np.int64)
-    offered, selected = int(costs.sum()), int(costs[decision.rows].sum())
-    answer = SearchAnswer(
+    tool_of = source.tool if isinstance(source, Catalogue) else source.tools.__getitem__
+    offered = int(costs.sum())
+    selected = sum(cost_of(tool_of(row), ask.detail, ask.definitions) for row in decision.rows)
+    return SearchAnswer(
         selected_names=decision.names,
         matches=matches,
         outcome=decision.outcome,
@@ -73,7 +97,6 @@ def explained(trace: Trace, source: Catalogue | ToolList, newer_contract: bool) 
         catalog=trace.catalog,
         notes=[ranking.note] if ranking.note else [],
     )
-    return _encode(_superset(answer) if newer_contract else answer)
 
 
 def _superset(answer: SearchAnswer) -> GatewayAnswer:

@@ -112,6 +112,10 @@ def to_ask(request: SearchRequest, settings: Settings) -> Ask:
         no_match=settings.no_match,
         max_pattern_chars=settings.max_pattern_chars,
         filters=request.filters,
+        min_score=request.min_score or 0.0,
+        budget_tokens=whole("budget_tokens", request.budget_tokens),
+        detail=request.detail,
+        definitions=bool(request.include_definitions),
     )
 
 

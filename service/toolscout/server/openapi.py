@@ -5,6 +5,7 @@ are the same ones that are described here.
 """
 
 from functools import cache
+from inspect import cleandoc
 from typing import Any, get_type_hints
 
 import msgspec
@@ -172,7 +173,7 @@ def _schemas() -> dict[str, Any]:
     properties = request["properties"]
     text = {"type": "string", "pattern": r"\S", "description": "The model's query, any form"}
     properties["pattern"] = properties["query"] = {"anyOf": [text, {"type": "null"}]}
-    for name in ("top_k", "max_tools", "latency_budget_ms"):
+    for name in ("top_k", "max_tools", "latency_budget_ms", "budget_tokens"):
         for kind in properties[name]["anyOf"]:
             kind["type"] = kind["type"].replace("number", "integer")
     # One name of each pair, and tools or a digest, null counting as absent: what a struct
@@ -182,6 +183,9 @@ def _schemas() -> dict[str, Any]:
         {"not": {"allOf": [_given("top_k"), _given("max_tools")]}},
         {"anyOf": [_given("tools"), _given("catalog")]},
     ]
+    for schema in schemas.values():
+        if "description" in schema:
+            schema["description"] = cleandoc(schema["description"])
     return dict(sorted(schemas.items()))
 
 

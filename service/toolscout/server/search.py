@@ -65,8 +65,16 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
         trace.catalog, trace.unique = source.digest, len(source.tools)
     assert trace.decision is not None
     newer = exchange.newer_contract
-    if request.explain:
-        text = answer.explained(trace, source, newer)
+    if request.explain or ask.detail or ask.definitions:
+        assert service.engine is not None
+        text = answer.rich(
+            trace,
+            source,
+            ask,
+            service.engine.compiler.taxonomy,
+            explained=bool(request.explain),
+            newer_contract=newer,
+        )
     else:
         text = answer.plain(trace.decision, newer)
     await exchange.answer(200, text, answer.headers(trace))
@@ -118,7 +126,9 @@ async def _cold(
 async def _scan(service: Service, tools: ToolList, ask: Ask, trace: Trace) -> None:
     """Answer by the words in names and descriptions, beside the event loop."""
     began = perf_counter()
-    trace.decision = await asyncio.to_thread(decide_cold, tools, ask)
+    assert service.engine is not None
+    taxonomy = service.engine.compiler.taxonomy
+    trace.decision = await asyncio.to_thread(decide_cold, tools, ask, taxonomy)
     trace.phases["rank"] = spent = perf_counter() - began
     service.costs.learn("scan", spent * 1_000 / max(len(tools.tools), 1))
 

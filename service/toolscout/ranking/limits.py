@@ -1,0 +1,43 @@
+"""Limits of an answer beside `top_k`: a least score, and a budget of prompt tokens."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+DEPTH = 100
+"""Tools looked at beyond `top_k` for one that still fits the budget: what ranks lower fits by
+accident."""
+
+
+def within_limits(
+    ranked: Sequence[int],
+    pinned: Iterable[int],
+    slots: int,
+    *,
+    score: Callable[[int], float],
+    min_score: float,
+    cost: Callable[[int], int],
+    budget: int | None,
+) -> list[int]:
+    """Fill the slots in rank order; what does not fit is skipped, and the next is tried.
+
+    Pins cost but are never refused. A tool below `min_score` keeps its slot empty and costs
+    nothing: the score is looked at last, and no worse tool moves up for it.
+    """
+    kept = set(pinned)
+    left = None if budget is None else budget - sum(map(cost, kept))
+    chosen: list[int] = []
+    for row in ranked:
+        if slots <= 0:
+            break
+        if row in kept:
+            continue
+        if score(row) < min_score:
+            slots -= 1
+            continue
+        if left is not None:
+            price = cost(row)
+            if price > left:
+                continue
+            left -= price
+        slots -= 1
+        chosen.append(row)
+    return chosen

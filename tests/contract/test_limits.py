@@ -1,0 +1,128 @@
+"""`min_score` and `budget_tokens`: limits beside `top_k`, which pins beat."""
+
+from typing import Any
+
+import pytest
+
+from tests.support import TOOLS, Server, crowd, problem_of
+
+RANKERS = ["auto", "regex", "bm25", "semantic", "hybrid", "rrf"]
+PATTERNS = ["read a text file", "weather in the city", "get_weather", "send.*message|^read"]
+
+
+def sized(name: str, tokens: int) -> dict[str, Any]:
+    """A tool that is about files and costs so many tokens whole."""
+    about = "Reads a file"
+    filler = "x" * (4 * tokens - len('{"note": ""}'))
+    return {"name": name, "description": about, "definition": {"note": filler}}
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_least_score_leaves_out_what_scores_less(server: Server, ranker: str, pattern: str):
+    matches = server.search(pattern, ranker=ranker, explain=True).json()["matches"]
+    for least in (0.0, 0.05, 0.2, 0.5, 1.0):
+        kept = [match["name"] for match in matches if match["score"] >= least]
+        assert server.names(pattern, ranker=ranker, min_score=least) == kept
+
+
+def test_pins_beat_the_least_score(server: Server):
+    names = server.names("read a text file", min_score=1.0, always_keep=["get_weather"])
+    assert names == ["get_weather"]
+
+
+def test_a_least_score_holds_before_compiling(server: Server):
+    tools = [*crowd(4_000, "cog"), *TOOLS]
+    fields = {"latency_budget_ms": 1, "top_k": 3}
+    body = server.search("weather city forecast", tools, explain=True, **fields).json()
+    assert body["ranker"] == "keyword"
+    best = body["matches"][0]
+    fresh = [*tools, {"name": "another"}]
+    assert server.names("weather city forecast", fresh, min_score=best["score"], **fields) == [
+        best["name"]
+    ]
+
+
+def test_a_budget_is_filled_in_rank_order_and_skips_what_does_not_fit(server: Server):
+    tools = [sized("file_a", 100), sized("file_b", 900), sized("file_c", 100), sized("file_d", 100)]
+    ranked = server.names("reads a file", tools, ranker="bm25")
+    assert ranked == ["file_a", "file_b", "file_c", "file_d"]
+    for budget, fit in (
+        (99, []),
+        (100, ["file_a"]),
+        (250, ["file_a", "file_c"]),
+        (300, ["file_a", "file_c", "file_d"]),
+        (1_000, ["file_a", "file_b"]),
+        (5_000, ranked),
+    ):
+        assert server.names("reads a file", tools, budget_tokens=budget, ranker="bm25") == fit
+
+
+def test_a_skipped_tool_leaves_its_slot_to_the_next(server: Server):
+    tools = [*(sized(f"file_{n:02}", 500) for n in range(20)), sized("file_zz", 50)]
+    assert server.names("reads a file", tools, budget_tokens=100, top_k=2) == ["file_zz"]
+
+
+def test_pins_beat_the_budget_and_use_it_up(server: Server):
+    tools = [sized("file_a", 100), sized("file_b", 100), sized("pinned", 150)]
+    for budget, names in (
+        (0, ["pinned"]),
+        (200, ["pinned"]),
+        (250, ["file_a", "pinned"]),
+        (350, ["file_a", "file_b", "pinned"]),
+    ):
+        fields = {"budget_tokens": budget, "always_keep": ["pinned"], "ranker": "bm25"}
+        assert server.names("reads a file", tools, **fields) == names
+
+
+def test_a_tool_below_the_least_score_costs_nothing(server: Server):
+    body = server.search("read a text file", explain=True).json()
+    scores = {match["name"]: match["score"] for match in body["matches"]}
+    least = max(scores.values())
+    names = server.names("read a text file", min_score=least, budget_tokens=1_000)
+    assert names == [name for name in body["selected_names"] if scores[name] >= least]
+
+
+@pytest.mark.parametrize("detail", ["names", "brief", "full", None])
+def test_the_budget_is_spent_on_what_is_shown(server: Server, detail: str | None):
+    tools = [sized(f"file_{n}", 60 * n) for n in range(1, 8)]
+    fields = {"budget_tokens": 130, "detail": detail, "top_k": 7, "explain": True}
+    body = server.search("reads a file", tools, **fields).json()
+    assert 0 < body["tokens"]["selected"] <= 130
+    assert (len(body["selected_names"]) == 7) == (detail in ("names", "brief"))
+
+
+def test_definitions_are_paid_for_whole(server: Server):
+    fields = {"budget_tokens": 130, "detail": "brief", "include_definitions": True}
+    tools = [sized("file_1", 60), sized("file_2", 120)]
+    assert server.names("reads a file", tools, **fields) == ["file_1"]
+
+
+def test_a_budget_holds_before_compiling(server: Server):
+    tools = [*crowd(4_000, "ratchets"), sized("file_a", 900), sized("file_b", 100)]
+    fields = {"latency_budget_ms": 1, "budget_tokens": 200}
+    body = server.search("reads a file", tools, explain=True, **fields).json()
+    assert body["ranker"] == "keyword"
+    assert body["selected_names"] == ["file_b"]
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        ("min_score", -0.1),
+        ("min_score", 1.1),
+        ("min_score", "high"),
+        ("budget_tokens", -1),
+        ("budget_tokens", 1.5),
+        ("budget_tokens", "many"),
+    ],
+)
+def test_limits_out_of_bounds_are_refused(server: Server, field: str, wrong: Any):
+    problem = problem_of(server.search(**{field: wrong}), 422, "invalid_request")
+    assert problem["errors"][0]["path"] == field
+
+
+def test_null_limits_are_absent_and_numbers_may_be_floats(server: Server):
+    plain = server.names("read a file")
+    assert server.names("read a file", min_score=None, budget_tokens=None) == plain
+    assert server.names("read a file", min_score=0, budget_tokens=10_000.0) == plain
