@@ -19,6 +19,8 @@ MAX_TOP_K = 1_000_000_000
 MAX_NAME_CHARS = 1_024
 MAX_FILTER_VALUES = 1_000
 MAX_NAMES = 100_000
+MAX_PATTERNS = 32
+MAX_RESOLVED = 200
 MAX_BUDGET_TOKENS = 1_000_000_000
 MIN_LATENCY_BUDGET_MS = 1
 MAX_LATENCY_BUDGET_MS = 60_000
@@ -84,14 +86,12 @@ class Filters(msgspec.Struct, frozen=True):
     max_risk: Risk | None = None
 
 
-class SearchRequest(msgspec.Struct, frozen=True):
-    """The envelope of a search, in either contract: `pattern`/`top_k` or `query`/`max_tools`.
+class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
+    """What every search takes beside its query.
 
     `tools` stays raw: its hash finds a catalogue that was compiled before.
     """
 
-    pattern: str | None = None
-    query: str | None = None
     top_k: TopK | None = None
     max_tools: TopK | None = None
     always_keep: tuple[str, ...] | None = None
@@ -106,10 +106,45 @@ class SearchRequest(msgspec.Struct, frozen=True):
     detail: Detail | None = None
     include_definitions: bool | None = None
 
+
+class SearchRequest(SearchFields, frozen=True, kw_only=True):
+    """The envelope of a search, in either contract: `pattern`/`top_k` or `query`/`max_tools`."""
+
+    pattern: str | None = None
+    query: str | None = None
+
     @property
     def is_newer(self) -> bool:
         """Whether the caller speaks the newer contract and reads its answer."""
         return self.query is not None or self.max_tools is not None
+
+
+class BatchRequest(SearchFields, frozen=True, kw_only=True):
+    """Several searches of the same tools; the latency budget is for all of them together."""
+
+    patterns: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=MAX_PATTERNS)]
+
+
+class ResolveRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Names as somebody wrote them, to be found among tools."""
+
+    names: Annotated[tuple[ToolName, ...], msgspec.Meta(max_length=MAX_RESOLVED)]
+    tools: msgspec.Raw = ABSENT
+    catalog: str | None = None
+
+
+class FilterRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Which of the tools to keep in front of a model, by shared words alone."""
+
+    query: str
+    tools: msgspec.Raw = ABSENT
+    catalog: str | None = None
+    min_tools: Annotated[float, msgspec.Meta(ge=0, le=MAX_TOP_K)] | None = None
+    max_tools: Annotated[float, msgspec.Meta(ge=1, le=MAX_TOP_K)] | None = None
+    target_ratio: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    always_keep: Names | None = None
+    recent: Names | None = None
+    expanded: Names | None = None
 
 
 class Via(enum.StrEnum):
@@ -223,6 +258,44 @@ class SearchAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     timings_ms: dict[str, float] | None = None
     catalog: str | None = None
     notes: list[str] | None = None
+
+
+class BatchResult(SearchAnswer, frozen=True, omit_defaults=True, kw_only=True):
+    """The answer to one pattern of a batch."""
+
+    pattern: str
+
+
+class BatchAnswer(msgspec.Struct, frozen=True):
+    """One result per pattern, in their order."""
+
+    results: list[BatchResult]
+
+
+class Resolution(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a written name stands for: one tool, several, or at best something similar."""
+
+    query: str
+    name: str | None = None
+    matched_by: Literal["exact", "alias"] | None = None
+    """To the letter, or in another spelling, without its prefix, or by a name in the definition."""
+    ambiguous: list[str] | None = None
+    """The tools it fits alike."""
+    suggestions: list[str] | None = None
+    """Similar names, the most similar first, when it fits none."""
+
+
+class ResolveAnswer(msgspec.Struct, frozen=True):
+    """One result per name, in their order."""
+
+    results: list[Resolution]
+
+
+class FilterAnswer(msgspec.Struct, frozen=True):
+    """Names of all tools, the most relevant of each list first."""
+
+    kept: list[str]
+    deferred: list[str]
 
 
 class RelevantTools(msgspec.Struct, frozen=True):

@@ -27,11 +27,13 @@ from toolscout.contract import (
     Match,
     Outcome,
     RankerName,
+    Resolution,
     Tool,
     ToolDetail,
 )
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest
 from toolscout.ranking.explain import explain
+from toolscout.ranking.resolve import Resolver
 from toolscout.ranking.select import NoMatch
 from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
 from toolscout.ranking.strategy import Ask, Decision, decide
@@ -151,7 +153,12 @@ class Engine:
 
     def resolve(self, name: str) -> list[str]:
         """Tools that answer to a written name: one, several when ambiguous, or none."""
-        return [self.catalogue.names[row] for row in self.catalogue.spellings.find(name)]
+        found = self.resolution(name)
+        return [found.name] if found.name is not None else found.ambiguous or []
+
+    def resolution(self, name: str) -> Resolution:
+        """What a written name stands for, and similar names when it stands for none."""
+        return Resolver(self.catalogue).resolve(name)
 
     def decide(self, catalogue: Catalogue, ask: Ask, degraded: str | None = None) -> Decision:
         """Answer a question from any catalogue this engine's compiler made."""

@@ -57,6 +57,14 @@ def rich(
     newer_contract: bool,
 ) -> bytes:
     """The names with the tools behind them, with what led to them, or with both."""
+    answer = with_reasons(trace, source, ask, taxonomy, explained=explained)
+    return _encode(_superset(answer) if newer_contract else answer)
+
+
+def with_reasons(
+    trace: Trace, source: Catalogue | ToolList, ask: Ask, taxonomy: Taxonomy, *, explained: bool
+) -> SearchAnswer:
+    """The names, the tools behind them and what led to them, as far as they were asked for."""
     assert trace.decision is not None
     answer = SearchAnswer(trace.decision.names)
     if explained:
@@ -64,7 +72,7 @@ def rich(
     if ask.detail or ask.definitions:
         shown = details(source, trace.decision.rows, taxonomy, ask.detail, ask.definitions)
         answer = msgspec.structs.replace(answer, tools=shown)
-    return _encode(_superset(answer) if newer_contract else answer)
+    return answer
 
 
 def explanation(
@@ -109,14 +117,18 @@ def headers(trace: Trace) -> list[tuple[bytes, bytes]]:
     """What curl and proxies see of a decision."""
     decision = trace.decision
     assert decision is not None
-    phases = trace.phases
-    timing = ", ".join(f"{phase};dur={spent * 1_000:.3f}" for phase, spent in phases.items())
     selection = (
         f"{trace.unique}->{len(decision.names)}; ranker={decision.ranking.ranker}; "
         f"cache={trace.cache}; outcome={decision.outcome}; degraded={decision.degraded or 'no'}"
     )
+    return [*common_headers(trace), (b"x-tool-selection", selection.encode())]
+
+
+def common_headers(trace: Trace) -> list[tuple[bytes, bytes]]:
+    """Timings and the digest of the tools, for every answer about tools."""
+    phases = trace.phases
+    timing = ", ".join(f"{phase};dur={spent * 1_000:.3f}" for phase, spent in phases.items())
     return [
         (b"server-timing", timing.encode()),
         (b"x-catalog-digest", trace.catalog.encode()),
-        (b"x-tool-selection", selection.encode()),
     ]

@@ -12,10 +12,10 @@ from litestar.exceptions import HTTPException
 from litestar.types import Receive, Scope, Send
 
 from toolscout.server import shutdown
-from toolscout.server.endpoint import serve_search
+from toolscout.server.endpoint import serve_call
 from toolscout.server.exchange import Refused, challenge, request_id
 from toolscout.server.problems import CODES, problem
-from toolscout.server.routes import HANDLERS, SEARCH_PATHS
+from toolscout.server.routes import CALLS, HANDLERS
 from toolscout.server.service import Service
 from toolscout.settings import Settings, load
 
@@ -43,8 +43,9 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's lifespan."""
-        if scope.get("path") in SEARCH_PATHS and scope["type"] == ScopeType.HTTP:
-            await serve_search(self.service, scope, receive, send)
+        call = CALLS.get(scope.get("path", ""))
+        if call is not None and scope["type"] == ScopeType.HTTP:
+            await serve_call(self.service, scope, receive, send, call)
         else:
             await self._rest(scope, receive, send)
 

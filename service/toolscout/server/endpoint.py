@@ -1,4 +1,4 @@
-"""What surrounds every search: admission, the key, errors as answers, metrics and the log."""
+"""What surrounds every call: admission, the key, errors as answers, metrics and the log."""
 
 from datetime import UTC, datetime
 from time import perf_counter
@@ -9,15 +9,17 @@ from toolscout.errors import ToolscoutError
 from toolscout.server.answer import Trace
 from toolscout.server.exchange import ClientGone, Exchange, Refused
 from toolscout.server.log import RequestLine, hashed
-from toolscout.server.search import search
+from toolscout.server.routes import Call
 from toolscout.server.service import Service
 
 GATEWAY_PREFIX = "/api/compress/"
 """Below this path every answer, errors included, has the shape of the newer contract."""
 
 
-async def serve_search(service: Service, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one request to a search path, whatever it is."""
+async def serve_call(
+    service: Service, scope: Scope, receive: Receive, send: Send, call: Call
+) -> None:
+    """Answer one request to the path of a call, whatever it is."""
     exchange = Exchange(scope, receive, send)
     exchange.newer_contract = exchange.path.startswith(GATEWAY_PREFIX)
     exchange.close = service.draining
@@ -29,18 +31,18 @@ async def serve_search(service: Service, scope: Scope, receive: Receive, send: S
         exchange.close = True
         code = "draining" if reason == "draining" else "overloaded"
         await _refuse(service, exchange, Refused(code, "try again shortly"))
-        _record(service, exchange, trace, code)
+        _record(service, exchange, trace, code, call.name)
         return
     admission.in_flight += 1
     code = "internal_error"
     try:
-        code = await _answer(service, exchange, trace)
+        code = await _answer(service, exchange, trace, call)
     finally:
         admission.in_flight -= 1
-        _record(service, exchange, trace, code)
+        _record(service, exchange, trace, code, call.name)
 
 
-async def _answer(service: Service, exchange: Exchange, trace: Trace) -> str:
+async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call) -> str:
     """Serve the request; returns what it came to, for metrics and log."""
     try:
         if exchange.method != "POST":
@@ -50,7 +52,7 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace) -> str:
         if tenant is None:
             raise Refused("unauthorized", "send Authorization: Bearer KEY or X-API-Key: KEY")
         trace.tenant = tenant
-        await search(service, exchange, trace)
+        await call.answer(service, exchange, trace)
         return "ok"
     except Refused as refusal:
         return await _refuse(service, exchange, refusal)
@@ -62,7 +64,7 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace) -> str:
         exchange.close = True
         return await _refuse(service, exchange, Refused("invalid_json", "the body did not arrive"))
     except Exception:
-        service.log.exception("search_failed", request_id=exchange.request_id)
+        service.log.exception("request_failed", request_id=exchange.request_id)
         if exchange.status:
             raise
         return await _refuse(service, exchange, Refused("internal_error", "see the service's log"))
@@ -78,15 +80,18 @@ async def _refuse(service: Service, exchange: Exchange, refusal: Refused) -> str
     return refusal.code
 
 
-def _record(service: Service, exchange: Exchange, trace: Trace, code: str) -> None:
+def _record(service: Service, exchange: Exchange, trace: Trace, code: str, name: str) -> None:
     """Count the request and write its line."""
     metrics, decision = service.metrics, trace.decision
     total = perf_counter() - exchange.started
     outcome = decision.outcome if decision is not None and code == "ok" else code
-    metrics.count_request(outcome)
-    metrics.observe("total", total)
-    for phase, spent in trace.phases.items():
-        metrics.observe(phase, spent)
+    if name == "search":
+        metrics.count_request(outcome)
+        metrics.observe("total", total)
+        for phase, spent in trace.phases.items():
+            metrics.observe(phase, spent)
+    else:
+        metrics.count_call(name, code, total)
     if decision is not None:
         metrics.count_decision(trace.cache, trace.unique, len(decision.names), decision.outcome)
         if decision.degraded:
@@ -97,7 +102,7 @@ def _record(service: Service, exchange: Exchange, trace: Trace, code: str) -> No
     line = RequestLine(
         time=datetime.now(UTC),
         level="error" if code == "internal_error" else "info",
-        event="search",
+        event=name,
         request_id=exchange.request_id,
         tenant=trace.tenant,
         status=exchange.status,

@@ -6,8 +6,10 @@ place and the small rest is decoded. The answer cannot differ: a valid array was
 valid array, and only if the token turns up as the value of `tools` was it the tools.
 """
 
+from collections.abc import Callable
 from hashlib import sha256
 from secrets import token_hex
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -15,6 +17,10 @@ from toolscout.catalog.cache import CatalogueCache
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.contract import (
     DEFAULT_TOP_K,
+    BatchRequest,
+    FilterRequest,
+    ResolveRequest,
+    SearchFields,
     SearchRequest,
     is_absent,
 )
@@ -22,6 +28,11 @@ from toolscout.errors import NOT_JSON, EmptyPattern, FieldError, InvalidRequest
 from toolscout.ranking.strategy import Ask
 from toolscout.server.exchange import decode_error
 from toolscout.settings import Settings
+
+R = TypeVar("R", bound=SearchFields | ResolveRequest | FilterRequest)
+"""A request that carries tools, or the digest of tools."""
+
+Decode = Callable[[bytes], R]
 
 _decode = msgspec.json.Decoder(SearchRequest).decode
 _KEY = b'"tools"'
@@ -35,15 +46,24 @@ class Known(msgspec.Struct, frozen=True, eq=False):
     offered: int
 
 
-class Read(msgspec.Struct, frozen=True, eq=False):
+class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):
     """A decoded envelope; `known` when its tools were recognised, else their hash."""
 
-    request: SearchRequest
+    request: R
     known: Known | None
     raw_hash: bytes
 
 
-def read(body: bytes, cache: CatalogueCache, tenant: str) -> Read:
+def read(body: bytes, cache: CatalogueCache, tenant: str) -> Read[SearchRequest]:
+    """Decode a search, by the short cut where its tools are known.
+
+    Raises:
+        Refused: it is not JSON, or a field is of the wrong type or out of bounds.
+    """
+    return read_as(_decode, body, cache, tenant)
+
+
+def read_as(decoder: Decode[R], body: bytes, cache: CatalogueCache, tenant: str) -> Read[R]:
     """Decode a body, by the short cut where its tools are known.
 
     Raises:
@@ -56,10 +76,10 @@ def read(body: bytes, cache: CatalogueCache, tenant: str) -> Read:
         raw_hash = sha256(memoryview(body)[start:end]).digest()
         found = cache.by_alias(tenant, raw_hash)
         if found is not None:
-            request = decode(body[:start] + _TOKEN + body[end:])
+            request = decode(body[:start] + _TOKEN + body[end:], decoder)
             if bytes(request.tools) == _TOKEN:
                 return Read(request, Known(*found), raw_hash)
-    request = decode(body)
+    request = decode(body, decoder)
     if is_absent(request.tools):
         return Read(request, None, b"")
     if span is None or len(memoryview(request.tools)) != span[1] - span[0]:
@@ -68,14 +88,14 @@ def read(body: bytes, cache: CatalogueCache, tenant: str) -> Read:
     return Read(request, None if found is None else Known(*found), raw_hash)
 
 
-def decode(body: bytes) -> SearchRequest:
+def decode(body: bytes, decoder: Decode[R]) -> R:
     """Decode an envelope.
 
     Raises:
         Refused: it is not JSON, or a field is of the wrong type or out of bounds.
     """
     try:
-        return _decode(body)
+        return decoder(body)
     except (msgspec.ValidationError, *NOT_JSON) as error:
         raise decode_error(error) from None
 
@@ -87,21 +107,31 @@ def to_ask(request: SearchRequest, settings: Settings) -> Ask:
         InvalidRequest: both names of one field are given, or the pattern is missing.
         EmptyPattern: the pattern is blank.
     """
-    for older, newer in (("pattern", "query"), ("top_k", "max_tools")):
-        if getattr(request, older) is not None and getattr(request, newer) is not None:
-            raise InvalidRequest(
-                f"{older} and {newer} mean the same; send one of them",
-                (FieldError(newer, f"not together with {older}"),),
-            )
+    _not_both("pattern", request.pattern, "query", request.query)
     pattern = request.pattern if request.pattern is not None else request.query
     if pattern is None:
         raise InvalidRequest("pattern is missing", (FieldError("pattern", "is required"),))
+    return ask_for(pattern, "pattern", request, settings)
+
+
+def to_asks(request: BatchRequest, settings: Settings) -> list[Ask]:
+    """The questions of a batch.
+
+    Raises:
+        InvalidRequest, EmptyPattern: as for one; says which pattern.
+    """
+    return [
+        ask_for(pattern, f"patterns[{number}]", request, settings)
+        for number, pattern in enumerate(request.patterns)
+    ]
+
+
+def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) -> Ask:
+    """One question, with what the request says beside it; `path` is where the pattern stood."""
+    _not_both("top_k", request.top_k, "max_tools", request.max_tools)
     if not pattern.strip():
-        raise EmptyPattern("pattern is blank", (FieldError("pattern", "must not be blank"),))
-    if is_absent(request.tools) and request.catalog is None:
-        raise InvalidRequest(
-            "tools is missing", (FieldError("tools", "is required, unless catalog is given"),)
-        )
+        raise EmptyPattern(f"{path} is blank", (FieldError(path, "must not be blank"),))
+    need_tools(request)
     return Ask(
         pattern=pattern,
         top_k=whole("top_k", request.top_k)
@@ -117,6 +147,26 @@ def to_ask(request: SearchRequest, settings: Settings) -> Ask:
         detail=request.detail,
         definitions=bool(request.include_definitions),
     )
+
+
+def need_tools(request: SearchFields | ResolveRequest | FilterRequest) -> None:
+    """Check that a request has tools, or names them.
+
+    Raises:
+        InvalidRequest: neither.
+    """
+    if is_absent(request.tools) and request.catalog is None:
+        raise InvalidRequest(
+            "tools is missing", (FieldError("tools", "is required, unless catalog is given"),)
+        )
+
+
+def _not_both(older: str, one: object, newer: str, other: object) -> None:
+    if one is not None and other is not None:
+        raise InvalidRequest(
+            f"{older} and {newer} mean the same; send one of them",
+            (FieldError(newer, f"not together with {older}"),),
+        )
 
 
 def whole(field: str, value: float | None) -> int | None:

@@ -74,6 +74,19 @@ class Metrics:
         self.shed = Counter(
             "toolscout_shed", "Searches refused for overload", ["reason"], registry=registry
         )
+        self.calls = Counter(
+            "toolscout_calls",
+            "Calls beside searches (batch, resolve, filter) by outcome",
+            ["call", "outcome"],
+            registry=registry,
+        )
+        self.call_duration = Histogram(
+            "toolscout_call_duration_seconds",
+            "Time spent on a call beside searches",
+            ["call"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
         self.degraded = Counter(
             "toolscout_degraded",
             "Searches answered by a cheaper ranker to keep the latency budget",
@@ -126,6 +139,11 @@ class Metrics:
         if counter is None:
             counter = self._outcome[outcome] = self.requests.labels(outcome)
         counter.inc()
+
+    def count_call(self, call: str, outcome: str, seconds: float) -> None:
+        """Count one call that is no search."""
+        self.calls.labels(call, outcome).inc()
+        self.call_duration.labels(call).observe(seconds)
 
     def count_decision(self, cache: str, offered: int, selected: int, outcome: str) -> None:
         """Count one decision."""

@@ -11,7 +11,19 @@ from typing import Any, get_type_hints
 import msgspec
 
 from toolscout import __version__
-from toolscout.contract import ABSENT, GatewayAnswer, SearchAnswer, SearchRequest, Tool
+from toolscout.contract import (
+    ABSENT,
+    BatchAnswer,
+    BatchRequest,
+    FilterAnswer,
+    FilterRequest,
+    GatewayAnswer,
+    ResolveAnswer,
+    ResolveRequest,
+    SearchAnswer,
+    SearchRequest,
+    Tool,
+)
 from toolscout.server.problems import CODES, Problem
 
 _REF = "#/components/schemas/{name}"
@@ -58,21 +70,53 @@ def _paths() -> dict[str, Any]:
     probe = {"security": [], "tags": ["operation"]}
     return {
         "/v1/tool-discovery/search": {
-            "post": _search(
+            "post": _post(
                 "search",
                 "Select tools for a query",
                 "Names of at most `top_k` of the tools, most relevant first.",
                 older,
+                "SearchRequest",
                 {"anyOf": [_ref("GatewayAnswer"), _ref("SearchAnswer")]},
             )
         },
         "/api/compress/tool-discovery/": {
-            "post": _search(
+            "post": _post(
                 "compress",
                 "Select tools for a query, newer contract",
                 "The same selection for callers of the newer contract.",
                 newer,
+                "SearchRequest",
                 _ref("GatewayAnswer"),
+            )
+        },
+        "/v1/tool-discovery/search:batch": {
+            "post": _post(
+                "batch",
+                "Select tools for several queries",
+                "One result per pattern, in order; the latency budget is for all of them.",
+                {"patterns": ["find code", "open a file"], "top_k": 1, "tools": _EXAMPLE_TOOLS},
+                "BatchRequest",
+                _ref("BatchAnswer"),
+            )
+        },
+        "/v1/tool-discovery/resolve": {
+            "post": _post(
+                "resolve",
+                "Find tools by written names",
+                "Each name to the letter or in another spelling, else what it may have meant.",
+                {"names": ["searchCode", "read_fil"], "tools": _EXAMPLE_TOOLS},
+                "ResolveRequest",
+                _ref("ResolveAnswer"),
+            )
+        },
+        "/v1/tool-discovery/filter": {
+            "post": _post(
+                "filter",
+                "Split tools by relevance",
+                "Names to keep in front of a model and names to defer, by shared words alone.",
+                {"query": "find code", "min_tools": 1, "max_tools": 1, "tools": _EXAMPLE_TOOLS},
+                "FilterRequest",
+                _ref("FilterAnswer"),
             )
         },
         "/healthz": {"get": {**probe, **_simple("healthz", "Alive", "The process answers.")}},
@@ -101,8 +145,13 @@ def _paths() -> dict[str, Any]:
     }
 
 
-def _search(
-    operation: str, summary: str, description: str, example: Any, answer: dict[str, Any]
+def _post(
+    operation: str,
+    summary: str,
+    description: str,
+    example: Any,
+    request: str,
+    answer: dict[str, Any],
 ) -> dict[str, Any]:
     statuses = sorted({str(CODES[code].status) for code in _SEARCH_ERRORS})
     return {
@@ -114,13 +163,13 @@ def _search(
         "requestBody": {
             "required": True,
             "content": {
-                "application/json": {"schema": _ref("SearchRequest"), "example": example},
+                "application/json": {"schema": _ref(request), "example": example},
             },
         },
         "responses": {
             "200": {
-                "description": "The selection",
-                "headers": _headers(),
+                "description": "The answer",
+                "headers": _headers(selection=request == "SearchRequest"),
                 "content": {"application/json": {"schema": answer}},
             },
             **{status: {"$ref": f"#/components/responses/{status}"} for status in statuses},
@@ -141,13 +190,14 @@ def _simple(operation: str, summary: str, description: str, also: int = 0) -> di
     }
 
 
-def _headers() -> dict[str, Any]:
+def _headers(*, selection: bool) -> dict[str, Any]:
     texts = {
         "X-Request-Id": "Echoed, or made when absent",
         "X-Catalog-Digest": "Digest of the tools; send it as `catalog` instead of `tools`",
-        "X-Tool-Selection": "258->5; ranker=hybrid; cache=hit; outcome=match; degraded=no",
         "Server-Timing": "Milliseconds spent decoding, compiling and ranking",
     }
+    if selection:
+        texts["X-Tool-Selection"] = "258->5; ranker=hybrid; cache=hit; outcome=match; degraded=no"
     return {
         name: {"description": text, "schema": {"type": "string"}} for name, text in texts.items()
     }
@@ -164,25 +214,35 @@ def _problem_responses() -> dict[str, Any]:
     }
 
 
+_REQUESTS = (SearchRequest, BatchRequest, ResolveRequest, FilterRequest)
+_ANSWERS = (SearchAnswer, GatewayAnswer, BatchAnswer, ResolveAnswer, FilterAnswer, Problem)
+_WHOLE = frozenset(("top_k", "max_tools", "min_tools", "latency_budget_ms", "budget_tokens"))
+"""Fields that take whole numbers, also written as 5.0."""
+
+
 def _schemas() -> dict[str, Any]:
     tool = _described(Tool, dict[str, Any] | None)
-    structs = [_described(SearchRequest, list[tool] | None), tool]  # type: ignore[valid-type]
-    structs += [SearchAnswer, GatewayAnswer, Problem]
+    structs: list[Any] = [tool, *_ANSWERS]
+    structs += [_described(struct, list[tool] | None) for struct in _REQUESTS]  # type: ignore[valid-type]
     _, schemas = msgspec.json.schema_components(structs, ref_template=_REF)
-    request = schemas["SearchRequest"]
-    properties = request["properties"]
+    needs_tools = {"anyOf": [_given("tools"), _given("catalog")]}
+    for struct in _REQUESTS:
+        schema = schemas[struct.__name__]
+        for name in _WHOLE.intersection(schema["properties"]):
+            for kind in schema["properties"][name]["anyOf"]:
+                kind["type"] = kind["type"].replace("number", "integer")
+        # Null counts as absent: what a struct cannot say.
+        schema["allOf"] = [needs_tools]
     text = {"type": "string", "pattern": r"\S", "description": "The model's query, any form"}
-    properties["pattern"] = properties["query"] = {"anyOf": [text, {"type": "null"}]}
-    for name in ("top_k", "max_tools", "latency_budget_ms", "budget_tokens"):
-        for kind in properties[name]["anyOf"]:
-            kind["type"] = kind["type"].replace("number", "integer")
-    # One name of each pair, and tools or a digest, null counting as absent: what a struct
-    # cannot say.
-    request["allOf"] = [
-        {"oneOf": [_given("pattern"), _given("query")]},
-        {"not": {"allOf": [_given("top_k"), _given("max_tools")]}},
-        {"anyOf": [_given("tools"), _given("catalog")]},
-    ]
+    one_cap = {"not": {"allOf": [_given("top_k"), _given("max_tools")]}}
+    search = schemas["SearchRequest"]
+    search["properties"]["pattern"] = search["properties"]["query"] = {
+        "anyOf": [text, {"type": "null"}]
+    }
+    search["allOf"] += [{"oneOf": [_given("pattern"), _given("query")]}, one_cap]
+    batch = schemas["BatchRequest"]
+    batch["properties"]["patterns"]["items"] = text
+    batch["allOf"].append(one_cap)
     for schema in schemas.values():
         if "description" in schema:
             schema["description"] = cleandoc(schema["description"])
@@ -203,7 +263,9 @@ def _described(struct: type[msgspec.Struct], raw: Any) -> type[msgspec.Struct]:
         else (field.name, hints[field.name], field.default)
         for field in msgspec.structs.fields(struct)
     ]
-    return msgspec.defstruct(struct.__name__, fields, namespace={"__doc__": struct.__doc__})
+    return msgspec.defstruct(
+        struct.__name__, fields, kw_only=True, namespace={"__doc__": struct.__doc__}
+    )
 
 
 def _ref(name: str) -> dict[str, Any]:

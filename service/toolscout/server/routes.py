@@ -1,14 +1,18 @@
 """The paths of the service and what answers them."""
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
 
 from litestar import MediaType, Request, Response, get
 from litestar.datastructures import State
 
 from toolscout.server import docs
-from toolscout.server.exchange import Refused
+from toolscout.server.answer import Trace
+from toolscout.server.calls import filter_tools, resolve, search_batch
+from toolscout.server.exchange import Exchange, Refused
 from toolscout.server.metrics import CONTENT_TYPE
 from toolscout.server.openapi import document
+from toolscout.server.search import search
 from toolscout.server.service import Service
 
 
@@ -45,10 +49,22 @@ def openapi_json() -> Response[dict[str, Any]]:
 
 HANDLERS = [healthz, readyz, metrics, openapi_json, docs.page, docs.asset]
 
-SEARCH_PATHS = (
-    "/v1/tool-discovery/search",
-    "/v1/tool-discovery/search/",
-    "/api/compress/tool-discovery",
-    "/api/compress/tool-discovery/",
-)
+
+class Call(NamedTuple):
+    """What answers a path that is served without a framework, and its name in metrics and log."""
+
+    name: str
+    answer: Callable[[Service, Exchange, Trace], Awaitable[None]]
+
+
+_BELOW = "/v1/tool-discovery/"
+_SEARCH = Call("search", search)
+_CALLS = {
+    _BELOW + "search": _SEARCH,
+    "/api/compress/tool-discovery": _SEARCH,
+    _BELOW + "search:batch": Call("batch", search_batch),
+    _BELOW + "resolve": Call("resolve", resolve),
+    _BELOW + "filter": Call("filter", filter_tools),
+}
+CALLS = _CALLS | {path + "/": call for path, call in _CALLS.items()}
 """Answered before any routing: for a small body, routing costs as much as the ranking."""

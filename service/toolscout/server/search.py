@@ -8,11 +8,13 @@ now and the compile goes on for the next call.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
 from time import perf_counter
 
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.toollist import ToolList
-from toolscout.contract import SearchRequest, is_absent
+from toolscout.contract import is_absent
 from toolscout.errors import CatalogUnknown
 from toolscout.ranking import ladder
 from toolscout.ranking.strategy import Ask, decide_cold
@@ -47,12 +49,13 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     if read.known is not None:
         source, trace.offered = read.known.catalogue, read.known.offered
     elif is_absent(request.tools):
-        source = by_digest(service, trace.tenant, request)
+        source = by_digest(service, trace.tenant, request.catalog)
         trace.offered = len(source)
     else:
         trace.phases["decode"] = perf_counter() - arrived
         trace.cache = "miss"
-        source = await _cold(service, read, ask, deadline, trace)
+        scan = partial(scan_one, service, ask, trace)
+        source = await cold(service, read, ask.ranker, deadline, trace, scan)
         elapsed = perf_counter() - arrived - trace.phases["decode"]
         trace.phases["compile"] = elapsed - trace.phases.get("rank", 0.0)
     if trace.cache == "hit":
@@ -60,7 +63,7 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
         trace.phases["decode"] = service.warm_at - arrived
     if isinstance(source, Catalogue):
         trace.catalog, trace.unique = source.digest, len(source)
-        _decide(service, source, ask, deadline, trace)
+        decide_one(service, source, ask, deadline, trace)
     else:
         trace.catalog, trace.unique = source.digest, len(source.tools)
     assert trace.decision is not None
@@ -80,20 +83,25 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     await exchange.answer(200, text, answer.headers(trace))
 
 
-def by_digest(service: Service, tenant: str, request: SearchRequest) -> Catalogue:
+def by_digest(service: Service, tenant: str, digest: str | None) -> Catalogue:
     """The catalogue that a request names instead of sending tools.
 
     Raises:
         CatalogUnknown: this tenant has not sent it to this process, or it was evicted.
     """
-    catalogue = service.cache.by_digest(tenant, request.catalog or "")
+    catalogue = service.cache.by_digest(tenant, digest or "")
     if catalogue is None:
         raise CatalogUnknown("send the tools once more; the answer names their digest")
     return catalogue
 
 
-async def _cold(
-    service: Service, read: envelope.Read, ask: Ask, deadline: float, trace: Trace
+async def cold(
+    service: Service,
+    read: envelope.Read,
+    ranker: str,
+    deadline: float,
+    trace: Trace,
+    scan: Callable[[ToolList], Awaitable[None]],
 ) -> Catalogue | ToolList:
     """The catalogue of tools seen for the first time, if it is done in time to be used.
 
@@ -106,11 +114,11 @@ async def _cold(
         job = service.compiles.start(trace.tenant, read.raw_hash, raw)
         tools = await asyncio.shield(job.tools)
         trace.offered, count = tools.offered, len(tools.tools)
-        stage = job.lexical if ask.ranker in ("bm25", "regex") else job.complete
+        stage = job.lexical if ranker in ("bm25", "regex") else job.complete
         reserve = service.costs.estimate("scan", count) / 1_000
         left = deadline - reserve - perf_counter()
         if not stage.done() and service.costs.expected("compile", count) / 1_000 > left:
-            await _scan(service, tools, ask, trace)  # before the compile gets a turn
+            await scan(tools)  # before the compile gets a turn
             return tools
     with service.patient():
         await asyncio.wait([stage], timeout=max(left, 0.0))
@@ -119,11 +127,11 @@ async def _cold(
     if job.lexical.done():
         return job.lexical.result()
     with service.urgent():
-        await _scan(service, tools, ask, trace)
+        await scan(tools)
     return tools
 
 
-async def _scan(service: Service, tools: ToolList, ask: Ask, trace: Trace) -> None:
+async def scan_one(service: Service, ask: Ask, trace: Trace, tools: ToolList) -> None:
     """Answer by the words in names and descriptions, beside the event loop."""
     began = perf_counter()
     assert service.engine is not None
@@ -133,7 +141,7 @@ async def _scan(service: Service, tools: ToolList, ask: Ask, trace: Trace) -> No
     service.costs.learn("scan", spent * 1_000 / max(len(tools.tools), 1))
 
 
-def _decide(
+def decide_one(
     service: Service, catalogue: Catalogue, ask: Ask, deadline: float, trace: Trace
 ) -> None:
     """Rank with the best ranker that fits into what is left of the budget."""

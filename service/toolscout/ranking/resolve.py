@@ -1,0 +1,59 @@
+"""Finding the tool that a written name stands for."""
+
+from functools import cached_property
+
+from rapidfuzz.distance import JaroWinkler
+from rapidfuzz.process import extract
+
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.contract import Resolution
+from toolscout.ranking.names import forms, key
+
+SIMILAR = 0.85
+"""Jaro-Winkler similarity of letters and digits from which a name is suggested: a slip of the
+pen or two, or a beginning."""
+
+MAX_SUGGESTIONS = 5
+
+
+class Resolver:
+    """Resolves names against one catalogue; what suggestions need is prepared once."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def resolve(self, written: str) -> Resolution:
+        """Find a name to the letter, else in any spelling, else without the prefixes before it.
+
+        A name that fits several tools alike is none of them; one that fits no tool brings the
+        similar ones.
+        """
+        names, name = self._catalogue.names, written.strip()
+        for spelled in (written, name):
+            if spelled in self._catalogue.rows:
+                return Resolution(written, spelled, "exact")
+        for form in (name, *forms(name)[1:]):
+            rows = self._catalogue.spellings.find(form)
+            if len(rows) == 1:
+                return Resolution(written, names[rows[0]], "alias")
+            if rows:
+                return Resolution(written, ambiguous=[names[row] for row in rows])
+        return Resolution(written, suggestions=self._similar(name) or None)
+
+    @cached_property
+    def _spelled(self) -> list[str]:
+        return list(map(key, self._catalogue.names))
+
+    def _similar(self, name: str) -> list[str]:
+        letters = key(name)
+        if not letters:
+            return []
+        found = extract(
+            letters,
+            self._spelled,
+            scorer=JaroWinkler.normalized_similarity,
+            score_cutoff=SIMILAR,
+            limit=MAX_SUGGESTIONS,
+        )
+        ranked = sorted(found, key=lambda hit: (-hit[1], hit[2]))
+        return [self._catalogue.names[row] for _, _, row in ranked]

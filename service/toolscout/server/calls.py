@@ -1,0 +1,254 @@
+"""The other questions about a tool list: many patterns at once, names, and the relevance filter.
+
+Each takes `tools` or the digest of tools that were sent before, and passes through the same
+admission, keys, limits and errors as a search.
+"""
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from time import perf_counter
+
+import msgspec
+
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.documents import read_tool
+from toolscout.catalog.toollist import ToolList
+from toolscout.contract import (
+    BatchAnswer,
+    BatchRequest,
+    BatchResult,
+    FilterAnswer,
+    FilterRequest,
+    ResolveAnswer,
+    ResolveRequest,
+    Tool,
+    is_absent,
+)
+from toolscout.errors import NOT_JSON
+from toolscout.ranking.relevance import (
+    MAX_TOOLS,
+    MIN_TOOLS,
+    TARGET_RATIO,
+    Candidate,
+    keep_relevant,
+)
+from toolscout.ranking.resolve import Resolver
+from toolscout.ranking.strategy import Ask
+from toolscout.server import answer, envelope
+from toolscout.server.answer import Trace
+from toolscout.server.envelope import Decode, R, Read
+from toolscout.server.exchange import Exchange
+from toolscout.server.search import (
+    ENCODE_RESERVE_MS,
+    by_digest,
+    cold,
+    decide_one,
+    scan_one,
+)
+from toolscout.server.service import Service
+
+AT_ONCE = 500
+"""Tools or names times tools that are compared on the event loop; more go into a thread."""
+
+_encode = msgspec.json.Encoder().encode
+_batch = msgspec.json.Decoder(BatchRequest).decode
+_resolve = msgspec.json.Decoder(ResolveRequest).decode
+_filter = msgspec.json.Decoder(FilterRequest).decode
+
+
+async def search_batch(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Answer several searches of the same tools, in order.
+
+    Raises:
+        Refused, InvalidRequest, CatalogUnknown: the request is at fault.
+    """
+    settings = service.settings
+    read, arrived = await _read(service, exchange, trace, _batch)
+    request = read.request
+    asks = envelope.to_asks(request, settings)
+    budget_ms = envelope.whole("latency_budget_ms", request.latency_budget_ms)
+    deadline = arrived + ((budget_ms or settings.latency_budget_ms) - ENCODE_RESERVE_MS) / 1_000
+    trace.top_k = asks[0].top_k
+    traces = [replace(trace, pattern=ask.pattern, phases={}) for ask in asks]
+    scan = partial(_scan_all, service, asks, traces)
+    source: Catalogue | ToolList
+    if read.known is None and not is_absent(request.tools):
+        trace.cache = "miss"
+        trace.phases["decode"] = perf_counter() - arrived
+        source = await cold(service, read, asks[0].ranker, deadline, trace, scan)
+        trace.phases["compile"] = perf_counter() - arrived - trace.phases["decode"]
+    else:
+        source = _known(service, read, trace)
+        trace.phases["decode"] = perf_counter() - arrived
+    unique = len(source) if isinstance(source, Catalogue) else len(source.tools)
+    trace.catalog, trace.unique = source.digest, unique
+    assert service.engine is not None
+    taxonomy = service.engine.compiler.taxonomy
+    results = []
+    for ask, one in zip(asks, traces, strict=True):
+        one.catalog, one.unique, one.offered = trace.catalog, unique, trace.offered
+        if isinstance(source, Catalogue):
+            decide_one(service, source, ask, deadline, one)
+            await asyncio.sleep(0)  # others have their turn between two patterns
+        explained = bool(request.explain)
+        found = answer.with_reasons(one, source, ask, taxonomy, explained=explained)
+        results.append(BatchResult(pattern=ask.pattern, **msgspec.structs.asdict(found)))
+        assert one.decision is not None
+        selected, outcome = len(one.decision.names), one.decision.outcome
+        service.metrics.count_decision(trace.cache, unique, selected, outcome)
+        if one.decision.degraded:
+            service.metrics.degraded.labels(one.decision.degraded).inc()
+    trace.phases["rank"] = sum(one.phases.get("rank", 0.0) for one in traces)
+    await exchange.answer(200, _encode(BatchAnswer(results)), answer.common_headers(trace))
+
+
+async def resolve(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Find the tools that written names stand for.
+
+    Raises:
+        Refused, InvalidRequest, CatalogUnknown: the request is at fault.
+    """
+    read, arrived = await _read(service, exchange, trace, _resolve)
+    names = read.request.names
+    catalogue = await _compiled(service, read, arrived, trace)
+    resolver = Resolver(catalogue)
+    began = perf_counter()
+    if len(names) * len(catalogue) <= AT_ONCE:
+        results = list(map(resolver.resolve, names))
+    else:
+        results = await asyncio.to_thread(lambda: list(map(resolver.resolve, names)))
+    trace.phases["rank"] = perf_counter() - began
+    await exchange.answer(200, _encode(ResolveAnswer(results)), answer.common_headers(trace))
+
+
+async def filter_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Split tools into those to keep in front of a model and those to defer, by shared words.
+
+    Equals keep the order of `tools`; by digest, that of their names.
+
+    Raises:
+        Refused, InvalidRequest, CatalogUnknown: the request is at fault.
+    """
+    body = await _body(service, exchange)
+    arrived = perf_counter()
+    # Not by the short cut for known tools: a catalogue does not keep the order they came in.
+    request = envelope.decode(body, _filter)
+    envelope.need_tools(request)
+    min_tools = envelope.whole("min_tools", request.min_tools)
+    max_tools = envelope.whole("max_tools", request.max_tools)
+    split = partial(
+        _split,
+        await _in_order(service, request, trace),
+        request,
+        MIN_TOOLS if min_tools is None else min_tools,
+        MAX_TOOLS if max_tools is None else max_tools,
+    )
+    began = perf_counter()
+    trace.phases["decode"] = began - arrived
+    found = split() if trace.unique <= AT_ONCE else await asyncio.to_thread(split)
+    trace.phases["rank"] = perf_counter() - began
+    await exchange.answer(200, _encode(found), answer.common_headers(trace))
+
+
+async def _body(service: Service, exchange: Exchange) -> bytes:
+    exchange.check_json()
+    settings = service.settings
+    return await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
+
+
+async def _read(
+    service: Service, exchange: Exchange, trace: Trace, decoder: Decode[R]
+) -> tuple[Read[R], float]:
+    """The request, and when its body had arrived."""
+    body = await _body(service, exchange)
+    arrived = perf_counter()
+    read = envelope.read_as(decoder, body, service.cache, trace.tenant)
+    envelope.need_tools(read.request)
+    return read, arrived
+
+
+def _known(service: Service, read: Read[R], trace: Trace) -> Catalogue:
+    """The catalogue that was recognised by its bytes, or is named by its digest."""
+    trace.cache = "hit"
+    if read.known is not None:
+        trace.offered = read.known.offered
+        return read.known.catalogue
+    catalogue = by_digest(service, trace.tenant, read.request.catalog)
+    trace.offered = len(catalogue)
+    return catalogue
+
+
+async def _compiled(service: Service, read: Read[R], arrived: float, trace: Trace) -> Catalogue:
+    """The catalogue of a request, compiled first where it is new, as far as its words go."""
+    if read.known is not None or is_absent(read.request.tools):
+        catalogue = _known(service, read, trace)
+    else:
+        assert service.compiles is not None
+        trace.cache = "miss"
+        job = service.compiles.start(trace.tenant, read.raw_hash, bytes(read.request.tools))
+        with service.patient():
+            tools = await asyncio.shield(job.tools)
+            trace.offered = tools.offered
+            catalogue = await asyncio.shield(job.lexical)
+    trace.catalog, trace.unique = catalogue.digest, len(catalogue)
+    trace.phases["decode"] = perf_counter() - arrived
+    return catalogue
+
+
+async def _in_order(service: Service, request: FilterRequest, trace: Trace) -> list[Tool]:
+    """The tools as they were sent, each name once; new ones are compiled for later calls."""
+    if is_absent(request.tools):
+        trace.cache = "hit"
+        catalogue = by_digest(service, trace.tenant, request.catalog)
+        trace.catalog, trace.unique = catalogue.digest, len(catalogue)
+        trace.offered = len(catalogue)
+        return [catalogue.tool(row) for row in range(len(catalogue))]
+    raw = bytes(request.tools)
+    raw_hash = sha256(raw).digest()
+    if service.cache.by_alias(trace.tenant, raw_hash) is None:
+        assert service.compiles is not None
+        trace.cache = "miss"
+        job = service.compiles.start(trace.tenant, raw_hash, raw)
+        found = await asyncio.shield(job.tools)
+    else:
+        trace.cache = "hit"
+        found = await asyncio.to_thread(ToolList.decode, raw, service.settings.max_tools)
+    trace.catalog, trace.unique, trace.offered = found.digest, len(found.tools), found.offered
+    order = sorted(range(len(found.tools)), key=found.places.__getitem__)
+    return [found.tools[row] for row in order]
+
+
+def _split(
+    tools: list[Tool], request: FilterRequest, min_tools: int, max_tools: int
+) -> FilterAnswer:
+    ratio = TARGET_RATIO if request.target_ratio is None else request.target_ratio
+    kept, deferred = keep_relevant(
+        [Candidate(tool.name, _description(tool)) for tool in tools],
+        request.query,
+        min_tools=min_tools,
+        max_tools=max_tools,
+        target_ratio=ratio,
+        always_keep=request.always_keep or (),
+        recent=request.recent or (),
+        expanded=request.expanded or (),
+    )
+    return FilterAnswer(kept, deferred)
+
+
+def _description(tool: Tool) -> str:
+    """The description, from the definition where it only stands there."""
+    if tool.description is not None:
+        return tool.description
+    try:
+        return read_tool(tool).said
+    except NOT_JSON:
+        return ""
+
+
+async def _scan_all(
+    service: Service, asks: list[Ask], traces: list[Trace], tools: ToolList
+) -> None:
+    for ask, one in zip(asks, traces, strict=True):
+        await scan_one(service, ask, one, tools)

@@ -1,0 +1,83 @@
+"""`search:batch`: several patterns over one list of tools."""
+
+from typing import Any
+
+import pytest
+
+from tests.contract.test_calls import BATCH
+from tests.support import TOOLS, Server, crowd, problem_of
+
+PATTERNS = ["read a file", "weather in the city", "zxqv wvut", "create_issue", "^send|mail$"]
+
+
+def batch(server: Server, patterns: list[str], **fields: Any) -> list[dict[str, Any]]:
+    body = {"patterns": patterns, "tools": TOOLS, "latency_budget_ms": 60_000, **fields}
+    response = server.post(body, BATCH)
+    assert response.status_code == 200, response.text
+    results: list[dict[str, Any]] = response.json()["results"]
+    return results
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"top_k": 1},
+        {"max_tools": 2, "always_keep": ["get_weather"]},
+        {"ranker": "bm25", "min_score": 0.2},
+        {"filters": {"exclude": ["read_file"]}},
+        {"budget_tokens": 20},
+    ],
+)
+def test_every_pattern_gets_the_answer_of_a_search_in_order(server: Server, fields: dict[str, Any]):
+    results = batch(server, PATTERNS, **fields)
+    assert [result["pattern"] for result in results] == PATTERNS
+    for result in results:
+        assert set(result) == {"pattern", "selected_names"}
+        alone = server.search(result["pattern"], **fields).json()
+        assert result["selected_names"] == alone["selected_names"]
+
+
+def test_a_repeated_pattern_is_answered_twice(server: Server):
+    first, second = batch(server, ["read a file", "read a file"])
+    assert first == second
+
+
+def test_results_carry_what_was_asked_for(server: Server):
+    (result,) = batch(server, ["forecast"], explain=True, detail="brief", top_k=1)
+    assert result["outcome"] == "match"
+    assert result["matches"][0]["name"] == result["tools"][0]["name"] == "get_weather"
+    assert result["counts"]["unique"] == len(TOOLS)
+    assert "rank" in result["timings_ms"]
+
+
+def test_tools_that_were_never_compiled_are_answered_by_words(server: Server):
+    tools = [*crowd(4_000, "spindle"), *TOOLS]
+    fields = {"tools": tools, "latency_budget_ms": 1, "explain": True}
+    weather, issue = batch(server, ["weather forecast", "create_issue"], **fields)
+    assert weather["degraded"] == issue["degraded"] == "keyword"
+    assert weather["selected_names"][:1] == ["get_weather"]
+    assert issue["selected_names"][:1] == ["create_issue"]
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "path"),
+    [
+        ({}, "invalid_request", "patterns"),
+        ({"patterns": []}, "invalid_request", "patterns"),
+        ({"patterns": ["a"] * 33}, "invalid_request", "patterns"),
+        ({"patterns": "a"}, "invalid_request", "patterns"),
+        ({"patterns": ["a", 1]}, "invalid_request", "patterns[1]"),
+        ({"patterns": ["a", " "]}, "empty_pattern", "patterns[1]"),
+        ({"patterns": ["a"], "top_k": 0}, "invalid_request", "top_k"),
+        ({"patterns": ["a"], "top_k": 1, "max_tools": 1}, "invalid_request", "max_tools"),
+    ],
+)
+def test_malformed_batches_are_refused(server: Server, body: Any, code: str, path: str):
+    problem = problem_of(server.post({"tools": TOOLS, **body}, BATCH), 422, code)
+    where = [error["path"] for error in problem["errors"]]
+    assert where == [path] or (where == ["body"] and path == "patterns")
+
+
+def test_as_many_patterns_as_allowed(server: Server):
+    assert len(batch(server, [f"read file {n}" for n in range(32)])) == 32

@@ -1,0 +1,50 @@
+"""The relevance filter agrees with the proxy's own tables."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolscout.ranking.relevance import Candidate, keep_count, keep_relevant, relevance, tokens
+
+
+@pytest.fixture(scope="module")
+def tables(data: Path) -> dict[str, Any]:
+    content = (data / "cases" / "gateway-algorithms.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(content)["relevance"]
+    return found
+
+
+def test_words(tables: dict[str, Any]):
+    for case in tables["tokenize"]:
+        assert tokens(case["input_lowercased_first"]) == case["tokens"]
+
+
+def test_counts(tables: dict[str, Any]):
+    for case in tables["keep_count"]:
+        limits = {key: case[key] for key in ("min_tools", "max_tools", "target_ratio")}
+        assert keep_count(case["total"], **limits) == case["keep"]
+
+
+def test_scores(tables: dict[str, Any]):
+    for case in tables["score"]:
+        tool = Candidate(case["name"], case["description"])
+        score = relevance(tool, case["query"].lower(), tokens(case["query"]))
+        score += 1_000 * case["expanded"] + 100 * case["always_keep"] + 100 * case["recently_used"]
+        assert score == case["score"], case
+
+
+names = st.lists(st.sampled_from("abcdefgh"), unique=True)
+
+
+@given(names, st.text("abc ", max_size=9), st.integers(0, 9), st.integers(1, 9), names)
+def test_a_split_loses_and_doubles_nothing(there, query, least, most, forced):
+    tools = [Candidate(name, name * 3) for name in there]
+    limits = {"min_tools": least, "max_tools": most}
+    kept, deferred = keep_relevant(tools, query, always_keep=forced, **limits)
+    assert sorted(kept + deferred) == sorted(there)
+    assert not set(deferred) & set(forced)
+    assert len(kept) >= min(keep_count(len(there), **limits), len(there))
