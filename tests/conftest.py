@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import redis_server as redis
 from tests.support import Server, running
 
 settings.register_profile(
@@ -64,3 +65,16 @@ def data() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("TOOLSCOUT_DATA names no folder with the shared data")
     return Path(folder)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Tests that are coroutines run on asyncio, as the service does."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[redis.RedisServer]:
+    """A real Redis server, for integration tests."""
+    with redis.running(tmp_path_factory.mktemp("redis")) as server:
+        yield server

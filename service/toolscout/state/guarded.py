@@ -1,0 +1,73 @@
+"""A store that never holds a request up: a time limit, and a breaker after failures.
+
+Whatever the store does, callers get an answer or `StoreUnavailable` within the limit, and go on
+without it. After a few failures in a row it is left alone for a while, so that a dead store costs
+nothing at all.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import monotonic
+from typing import TypeVar
+
+from toolscout.state.store import StateStore, StoreUnavailable
+
+T = TypeVar("T")
+
+FAILURES = 3
+"""Failures in a row after which the store is left alone."""
+
+PAUSE_S = 1.0
+MAX_PAUSE_S = 30.0
+"""How long it is left alone: doubled each time the next try fails too."""
+
+
+class Guard:
+    """Runs actions on a store within a limit of time.
+
+    Args:
+        store: what is guarded; also reachable as `store`, for work that no request waits for.
+        failed: told the name of the action each time one fails.
+    """
+
+    def __init__(
+        self,
+        store: StateStore,
+        failed: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.store = store
+        self._failed = failed
+        self._clock = clock
+        self._failures = 0
+        self._pause = PAUSE_S
+        self._closed_until = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the store is being left alone."""
+        return self._clock() < self._closed_until
+
+    async def run(self, name: str, action: Awaitable[T], limit_s: float) -> T:
+        """Await an action of the store.
+
+        Raises:
+            StoreUnavailable: it failed, took longer than `limit_s`, or the store is left alone.
+        """
+        if self.is_open:
+            if asyncio.iscoroutine(action):
+                action.close()
+            raise StoreUnavailable("left alone after failures")
+        try:
+            result = await asyncio.wait_for(action, limit_s)
+        except (StoreUnavailable, TimeoutError) as error:
+            self._failed(name)
+            self._failures += 1
+            if self._failures >= FAILURES:
+                self._closed_until = self._clock() + self._pause
+                self._pause = min(2 * self._pause, MAX_PAUSE_S)
+            if isinstance(error, TimeoutError):
+                raise StoreUnavailable(f"no answer within {limit_s:g} s") from None
+            raise
+        self._failures, self._pause = 0, PAUSE_S
+        return result

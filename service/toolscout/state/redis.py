@@ -1,0 +1,131 @@
+"""State in Redis or Valkey: shared by many replicas.
+
+Logs are streams. Every key begins with a prefix that names the schema's version, so another
+version never reads what it would not understand.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from toolscout.errors import ConfigurationError
+from toolscout.state.store import SCHEMA, START, Entry, StoreUnavailable
+
+T = TypeVar("T")
+
+PREFIX = f"toolscout:{SCHEMA}:"
+
+CONNECT_S = 0.5
+"""How long a connection may take to be made."""
+
+READ_S = 2.0
+"""How long an answer may take; what a request waits for is cut off earlier, by its own limit."""
+
+_SWAP = """
+local present = redis.call('GET', KEYS[1])
+if ARGV[1] == '0' then
+  if present then return 0 end
+elseif not present or present ~= ARGV[2] then
+  return 0
+end
+if ARGV[3] == '0' then
+  redis.call('DEL', KEYS[1])
+elseif ARGV[5] ~= '' then
+  redis.call('SET', KEYS[1], ARGV[4], 'PX', ARGV[5])
+else
+  redis.call('SET', KEYS[1], ARGV[4])
+end
+return 1
+"""
+
+
+class RedisStore:
+    """Values and logs on a Redis or Valkey server.
+
+    Args:
+        url: `redis://[user:password@]host[:port][/database]`, or `rediss://` with TLS.
+
+    Raises:
+        ConfigurationError: the package `redis` is not installed, or the URL is malformed.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            import redis.asyncio
+            import redis.exceptions
+        except ImportError:
+            raise ConfigurationError(
+                "store: a redis:// URL needs the package redis: pip install 'toolscout[redis]'"
+            ) from None
+        self._failures = (redis.exceptions.RedisError, OSError, TimeoutError)
+        try:
+            self._redis: Any = redis.asyncio.Redis.from_url(
+                url, socket_connect_timeout=CONNECT_S, socket_timeout=READ_S
+            )
+        except ValueError as error:
+            raise ConfigurationError(f"store: {error}") from None
+
+    async def get(self, key: str) -> bytes | None:
+        """The value of a key."""
+        found: bytes | None = await self._run(lambda: self._redis.get(PREFIX + key))
+        return found
+
+    async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
+        """Set a value."""
+        await self._run(lambda: self._redis.set(PREFIX + key, value, px=_milliseconds(ttl_s)))
+
+    async def swap(
+        self, key: str, expected: bytes | None, value: bytes | None, ttl_s: float | None = None
+    ) -> bool:
+        """Set or delete a value if it has not changed."""
+        arguments = (
+            *(("0", b"") if expected is None else ("1", expected)),
+            *(("0", b"") if value is None else ("1", value)),
+            _milliseconds(ttl_s) or "",
+        )
+        done = await self._run(lambda: self._redis.eval(_SWAP, 1, PREFIX + key, *arguments))
+        return bool(done)
+
+    async def keys(self, prefix: str) -> list[str]:
+        """The keys that begin so."""
+
+        async def scan() -> list[str]:
+            pattern = PREFIX + "".join(f"\\{c}" if c in "*?[]\\^" else c for c in prefix) + "*"
+            found = [key async for key in self._redis.scan_iter(match=pattern, count=1_000)]
+            return sorted({key.decode()[len(PREFIX) :] for key in found})
+
+        return await self._run(scan)
+
+    async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
+        """Add entries."""
+
+        async def add() -> None:
+            async with self._redis.pipeline(transaction=True) as batch:
+                for value in values:
+                    batch.xadd(PREFIX + log, {b"v": value}, maxlen=keep, approximate=True)
+                await batch.execute()
+
+        await self._run(add)
+
+    async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
+        """Entries behind a position."""
+        first = f"({after}" if after else "-"
+        found = await self._run(lambda: self._redis.xrange(PREFIX + log, first, "+", limit))
+        return [Entry(position.decode(), fields[b"v"]) for position, fields in found]
+
+    async def drop(self, log: str) -> None:
+        """Remove a log's entries; the stream stays, so that its positions go on growing."""
+        await self._run(lambda: self._redis.xtrim(PREFIX + log, maxlen=0, approximate=False))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._run(self._redis.aclose)
+
+    async def _run(self, action: Callable[[], Awaitable[T]]) -> T:
+        try:
+            return await action()
+        except self._failures as error:
+            raise StoreUnavailable(f"redis: {type(error).__name__}") from error
+
+
+def _milliseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else max(1, round(seconds * 1_000))

@@ -1,0 +1,80 @@
+"""A real Redis (or Valkey) server for tests, started on a free port."""
+
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class RedisServer:
+    """A running server."""
+
+    port: int
+    process: "subprocess.Popen[bytes]"
+
+    @property
+    def url(self) -> str:
+        """Where clients connect."""
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def command(self, *words: str) -> bytes:
+        """Send one command over a connection of its own."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+            connection.sendall(" ".join(words).encode() + b"\r\n")
+            return connection.recv(4_096)
+
+    def empty(self) -> None:
+        """Remove everything."""
+        self.command("FLUSHALL")
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Stop the process: connections stay, answers do not come."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+    @contextmanager
+    def full(self) -> Iterator[None]:
+        """Leave no memory for further values."""
+        self.command("CONFIG SET maxmemory 3mb")
+        try:
+            yield
+        finally:
+            self.command("CONFIG SET maxmemory 0")
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[RedisServer]:
+    """A server that keeps nothing on disk; installs Debian's package when there is none."""
+    binary = shutil.which("redis-server") or shutil.which("valkey-server")
+    if binary is None:
+        install = ["apt-get", "install", "-y", "-q", "redis-server"]
+        subprocess.run(["apt-get", "update", "-q"], check=True, capture_output=True)
+        subprocess.run(install, check=True, capture_output=True)
+        binary = "redis-server"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    server = RedisServer(port, process)
+    try:
+        for _ in range(100):
+            try:
+                if server.command("PING").startswith(b"+PONG"):
+                    break
+            except OSError:
+                time.sleep(0.05)
+        yield server
+    finally:
+        process.kill()
+        process.wait()

@@ -1,0 +1,68 @@
+"""A guarded store answers or gives up in time."""
+
+import asyncio
+
+import pytest
+
+from toolscout.state.guarded import FAILURES, PAUSE_S, Guard
+from toolscout.state.memory import MemoryStore
+from toolscout.state.store import StoreUnavailable
+
+pytestmark = pytest.mark.anyio
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def failing() -> bytes:
+    raise StoreUnavailable("down")
+
+
+async def hanging() -> bytes:
+    await asyncio.sleep(60)
+    return b"late"
+
+
+async def fail(guard: Guard, times: int) -> None:
+    for _ in range(times):
+        with pytest.raises(StoreUnavailable):
+            await guard.run("get", failing(), 1)
+
+
+async def test_what_takes_too_long_is_given_up():
+    guard = Guard(MemoryStore())
+    with pytest.raises(StoreUnavailable, match="no answer within"):
+        await guard.run("get", hanging(), 0.01)
+
+
+async def test_failures_are_counted_by_what_failed():
+    failed: list[str] = []
+    await fail(Guard(MemoryStore(), failed.append), 2)
+    assert failed == ["get", "get"]
+
+
+async def test_a_failing_store_is_left_alone_and_tried_again():
+    clock = Clock()
+    guard = Guard(MemoryStore(), clock=clock)
+    await fail(guard, FAILURES)
+    with pytest.raises(StoreUnavailable, match="left alone"):
+        await guard.run("get", guard.store.get("key"), 1)
+    clock.now += PAUSE_S
+    assert await guard.run("get", guard.store.get("key"), 1) is None
+    assert not guard.is_open
+
+
+async def test_each_failed_try_doubles_the_pause():
+    clock = Clock()
+    guard = Guard(MemoryStore(), clock=clock)
+    await fail(guard, FAILURES)
+    clock.now += PAUSE_S
+    await fail(guard, 1)
+    clock.now += 1.5 * PAUSE_S
+    assert guard.is_open
+    clock.now += 0.5 * PAUSE_S
+    assert not guard.is_open

@@ -1,0 +1,66 @@
+"""The store on Redis keeps the contract, on a real server."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.redis_server import RedisServer
+from tests.state.contract import StoreContract
+from toolscout.errors import ConfigurationError
+from toolscout.state.opening import open_store
+from toolscout.state.redis import RedisStore
+from toolscout.state.store import StoreUnavailable
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.integration
+class TestRedis(StoreContract):
+    @pytest.fixture
+    async def store(self, redis_server: RedisServer) -> AsyncIterator[RedisStore]:
+        redis_server.empty()
+        store = RedisStore(redis_server.url)
+        yield store
+        await store.close()
+
+
+async def fill(store: RedisStore) -> None:
+    for number in range(100):
+        await store.put(f"key{number}", b"x" * 1_000_000)
+
+
+@pytest.mark.integration
+async def test_a_server_that_hangs_makes_the_store_unavailable(redis_server: RedisServer):
+    store = RedisStore(redis_server.url)
+    await store.put("key", b"value")
+    with redis_server.hanging():
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(StoreUnavailable):
+            await store.get("key")
+        assert asyncio.get_running_loop().time() - began < 10
+    assert await store.get("key") == b"value"
+    await store.close()
+
+
+@pytest.mark.integration
+async def test_a_full_server_makes_writes_unavailable(redis_server: RedisServer):
+    store = RedisStore(redis_server.url)
+    with redis_server.full(), pytest.raises(StoreUnavailable):
+        await fill(store)
+    redis_server.empty()
+    await store.put("key", b"value")
+    await store.close()
+
+
+async def test_no_server_makes_the_store_unavailable():
+    store = RedisStore("redis://127.0.0.1:1/0")
+    with pytest.raises(StoreUnavailable):
+        await store.get("key")
+    await store.close()
+
+
+@pytest.mark.parametrize("url", ["", "sqlite", "sqlite:", "postgres://host", "redis://host:port/0"])
+def test_an_unknown_store_is_refused(url: str):
+    with pytest.raises(ConfigurationError, match="store"):
+        open_store(url)
