@@ -20,6 +20,10 @@ MAX_NAME_CHARS = 1_024
 MAX_FILTER_VALUES = 1_000
 MAX_NAMES = 100_000
 MAX_PATTERNS = 32
+MAX_RECENT = 1_000
+MAX_FILES = 1_000
+MAX_SIGNALS = 100
+MAX_SIGNAL_CHARS = 200
 MAX_RESOLVED = 200
 MAX_BUDGET_TOKENS = 1_000_000_000
 MIN_LATENCY_BUDGET_MS = 1
@@ -28,6 +32,8 @@ MAX_LATENCY_BUDGET_MS = 60_000
 ToolName = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_CHARS)]
 # Whole numbers, but decoded as floats: some callers' integers went through float64.
 TopK = Annotated[float, msgspec.Meta(ge=1, le=MAX_TOP_K)]
+Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_TOP_K)]
+Signal = Annotated[str, msgspec.Meta(max_length=MAX_SIGNAL_CHARS)]
 BudgetTokens = Annotated[float, msgspec.Meta(ge=0, le=MAX_BUDGET_TOKENS)]
 Score = Annotated[float, msgspec.Meta(ge=0, le=1)]
 LatencyBudget = Annotated[float, msgspec.Meta(ge=MIN_LATENCY_BUDGET_MS, le=MAX_LATENCY_BUDGET_MS)]
@@ -86,6 +92,33 @@ class Filters(msgspec.Struct, frozen=True):
     max_risk: Risk | None = None
 
 
+class Use(msgspec.Struct, frozen=True):
+    """How a tool has served in a session: calls that worked, calls that failed, and when last."""
+
+    name: ToolName
+    successes: Amount | None = None
+    failures: Amount | None = None
+    turns_ago: Amount | None = None
+
+
+class Session(msgspec.Struct, frozen=True):
+    """What happened before in a conversation; it needs no memory on this side.
+
+    `expanded` names tools whose definitions the model was shown, the latest last.
+    """
+
+    id: Annotated[str, msgspec.Meta(max_length=MAX_NAME_CHARS)] | None = None
+    recent: Annotated[tuple[Use, ...], msgspec.Meta(max_length=MAX_RECENT)] | None = None
+    expanded: Names | None = None
+
+
+class Context(msgspec.Struct, frozen=True):
+    """Where the work is done: names of files at hand, and words that tell the field."""
+
+    files: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_FILES)] | None = None
+    signals: Annotated[tuple[Signal, ...], msgspec.Meta(max_length=MAX_SIGNALS)] | None = None
+
+
 class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
     """What every search takes beside its query.
 
@@ -105,6 +138,8 @@ class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
     budget_tokens: BudgetTokens | None = None
     detail: Detail | None = None
     include_definitions: bool | None = None
+    session: Session | None = None
+    context: Context | None = None
 
 
 class SearchRequest(SearchFields, frozen=True, kw_only=True):
@@ -167,7 +202,8 @@ class Via(enum.StrEnum):
 class Reason(msgspec.Struct, frozen=True):
     """One piece of evidence: what of the query was found in which field, and how.
 
-    `weight` is the share of the query that it accounts for, 0 to 1; for `semantic` the cosine.
+    `weight` is the share of the query that it accounts for, 0 to 1; for `semantic` the cosine. For
+    `boost` it is the share by which the score is raised or, negative, lowered.
     """
 
     field: str

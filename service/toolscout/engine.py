@@ -21,6 +21,7 @@ from toolscout.catalog.files import read_tools
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import (
     DEFAULT_TOP_K,
+    Context,
     Counts,
     Detail,
     Filters,
@@ -28,6 +29,7 @@ from toolscout.contract import (
     Outcome,
     RankerName,
     Resolution,
+    Session,
     Tool,
     ToolDetail,
 )
@@ -117,12 +119,15 @@ class Engine:
         min_score: float = 0.0,
         budget_tokens: int | None = None,
         detail: Detail | None = None,
+        session: Session | None = None,
+        context: Context | None = None,
     ) -> Result:
         """Select the tools for a query.
 
         `filters` say which may be selected at all; tools below `min_score` are left out, pins
         excepted; `budget_tokens` is spent in rank order on tools shown at the level of `detail`
-        (whole when it is None), which also fills `tools` of the result.
+        (whole when it is None), which also fills `tools` of the result. `session` says how tools
+        have served, `context` where the work is done; both move scores softly.
 
         Raises:
             EmptyPattern: the pattern is blank.
@@ -142,6 +147,8 @@ class Engine:
             min_score=min_score,
             budget_tokens=budget_tokens,
             detail=detail,
+            session=session,
+            context=context,
         )
         catalogue = self.catalogue
         decision = self.decide(catalogue, ask)

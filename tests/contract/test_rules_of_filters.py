@@ -1,4 +1,4 @@
-"""The rules hold with labelled tools, filters and limits, in every ranker and before compiling."""
+"""The rules hold with labels, filters, limits and sessions, in every ranker and rung."""
 
 import random
 
@@ -10,7 +10,7 @@ from tests.catalogues import RISKS, filters, labelled_catalogues, patterns, rank
 from tests.support import compiled, select
 from toolscout.catalog.toollist import ToolList
 from toolscout.catalog.traits import read_traits
-from toolscout.contract import Filters
+from toolscout.contract import Context, Filters, Session, Use
 from toolscout.ranking.domains import bundled
 from toolscout.ranking.strategy import Ask, decide_cold, score
 
@@ -110,3 +110,31 @@ def test_pins_beat_least_score_and_budget(data, sent, pattern, top_k, ranker, le
         assert set(decision.names) <= set(free.names)
     elif others:
         assert sum(int(catalogue.tokens[row]) for row in decision.rows) <= budget
+
+
+@given(
+    st.data(), labelled_catalogues(), patterns, top_ks, rankers, st.randoms(use_true_random=False)
+)
+@settings(max_examples=100)
+def test_session_and_context_keep_the_rules(data, sent, pattern, top_k, ranker, chance):
+    there = [tool["name"] for tool in sent if tool.get("status") != "unavailable"]
+    some = st.lists(st.sampled_from([*there, "nowhere"]), max_size=4)
+    pins = data.draw(some)
+    uses = [
+        Use(name, data.draw(st.integers(0, 9)), data.draw(st.integers(0, 9)), chance.randint(0, 9))
+        for name in data.draw(some)
+    ]
+    session = Session(recent=tuple(uses), expanded=tuple(data.draw(some)))
+    context = Context(files=("Dockerfile", "a.tf"), signals=tuple(data.draw(some)))
+    fields = {"pattern": pattern, "top_k": top_k, "ranker": ranker, "always_keep": pins}
+    free = select(sent, **fields)
+    fields |= {"session": session, "context": context}
+    decision = select(sent, **fields)
+    chance.shuffle(sent)
+    assert decision.names == select(compiled(sent), **fields).names
+    assert decision.outcome == free.outcome
+    assert set(decision.names) <= set(there)
+    assert len(decision.names) == len(set(decision.names)) == len(free.names) <= top_k
+    kept = [name for name in dict.fromkeys(pins) if name in there][: top_k - 1]
+    if decision.outcome != "no_match":
+        assert decision.names[len(decision.names) - len(kept) :] == kept

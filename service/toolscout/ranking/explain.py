@@ -70,4 +70,9 @@ def _reasons(
     if ranking.cosine is not None and ranking.cosine[row] > 0:
         cosine = round(float(ranking.cosine[row]), 4)
         reasons.append(Reason("text", decision.pattern, Via.SEMANTIC, cosine))
+    if ranking.boosts is not None:
+        reasons.extend(
+            Reason(part.field, part.term, Via.BOOST, round(part.change, 4))
+            for part in ranking.boosts.of(row)
+        )
     return sorted(reasons, key=lambda reason: -reason.weight)

@@ -54,11 +54,12 @@ class Facets:
         passed[[rows[name] for name in filters.exclude or () if name in rows]] = False
         return passed
 
-    def with_domain(self, domain: str) -> list[int]:
-        """The tools of a domain."""
+    def elsewhere(self, domain: str) -> list[int]:
+        """The tools that are known to belong to another domain."""
         if self._index is None:
             self._index, self._levels = self._indexed()
-        return self._index["domains"].get(fold(domain), [])
+        domains = self._index["domains"].items()
+        return [row for other, rows in domains if other != fold(domain) for row in rows]
 
     def _indexed(self) -> tuple[dict[str, dict[str, list[int]]], NDArray[np.int8]]:
         index: dict[str, dict[str, list[int]]] = {facet: {} for facet in _VALUES}
@@ -97,6 +98,13 @@ def allowed_cold(
         if found >= top_k:
             break
     return passed
+
+
+def elsewhere_cold(tools: Sequence[Tool], domain: str) -> list[int]:
+    """The tools that say themselves that they belong to another domain; none is inferred."""
+    return [
+        row for row, tool in enumerate(tools) if tool.domain and fold(tool.domain) != fold(domain)
+    ]
 
 
 def _passes(tool: Tool, filters: Filters | None, taxonomy: Taxonomy) -> bool:

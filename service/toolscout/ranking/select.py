@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.contract import Outcome
+from toolscout.ranking.names import Mention
 
 NoMatch = Literal["empty", "pins"]
 
@@ -28,6 +29,38 @@ def best(scores: NDArray[np.float32], count: int) -> list[int]:
     while ranked and scores[ranked[-1]] <= 0:
         ranked.pop()
     return ranked
+
+
+def names_first(
+    ranked: list[int], mentions: list[Mention], names: Sequence[str], slots: int
+) -> list[int]:
+    """Sure mentions lead, the exact spelling before others and the best of equals first.
+
+    A mention that is less than sure is at least not cut off while there is more than one slot.
+    """
+    if not mentions:
+        return ranked
+    place = {row: i for i, row in enumerate(ranked)}
+    sure = sorted(
+        (mention for mention in mentions if mention.sure),
+        key=lambda mention: (
+            not mention.literal,
+            -mention.length,
+            names[mention.row] != mention.written,
+            place.get(mention.row, len(ranked)),
+            mention.row,
+        ),
+    )
+    leading = [mention.row for mention in sure]
+    rest = [row for row in ranked if row not in set(leading)]
+    unsure = [mention.row for mention in mentions if not mention.sure]
+    room = max(slots - len(leading), 0)
+    late = [row for row in unsure if row not in rest[:room]]
+    if late:
+        kept = [row for row in rest if row not in late]
+        cut = max(room - len(late), 1)
+        rest = kept[:cut] + late + kept[cut:]
+    return leading + rest
 
 
 def choose(

@@ -7,7 +7,7 @@ equal questions get equal answers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import msgspec
@@ -17,9 +17,19 @@ from numpy.typing import NDArray
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.details import cost_of
 from toolscout.catalog.toollist import ToolList
-from toolscout.contract import DEFAULT_TOP_K, Detail, Filters, Outcome, RankerName, Tool
-from toolscout.ranking import calibration, filters, fusion, regex
+from toolscout.contract import (
+    DEFAULT_TOP_K,
+    Context,
+    Detail,
+    Filters,
+    Outcome,
+    RankerName,
+    Session,
+    Tool,
+)
+from toolscout.ranking import calibration, domains, filters, fusion, regex
 from toolscout.ranking.bm25 import LexicalScores
+from toolscout.ranking.boosts import Boosts, boosts_for
 from toolscout.ranking.domains import Taxonomy
 from toolscout.ranking.expand import expand
 from toolscout.ranking.filters import Allowed
@@ -27,7 +37,7 @@ from toolscout.ranking.keyword import keyword_scores
 from toolscout.ranking.limits import DEPTH, within_limits
 from toolscout.ranking.names import Mention, mentions_in_many
 from toolscout.ranking.query import MAX_PATTERN_CHARS, Query, analyse
-from toolscout.ranking.select import NoMatch, best, choose
+from toolscout.ranking.select import NoMatch, best, choose, names_first
 from toolscout.ranking.semantic import Embedder
 
 Floats = NDArray[np.float32]
@@ -58,6 +68,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     detail: Detail | None = None
     """How the selected tools will be shown, which is what the budget is spent on."""
     definitions: bool = False
+    session: Session | None = None
+    context: Context | None = None
 
 
 @dataclass(slots=True)
@@ -76,6 +88,7 @@ class Ranking:
     """How much of the query the embedding model knows; its opinion counts that much."""
     mentions: list[Mention] = field(default_factory=list)
     outcome: Outcome = "match"
+    boosts: Boosts | None = None
     note: str | None = None
     """Why another ranker ran than the one asked for, or how a pattern was read."""
 
@@ -108,6 +121,15 @@ def decide(
     allowed = catalogue.facets.allowed(ask.filters, catalogue.rows)
     ranking = rank(catalogue, ask, embedder, degraded, allowed)
     _mention_whole(ranking, ask.pattern, catalogue.rows)
+    if ask.session is not None or ask.context is not None:
+        ranking.boosts = boosts_for(
+            ask.session,
+            ask.context,
+            ranking.query,
+            catalogue.rows,
+            catalogue.taxonomy,
+            catalogue.facets.elsewhere,
+        )
     stepped = degraded or (ranking.ranker if ranking.note == NO_VECTORS else None)
     return _answer(catalogue.names, catalogue.rows, catalogue.tool, ask, ranking, stepped, allowed)
 
@@ -131,6 +153,10 @@ def decide_cold(tools: ToolList, ask: Ask, taxonomy: Taxonomy | None = None) -> 
     )
     if allowed is not None:
         _drop(ranking, allowed)
+    if ask.session is not None or ask.context is not None:
+        elsewhere = partial(filters.elsewhere_cold, tools.tools)
+        known = taxonomy or domains.bundled()
+        ranking.boosts = boosts_for(ask.session, ask.context, query, rows, known, elsewhere)
     return _answer(names, rows, tools.tools.__getitem__, ask, ranking, "keyword", allowed)
 
 
@@ -154,8 +180,12 @@ def _answer(
     ranked = best(ranking.scores, wanted)
     if ranking.ranker != "regex":
         ranking.outcome = _judge(ranking, ranked)
+    if ranking.boosts is not None and len(ranking.scores):
+        # After judging: what served before does not make a match of what is none now.
+        ranking.scores = _boosted(ranking, ranking.boosts.factors, ask.top_k)
+        ranked = best(ranking.scores, wanted)
     pins = sum(name in rows for name in set(pinned_names))
-    ranked = _names_first(ranked, ranking.mentions, names, max(ask.top_k - pins, 1))
+    ranked = names_first(ranked, ranking.mentions, names, max(ask.top_k - pins, 1))
     if ask.min_score > 0 or ask.budget_tokens is not None:
         kept = [rows[name] for name in dict.fromkeys(pinned_names) if name in rows]
         kept = kept[: max(ask.top_k - 1, 0)]
@@ -171,6 +201,22 @@ def _answer(
     chosen, pinned = choose(ranked, rows, pinned_names, ask.top_k, ranking.outcome, ask.no_match)
     selected = [names[row] for row in chosen]
     return Decision(ask.pattern, selected, chosen, pinned, ranking, degraded)
+
+
+def _boosted(ranking: Ranking, factors: Floats, top_k: int) -> Floats:
+    """The scores again, from evidence times factors; what had no score gets none.
+
+    Not the fused score is multiplied: scaled between the best and the worst tool, it can be far
+    apart for two tools that are nearly alike.
+    """
+    if ranking.cosine is None or ranking.ranker == "regex":
+        return ranking.scores * factors
+    lexical, cosine = ranking.lexical, ranking.cosine
+    if lexical is not None:
+        lexical = msgspec.structs.replace(lexical, bm25=lexical.bm25 * factors)
+    cosine = np.where(cosine > 0, cosine * factors, cosine)
+    moved = replace(ranking, lexical=lexical, cosine=cosine)
+    return _combined(moved, top_k) * (ranking.scores > 0)
 
 
 def _no_word(_: str) -> bool:
@@ -288,38 +334,6 @@ def _mention_whole(ranking: Ranking, pattern: str, rows: Mapping[str, int]) -> N
         ranking.mentions = [Mention(row, name, True, len(name)), *others]
 
 
-def _names_first(
-    ranked: list[int], mentions: list[Mention], names: Sequence[str], slots: int
-) -> list[int]:
-    """Sure mentions lead, the exact spelling before others and the best of equals first.
-
-    A mention that is less than sure is at least not cut off while there is more than one slot.
-    """
-    if not mentions:
-        return ranked
-    place = {row: i for i, row in enumerate(ranked)}
-    sure = sorted(
-        (mention for mention in mentions if mention.sure),
-        key=lambda mention: (
-            not mention.literal,
-            -mention.length,
-            names[mention.row] != mention.written,
-            place.get(mention.row, len(ranked)),
-            mention.row,
-        ),
-    )
-    leading = [mention.row for mention in sure]
-    rest = [row for row in ranked if row not in set(leading)]
-    unsure = [mention.row for mention in mentions if not mention.sure]
-    room = max(slots - len(leading), 0)
-    late = [row for row in unsure if row not in rest[:room]]
-    if late:
-        kept = [row for row in rest if row not in late]
-        cut = max(room - len(late), 1)
-        rest = kept[:cut] + late + kept[cut:]
-    return leading + rest
-
-
 def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
     """What speaks for one tool, in units that mean the same for every query."""
     coverage = mass = cosine = None
@@ -337,8 +351,12 @@ def score(ranking: Ranking, row: int) -> float:
     if any(mention.row == row and mention.sure for mention in ranking.mentions):
         return 1.0
     if ranking.ranker == "regex":
-        return 1.0 if ranking.scores[row] > 0 else 0.0
-    return round(calibration.relevance(evidence(ranking, row)), 4)
+        found = 1.0 if ranking.scores[row] > 0 else 0.0
+    else:
+        found = calibration.relevance(evidence(ranking, row))
+    if ranking.boosts is not None:
+        found = min(1.0, found * float(ranking.boosts.factors[row]))
+    return round(found, 4)
 
 
 def _judge(ranking: Ranking, ranked: Sequence[int]) -> Outcome:

@@ -146,6 +146,8 @@ def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) 
         budget_tokens=whole("budget_tokens", request.budget_tokens),
         detail=request.detail,
         definitions=bool(request.include_definitions),
+        session=request.session,
+        context=request.context,
     )
 
 
