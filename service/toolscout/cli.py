@@ -74,6 +74,10 @@ def _check_config(parsed: argparse.Namespace) -> int:
 
     settings = _settings(parsed)
     Keyring(settings.api_keys)
+    if settings.synonyms or settings.domains:
+        from toolscout.ranking.lexicon import load_lexicon
+
+        load_lexicon(settings.synonyms, settings.domains)
     shown = {
         s.name: "(set)" if s.secret and settings.values[s.name] else settings.values[s.name]
         for s in SETTINGS

@@ -35,6 +35,7 @@ from toolscout.contract import (
 )
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest
 from toolscout.ranking.explain import explain
+from toolscout.ranking.lexicon import load_lexicon
 from toolscout.ranking.resolve import Resolver
 from toolscout.ranking.select import NoMatch
 from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
@@ -67,9 +68,12 @@ class Engine:
         model: a model2vec folder or hub id; None for the bundled model.
         ranker: the ranker when a search names none.
         no_match: what a search without a match returns: nothing, or the pins.
+        synonyms: a TOML file with synonyms beside the bundled ones.
+        domains: a TOML file with domains beside the bundled ones.
 
     Raises:
         InvalidRequest: a tool has no name or a field of the wrong type.
+        ConfigurationError: there is no such model, or a file has another form.
     """
 
     def __init__(
@@ -79,9 +83,12 @@ class Engine:
         model: str | Path | None = None,
         ranker: RankerName = "auto",
         no_match: NoMatch = "empty",
+        synonyms: str | Path | None = None,
+        domains: str | Path | None = None,
     ) -> None:
         self.embedder = load_embedder(str(model or BUNDLED_MODEL))
-        self.compiler = Compiler(self.embedder)
+        words, taxonomy = load_lexicon(synonyms, domains)
+        self.compiler = Compiler(self.embedder, taxonomy=taxonomy, synonyms=words)
         self._ranker: RankerName = ranker
         self._no_match: NoMatch = no_match
         self._store = CatalogueCache().tools(_TENANT)

@@ -92,6 +92,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("metrics_auth", False, "require a key for /metrics", bool),
     Setting("ranker", "auto", "ranker when a request names none", choices=RANKERS),
     Setting("model", None, "model2vec folder or hub id instead of the bundled model"),
+    Setting("synonyms", None, "TOML file with synonyms beside the bundled ones"),
+    Setting("domains", None, "TOML file with domains beside the bundled ones"),
+    Setting(
+        "shadow_ranker",
+        "off",
+        "ranker that is compared with every answer, in metrics only",
+        choices=("off", *RANKERS),
+    ),
     Setting(
         "no_match",
         "empty",

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from toolscout.contract import Tool
 from toolscout.ranking.bm25 import Postings
 from toolscout.ranking.domains import Taxonomy
+from toolscout.ranking.expand import Synonyms
 from toolscout.ranking.filters import Facets
 from toolscout.ranking.names import NameIndex
 from toolscout.ranking.regex import TextLines
@@ -36,6 +37,8 @@ class Catalogue(msgspec.Struct, frozen=True, eq=False):
     wires: tuple[bytes, ...]
     """Each tool as it was sent, in JSON."""
     taxonomy: Taxonomy
+    synonyms: Synonyms | None
+    """What stands for what in queries; None for the bundled list."""
     nbytes: int
 
     def tool(self, row: int) -> Tool:

@@ -22,6 +22,7 @@ from toolscout.errors import NOT_JSON, InvalidJson, not_json
 from toolscout.ranking import domains
 from toolscout.ranking.bm25 import Bm25Weights, Postings, TermCounts
 from toolscout.ranking.domains import Taxonomy
+from toolscout.ranking.expand import Synonyms
 from toolscout.ranking.filters import Facets
 from toolscout.ranking.names import NameIndex, forms
 from toolscout.ranking.regex import TextLines, line
@@ -88,10 +89,12 @@ class Compiler:
         embedder: Embedder | None,
         weights: Bm25Weights | None = None,
         taxonomy: Taxonomy | None = None,
+        synonyms: Synonyms | None = None,
     ) -> None:
         self.embedder = embedder
         self._weights = weights or Bm25Weights()
         self.taxonomy = taxonomy or domains.bundled()
+        self._synonyms = synonyms
 
     def lexical(
         self, tools: ToolList, store: ToolStore, breathe: Callable[[], None] = _at_once
@@ -159,6 +162,7 @@ class Compiler:
             facets=Facets([tool.traits for tool in compiled]),
             wires=wires,
             taxonomy=self.taxonomy,
+            synonyms=self._synonyms,
             nbytes=postings.nbytes + lines.nbytes + text_bytes + sum(map(len, wires)),
         )
 

@@ -4,10 +4,10 @@ Three ways to widen a query, each weighing less than a literal hit: synonyms, fo
 the beginnings of words, and corrected typing, for words that no tool has.
 """
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import permutations
-from typing import Any
 
 import msgspec
 
@@ -34,17 +34,26 @@ MIN_FUZZY = 4
 """Characters below which a word is too short to complete or to correct."""
 
 
+_JOINTS = re.compile("[_-]")
+
+Synonyms = Mapping[str, tuple[str, ...]]
+"""For each term the terms that may stand for it."""
+
+
 def expand(
-    query: Query, postings: Postings, is_word: Callable[[str], bool], *, synonyms: bool = True
+    query: Query,
+    postings: Postings,
+    is_word: Callable[[str], bool],
+    synonyms: Synonyms | None = None,
 ) -> Query:
     """Add the alternatives that the catalogue can answer.
 
     `is_word` tells words of the language from mistyped ones: "berlin" is not corrected to
-    "merlin", however near that is.
+    "merlin", however near that is. `synonyms` take the place of the bundled ones.
     """
     terms = query.terms
     rarity_of = postings.rarity
-    related = synonym_terms() if synonyms else {}
+    related = synonym_terms() if synonyms is None else synonyms
     found: dict[str, QueryTerm] = {}
     unknown: list[QueryTerm] = []
     something_known = False
@@ -106,17 +115,20 @@ def _is_whole_word(term: QueryTerm) -> bool:
 
 
 @cache
-def synonym_terms() -> dict[str, tuple[str, ...]]:
+def synonym_terms() -> Synonyms:
     """For each term its synonyms, from the bundled groups; symmetric."""
-    return _symmetric(data.load("synonyms"))
+    topics = [topic for group in data.load("synonyms").values() for topic in group.values()]
+    return symmetric(line for topic in topics for line in topic)
 
 
-def _symmetric(groups: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+def symmetric(groups: Iterable[str]) -> Synonyms:
+    """Every word of a group for every other; words of a group have blanks between them.
+
+    What is written with `_` or `-` is one word.
+    """
     related: dict[str, dict[str, None]] = {}
-    for topics in groups.values():
-        for lines in topics.values():
-            for line in lines:
-                terms = {word_terms(word.replace("_", ""))[-1]: None for word in line.split()}
-                for term, other in permutations(terms, 2):
-                    related.setdefault(term, {})[other] = None
+    for group in groups:
+        terms = {word_terms(_JOINTS.sub("", word))[-1]: None for word in group.split()}
+        for term, other in permutations(terms, 2):
+            related.setdefault(term, {})[other] = None
     return {term: tuple(others) for term, others in related.items()}

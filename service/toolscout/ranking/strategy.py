@@ -245,7 +245,8 @@ def rank(
         ranker = "hybrid" if ranker == "auto" else "keyword"
     query = analyse(pattern)
     if ranker != "semantic":
-        query = expand(query, catalogue.postings, embedder.is_word if embedder else _no_word)
+        is_word = embedder.is_word if embedder else _no_word
+        query = expand(query, catalogue.postings, is_word, catalogue.synonyms)
     note = None
     no_vectors = embedder is None or catalogue.vectors is None
     if no_vectors and ranker in ("hybrid", "rrf", "semantic"):

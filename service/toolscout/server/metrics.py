@@ -93,6 +93,24 @@ class Metrics:
             ["ranker"],
             registry=registry,
         )
+        self.shadow = Counter(
+            "toolscout_shadow",
+            "Answers followed by the shadow ranker, by what came of it",
+            ["result"],
+            registry=registry,
+        )
+        self.shadow_overlap = Histogram(
+            "toolscout_shadow_overlap",
+            "Share of the selected tools that answer and shadow ranker agree on",
+            buckets=tuple(share / 10 for share in range(11)),
+            registry=registry,
+        )
+        self.shadow_duration = Histogram(
+            "toolscout_shadow_duration_seconds",
+            "Time the shadow ranker took",
+            buckets=_SECONDS,
+            registry=registry,
+        )
         self.no_match = Counter(
             "toolscout_no_match", "Searches without any match", registry=registry
         )
@@ -152,6 +170,12 @@ class Metrics:
         self.selected.observe(selected)
         if outcome == "no_match":
             self.no_match.inc()
+
+    def count_shadow(self, overlap: float, seconds: float) -> None:
+        """Count one comparison with the shadow ranker."""
+        self.shadow.labels("compared").inc()
+        self.shadow_overlap.observe(overlap)
+        self.shadow_duration.observe(seconds)
 
     def observe(self, phase: str, seconds: float) -> None:
         """Record the duration of one phase."""

@@ -81,6 +81,8 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     else:
         text = answer.plain(trace.decision, newer)
     await exchange.answer(200, text, answer.headers(trace))
+    if service.shadow is not None:
+        service.shadow.follow(source, ask, trace.decision)
 
 
 def by_digest(service: Service, tenant: str, digest: str | None) -> Catalogue:

@@ -14,6 +14,7 @@ from uvicorn.supervisors import Multiprocess
 
 from toolscout.engine import load_embedder
 from toolscout.errors import ConfigurationError
+from toolscout.ranking.lexicon import load_lexicon
 from toolscout.ranking.semantic import BUNDLED_MODEL
 from toolscout.server.auth import Keyring
 from toolscout.server.banner import banner
@@ -57,7 +58,8 @@ def serve(settings: Settings) -> int:
     """Serve until told to stop; returns the exit status.
 
     Raises:
-        ConfigurationError: the address is open to others and no key is set.
+        ConfigurationError: the address is open to others and no key is set, or the model or a
+            word list cannot be loaded.
     """
     keys = Keyring(settings.api_keys)
     if not is_loopback(settings.host) and not len(keys) and not settings.insecure:
@@ -65,6 +67,7 @@ def serve(settings: Settings) -> int:
             f"host {settings.host} is reachable by others and no API key is set: "
             "set TOOLSCOUT_API_KEYS, or pass --insecure to mean it"
         )
+    load_lexicon(settings.synonyms, settings.domains)
     if settings.workers == 1 or settings.model:
         load_embedder(settings.model or str(BUNDLED_MODEL))  # a wrong one is said before listening
     if settings.workers == 1:

@@ -19,6 +19,7 @@ from toolscout.server.admission import Admission
 from toolscout.server.auth import Keyring
 from toolscout.server.compiling import CompileQueue, Urgency
 from toolscout.server.metrics import Metrics
+from toolscout.server.shadow import Shadow
 from toolscout.settings import Settings
 
 _SELF_TEST = (
@@ -53,6 +54,7 @@ class Service:
         self.cache = CatalogueCache(settings.cache_bytes)
         self.engine: Engine | None = None
         self.compiles: CompileQueue | None = None
+        self.shadow: Shadow | None = None
         self.warm_at = 0.0
         """When a request was last answered from a known catalogue."""
         self.scanning = 0
@@ -68,10 +70,20 @@ class Service:
         """Load the model and answer one question with it; call from the running loop.
 
         Raises:
-            ConfigurationError: the model cannot be loaded.
+            ConfigurationError: the model or a word list cannot be loaded.
         """
         source = self.settings.model
-        self.engine = Engine(_SELF_TEST, model=source)
+        settings = self.settings
+        self.engine = Engine(
+            _SELF_TEST, model=source, synonyms=settings.synonyms, domains=settings.domains
+        )
+        if settings.shadow_ranker != "off":
+            self.shadow = Shadow(
+                settings.shadow_ranker,
+                self.engine,
+                self.metrics,
+                lambda: self.admission.in_flight > 0,
+            )
         self._self_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
         self.compiles = CompileQueue(
             self.engine.compiler,
@@ -96,6 +108,8 @@ class Service:
         self.writer.flush()
         if self.compiles is not None:
             self.compiles.close()
+        if self.shadow is not None:
+            self.shadow.close()
 
     def components(self) -> dict[str, bool]:
         """What readiness consists of."""
