@@ -44,7 +44,7 @@ def measure(
     with variant.applied():
         chosen = variant.instead or ranker
         # A new embedder every time: it remembers how words are split.
-        ours = Ours(chosen, variant.model or model, variant.weights)
+        ours = Ours(chosen, variant.model or model, variant.weights, variant.asked)
         return [evaluate(chosen, ours, asked, limit, quiet=True) for asked in sets]
 
 

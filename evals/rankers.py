@@ -68,9 +68,12 @@ class Ours:
         ranker: RankerName,
         model: Embedder | str = str(BUNDLED_MODEL),
         weights: Bm25Weights | None = None,
+        asked: Callable[[Sequence[Tool]], dict[str, Any]] = lambda _: {},
     ) -> None:
+        """Take the ranker; `asked` makes what every question over some tools says besides."""
         self.embedder = model if isinstance(model, Embedder) else Embedder(model)
         self._ranker = ranker
+        self._asked = asked
         self._compiler = Compiler(self.embedder, weights)
 
     def compile(self, tools: Sequence[Tool]) -> Catalogue:
@@ -81,9 +84,10 @@ class Ours:
     def __call__(self, tools: Sequence[Tool]) -> Search:
         """A search over the tools."""
         catalogue = self.compile(tools)
+        asked = self._asked(tools)
 
         def search(query: str, top_k: int) -> Answer:
-            ask = Ask(pattern=query, top_k=top_k, ranker=self._ranker)
+            ask = Ask(pattern=query, top_k=top_k, ranker=self._ranker, **asked)
             decision = decide(catalogue, ask, self.embedder)
             return Answer(decision.names, decision.outcome)
 

@@ -6,16 +6,17 @@ measured. An attribute that no longer exists is an error: a variant must change 
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 from toolscout.catalog import compile as compiling
 from toolscout.catalog.documents import Document, read_tool
-from toolscout.contract import RankerName, Tool
+from toolscout.contract import Context, RankerName, Session, Tool, Use
 from toolscout.ranking import calibration, expand, fusion, query, semantic, tokens
 from toolscout.ranking.bm25 import Bm25Weights
 from toolscout.ranking.names import NameIndex
@@ -28,8 +29,22 @@ WORDS: tuple[RankerName, ...] = ("hybrid", "bm25")
 MEANING: tuple[RankerName, ...] = ("hybrid", "semantic")
 FUSED: tuple[RankerName, ...] = ("hybrid",)
 
+SESSION_SEED, SESSION_TOOLS = 7, 10
+"""The same tools every time."""
+
 NAME_WEIGHTS = (1.0, 2.0, 2.5, 4.0)
 SEMANTIC_WEIGHTS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+def _nothing(_: Sequence[Tool]) -> dict[str, Any]:
+    """A question alone."""
+    return {}
+
+
+def _used_at_random(tools: Sequence[Tool]) -> dict[str, Any]:
+    """A session in which a few tools served a moment ago, none of them for a reason."""
+    used = Random(SESSION_SEED).sample([tool.name for tool in tools], SESSION_TOOLS)
+    return {"session": Session(recent=tuple(Use(name, successes=1) for name in used))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +52,7 @@ class Variant:
     """One row of the ablation table.
 
     `changes` holds (owner, attribute, value); `rankers` those that it touches; `instead` the
-    ranker that runs in place of the hybrid.
+    ranker that runs in place of the hybrid; `asked` what every question says beside its query.
     """
 
     title: str
@@ -46,6 +61,8 @@ class Variant:
     weights: Bm25Weights | None = None
     model: str | None = None
     instead: RankerName | None = None
+    asked: Callable[[Sequence[Tool]], dict[str, Any]] = field(default=_nothing)
+    """What every question says beside its query, given the tools of a set."""
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -109,6 +126,8 @@ VARIANTS: tuple[Variant, ...] = (
         ((query, "STOP_WEIGHT", 1.0), (query, "ASKING_WEIGHT", 1.0)),
         WORDS,
     ),
+    Variant("domain prior from the query alone", asked=lambda _: {"context": Context()}),
+    Variant("session: ten tools used at random", asked=_used_at_random),
     Variant("no exact-name guarantee", ((NameIndex, "mentions", lambda *_: []),)),
     Variant("no sentence split", ((semantic, "SENTENCE_SHARE", 0.0),), MEANING),
     Variant(
