@@ -56,6 +56,7 @@ evals: $(VENV)/.evaluated ## the accuracy tables in docs/ranking.md (TOOLSCOUT_D
 	$(BIN)/python -m evals --outcomes --docs docs/ranking.md
 	$(BIN)/python -m evals.reliability --out docs/images/reliability.png --docs docs/ranking.md
 	$(BIN)/python -m evals --cases --docs docs/ranking.md
+	$(BIN)/python -m evals --learning --docs docs/learning.md
 
 openapi: $(STAMP) ## write openapi.yaml anew
 	$(BIN)/toolscout openapi > openapi.yaml

@@ -5,6 +5,7 @@
     python -m evals --ablations                   one switch at a time
     python -m evals --outcomes                    good queries against hopeless ones
     python -m evals --cases                       documented behaviour of other systems
+    python -m evals --learning                    before and after feedback
 
 FOLDER (or TOOLSCOUT_DATA) holds `toolsets/` and `cases/`. Baselines whose package is not
 installed are skipped with a message.
@@ -15,7 +16,7 @@ import json
 import sys
 from pathlib import Path
 
-from evals import ablations, cases, docs, outcomes, registry, report, run
+from evals import ablations, cases, docs, learning, outcomes, registry, report, run
 from evals.sets import DEV, data_folder, load_requests, load_set
 from toolscout.ranking.semantic import BUNDLED_MODEL
 
@@ -46,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     kind.add_argument("--ablations", action="store_true", help="one switch at a time")
     kind.add_argument("--outcomes", action="store_true", help="match, weak, no_match")
     kind.add_argument("--cases", action="store_true", help="cases of other systems")
+    kind.add_argument("--learning", action="store_true", help="before and after feedback")
     found.add_argument("--plain", type=Path, help="with --ablations: an untuned model beside ours")
     return found
 
@@ -68,6 +70,9 @@ def main() -> int:
     elif parsed.cases:
         kind = "cases"
         text, data = cases.report(folder / "cases", parsed.model)
+    elif parsed.learning:
+        kind = "learning"
+        text, data = learning.report(folder, parsed.model, parsed.limit)
     else:
         kind = "rankers"
         figures = _ranked(folder, parsed)

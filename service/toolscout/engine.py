@@ -39,7 +39,7 @@ from toolscout.ranking.lexicon import load_lexicon
 from toolscout.ranking.resolve import Resolver
 from toolscout.ranking.select import NoMatch
 from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
-from toolscout.ranking.strategy import Ask, Decision, decide
+from toolscout.ranking.strategy import Ask, Decision, Prior, decide
 
 _TENANT = "local"
 
@@ -174,9 +174,15 @@ class Engine:
         """What a written name stands for, and similar names when it stands for none."""
         return Resolver(self.catalogue).resolve(name)
 
-    def decide(self, catalogue: Catalogue, ask: Ask, degraded: str | None = None) -> Decision:
+    def decide(
+        self,
+        catalogue: Catalogue,
+        ask: Ask,
+        degraded: str | None = None,
+        prior: Prior | None = None,
+    ) -> Decision:
         """Answer a question from any catalogue this engine's compiler made."""
-        return decide(catalogue, ask, self.embedder, degraded)
+        return decide(catalogue, ask, self.embedder, degraded, prior)
 
     @staticmethod
     def result(catalogue: Catalogue, decision: Decision, explained: bool) -> Result:

@@ -124,6 +124,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("keep_alive_s", 95, "seconds an idle connection is kept", int, 1, 3_600),
     Setting("drain_s", 5, "seconds of service after SIGTERM, not ready any more", float, 0, 600),
     Setting("shutdown_s", 10, "seconds for open requests after that", int, 0, 600),
+    Setting("store", "memory", "where state is kept: memory, sqlite:PATH or redis://HOST:PORT/DB"),
+    Setting("learning", False, "take feedback and let it move the ranking", bool),
+    Setting(
+        "learning_half_life_days", 30, "age at which feedback counts half", float, 0.01, 36_500
+    ),
     Setting("log", "hashed", "decision log", choices=("off", "hashed", "full")),
 )
 

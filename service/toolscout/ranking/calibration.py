@@ -64,6 +64,11 @@ def _with_meaning(coverage: float, cosine: float) -> float:
     return _chance(-5.42 + 0.28 * coverage + (8.54 - 1.35 * coverage) * cosine)
 
 
+def with_experience(chance: float, learned: float) -> float:
+    """A chance, moved by what experience adds (-1 to 1): towards certain, or towards nothing."""
+    return chance + (1.0 - chance) * learned if learned > 0 else chance * (1.0 + learned)
+
+
 def outcome(best: float, coverage: float = 0.0, cosine: float | None = None) -> Outcome:
     """Match, weak or no_match, by the relevance of the best tool.
 

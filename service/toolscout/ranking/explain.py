@@ -70,6 +70,9 @@ def _reasons(
     if ranking.cosine is not None and ranking.cosine[row] > 0:
         cosine = round(float(ranking.cosine[row]), 4)
         reasons.append(Reason("text", decision.pattern, Via.SEMANTIC, cosine))
+    if ranking.learned is not None and ranking.learned[row]:
+        learned = round(float(ranking.learned[row]), 4)
+        reasons.append(Reason("use", "worked" if learned > 0 else "failed", Via.LEARNED, learned))
     if ranking.boosts is not None:
         reasons.extend(
             Reason(part.field, part.term, Via.BOOST, round(part.change, 4))

@@ -38,9 +38,12 @@ from toolscout.ranking.limits import DEPTH, within_limits
 from toolscout.ranking.names import Mention, mentions_in_many
 from toolscout.ranking.query import MAX_PATTERN_CHARS, Query, analyse
 from toolscout.ranking.select import NoMatch, best, choose, names_first
-from toolscout.ranking.semantic import Embedder
+from toolscout.ranking.semantic import Embedder, QueryVectors
 
 Floats = NDArray[np.float32]
+
+Prior = Callable[[Query, QueryVectors | None], Floats | None]
+"""What to add to each tool's score for a query, shape (tools,); None for nothing."""
 
 NO_SIMILARITY = 0.12
 """Cosine below which a tool that shares no word with the query is not offered at all."""
@@ -89,6 +92,8 @@ class Ranking:
     mentions: list[Mention] = field(default_factory=list)
     outcome: Outcome = "match"
     boosts: Boosts | None = None
+    learned: Floats | None = None
+    """What experience adds to each score; negative where a tool failed."""
     note: str | None = None
     """Why another ranker ran than the one asked for, or how a pattern was read."""
 
@@ -111,15 +116,20 @@ class Decision:
 
 
 def decide(
-    catalogue: Catalogue, ask: Ask, embedder: Embedder | None, degraded: str | None = None
+    catalogue: Catalogue,
+    ask: Ask,
+    embedder: Embedder | None,
+    degraded: str | None = None,
+    prior: Prior | None = None,
 ) -> Decision:
     """Answer a question from a compiled catalogue.
 
     `degraded` names the ranker to run instead of the one asked for, when time is short. A
-    catalogue without vectors answers `semantic` and `hybrid` by words, and says so.
+    catalogue without vectors answers `semantic` and `hybrid` by words, and says so. `prior` is
+    what experience says; only `hybrid` listens to it.
     """
     allowed = catalogue.facets.allowed(ask.filters, catalogue.rows)
-    ranking = rank(catalogue, ask, embedder, degraded, allowed)
+    ranking = rank(catalogue, ask, embedder, degraded, allowed, prior)
     _mention_whole(ranking, ask.pattern, catalogue.rows)
     if ask.session is not None or ask.context is not None:
         ranking.boosts = boosts_for(
@@ -177,12 +187,14 @@ def _answer(
     wanted = ask.top_k + len(pinned_names) + len(ranking.mentions)
     if ask.budget_tokens is not None:
         wanted += DEPTH
+    ranking.scores = _with_experience(ranking)
     ranked = best(ranking.scores, wanted)
     if ranking.ranker != "regex":
         ranking.outcome = _judge(ranking, ranked)
     if ranking.boosts is not None and len(ranking.scores):
         # After judging: what served before does not make a match of what is none now.
         ranking.scores = _boosted(ranking, ranking.boosts.factors, ask.top_k)
+        ranking.scores = _with_experience(ranking)
         ranked = best(ranking.scores, wanted)
     pins = sum(name in rows for name in set(pinned_names))
     ranked = names_first(ranked, ranking.mentions, names, max(ask.top_k - pins, 1))
@@ -201,6 +213,14 @@ def _answer(
     chosen, pinned = choose(ranked, rows, pinned_names, ask.top_k, ranking.outcome, ask.no_match)
     selected = [names[row] for row in chosen]
     return Decision(ask.pattern, selected, chosen, pinned, ranking, degraded)
+
+
+def _with_experience(ranking: Ranking) -> Floats:
+    """The scores with what experience adds, which may make a match of what had no evidence."""
+    if ranking.learned is None:
+        return ranking.scores
+    moved: Floats = np.maximum(ranking.scores + ranking.learned, np.float32(0))
+    return moved
 
 
 def _boosted(ranking: Ranking, factors: Floats, top_k: int) -> Floats:
@@ -230,6 +250,7 @@ def rank(
     embedder: Embedder | None,
     degraded: str | None = None,
     allowed: Allowed | None = None,
+    prior: Prior | None = None,
 ) -> Ranking:
     """Score every tool of a catalogue with the ranker that the ask comes down to.
 
@@ -263,6 +284,8 @@ def rank(
         if vectors is not None:
             ranking.cosine, ranking.whole = catalogue.vectors.similarities(vectors)
             ranking.familiarity = vectors.familiarity
+        if prior is not None and ranker == "hybrid":
+            ranking.learned = prior(query, vectors)
     if allowed is not None:
         _drop(ranking, allowed)
     ranking.scores = _combined(ranking, ask.top_k)
@@ -289,6 +312,8 @@ def _drop(ranking: Ranking, allowed: Allowed) -> None:
         least = ranking.cosine[allowed].min(initial=np.float32(1))
         ranking.cosine = np.where(allowed, ranking.cosine, least)
         ranking.whole = np.where(allowed, ranking.whole, np.float32(0))
+    if ranking.learned is not None:
+        ranking.learned[~allowed] = 0
 
 
 def _by_regex(catalogue: Catalogue, pattern: str, allowed: Allowed | None) -> Ranking | None:
@@ -355,6 +380,8 @@ def score(ranking: Ranking, row: int) -> float:
         found = 1.0 if ranking.scores[row] > 0 else 0.0
     else:
         found = calibration.relevance(evidence(ranking, row))
+    if ranking.learned is not None:
+        found = calibration.with_experience(found, float(ranking.learned[row]))
     if ranking.boosts is not None:
         found = min(1.0, found * float(ranking.boosts.factors[row]))
     return round(found, 4)
@@ -366,7 +393,10 @@ def _judge(ranking: Ranking, ranked: Sequence[int]) -> Outcome:
         return "match"
     highest = 0.0
     for row in ranked[:JUDGED]:
-        highest = max(highest, calibration.relevance(evidence(ranking, row)))
+        chance = calibration.relevance(evidence(ranking, row))
+        if ranking.learned is not None:
+            chance = calibration.with_experience(chance, float(ranking.learned[row]))
+        highest = max(highest, chance)
         if highest >= calibration.MATCH:
             return "match"
     coverage, cosine = 0.0, None

@@ -67,7 +67,7 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        service.stop()
+        await service.stop()
 
 
 def _refused(request: Request[Any, Any, Any], error: Refused) -> Response[bytes]:

@@ -33,6 +33,11 @@ class Keyring:
     def __len__(self) -> int:
         return len(self._tenants)
 
+    @property
+    def tenants(self) -> list[str]:
+        """Everyone who may call."""
+        return list(dict.fromkeys(tenant for _, tenant in self._tenants)) or [ANONYMOUS]
+
     def tenant(self, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
         """The tenant of a request, or None when it has no valid key.
 

@@ -45,14 +45,16 @@ async def serve_call(
 async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call) -> str:
     """Serve the request; returns what it came to, for metrics and log."""
     try:
-        if exchange.method != "POST":
-            allow = [(b"allow", b"POST")]
-            raise Refused("method_not_allowed", "send a POST request", headers=allow)
+        answer = call.methods.get(exchange.method)
+        if answer is None:
+            allow = [(b"allow", ", ".join(call.methods).encode())]
+            detail = f"send a {' or '.join(call.methods)} request"
+            raise Refused("method_not_allowed", detail, headers=allow)
         tenant = service.keyring.tenant(exchange.headers)
         if tenant is None:
             raise Refused("unauthorized", "send Authorization: Bearer KEY or X-API-Key: KEY")
         trace.tenant = tenant
-        await call.answer(service, exchange, trace)
+        await answer(service, exchange, trace)
         return "ok"
     except Refused as refusal:
         return await _refuse(service, exchange, refusal)

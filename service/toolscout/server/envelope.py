@@ -29,6 +29,7 @@ from toolscout.ranking.strategy import Ask
 from toolscout.server.exchange import decode_error
 from toolscout.settings import Settings
 
+T = TypeVar("T")
 R = TypeVar("R", bound=SearchFields | ResolveRequest | FilterRequest)
 """A request that carries tools, or the digest of tools."""
 
@@ -88,7 +89,7 @@ def read_as(decoder: Decode[R], body: bytes, cache: CatalogueCache, tenant: str)
     return Read(request, None if found is None else Known(*found), raw_hash)
 
 
-def decode(body: bytes, decoder: Decode[R]) -> R:
+def decode(body: bytes, decoder: Callable[[bytes], T]) -> T:
     """Decode an envelope.
 
     Raises:

@@ -5,6 +5,7 @@ The hot endpoints speak ASGI directly: a framework's request object costs more t
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from http import HTTPStatus
 from random import getrandbits
 from time import perf_counter
 
@@ -133,12 +134,10 @@ class Exchange:
         self, status: int, body: bytes, media: bytes, headers: Iterable[tuple[bytes, bytes]]
     ) -> None:
         self.status = status
-        lines = [
-            (b"content-type", media),
-            (b"content-length", b"%d" % len(body)),
-            (b"x-request-id", self.request_id.encode("latin-1")),
-            *headers,
-        ]
+        lines = [(b"x-request-id", self.request_id.encode("latin-1")), *headers]
+        if status != HTTPStatus.NO_CONTENT:
+            lines.append((b"content-type", media))
+            lines.append((b"content-length", b"%d" % len(body)))
         if self.close:
             lines.append((b"connection", b"close"))
         await self._send({"type": "http.response.start", "status": status, "headers": lines})

@@ -111,6 +111,15 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
+        self.store_failures = Counter(
+            "toolscout_store_failures",
+            "Actions on the state store that failed or took too long",
+            ["action"],
+            registry=registry,
+        )
+        self.feedback = Counter(
+            "toolscout_feedback", "Feedback events kept, by success", ["success"], registry=registry
+        )
         self.no_match = Counter(
             "toolscout_no_match", "Searches without any match", registry=registry
         )

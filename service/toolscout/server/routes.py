@@ -1,6 +1,6 @@
 """The paths of the service and what answers them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from litestar import MediaType, Request, Response, get
@@ -10,6 +10,7 @@ from toolscout.server import docs
 from toolscout.server.answer import Trace
 from toolscout.server.calls import filter_tools, resolve, search_batch
 from toolscout.server.exchange import Exchange, Refused
+from toolscout.server.learning import feedback, forget, show_learning
 from toolscout.server.metrics import CONTENT_TYPE
 from toolscout.server.openapi import document
 from toolscout.server.search import search
@@ -50,21 +51,30 @@ def openapi_json() -> Response[dict[str, Any]]:
 HANDLERS = [healthz, readyz, metrics, openapi_json, docs.page, docs.asset]
 
 
+Answer = Callable[[Service, Exchange, Trace], Awaitable[None]]
+
+
 class Call(NamedTuple):
     """What answers a path that is served without a framework, and its name in metrics and log."""
 
     name: str
-    answer: Callable[[Service, Exchange, Trace], Awaitable[None]]
+    methods: Mapping[str, Answer]
+
+
+def _post(name: str, answer: Answer) -> Call:
+    return Call(name, {"POST": answer})
 
 
 _BELOW = "/v1/tool-discovery/"
-_SEARCH = Call("search", search)
+_SEARCH = _post("search", search)
 _CALLS = {
     _BELOW + "search": _SEARCH,
     "/api/compress/tool-discovery": _SEARCH,
-    _BELOW + "search:batch": Call("batch", search_batch),
-    _BELOW + "resolve": Call("resolve", resolve),
-    _BELOW + "filter": Call("filter", filter_tools),
+    _BELOW + "search:batch": _post("batch", search_batch),
+    _BELOW + "resolve": _post("resolve", resolve),
+    _BELOW + "filter": _post("filter", filter_tools),
+    _BELOW + "feedback": _post("feedback", feedback),
+    "/v1/learning": Call("learning", {"GET": show_learning, "DELETE": forget}),
 }
 CALLS = _CALLS | {path + "/": call for path, call in _CALLS.items()}
 """Answered before any routing: for a small body, routing costs as much as the ranking."""

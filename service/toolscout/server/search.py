@@ -152,6 +152,8 @@ def decide_one(
     size = len(catalogue)
     remaining = (deadline - began) * 1_000
     step = ladder.affordable(ask.ranker, remaining, service.costs, size)
-    trace.decision = service.engine.decide(catalogue, ask, step)
+    learner = service.learner
+    prior = None if learner is None else learner.prior(trace.tenant, catalogue)
+    trace.decision = service.engine.decide(catalogue, ask, step, prior)
     trace.phases["rank"] = spent = perf_counter() - began
     service.costs.learn(f"{step or ask.ranker}:{ladder.bucket(size)}", spent * 1_000)

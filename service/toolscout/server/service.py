@@ -4,7 +4,7 @@ import asyncio
 import gc
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +12,7 @@ from time import perf_counter
 
 from toolscout.catalog.cache import CatalogueCache
 from toolscout.engine import Engine
+from toolscout.learning.learner import Learner
 from toolscout.ranking.ladder import Costs
 from toolscout.ranking.semantic import BUNDLED_MODEL
 from toolscout.server import log
@@ -21,6 +22,9 @@ from toolscout.server.compiling import CompileQueue, Urgency
 from toolscout.server.metrics import Metrics
 from toolscout.server.shadow import Shadow
 from toolscout.settings import Settings
+from toolscout.state.guarded import Guard
+from toolscout.state.opening import open_store
+from toolscout.state.store import StoreUnavailable
 
 _SELF_TEST = (
     {"name": "read_file", "description": "Read a text file from disk"},
@@ -55,6 +59,9 @@ class Service:
         self.engine: Engine | None = None
         self.compiles: CompileQueue | None = None
         self.shadow: Shadow | None = None
+        store = open_store(settings.store, self._warn)
+        self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
+        self.learner: Learner | None = None
         self.warm_at = 0.0
         """When a request was last answered from a known catalogue."""
         self.scanning = 0
@@ -65,6 +72,7 @@ class Service:
         self.stopping = False
         self._self_tested = False
         self._ticker: asyncio.TimerHandle | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
         """Load the model and answer one question with it; call from the running loop.
@@ -92,6 +100,15 @@ class Service:
             self._urgency,
             self.costs.learn,
         )
+        if settings.learning:
+            self.learner = Learner(
+                self.guard,
+                self.engine.embedder,
+                settings.learning_half_life_days,
+                self.cache.by_digest,
+            )
+            following = self.learner.follow(self.keyring.tenants, self._warn)
+            self._tasks.append(asyncio.create_task(following))
         self.metrics.describe(model_digest(source or BUNDLED_MODEL))
         sys.setswitchinterval(SWITCH_S)
         self.admission.start()
@@ -100,8 +117,12 @@ class Service:
         gc.collect()
         gc.freeze()
 
-    def stop(self) -> None:
-        """Release threads and timers."""
+    async def stop(self) -> None:
+        """Release threads, timers and the store."""
+        for task in self._tasks:
+            task.cancel()
+        with suppress(StoreUnavailable):
+            await self.guard.store.close()
         self.admission.stop()
         if self._ticker is not None:
             self._ticker.cancel()
@@ -110,6 +131,9 @@ class Service:
             self.compiles.close()
         if self.shadow is not None:
             self.shadow.close()
+
+    def _warn(self, what: str) -> None:
+        self.log.warning("state", detail=what)
 
     def components(self) -> dict[str, bool]:
         """What readiness consists of."""

@@ -1,0 +1,132 @@
+"""What learning from use gains: half of a set's queries as feedback, the other half asked.
+
+Every wanted tool of the first half is one successful use of it for that query. The second half is
+asked before and after, with the first use, the first three and all uses of each tool, and with a
+fifth of the feedback given to a wrong tool.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from statistics import mean
+from typing import Any
+
+from tqdm import tqdm
+
+from evals.rankers import Ours
+from evals.sets import DEV, Question, ToolSet, load_set
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.learning.experience import Experience, Observation
+from toolscout.learning.patterns import pattern_vector
+from toolscout.learning.prior import LearnedIndex
+from toolscout.ranking.query import analyse
+from toolscout.ranking.semantic import Embedder
+from toolscout.ranking.strategy import Ask, Prior, decide
+
+SETS = (*(f"dev/{name}" for name in DEV), "dev/functionchat-ko", "train/gorilla-apibench")
+"""The sets of the bars, one in another language, and one that is hard."""
+
+SPLITS = (1, 2, 3)
+"""Seeds of the halves; figures are means over them."""
+
+MOST_QUESTIONS = 1_500
+HALF_LIFE_DAYS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One way to give feedback."""
+
+    name: str
+    uses: int | None = None
+    """Uses per tool that are told; None for all."""
+    wrong: float = 0.0
+    """Share of the feedback that names a tool at random."""
+
+
+REPLAYS = (
+    Replay("1 use", uses=1),
+    Replay("3 uses", uses=3),
+    Replay("all uses"),
+    Replay("all, a fifth wrong", wrong=0.2),
+)
+
+
+def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[str, Any]]]:
+    """The table as Markdown, and its figures."""
+    ours = Ours("hybrid", model)
+    lines = [
+        "| set | R@5 before | "
+        + " | ".join(replay.name for replay in REPLAYS)
+        + " | uses per tool |",
+        "|---|--:" + "|--:" * len(REPLAYS) + "|--:|",
+    ]
+    rows: list[dict[str, Any]] = []
+    for name in SETS:
+        path = folder / "toolsets" / name
+        if not (path / "corpus.jsonl").exists():
+            lines.append(f"| {name} | skipped: there is no such set |")
+            continue
+        row = _row(load_set(path), ours, min(limit or MOST_QUESTIONS, MOST_QUESTIONS))
+        rows.append(row)
+        before = row["before"]
+        cells = [f"{after:.3f} ({after - before:+.3f})" for after in row["after"].values()]
+        cells = [row["set"], f"{before:.3f}", *cells, f"{row['uses_per_tool']:.1f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines), rows
+
+
+def _row(asked: ToolSet, ours: Ours, limit: int) -> dict[str, Any]:
+    catalogue = ours.compile(asked.tools)
+    before: list[float] = []
+    after: dict[str, list[float]] = {replay.name: [] for replay in REPLAYS}
+    uses: list[float] = []
+    for seed in tqdm(SPLITS, desc=asked.name, unit="split", leave=False):
+        questions = Random(seed).sample(asked.questions, min(limit, len(asked.questions)))
+        told, tested = questions[: len(questions) // 2], questions[len(questions) // 2 :]
+        before.append(_recall(catalogue, tested, ours.embedder, None))
+        for replay in REPLAYS:
+            prior, told_tools = _learned(catalogue, told, ours.embedder, replay, seed)
+            after[replay.name].append(_recall(catalogue, tested, ours.embedder, prior))
+            if replay.uses is None and not replay.wrong:
+                uses.append(told_tools)
+    return {
+        "set": asked.name,
+        "before": mean(before),
+        "after": {name: mean(values) for name, values in after.items()},
+        "uses_per_tool": mean(uses),
+    }
+
+
+def _learned(
+    catalogue: Catalogue, told: Sequence[Question], embedder: Embedder, replay: Replay, seed: int
+) -> tuple[Prior, float]:
+    """The prior after feedback, and how many uses each used tool has."""
+    random = Random(seed)
+    experience = Experience()
+    uses: dict[str, int] = {}
+    for question in told:
+        query = analyse(question.text)
+        vector = pattern_vector(query, embedder.query(query.spoken))
+        for gold in sorted(question.gold):
+            tool = random.choice(catalogue.names) if random.random() < replay.wrong else gold
+            if replay.uses is not None and uses.get(tool, 0) >= replay.uses:
+                continue
+            uses[tool] = uses.get(tool, 0) + 1
+            experience.learn(Observation(question.text, tool, True), vector)
+    keys = [(name, "") for name in catalogue.names]
+    index = LearnedIndex(keys, experience, HALF_LIFE_DAYS, 0.0)
+    per_tool = sum(uses.values()) / max(len(uses), 1)
+    return lambda query, vectors: index.prior(pattern_vector(query, vectors)), per_tool
+
+
+def _recall(
+    catalogue: Catalogue, questions: Sequence[Question], embedder: Embedder, prior: Prior | None
+) -> float:
+    return mean(
+        len(question.gold & set(decide(catalogue, ask, embedder, prior=prior).names))
+        / len(question.gold)
+        for question in questions
+        if (ask := Ask(pattern=question.text)) and question.gold
+    )

@@ -1,0 +1,1 @@
+"""Learning from use: which tool worked for which kind of question."""

@@ -1,0 +1,225 @@
+"""Experience of all tenants: recorded in the state store, followed by every process.
+
+An observation is written to the tenant's log first and learned then, so what was accepted
+survives, and the next search of this process sees it. Other processes on the same store read the
+log a moment later.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from secrets import token_hex
+from time import time
+
+import msgspec
+
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.learning.experience import Experience, Observation
+from toolscout.learning.patterns import pattern_vector
+from toolscout.learning.prior import LearnedIndex
+from toolscout.ranking.query import analyse
+from toolscout.ranking.semantic import Embedder
+from toolscout.ranking.strategy import Prior
+from toolscout.state.guarded import Guard
+from toolscout.state.store import START, StoreUnavailable
+
+FOLLOW_S = 1.0
+"""How often the logs are looked at for what other processes observed."""
+
+KEEP = 100_000
+"""Observations that a tenant's log keeps."""
+
+WRITE_S, READ_S = 2.0, 5.0
+"""How long the store may take to take or give observations; no search waits for either."""
+
+PAGE = 500
+SLICE = 20
+"""Observations that are learned before the event loop gets a turn: a few milliseconds."""
+
+INDEXES = 8
+"""Catalogues of a tenant whose index is kept."""
+
+RECENT = 64
+"""Catalogues of a tenant in which the content of an observed tool is looked up."""
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Observation).decode
+
+
+class _Tenant:
+    """The experience of one tenant, and how far its log was read."""
+
+    def __init__(self) -> None:
+        self.experience = Experience()
+        self.position = START
+        self.epoch: bytes | None = None
+        """Changes when the log is reset."""
+        self.indexes: OrderedDict[str, LearnedIndex] = OrderedDict()
+        self.recent: OrderedDict[str, None] = OrderedDict()
+        """Digests of the catalogues searched last, the latest at the end."""
+
+
+class Learner:
+    """Records observations and turns them into priors.
+
+    Args:
+        guard: the store.
+        embedder: the model, for the meaning of patterns.
+        half_life_days: age at which an observation counts half.
+        catalogue: a tenant's catalogue by its digest, if it is still known.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        embedder: Embedder,
+        half_life_days: float,
+        catalogue: Callable[[str, str], Catalogue | None],
+        clock: Callable[[], float] = time,
+    ) -> None:
+        self._guard = guard
+        self._embedder = embedder
+        self._half_life = half_life_days
+        self._catalogue = catalogue
+        self._clock = clock
+        self._origin = token_hex(8)
+        self._tenants: dict[str, _Tenant] = {}
+        self._digests: dict[str, tuple[str, ...]] = {}
+
+    def experience(self, tenant: str) -> Experience:
+        """What is known of a tenant's tools."""
+        return self._tenant(tenant).experience
+
+    def prior(self, tenant: str, catalogue: Catalogue) -> Prior | None:
+        """What scores a catalogue's tools by experience; None while there is none."""
+        known = self._tenant(tenant)
+        known.recent[catalogue.digest] = None
+        known.recent.move_to_end(catalogue.digest)
+        if len(known.recent) > RECENT:
+            known.recent.popitem(last=False)
+        if not len(known.experience):
+            return None
+        index = self._index(known, catalogue)
+        return lambda query, vectors: index.prior(pattern_vector(query, vectors))
+
+    async def record(self, tenant: str, observations: Sequence[Observation]) -> None:
+        """Keep observations and learn from them.
+
+        Raises:
+            StoreUnavailable: the store did not take them; nothing was learned.
+        """
+        known = self._tenant(tenant)
+        complete = [
+            msgspec.structs.replace(
+                seen,
+                digest=self._content(tenant, known, seen),
+                time=self._clock(),
+                origin=self._origin,
+            )
+            for seen in observations
+        ]
+        append = self._guard.store.append(_log(tenant), [*map(_encode, complete)], KEEP)
+        await self._guard.run("append", append, WRITE_S)
+        await self._learn(known, complete)
+
+    async def reset(self, tenant: str) -> None:
+        """Forget everything of a tenant, in every process.
+
+        Raises:
+            StoreUnavailable: the store could not be reached; nothing was forgotten.
+        """
+        store = self._guard.store
+        epoch = token_hex(8).encode()
+        await self._guard.run("put", store.put(_epoch(tenant), epoch), WRITE_S)
+        await self._guard.run("drop", store.drop(_log(tenant)), WRITE_S)
+        fresh = self._tenants[tenant] = _Tenant()
+        fresh.epoch = epoch
+
+    async def follow(self, tenants: Iterable[str], report: Callable[[str], None]) -> None:
+        """Read what is in the logs, then what other processes add, until cancelled."""
+        for tenant in tenants:
+            self._tenant(tenant)
+        while True:
+            for tenant in list(self._tenants):
+                try:
+                    await self._catch_up(tenant, report)
+                except StoreUnavailable as error:
+                    report(f"learning: {error}")
+            await asyncio.sleep(FOLLOW_S)
+
+    async def _catch_up(self, tenant: str, report: Callable[[str], None]) -> None:
+        """Learn what the log has gained, but what this process recorded it knows already."""
+        store, known = self._guard.store, self._tenant(tenant)
+        passed_over = self._origin
+        epoch = await self._guard.run("get", store.get(_epoch(tenant)), READ_S)
+        if epoch != known.epoch:
+            known = self._tenants[tenant] = _Tenant()
+            known.epoch, passed_over = epoch, ""
+        while True:
+            read = store.read(_log(tenant), known.position, PAGE)
+            entries = await self._guard.run("read", read, READ_S)
+            if not entries or self._tenants.get(tenant) is not known:
+                return
+            known.position = entries[-1].position
+            seen = []
+            for entry in entries:
+                try:
+                    seen.append(_decode(entry.value))
+                except msgspec.MsgspecError as error:
+                    report(f"learning: an entry of the log was passed over: {error}")
+            new = [one for one in seen if not passed_over or one.origin != passed_over]
+            await self._learn(known, new)
+
+    async def _learn(self, known: _Tenant, observations: Sequence[Observation]) -> None:
+        for number, observation in enumerate(observations, 1):
+            query = analyse(observation.pattern)
+            vectors = self._embedder.query(query.spoken)
+            known.experience.learn(observation, pattern_vector(query, vectors))
+            if number % SLICE == 0:
+                await asyncio.sleep(0)
+
+    def _index(self, known: _Tenant, catalogue: Catalogue) -> LearnedIndex:
+        now = self._clock()
+        index = known.indexes.get(catalogue.digest)
+        if index is None or not index.is_current(known.experience, now):
+            keys = list(zip(catalogue.names, self._contents(catalogue), strict=True))
+            index = LearnedIndex(keys, known.experience, self._half_life, now)
+            known.indexes[catalogue.digest] = index
+        known.indexes.move_to_end(catalogue.digest)
+        if len(known.indexes) > INDEXES:
+            known.indexes.popitem(last=False)
+        return index
+
+    def _content(self, tenant: str, known: _Tenant, seen: Observation) -> str:
+        """The digest of a tool's content in the catalogue named, or the latest that has it."""
+        for digest in [seen.catalog] if seen.catalog else reversed(known.recent):
+            catalogue = self._catalogue(tenant, digest)
+            row = None if catalogue is None else catalogue.rows.get(seen.tool)
+            if catalogue is not None and row is not None:
+                return self._contents(catalogue)[row]
+        return ""
+
+    def _contents(self, catalogue: Catalogue) -> tuple[str, ...]:
+        """The content digests of a catalogue's tools."""
+        known = self._digests.get(catalogue.digest)
+        if known is None:
+            if len(self._digests) >= RECENT:
+                self._digests.clear()
+            digests = (sha256(wire).hexdigest()[:16] for wire in catalogue.wires)
+            known = self._digests[catalogue.digest] = tuple(digests)
+        return known
+
+    def _tenant(self, tenant: str) -> _Tenant:
+        known = self._tenants.get(tenant)
+        if known is None:
+            known = self._tenants[tenant] = _Tenant()
+        return known
+
+
+def _log(tenant: str) -> str:
+    return f"learning/{tenant}"
+
+
+def _epoch(tenant: str) -> str:
+    return f"learning-epoch/{tenant}"

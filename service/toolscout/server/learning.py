@@ -1,0 +1,118 @@
+"""Feedback in, what was learned out.
+
+Both are refused while learning is off: feedback that nobody keeps must not look as if it counted.
+"""
+
+from time import perf_counter
+
+import msgspec
+
+from toolscout.contract import (
+    FeedbackAnswer,
+    FeedbackBatch,
+    FeedbackEvent,
+    LearnedTool,
+    LearningAnswer,
+)
+from toolscout.errors import EmptyPattern, FieldError
+from toolscout.learning.experience import Key, Observation, ToolExperience
+from toolscout.learning.learner import Learner
+from toolscout.server.answer import Trace
+from toolscout.server.envelope import decode
+from toolscout.server.exchange import Exchange, Refused
+from toolscout.server.service import Service
+from toolscout.state.store import StoreUnavailable
+
+SHOWN = 1_000
+"""Tools that are listed at most."""
+
+_encode = msgspec.json.Encoder().encode
+_one = msgspec.json.Decoder(FeedbackEvent).decode
+_many = msgspec.json.Decoder(FeedbackBatch).decode
+_peek = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+async def feedback(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Keep one event, or several as `events`.
+
+    Raises:
+        Refused: learning is off, the request is at fault, or the store did not take it.
+        EmptyPattern: a pattern is blank.
+    """
+    learner = _learner(service)
+    settings = service.settings
+    exchange.check_json()
+    body = await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
+    arrived = perf_counter()
+    batch = "events" in decode(body, _peek)
+    events = decode(body, _many).events if batch else (decode(body, _one),)
+    trace.phases["decode"] = perf_counter() - arrived
+    for number, event in enumerate(events):
+        if not event.pattern.strip():
+            path = f"events[{number}].pattern" if batch else "pattern"
+            raise EmptyPattern(f"{path} is blank", (FieldError(path, "must not be blank"),))
+    try:
+        await learner.record(
+            trace.tenant,
+            [
+                Observation(
+                    pattern=event.pattern,
+                    tool=event.tool,
+                    success=event.success,
+                    duration_ms=event.duration_ms,
+                    session=event.session,
+                    source=event.source,
+                    catalog=event.catalog or "",
+                )
+                for event in events
+            ],
+        )
+    except StoreUnavailable:
+        raise Refused("overloaded", "the state store did not take the feedback") from None
+    for event in events:
+        service.metrics.feedback.labels("yes" if event.success else "no").inc()
+    await exchange.answer(202, _encode(FeedbackAnswer(len(events))))
+
+
+async def show_learning(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """What the tenant's feedback came to.
+
+    Raises:
+        Refused: learning is off.
+    """
+    experience = _learner(service).experience(trace.tenant)
+    by_use = sorted(experience, key=lambda item: (-item[1].successes - item[1].failures, item[0]))
+    tools = [_described(key, tool) for key, tool in by_use[:SHOWN]]
+    await exchange.answer(200, _encode(LearningAnswer(experience.observations, tools)))
+
+
+async def forget(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Forget everything the tenant's feedback came to.
+
+    Raises:
+        Refused: learning is off, or the store could not be reached.
+    """
+    try:
+        await _learner(service).reset(trace.tenant)
+    except StoreUnavailable:
+        raise Refused("overloaded", "the state store could not be reached") from None
+    await exchange.answer(204, b"")
+
+
+def _learner(service: Service) -> Learner:
+    if service.learner is None:
+        raise Refused("not_found", "learning is off; start the service with learning = on")
+    return service.learner
+
+
+def _described(key: Key, tool: ToolExperience) -> LearnedTool:
+    name, content = key
+    return LearnedTool(
+        name=name,
+        successes=tool.successes,
+        failures=tool.failures,
+        success_rate=round(tool.successes / (tool.successes + tool.failures), 4),
+        patterns=len(tool.slots),
+        typical_duration_ms=None if tool.duration_ms is None else round(tool.duration_ms, 1),
+        content=content or None,
+    )

@@ -1,0 +1,158 @@
+"""Feedback over the wire, and what comes of it."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
+from tests.support import Server, crowd, problem_of, running
+
+FEEDBACK, LEARNING = "/v1/tool-discovery/feedback", "/v1/learning"
+WORKED: dict[str, Any] = {"pattern": "ship the parcel", "tool": "resize_image", "success": True}
+KEYS = f"acme={ACME_OLD},acme={ACME_NEW},zenith={ZENITH}"
+
+
+@pytest.fixture(scope="module")
+def learning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service that learns, with keys."""
+    folder = tmp_path_factory.mktemp("learning")
+    with running(folder, "--learning", TOOLSCOUT_API_KEYS=KEYS) as started:
+        yield started
+
+
+@pytest.fixture
+def empty(learning: Server) -> Server:
+    """The same, with nothing learned."""
+    for key in (ACME_OLD, ZENITH):
+        assert learning.client.delete(LEARNING, headers={"x-api-key": key}).status_code == 204
+    return learning
+
+
+def tell(server: Server, body: Any, key: str = ACME_OLD) -> Any:
+    return server.post(body, FEEDBACK, {"x-api-key": key})
+
+
+def names(server: Server, key: str = ACME_OLD, **fields: Any) -> list[str]:
+    return server.names("ship the parcel", headers={"x-api-key": key}, **fields)
+
+
+def known(server: Server, key: str = ACME_OLD) -> Any:
+    return server.get(LEARNING, **{"x-api-key": key}).json()
+
+
+def test_the_next_search_follows_what_worked(empty: Server):
+    assert names(empty)[:1] != ["resize_image"]
+    answer = tell(empty, {"events": [WORKED] * 3})
+    assert (answer.status_code, answer.json()) == (202, {"accepted": 3})
+    assert names(empty)[0] == "resize_image"
+
+
+def test_one_event_may_come_alone(empty: Server):
+    answer = tell(empty, WORKED | {"duration_ms": 12, "session": "s", "source": "agent"})
+    assert (answer.status_code, answer.json()) == (202, {"accepted": 1})
+    (tool,) = known(empty)["tools"]
+    assert tool["name"] == "resize_image"
+    assert tool["typical_duration_ms"] == 12
+
+
+def test_experience_is_a_reason(empty: Server):
+    tell(empty, {"events": [WORKED] * 3})
+    body = empty.search("ship the parcel", explain=True, headers={"x-api-key": ACME_OLD}).json()
+    reasons = {reason["via"]: reason for reason in body["matches"][0]["reasons"]}
+    assert reasons["learned"]["term"] == "worked"
+    assert reasons["learned"]["weight"] > 0
+    assert body["outcome"] == "match"
+
+
+def test_an_explicit_ranker_does_not_listen(empty: Server):
+    tell(empty, {"events": [WORKED] * 3})
+    for ranker in ("bm25", "semantic", "regex"):
+        assert "resize_image" not in names(empty, ranker=ranker)[:1]
+
+
+def test_tenants_are_apart_and_keys_of_one_tenant_are_not(empty: Server):
+    tell(empty, {"events": [WORKED] * 3})
+    assert names(empty, ACME_NEW)[0] == "resize_image"
+    assert names(empty, ZENITH)[:1] != ["resize_image"]
+    assert known(empty, ZENITH) == {"observations": 0, "tools": []}
+
+
+def test_what_was_learned_can_be_seen_and_forgotten(empty: Server):
+    failed = WORKED | {"success": False}
+    tell(empty, {"events": [WORKED, WORKED, WORKED, failed]})
+    body = known(empty)
+    assert body["observations"] == 4
+    (tool,) = body["tools"]
+    assert (tool["successes"], tool["failures"], tool["success_rate"]) == (3, 1, 0.75)
+    assert empty.client.delete(LEARNING, headers={"x-api-key": ACME_OLD}).status_code == 204
+    assert known(empty)["observations"] == 0
+
+
+def test_filters_beat_experience(empty: Server):
+    tell(empty, {"events": [WORKED] * 3})
+    assert "resize_image" not in names(empty, filters={"exclude": ["resize_image"]})
+
+
+def test_tools_that_are_not_offered_are_never_selected(empty: Server):
+    tell(empty, {"events": [WORKED] * 3})
+    assert "resize_image" not in names(empty, tools=crowd(5))
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"tool": "a", "success": True}, "pattern"),
+        ({"pattern": "p", "success": True}, "tool"),
+        ({"pattern": "p", "tool": "a"}, "success"),
+        (WORKED | {"success": "yes"}, "success"),
+        (WORKED | {"duration_ms": -1}, "duration_ms"),
+        ({"events": []}, "events"),
+        ({"events": [WORKED, WORKED | {"tool": ""}]}, "events[1].tool"),
+    ],
+)
+def test_a_wrong_event_is_refused_with_its_place(learning: Server, body: Any, path: str):
+    problem = problem_of(tell(learning, body), 422, "invalid_request")
+    assert path in problem["errors"][0]["path"] + problem["errors"][0]["message"]
+
+
+def test_a_blank_pattern_is_refused_and_nothing_is_kept(empty: Server):
+    blank = WORKED | {"pattern": " "}
+    problem = problem_of(tell(empty, {"events": [WORKED, blank]}), 422, "empty_pattern")
+    assert problem["errors"][0]["path"] == "events[1].pattern"
+    assert known(empty)["observations"] == 0
+
+
+def test_a_key_is_needed(learning: Server):
+    problem_of(learning.post(WORKED, FEEDBACK), 401, "unauthorized")
+    problem_of(learning.get(LEARNING), 401, "unauthorized")
+    problem_of(learning.client.delete(LEARNING), 401, "unauthorized")
+
+
+def test_without_learning_feedback_is_not_swallowed(server: Server):
+    problem_of(server.post(WORKED, FEEDBACK), 404, "not_found")
+    problem_of(server.get(LEARNING), 404, "not_found")
+
+
+def test_other_methods_are_told_which_there_are(learning: Server):
+    response = learning.post({}, LEARNING, {"x-api-key": ACME_OLD})
+    problem_of(response, 405, "method_not_allowed")
+    assert response.headers["allow"] == "GET, DELETE"
+
+
+def test_feedback_is_counted_by_success(learning: Server):
+    before = learning.metric('toolscout_feedback_total{success="no"}')
+    tell(learning, WORKED | {"success": False})
+    assert learning.metric('toolscout_feedback_total{success="no"}') == before + 1
+
+
+def test_feedback_that_was_accepted_survives_a_killed_process(tmp_path: Path):
+    flags = ["--learning", "--store", f"sqlite:{tmp_path / 'state.db'}"]
+    with running(tmp_path, *flags) as server:
+        assert server.post({"events": [WORKED] * 3}, FEEDBACK).status_code == 202
+        server.signal(signal.SIGKILL)
+        server.wait()
+    with running(tmp_path, *flags) as server:
+        assert server.names("ship the parcel")[0] == "resize_image"

@@ -1,0 +1,132 @@
+"""Learning across processes: two learners on one store stand for two processes."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.support import TOOLS
+from toolscout import Engine
+from toolscout.learning import learner as learning
+from toolscout.learning.experience import Observation
+from toolscout.learning.learner import Learner
+from toolscout.ranking.strategy import Ask
+from toolscout.state.guarded import Guard
+from toolscout.state.memory import MemoryStore
+from toolscout.state.sqlite import SqliteStore
+from toolscout.state.store import StateStore, StoreUnavailable
+
+pytestmark = pytest.mark.anyio
+
+ENGINE = Engine(TOOLS)
+CATALOGUE = ENGINE.catalogue
+PATTERN = "ship the parcel"
+
+
+def learner(store: StateStore) -> Learner:
+    def known(tenant: str, digest: str):
+        return CATALOGUE if digest == CATALOGUE.digest else None
+
+    return Learner(Guard(store), ENGINE.embedder, 30, known)
+
+
+def first(learner: Learner, tenant: str = "acme", pattern: str = PATTERN) -> str | None:
+    """The tool that a search selects first."""
+    prior = learner.prior(tenant, CATALOGUE)
+    names = ENGINE.decide(CATALOGUE, Ask(pattern=pattern), prior=prior).names
+    return names[0] if names else None
+
+
+def worked(tool: str = "resize_image", **fields: object) -> Observation:
+    return Observation(PATTERN, tool, True, **fields)  # type: ignore[arg-type]
+
+
+async def follow(learner: Learner, reports: list[str] | None = None) -> None:
+    """Read the logs once, as the service does all the time."""
+    told = reports if reports is not None else []
+    following = asyncio.create_task(learner.follow(["acme"], told.append))
+    await asyncio.sleep(0.2)
+    following.cancel()
+
+
+async def test_the_next_search_knows():
+    one = learner(MemoryStore())
+    assert first(one) != "resize_image"
+    await one.record("acme", [worked()] * 2)
+    assert first(one) == "resize_image"
+
+
+async def test_tenants_learn_apart():
+    one = learner(MemoryStore())
+    await one.record("acme", [worked()] * 2)
+    assert first(one, "zenith") != "resize_image"
+    assert len(one.experience("zenith")) == 0
+
+
+async def test_a_new_process_knows_what_was_recorded(tmp_path: Path):
+    store = SqliteStore(tmp_path / "state.db")
+    await learner(store).record("acme", [worked()] * 2)
+    await store.close()
+    again = SqliteStore(tmp_path / "state.db")
+    one = learner(again)
+    await follow(one)
+    assert first(one) == "resize_image"
+    await again.close()
+
+
+async def test_what_one_process_saw_another_learns_once():
+    store = MemoryStore()
+    one, two = learner(store), learner(store)
+    await one.record("acme", [worked()])
+    await follow(one)
+    await follow(two)
+    await follow(two)
+    assert one.experience("acme").observations == two.experience("acme").observations == 1
+
+
+async def test_forgetting_reaches_the_other_process(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(learning, "FOLLOW_S", 0.01)
+    store = MemoryStore()
+    one, two = learner(store), learner(store)
+    await one.record("acme", [worked()] * 2)
+    await follow(two)
+    assert first(two) == "resize_image"
+    await one.reset("acme")
+    await follow(two)
+    assert first(one) != "resize_image"
+    assert first(two) != "resize_image"
+    await one.record("acme", [worked()])
+    await follow(two)
+    assert two.experience("acme").observations == 1
+
+
+async def test_an_observation_belongs_to_the_content_of_the_latest_list():
+    one = learner(MemoryStore())
+    await one.record("acme", [worked()])
+    assert [digest for (_, digest), _ in one.experience("acme")] == [""]
+    first(one)
+    await one.record("acme", [worked(), worked("unheard_of")])
+    digests = {name: digest for (name, digest), _ in one.experience("acme") if digest}
+    assert list(digests) == ["resize_image"]
+
+
+async def test_what_the_store_does_not_take_is_not_learned():
+    class Down(MemoryStore):
+        async def append(self, *_: object) -> None:
+            raise StoreUnavailable("down")
+
+    one = learner(Down())
+    with pytest.raises(StoreUnavailable):
+        await one.record("acme", [worked()])
+    assert one.experience("acme").observations == 0
+
+
+async def test_a_broken_entry_is_reported_and_passed_over():
+    store, reports = MemoryStore(), []
+    await store.append("learning/acme", [b"{", b'{"pattern": 1}'], keep=10)
+    await store.append("learning/acme", [msgspec.json.encode(worked())], keep=10)
+    one = learner(store)
+    await follow(one, reports)
+    assert one.experience("acme").observations == 1
+    assert len(reports) == 2

@@ -1,0 +1,140 @@
+"""What experience adds to scores."""
+
+import numpy as np
+import pytest
+
+from tests.support import TOOLS
+from toolscout import Engine
+from toolscout.learning.experience import Experience, Observation
+from toolscout.learning.patterns import pattern_vector
+from toolscout.learning.prior import CAP, DAY_S, STALE_S, LearnedIndex
+from toolscout.ranking.query import analyse
+
+ENGINE = Engine(TOOLS)
+NAMES = ENGINE.catalogue.names
+KEYS = [(name, "content") for name in NAMES]
+
+
+def point(pattern: str) -> np.ndarray:
+    query = analyse(pattern)
+    return pattern_vector(query, ENGINE.embedder.query(query.spoken))
+
+
+def learn(
+    experience: Experience,
+    pattern: str,
+    tool: str,
+    success: bool = True,
+    times: int = 1,
+    digest: str = "content",
+    time: float = 0.0,
+) -> None:
+    for _ in range(times):
+        seen = Observation(pattern, tool, success, digest=digest, time=time)
+        experience.learn(seen, point(pattern))
+
+
+def prior(experience: Experience, pattern: str, now: float = 0.0, days: float = 30) -> dict:
+    """What is added, by tool."""
+    added = LearnedIndex(KEYS, experience, days, now).prior(point(pattern))
+    return {} if added is None else dict(zip(NAMES, added.tolist(), strict=True))
+
+
+def test_without_experience_there_is_no_prior():
+    assert prior(Experience(), "ship it") == {}
+
+
+def test_a_tool_that_worked_rises_for_the_pattern_and_for_like_ones():
+    experience = Experience()
+    learn(experience, "ship the parcel to the customer", "send_email", times=3)
+    for pattern in ("ship the parcel to the customer", "ship a parcel to our customers"):
+        added = prior(experience, pattern)
+        assert added["send_email"] > 0.2
+        assert {tool for tool, more in added.items() if more} == {"send_email"}
+
+
+def test_a_tool_that_failed_sinks():
+    experience = Experience()
+    learn(experience, "ship the parcel", "send_email", success=False, times=3)
+    assert prior(experience, "ship the parcel")["send_email"] < 0
+
+
+def test_success_and_failure_alike_say_nothing():
+    experience = Experience()
+    learn(experience, "ship the parcel", "send_email", times=2)
+    learn(experience, "ship the parcel", "send_email", success=False, times=2)
+    assert prior(experience, "ship the parcel")["send_email"] == pytest.approx(0, abs=1e-6)
+
+
+def test_one_use_says_less_than_many():
+    once, often = Experience(), Experience()
+    learn(once, "ship the parcel", "send_email")
+    learn(often, "ship the parcel", "send_email", times=10)
+    one, many = (prior(seen, "ship the parcel")["send_email"] for seen in (once, often))
+    assert 0 < one < many
+
+
+def test_evidence_that_is_spread_over_tools_moves_each_less():
+    alone, spread = Experience(), Experience()
+    learn(alone, "ship the parcel", "send_email", times=3)
+    for tool in ("send_email", "read_file", "create_issue"):
+        learn(spread, "ship the parcel", tool, times=3)
+    assert (
+        prior(spread, "ship the parcel")["send_email"]
+        < 0.5 * prior(alone, "ship the parcel")["send_email"]
+    )
+
+
+def test_old_experience_fades():
+    experience = Experience()
+    learn(experience, "ship the parcel", "send_email", times=2)
+    fresh, old = (prior(experience, "ship the parcel", now) for now in (0.0, 90 * DAY_S))
+    assert 0 < old["send_email"] < fresh["send_email"]
+
+
+def test_a_pattern_of_other_matters_is_not_moved():
+    experience = Experience()
+    learn(experience, "ship the parcel to the customer", "send_email", times=9)
+    added = prior(experience, "weather tomorrow")
+    assert added.get("send_email", 0.0) < 0.1
+
+
+def test_the_prior_is_bounded():
+    experience = Experience()
+    learn(experience, "ship the parcel", "send_email", times=10_000)
+    assert prior(experience, "ship the parcel")["send_email"] <= CAP
+
+
+def test_other_content_of_a_tool_says_nothing_and_no_content_counts_for_the_name():
+    changed, unknown = Experience(), Experience()
+    learn(changed, "ship the parcel", "send_email", digest="older", times=3)
+    learn(unknown, "ship the parcel", "send_email", digest="", times=3)
+    assert prior(changed, "ship the parcel") == {}
+    assert prior(unknown, "ship the parcel")["send_email"] > 0
+
+
+def test_an_index_follows_what_is_learned_later():
+    experience = Experience()
+    index = LearnedIndex(KEYS, experience, 30, 0.0)
+    for tool in NAMES:
+        learn(experience, f"use {tool} now", tool, times=2)
+        assert index.is_current(experience, 0.0)
+        added = index.prior(point(f"use {tool} now"))
+        assert added is not None
+        assert NAMES[int(added.argmax())] == tool
+        anew = LearnedIndex(KEYS, experience, 30, 0.0).prior(point(f"use {tool} now"))
+        assert anew == pytest.approx(added, abs=1e-6)
+
+
+def test_an_index_is_made_anew_when_it_is_old_or_of_other_experience():
+    experience = Experience()
+    learn(experience, "ship the parcel", "send_email")
+    index = LearnedIndex(KEYS, experience, 30, 0.0)
+    assert not index.is_current(experience, 2 * STALE_S)
+    assert not index.is_current(Experience(), 0.0)
+
+
+def test_unknown_script_is_learned_by_its_words():
+    experience = Experience()
+    learn(experience, "고객에게 소포를 보내 주세요", "send_email", times=3)
+    assert prior(experience, "고객에게 소포를 보내")["send_email"] > 0.1
