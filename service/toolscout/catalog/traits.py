@@ -72,6 +72,19 @@ def traits_of(
     )
 
 
+def declared(tool: Tool) -> Traits:
+    """What a tool says of itself, and its namespace; domain and risk are not inferred."""
+    return Traits(
+        tool.namespace or namespace_in(tool.name),
+        tool.domain or "",
+        tool.tags or (),
+        tool.source or "",
+        tool.capabilities or (),
+        tool.risk or "write_remote",
+        tool.status != "unavailable",
+    )
+
+
 def read_traits(tool: Tool, taxonomy: Taxonomy) -> Traits:
     """The traits of a tool that is not compiled; a definition that is not JSON says nothing."""
     try:

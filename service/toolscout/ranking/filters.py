@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.catalog.traits import RISKS, Traits, read_traits
+from toolscout.catalog.traits import RISKS, Traits, declared, read_traits
 from toolscout.contract import Filters, Tool
 from toolscout.ranking import domains
 from toolscout.ranking.domains import Taxonomy
@@ -22,14 +22,14 @@ _LEVEL = {risk: level for level, risk in enumerate(RISKS)}
 
 
 class Facets:
-    """The traits of a catalogue's tools, by row; indexed by value when the first filter asks."""
+    """The traits of a catalogue's tools, by row; a facet is indexed when it is first asked for."""
 
     __slots__ = ("_available", "_index", "_levels", "traits")
 
     def __init__(self, traits: Sequence[Traits]) -> None:
         self.traits = traits
-        self._index: dict[str, dict[str, list[int]]] | None = None
-        self._levels = np.empty(0, np.int8)
+        self._index: dict[str, dict[str, list[int]]] = {}
+        self._levels: NDArray[np.int8] | None = None
         self._available: Allowed | None = None
         if not all(each.available for each in traits):
             self._available = np.array([each.available for each in traits], np.bool_)
@@ -38,37 +38,41 @@ class Facets:
         """The tools that pass, or None when all do; `rows` finds the tools to exclude."""
         if filters is None:
             return self._available
-        if self._index is None:
-            self._index, self._levels = self._indexed()
         passed = np.ones(len(self.traits), np.bool_)
         if self._available is not None:
             passed &= self._available
         for facet, wanted in _wanted(filters):
-            owners = self._index[facet]
+            owners = self._owners(facet)
             mask = np.zeros(len(passed), np.bool_)
             for value in wanted:
                 mask[owners.get(value, [])] = True
             passed &= mask
         if filters.max_risk is not None:
-            passed &= self._levels <= _LEVEL[filters.max_risk]
+            passed &= self._risk_levels() <= _LEVEL[filters.max_risk]
         passed[[rows[name] for name in filters.exclude or () if name in rows]] = False
         return passed
 
     def elsewhere(self, domain: str) -> list[int]:
         """The tools that are known to belong to another domain."""
-        if self._index is None:
-            self._index, self._levels = self._indexed()
-        domains = self._index["domains"].items()
+        domains = self._owners("domains").items()
         return [row for other, rows in domains if other != fold(domain) for row in rows]
 
-    def _indexed(self) -> tuple[dict[str, dict[str, list[int]]], NDArray[np.int8]]:
-        index: dict[str, dict[str, list[int]]] = {facet: {} for facet in _VALUES}
-        for row, traits in enumerate(self.traits):
-            for facet, values_of in _VALUES.items():
+    def _owners(self, facet: str) -> dict[str, list[int]]:
+        """For each value of a facet the tools that have it."""
+        owners = self._index.get(facet)
+        if owners is None:
+            owners = {}
+            values_of = _VALUES[facet]
+            for row, traits in enumerate(self.traits):
                 for value in values_of(traits):
-                    index[facet].setdefault(value, []).append(row)
-        levels = np.array([_LEVEL[traits.risk] for traits in self.traits], np.int8)
-        return index, levels
+                    owners.setdefault(value, []).append(row)
+            self._index[facet] = owners
+        return owners
+
+    def _risk_levels(self) -> NDArray[np.int8]:
+        if self._levels is None:
+            self._levels = np.array([_LEVEL[traits.risk] for traits in self.traits], np.int8)
+        return self._levels
 
 
 def allowed_cold(
@@ -108,7 +112,7 @@ def elsewhere_cold(tools: Sequence[Tool], domain: str) -> list[int]:
 
 
 def _passes(tool: Tool, filters: Filters | None, taxonomy: Taxonomy) -> bool:
-    """Whether one tool passes; what is not filtered by is not inferred."""
+    """Whether one tool passes; its text is only read for what has to be inferred from it."""
     if tool.status == "unavailable":
         return False
     if filters is None:
@@ -116,12 +120,19 @@ def _passes(tool: Tool, filters: Filters | None, taxonomy: Taxonomy) -> bool:
     if tool.name in (filters.exclude or ()):
         return False
     facets = _wanted(filters)
-    if not facets and filters.max_risk is None:
-        return True
-    traits = read_traits(tool, taxonomy)
-    if filters.max_risk is not None and _LEVEL[traits.risk] > _LEVEL[filters.max_risk]:
+    said = declared(tool)
+    inferred = [facet for facet, _ in facets if facet == "domains" and not said.domain]
+    if any(
+        wanted.isdisjoint(_VALUES[facet](said)) for facet, wanted in facets if facet not in inferred
+    ):
         return False
-    return all(not wanted.isdisjoint(_VALUES[facet](traits)) for facet, wanted in facets)
+    if filters.max_risk is None and not inferred:
+        return True
+    if inferred or tool.risk is None:
+        said = read_traits(tool, taxonomy)
+    if filters.max_risk is not None and _LEVEL[said.risk] > _LEVEL[filters.max_risk]:
+        return False
+    return all(not wanted.isdisjoint(_VALUES[facet](said)) for facet, wanted in facets)
 
 
 def _wanted(filters: Filters) -> list[tuple[str, set[str]]]:
