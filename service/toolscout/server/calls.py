@@ -48,6 +48,7 @@ from toolscout.server.search import (
     scan_one,
 )
 from toolscout.server.service import Service
+from toolscout.server.sharing import with_shared
 
 AT_ONCE = 500
 """Tools or names times tools that are compared on the event loop; more go into a thread."""
@@ -136,6 +137,7 @@ async def filter_tools(service: Service, exchange: Exchange, trace: Trace) -> No
     # Not by the short cut for known tools: a catalogue does not keep the order they came in.
     request = envelope.decode(body, _filter)
     envelope.need_tools(request)
+    request = (await with_shared(service, trace.tenant, Read(request, None, b""))).request
     min_tools = envelope.whole("min_tools", request.min_tools)
     max_tools = envelope.whole("max_tools", request.max_tools)
     split = partial(
@@ -166,7 +168,7 @@ async def _read(
     arrived = perf_counter()
     read = envelope.read_as(decoder, body, service.cache, trace.tenant)
     envelope.need_tools(read.request)
-    return read, arrived
+    return await with_shared(service, trace.tenant, read), arrived
 
 
 def _known(service: Service, read: Read[R], trace: Trace) -> Catalogue:

@@ -71,12 +71,14 @@ class CompileQueue:
         max_tools: int,
         urgency: Callable[[], Urgency],
         learn: Callable[[str, float], None],
+        compiled: Callable[[str, Catalogue], None],
     ) -> None:
         self._compiler = compiler
         self._cache = cache
         self._max_tools = max_tools
         self._urgency = urgency
         self._learn = learn
+        self._compiled = compiled
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
         self._readers = ThreadPoolExecutor(THREADS, "read")
         self._compilers = ThreadPoolExecutor(THREADS, "compile")
@@ -135,6 +137,7 @@ class CompileQueue:
             self._cache.add(tenant, catalogue)
             spent = (time.perf_counter() - began) * 1_000 / max(len(catalogue), 1)
             loop.call_soon_threadsafe(self._learn, "compile", spent)
+            loop.call_soon_threadsafe(self._compiled, tenant, catalogue)
             _set(loop, job.complete, catalogue)
         except Exception as error:
             _fail(loop, job, error)

@@ -22,6 +22,7 @@ from toolscout.server import answer, envelope
 from toolscout.server.answer import Trace
 from toolscout.server.exchange import Exchange
 from toolscout.server.service import Service
+from toolscout.server.sharing import with_shared
 
 ENCODE_RESERVE_MS = 2.0
 """Time kept back for writing the answer when the budget is divided."""
@@ -38,6 +39,8 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     body = await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
     arrived = perf_counter()
     read = envelope.read(body, service.cache, trace.tenant)
+    if service.shared is not None:
+        read = await with_shared(service, trace.tenant, read)
     request = read.request
     exchange.newer_contract = exchange.newer_contract or request.is_newer
     ask = envelope.to_ask(request, settings)

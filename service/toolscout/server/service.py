@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 
 from toolscout.catalog.cache import CatalogueCache
+from toolscout.catalog.catalogue import Catalogue
 from toolscout.engine import Engine
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ladder import Costs
@@ -22,7 +23,9 @@ from toolscout.server.compiling import CompileQueue, Urgency
 from toolscout.server.metrics import Metrics
 from toolscout.server.shadow import Shadow
 from toolscout.settings import Settings
+from toolscout.state.catalogues import SharedCatalogues
 from toolscout.state.guarded import Guard
+from toolscout.state.memory import MemoryStore
 from toolscout.state.opening import open_store
 from toolscout.state.store import StoreUnavailable
 
@@ -61,6 +64,9 @@ class Service:
         self.shadow: Shadow | None = None
         store = open_store(settings.store, self._warn)
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
+        self.shared: SharedCatalogues | None = None
+        if not isinstance(store, MemoryStore):
+            self.shared = SharedCatalogues(self.guard)
         self.learner: Learner | None = None
         self.warm_at = 0.0
         """When a request was last answered from a known catalogue."""
@@ -99,6 +105,7 @@ class Service:
             self.settings.max_tools,
             self._urgency,
             self.costs.learn,
+            self._compiled,
         )
         if settings.learning:
             self.learner = Learner(
@@ -131,6 +138,10 @@ class Service:
             self.compiles.close()
         if self.shadow is not None:
             self.shadow.close()
+
+    def _compiled(self, tenant: str, catalogue: Catalogue) -> None:
+        if self.shared is not None:
+            self.shared.keep(tenant, catalogue)
 
     def _warn(self, what: str) -> None:
         self.log.warning("state", detail=what)

@@ -1,0 +1,62 @@
+"""Catalogues by digest beyond one process: kept in the state store, found there by any replica.
+
+Only tenants' own digests are looked up, so none reaches another's tools. The store is never waited
+for longer than a few milliseconds: without it, a digest is unknown here, and the caller sends its
+tools.
+"""
+
+import asyncio
+import re
+
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.state.guarded import Guard
+from toolscout.state.store import StoreUnavailable
+
+READ_S = 0.005
+"""How long a search may wait for the store."""
+
+WRITE_S = 5.0
+KEPT_S = 7 * 86_400.0
+"""How long a list is kept after it was last compiled anywhere."""
+
+MAX_WRITES = 16
+"""Lists on their way to the store at once; more are left to the next process that compiles them."""
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class SharedCatalogues:
+    """Tool lists in the state store, by tenant and digest."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._writes: set[asyncio.Task[None]] = set()
+
+    def keep(self, tenant: str, catalogue: Catalogue) -> None:
+        """Write a list to the store in the background; a failure is counted and no more."""
+        if len(self._writes) < MAX_WRITES and not self._guard.is_open:
+            writing = asyncio.create_task(self._write(tenant, catalogue))
+            self._writes.add(writing)
+            writing.add_done_callback(self._writes.discard)
+
+    async def find(self, tenant: str, digest: str) -> bytes | None:
+        """The JSON array of a list's tools; None when it is not there, or not there in time."""
+        if not _DIGEST.fullmatch(digest):
+            return None
+        try:
+            reading = self._guard.store.get(_key(tenant, digest))
+            return await self._guard.run("get", reading, READ_S)
+        except StoreUnavailable:
+            return None
+
+    async def _write(self, tenant: str, catalogue: Catalogue) -> None:
+        raw = b"[" + b",".join(catalogue.wires) + b"]"
+        writing = self._guard.store.put(_key(tenant, catalogue.digest), raw, KEPT_S)
+        try:
+            await self._guard.run("put", writing, WRITE_S)
+        except StoreUnavailable:
+            return
+
+
+def _key(tenant: str, digest: str) -> str:
+    return f"catalog/{tenant}/{digest}"
