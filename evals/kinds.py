@@ -88,7 +88,7 @@ def _first_sentence(case: dict[str, Any], _: str) -> Found:
 def _risk(case: dict[str, Any], model: str) -> Found:
     catalogue = Engine(case["tools"], model=model).catalogue
     row = catalogue.rows[case["query"]]
-    detail = detail_of(catalogue.tool(row), catalogue.facets.traits[row], "brief")
+    detail = detail_of(catalogue.tool(row), catalogue.facets.of(row), "brief")
     failures = [
         f"{field} {case['expect_' + field]}"
         for field in ("risk", "requires_full_schema", "requires_confirmation")

@@ -16,7 +16,7 @@ from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.documents import Document, read_tool
 from toolscout.catalog.tokencount import tool_tokens
 from toolscout.catalog.toollist import ToolList
-from toolscout.catalog.traits import Traits, traits_of
+from toolscout.catalog.traits import Clues
 from toolscout.contract import Tool
 from toolscout.errors import NOT_JSON, InvalidJson, not_json
 from toolscout.ranking import domains
@@ -46,7 +46,8 @@ class CompiledTool:
     counts: TermCounts
     tokens: int
     """What the tool costs in a prompt."""
-    traits: Traits
+    clues: Clues
+    available: bool
     wire: bytes
     """The tool as it was sent, for showing it."""
     vector: bytes | None = None
@@ -60,6 +61,7 @@ class CompiledTool:
             + 30 * len(self.counts.terms)
             + len(self.lines[0])
             + len(self.wire)
+            + 8 * len(self.clues.description)
             + 8 * len(self.spoken + self.spoken_properties)
         )
 
@@ -108,7 +110,7 @@ class Compiler:
         for tool, digest, place in zip(tools.tools, tools.digests, tools.places, strict=True):
             known = store.get(digest)
             if known is None:
-                known = compile_tool(tool, f"tools[{place}]", self.taxonomy)
+                known = compile_tool(tool, f"tools[{place}]")
                 store.put(digest, known)
                 breathe()
             compiled.append(known)
@@ -149,7 +151,7 @@ class Compiler:
         spellings = NameIndex(tool.spellings for tool in compiled)
         lines = TextLines(tool.lines for tool in compiled)
         wires = tuple(tool.wire for tool in compiled)
-        text_bytes = sum(map(len, names)) + 220 * len(names) + 160 * len(spellings)
+        text_bytes = sum(map(len, names)) + 620 * len(names) + 160 * len(spellings)
         return Catalogue(
             digest=tools.digest,
             names=names,
@@ -159,7 +161,12 @@ class Compiler:
             lines=lines,
             vectors=None,
             tokens=np.array([tool.tokens for tool in compiled], np.int64),
-            facets=Facets([tool.traits for tool in compiled]),
+            facets=Facets(
+                wires,
+                [tool.clues for tool in compiled],
+                [tool.available for tool in compiled],
+                self.taxonomy,
+            ),
             wires=wires,
             taxonomy=self.taxonomy,
             synonyms=self._synonyms,
@@ -167,7 +174,7 @@ class Compiler:
         )
 
 
-def compile_tool(tool: Tool, path: str, taxonomy: Taxonomy) -> CompiledTool:
+def compile_tool(tool: Tool, path: str) -> CompiledTool:
     """Compile what one tool says, without its vector; `path` is where errors say it stood.
 
     Raises:
@@ -179,7 +186,7 @@ def compile_tool(tool: Tool, path: str, taxonomy: Taxonomy) -> CompiledTool:
         where = f"{path}.definition"
         raise InvalidJson(f"{where} is not valid JSON", (not_json(where, error),)) from None
     name, description = words(document.name), words(document.description)
-    description_terms = words_to_terms(description)
+    name_terms, description_terms = words_to_terms(name), words_to_terms(description)
     return CompiledTool(
         lines=(
             line(f"{document.name} {document.description} {document.properties}"),
@@ -191,21 +198,22 @@ def compile_tool(tool: Tool, path: str, taxonomy: Taxonomy) -> CompiledTool:
         spellings=tuple(filter(None, map(forms, (document.name, *document.aliases)))),
         counts=TermCounts.of(
             (
-                _name_terms(name, document, tool.namespace),
+                _name_terms(name, name_terms, document, tool.namespace),
                 description_terms,
                 terms(document.properties),
             )
         ),
-        traits=traits_of(
-            tool, words_to_terms(name), description_terms, document.annotations, taxonomy
-        ),
+        clues=Clues(name_terms, description_terms, document.annotations),
+        available=tool.status != "unavailable",
         wire=_encode(tool),
     )
 
 
-def _name_terms(name: list[str], document: Document, namespace: str | None) -> list[str]:
-    """The words of the name, words written together, and its namespace and aliases."""
-    found = words_to_terms(name)
+def _name_terms(
+    name: list[str], terms_of_name: list[str], document: Document, namespace: str | None
+) -> list[str]:
+    """The terms of the name, words written together, and its namespace and aliases."""
+    found = list(terms_of_name)
     if len(name) > 1:
         found.append(fold("".join(name)))
     if len(name) > 2:

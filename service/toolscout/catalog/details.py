@@ -33,7 +33,7 @@ def details(
     found = []
     for row in rows:
         if isinstance(source, Catalogue):
-            tool, traits = source.tool(row), source.facets.traits[row]
+            tool, traits = source.tool(row), source.facets.of(row)
         else:
             tool = source.tools[row]
             traits = read_traits(tool, taxonomy)

@@ -7,7 +7,7 @@ taxonomy, the risk from MCP annotations or from verbs.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -46,30 +46,27 @@ class Traits(msgspec.Struct, frozen=True):
     available: bool = True
 
 
-def traits_of(
-    tool: Tool,
-    name_terms: Sequence[str],
-    description_terms: Sequence[str],
-    annotations: Mapping[str, Any] | None,
-    taxonomy: Taxonomy,
-) -> Traits:
-    """The traits of a tool whose text was read already; `annotations` are those of MCP."""
-    namespace = tool.namespace or namespace_in(tool.name)
-    domain = tool.domain or taxonomy.domain_of((*name_terms, *description_terms))
+class Clues(NamedTuple):
+    """What the traits of a tool are inferred from, kept from when its text was read."""
+
+    name: Sequence[str]
+    """The terms of the name, in order."""
+    description: Sequence[str]
+    """The terms of the description, in order."""
+    annotations: Mapping[str, Any] | None
+    """The hints of MCP."""
+
+
+def infer(tool: Tool, clues: Clues, taxonomy: Taxonomy) -> Traits:
+    """The traits of a tool whose text was read already."""
+    said = declared(tool)
     risk = tool.risk
-    if risk is None and annotations is not None:
-        risk = _annotated_risk(annotations, namespace)
+    if risk is None and clues.annotations is not None:
+        risk = _annotated_risk(clues.annotations, said.namespace)
     if risk is None:
-        risk = _spoken_risk(name_terms, description_terms, namespace)
-    return Traits(
-        namespace,
-        domain,
-        tool.tags or (),
-        tool.source or "",
-        tool.capabilities or (),
-        risk,
-        tool.status != "unavailable",
-    )
+        risk = _spoken_risk(clues.name, clues.description, said.namespace)
+    domain = said.domain or taxonomy.domain_of((*clues.name, *clues.description))
+    return msgspec.structs.replace(said, domain=domain, risk=risk)
 
 
 def declared(tool: Tool) -> Traits:
@@ -93,7 +90,7 @@ def read_traits(tool: Tool, taxonomy: Taxonomy) -> Traits:
         document = read_tool(msgspec.structs.replace(tool, definition=ABSENT, parameters=ABSENT))
     name = words_to_terms(words(document.name))
     description = words_to_terms(words(document.description))
-    return traits_of(tool, name, description, document.annotations, taxonomy)
+    return infer(tool, Clues(name, description, document.annotations), taxonomy)
 
 
 def namespace_in(name: str) -> str:

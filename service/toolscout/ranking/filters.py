@@ -6,10 +6,11 @@ Values of one facet are alternatives, facets add up: `namespaces ["git", "ci"]` 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.catalog.traits import RISKS, Traits, declared, read_traits
+from toolscout.catalog.traits import RISKS, Clues, Traits, declared, infer, read_traits
 from toolscout.contract import Filters, Tool
 from toolscout.ranking import domains
 from toolscout.ranking.domains import Taxonomy
@@ -18,27 +19,57 @@ from toolscout.ranking.tokens import fold
 Allowed = NDArray[np.bool_]
 """Whether each tool of a catalogue may be selected, shape (tools,)."""
 
+_decode = msgspec.json.Decoder(Tool).decode
+
 _LEVEL = {risk: level for level, risk in enumerate(RISKS)}
 
 
 class Facets:
-    """The traits of a catalogue's tools, by row; a facet is indexed when it is first asked for."""
+    """The traits of a catalogue's tools, inferred and indexed when a question first needs them.
 
-    __slots__ = ("_available", "_index", "_levels", "traits")
+    Most questions never do, and a new catalogue is answered the sooner for it.
+    """
 
-    def __init__(self, traits: Sequence[Traits]) -> None:
-        self.traits = traits
+    __slots__ = ("_available", "_clues", "_index", "_levels", "_taxonomy", "_traits", "_wires")
+
+    def __init__(
+        self,
+        wires: Sequence[bytes],
+        clues: Sequence[Clues],
+        available: Sequence[bool],
+        taxonomy: Taxonomy,
+    ) -> None:
+        """Take each tool as it was sent, in JSON, and what its traits are inferred from."""
+        self._wires = wires
+        self._clues = clues
+        self._taxonomy = taxonomy
+        self._traits: list[Traits] | None = None
         self._index: dict[str, dict[str, list[int]]] = {}
         self._levels: NDArray[np.int8] | None = None
-        self._available: Allowed | None = None
-        if not all(each.available for each in traits):
-            self._available = np.array([each.available for each in traits], np.bool_)
+        self._available = None if all(available) else np.array(available, np.bool_)
+
+    @property
+    def ready(self) -> bool:
+        """Whether all traits are inferred."""
+        return self._traits is not None
+
+    def prepare(self) -> list[Traits]:
+        """Infer all traits, if that was not done before; may be called from any thread."""
+        if self._traits is None:
+            self._traits = list(map(self.of, range(len(self._wires))))
+        return self._traits
+
+    def of(self, row: int) -> Traits:
+        """The traits of one tool."""
+        if self._traits is not None:
+            return self._traits[row]
+        return infer(_decode(self._wires[row]), self._clues[row], self._taxonomy)
 
     def allowed(self, filters: Filters | None, rows: Mapping[str, int]) -> Allowed | None:
         """The tools that pass, or None when all do; `rows` finds the tools to exclude."""
         if filters is None:
             return self._available
-        passed = np.ones(len(self.traits), np.bool_)
+        passed = np.ones(len(self._wires), np.bool_)
         if self._available is not None:
             passed &= self._available
         for facet, wanted in _wanted(filters):
@@ -63,7 +94,7 @@ class Facets:
         if owners is None:
             owners = {}
             values_of = _VALUES[facet]
-            for row, traits in enumerate(self.traits):
+            for row, traits in enumerate(self.prepare()):
                 for value in values_of(traits):
                     owners.setdefault(value, []).append(row)
             self._index[facet] = owners
@@ -71,7 +102,8 @@ class Facets:
 
     def _risk_levels(self) -> NDArray[np.int8]:
         if self._levels is None:
-            self._levels = np.array([_LEVEL[traits.risk] for traits in self.traits], np.int8)
+            levels = [_LEVEL[traits.risk] for traits in self.prepare()]
+            self._levels = np.array(levels, np.int8)
         return self._levels
 
 

@@ -45,6 +45,7 @@ from toolscout.server.search import (
     by_digest,
     cold,
     decide_one,
+    prepare,
     scan_one,
 )
 from toolscout.server.service import Service
@@ -87,6 +88,8 @@ async def search_batch(service: Service, exchange: Exchange, trace: Trace) -> No
     trace.catalog, trace.unique = source.digest, unique
     assert service.engine is not None
     taxonomy = service.engine.compiler.taxonomy
+    if isinstance(source, Catalogue):
+        await prepare(source, asks[0])
     results = []
     for ask, one in zip(asks, traces, strict=True):
         one.catalog, one.unique, one.offered = trace.catalog, unique, trace.offered

@@ -27,6 +27,9 @@ from toolscout.server.sharing import with_shared
 ENCODE_RESERVE_MS = 2.0
 """Time kept back for writing the answer when the budget is divided."""
 
+INFERRED_AT_ONCE = 500
+"""Tools whose traits are inferred on the event loop; more take milliseconds, in a thread."""
+
 
 async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     """Answer one search.
@@ -66,6 +69,7 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
         trace.phases["decode"] = service.warm_at - arrived
     if isinstance(source, Catalogue):
         trace.catalog, trace.unique = source.digest, len(source)
+        await prepare(source, ask)
         decide_one(service, source, ask, deadline, trace)
     else:
         trace.catalog, trace.unique = source.digest, len(source.tools)
@@ -134,6 +138,14 @@ async def cold(
     with service.urgent():
         await scan(tools)
     return tools
+
+
+async def prepare(catalogue: Catalogue, ask: Ask) -> None:
+    """Infer the traits of a large catalogue beside the event loop, where a question needs them."""
+    if ask.filters is None and ask.context is None:
+        return
+    if not catalogue.facets.ready and len(catalogue) > INFERRED_AT_ONCE:
+        await asyncio.to_thread(catalogue.facets.prepare)
 
 
 async def scan_one(service: Service, ask: Ask, trace: Trace, tools: ToolList) -> None:
