@@ -1,11 +1,14 @@
 """The selector as a library."""
 
+from typing import Any
+
+import msgspec
 import pytest
 
 from tests.catalogues import SHAPES, in_shape
 from tests.support import TOOLS, Server, crowd
 from toolscout import Engine
-from toolscout.contract import Tool
+from toolscout.contract import Context, Filters, Session, Tool, Use
 from toolscout.errors import EmptyPattern, InvalidRequest, ToolscoutError
 
 
@@ -33,6 +36,49 @@ def test_explanations_come_when_asked_for():
     assert [match.name for match in result.matches] == result.names
     assert result.matches[0].reasons[0].via == "exact"
     assert result.matches[-1].pinned
+
+
+def test_a_search_takes_what_a_request_takes(server: Server):
+    engine, query = Engine(TOOLS), "send or read a message"
+    limits = {"min_score": 0.02, "budget_tokens": 30, "detail": "brief"}
+    found = engine.search(
+        query,
+        filters=Filters(exclude=("list_meetings",)),
+        session=Session(recent=(Use("read_file", successes=2),)),
+        context=Context(signals=("email", "inbox")),
+        explain=True,
+        **limits,
+    )
+    answer = server.search(
+        query,
+        filters={"exclude": ["list_meetings"]},
+        session={"recent": [{"name": "read_file", "successes": 2}]},
+        context={"signals": ["email", "inbox"]},
+        explain=True,
+        **limits,
+    ).json()
+    assert found.names == answer["selected_names"]
+    assert msgspec.to_builtins(found.matches) == answer["matches"]
+    shown = [msgspec.structs.replace(tool, tokens_full=None) for tool in found.tools]
+    for tool in answer["tools"]:
+        del tool["tokens_full"]  # a dict that is added to an engine counts as its definition
+    assert msgspec.to_builtins(shown) == answer["tools"]
+    assert engine.search(query).tools == []
+
+
+@pytest.mark.parametrize("wrong", [{"min_score": 1.1}, {"min_score": -1}, {"budget_tokens": -1}])
+def test_limits_out_of_bounds_are_refused(wrong: dict[str, Any]):
+    with pytest.raises(InvalidRequest, match=next(iter(wrong))):
+        Engine(TOOLS).search("file", **wrong)
+
+
+def test_names_resolve():
+    engine = Engine([*TOOLS, {"name": "get-weather"}])
+    assert engine.resolve("readFile") == ["read_file"]
+    assert engine.resolve("disk.read_file") == ["read_file"]
+    assert engine.resolve("GetWeather") == ["get-weather", "get_weather"]
+    assert engine.resolve("red_file") == []
+    assert engine.resolution("red_file").suggestions == ["read_file"]
 
 
 @pytest.mark.parametrize("shape", [s for s in SHAPES if s != "bare_schema"])

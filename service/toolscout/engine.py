@@ -138,12 +138,17 @@ class Engine:
 
         Raises:
             EmptyPattern: the pattern is blank.
-            InvalidRequest: `top_k` is below 1.
+            InvalidRequest: `top_k` is below 1, `min_score` not within 0 to 1, or `budget_tokens`
+                below 0.
         """
         if not pattern.strip():
             raise EmptyPattern("pattern is blank")
         if top_k < 1:
             raise InvalidRequest(f"top_k must be at least 1, got {top_k}")
+        if not 0 <= min_score <= 1:
+            raise InvalidRequest(f"min_score must be within 0 to 1, got {min_score}")
+        if budget_tokens is not None and budget_tokens < 0:
+            raise InvalidRequest(f"budget_tokens must be at least 0, got {budget_tokens}")
         ask = Ask(
             pattern=pattern,
             top_k=top_k,

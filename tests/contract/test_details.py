@@ -176,3 +176,17 @@ def test_explained_tokens_are_those_of_what_is_shown(server: Server):
 def test_an_unknown_detail_is_refused(server: Server, wrong: Any):
     problem = problem_of(server.search(detail=wrong), 422, "invalid_request")
     assert problem["errors"][0]["path"] == "detail"
+
+
+def test_schemas_as_deep_as_can_be_read_are_no_failure(server: Server):
+    for depth in range(900, 1_030, 5):
+        nested: str = '{"properties":{"a":' * depth + "{}" + "}}" * depth
+        body = '{"pattern":"deep","detail":"full","include_definitions":true,"tools":'
+        body += '[{"name":"deep","definition":' + nested + "}]}"
+        assert server.post(body.encode()).status_code in (200, 400)
+
+
+def test_thousands_of_tools_are_shown_at_once(server: Server):
+    tools = crowd(1_000, "pebble")
+    body = server.search("spin a pebble", tools, top_k=1_000, detail="brief").json()
+    assert len(body["tools"]) == len(body["selected_names"]) == 1_000

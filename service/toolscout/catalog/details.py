@@ -15,6 +15,8 @@ from toolscout.contract import Detail, Parameter, Tool, ToolDetail, is_absent
 from toolscout.errors import NOT_JSON
 from toolscout.ranking.domains import Taxonomy
 
+_encode = msgspec.json.Encoder().encode
+
 NEEDS_SCHEMA = frozenset(("write_remote", "destructive"))
 """Risks of which a model should see the whole schema before it calls."""
 
@@ -83,9 +85,11 @@ def cost_of(tool: Tool, detail: Detail | None, definitions: bool = False) -> int
 
 
 def _read(tool: Tool) -> tuple[str, dict[str, Any] | None]:
-    """Description and input schema; what is not JSON says nothing."""
+    """Description and input schema; what is not JSON, or too deep to be written, says nothing."""
     try:
-        return read_tool(tool).said, input_schema(tool)
+        schema = input_schema(tool)
+        _encode([[[[[schema]]]]])  # it will lie a few levels down in an answer
+        return read_tool(tool).said, schema
     except NOT_JSON:
         return tool.description or "", None
 

@@ -27,6 +27,10 @@ from toolscout.server.sharing import with_shared
 ENCODE_RESERVE_MS = 2.0
 """Time kept back for writing the answer when the budget is divided."""
 
+SHOWN_AT_ONCE = 100
+"""Selected tools that are explained or shown on the event loop; more take milliseconds, in a
+thread."""
+
 INFERRED_AT_ONCE = 500
 """Tools whose traits are inferred on the event loop; more take milliseconds, in a thread."""
 
@@ -77,7 +81,8 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     newer = exchange.newer_contract
     if request.explain or ask.detail or ask.definitions:
         assert service.engine is not None
-        text = answer.rich(
+        rich = partial(
+            answer.rich,
             trace,
             source,
             ask,
@@ -85,6 +90,8 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
             explained=bool(request.explain),
             newer_contract=newer,
         )
+        few = len(trace.decision.names) <= SHOWN_AT_ONCE
+        text = rich() if few else await asyncio.to_thread(rich)
     else:
         text = answer.plain(trace.decision, newer)
     await exchange.answer(200, text, answer.headers(trace))
