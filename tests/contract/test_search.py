@@ -120,3 +120,22 @@ def test_duplicates_do_not_count_against_the_limit_of_tools(server: Server):
 def test_an_answer_leaves_the_connection_open(server: Server):
     response = server.post({"pattern": "x", "tools": []}, path=SEARCH)
     assert response.headers.get("connection", "keep-alive") == "keep-alive"
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        {"always_keep": ["get_weather", "]}"]},
+        {"filters": {"tags": [], "exclude": ["read_file", "}"]}, "top_k": 3},
+        {"session": {"recent": [{"name": "read_file", "successes": 1}], "expanded": []}},
+        {"unheard_of": [[], [{}], ["}]"], {"tools": [{"name": "x"}]}]},
+        {f"list_{number}": ["a"] for number in range(40)},
+    ],
+)
+def test_what_stands_behind_the_tools_makes_no_difference(server: Server, behind: dict):
+    fields = {"pattern": "weather or a file", "latency_budget_ms": 60_000}
+    orders = [{**fields, **behind, "tools": TOOLS}, {**fields, "tools": TOOLS, **behind}]
+    answers = [server.post(order) for order in orders for _ in range(2)]
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+    assert len({answer.headers["x-catalog-digest"] for answer in answers}) == 1

@@ -39,6 +39,12 @@ _decode = msgspec.json.Decoder(SearchRequest).decode
 _KEY = b'"tools"'
 _TOKEN = f'["{token_hex(16)}"]'.encode()
 
+MAX_LISTS = 16
+"""Lists of names behind the tools that are passed over in search of their end."""
+
+_PADDING = 64
+"""Blanks that may stand before a closing bracket."""
+
 
 class Known(msgspec.Struct, frozen=True, eq=False):
     """A catalogue compiled from these very bytes before, and how many entries they hold."""
@@ -185,10 +191,19 @@ def whole(field: str, value: float | None) -> int | None:
 
 
 def _tools_span(body: bytes) -> tuple[int, int] | None:
-    """Where the array of tools seems to stand: from its first bracket to the last of the body."""
+    """Where the array of tools seems to stand: from its first bracket to the last of the body.
+
+    Lists of names may follow it (`always_keep`, filters): they do not end in an object.
+    """
     key = body.find(_KEY)
     start = body.find(b"[", key)
-    end = body.rfind(b"]") + 1
-    if key < 0 or not 0 < start < end or body[key + len(_KEY) : start].strip() != b":":
+    if key < 0 or start < 0 or body[key + len(_KEY) : start].strip() != b":":
         return None
-    return start, end
+    end = len(body)
+    for _ in range(MAX_LISTS):
+        end = body.rfind(b"]", start, end)
+        if end < 0:
+            return None
+        if body[max(start, end - _PADDING) : end].rstrip()[-1:] == b"}":
+            return start, end + 1
+    return None
