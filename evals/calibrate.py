@@ -25,9 +25,10 @@ from toolscout.catalog.compile import Compiler
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import RankerName
 from toolscout.ranking.calibration import MASS_LIMIT
+from toolscout.ranking.judging import JUDGED, evidence
 from toolscout.ranking.select import best
 from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
-from toolscout.ranking.strategy import JUDGED, Ask, evidence, rank
+from toolscout.ranking.strategy import Ask, rank
 from toolscout.ranking.tokens import spoken_name
 
 QUESTIONS_PER_SET = 250

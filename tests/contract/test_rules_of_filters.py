@@ -12,7 +12,8 @@ from toolscout.catalog.toollist import ToolList
 from toolscout.catalog.traits import read_traits
 from toolscout.contract import Context, Filters, Session, Use
 from toolscout.ranking.domains import bundled
-from toolscout.ranking.strategy import Ask, decide_cold, score
+from toolscout.ranking.judging import score
+from toolscout.ranking.strategy import Ask, decide_cold
 
 top_ks = st.sampled_from([1, 2, 5, 50])
 

@@ -27,12 +27,13 @@ from toolscout.contract import (
     Session,
     Tool,
 )
-from toolscout.ranking import calibration, domains, filters, fusion, regex
+from toolscout.ranking import domains, filters, fusion, regex
 from toolscout.ranking.bm25 import LexicalScores
 from toolscout.ranking.boosts import Boosts, boosts_for
 from toolscout.ranking.domains import Taxonomy
 from toolscout.ranking.expand import expand
 from toolscout.ranking.filters import Allowed
+from toolscout.ranking.judging import judge, score
 from toolscout.ranking.keyword import keyword_scores
 from toolscout.ranking.limits import DEPTH, within_limits
 from toolscout.ranking.names import Mention, mentions_in_many
@@ -50,9 +51,6 @@ NO_SIMILARITY = 0.12
 
 NO_VECTORS = "no vectors yet"
 """Note of a ranking by words because the embeddings of a catalogue are still being made."""
-
-JUDGED = 3
-"""Best tools whose relevance decides the outcome."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -190,7 +188,7 @@ def _answer(
     ranking.scores = _with_experience(ranking)
     ranked = best(ranking.scores, wanted)
     if ranking.ranker != "regex":
-        ranking.outcome = _judge(ranking, ranked)
+        ranking.outcome = judge(ranking, ranked)
     if ranking.boosts is not None and len(ranking.scores):
         # After judging: what served before does not make a match of what is none now.
         ranking.scores = _boosted(ranking, ranking.boosts.factors, ask.top_k)
@@ -309,7 +307,7 @@ def _drop(ranking: Ranking, allowed: Allowed) -> None:
         ranking.lexical.covered[~allowed] = 0
     if ranking.cosine is not None and ranking.whole is not None:
         # The least of the others: it neither ranks nor moves the scale of those that do.
-        least = ranking.cosine[allowed].min(initial=np.float32(1))
+        least = ranking.cosine[allowed].min() if allowed.any() else np.float32(0)
         ranking.cosine = np.where(allowed, ranking.cosine, least)
         ranking.whole = np.where(allowed, ranking.whole, np.float32(0))
     if ranking.learned is not None:
@@ -358,51 +356,3 @@ def _mention_whole(ranking: Ranking, pattern: str, rows: Mapping[str, int]) -> N
     if row is not None:
         others = [mention for mention in ranking.mentions if mention.row != row]
         ranking.mentions = [Mention(row, name, True, len(name)), *others]
-
-
-def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
-    """What speaks for one tool, in units that mean the same for every query."""
-    coverage = mass = cosine = None
-    if ranking.lexical is not None:
-        covered = float(ranking.lexical.covered[row])
-        coverage = min(1.0, covered / (ranking.lexical.total or 1.0))
-        mass = covered / ranking.lexical.rarest
-    if ranking.whole is not None:
-        cosine = float(ranking.whole[row])
-    return calibration.Evidence(coverage, mass, cosine, ranking.familiarity)
-
-
-def score(ranking: Ranking, row: int) -> float:
-    """The calibrated relevance of one tool, 0 to 1; 1 where its name or the regex matched."""
-    if any(mention.row == row and mention.sure for mention in ranking.mentions):
-        return 1.0
-    if ranking.ranker == "regex":
-        found = 1.0 if ranking.scores[row] > 0 else 0.0
-    else:
-        found = calibration.relevance(evidence(ranking, row))
-    if ranking.learned is not None:
-        found = calibration.with_experience(found, float(ranking.learned[row]))
-    if ranking.boosts is not None:
-        found = min(1.0, found * float(ranking.boosts.factors[row]))
-    return round(found, 4)
-
-
-def _judge(ranking: Ranking, ranked: Sequence[int]) -> Outcome:
-    """The outcome by the most relevant of the first few: the top hit may lead by a hair."""
-    if any(mention.sure for mention in ranking.mentions):
-        return "match"
-    highest = 0.0
-    for row in ranked[:JUDGED]:
-        chance = calibration.relevance(evidence(ranking, row))
-        if ranking.learned is not None:
-            chance = calibration.with_experience(chance, float(ranking.learned[row]))
-        highest = max(highest, chance)
-        if highest >= calibration.MATCH:
-            return "match"
-    coverage, cosine = 0.0, None
-    if ranking.lexical is not None and ranking.lexical.total > 0:
-        coverage = float(ranking.lexical.covered.max(initial=0.0)) / ranking.lexical.total
-    if ranking.cosine is not None:
-        # By the best sentence: one of a long dialogue may ask for a tool that the rest is far from.
-        cosine = float(ranking.cosine.max(initial=0.0)) * ranking.familiarity
-    return calibration.outcome(highest, coverage, cosine)
