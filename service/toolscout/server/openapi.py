@@ -100,6 +100,7 @@ def _schemas() -> dict[str, Any]:
         "anyOf": [text, {"type": "null"}]
     }
     search["allOf"] += [{"oneOf": [_given("pattern"), _given("query")]}, one_cap]
+    schemas["FeedbackEvent"]["properties"]["pattern"]["pattern"] = r"\S"
     batch = schemas["BatchRequest"]
     batch["properties"]["patterns"]["items"] = text
     batch["allOf"].append(one_cap)
