@@ -4,8 +4,9 @@ ToolscoutError
 ├── InvalidRequest      a field is missing, of the wrong type or out of bounds
 │   ├── InvalidJson     the bytes are not JSON at all
 │   ├── EmptyPattern    the pattern is blank
-│   └── TooManyTools    more distinct tools than the limit
-├── CatalogUnknown      no catalogue of that digest is known here
+│   ├── TooManyTools    more distinct tools than the limit
+│   └── BadCursor       a cursor is not one of this list
+├── CatalogUnknown      no catalogue of that name or digest is known here
 └── ConfigurationError  a setting is unknown, malformed or contradicts another
 """
 
@@ -83,6 +84,12 @@ class CatalogUnknown(ToolscoutError):
     """The caller named a catalogue that was never sent, or has been evicted since."""
 
     code = "catalog_unknown"
+
+
+class BadCursor(InvalidRequest):
+    """A cursor is malformed, or belongs to another content."""
+
+    code = "bad_cursor"
 
 
 class ConfigurationError(ToolscoutError):

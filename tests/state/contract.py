@@ -39,6 +39,12 @@ class StoreContract:
         assert await store.swap("key", b"one", None)
         assert await store.get("key") is None
 
+    async def test_a_value_can_be_removed_whatever_it_is(self, store: StateStore):
+        await store.put("key", b"one")
+        for _ in range(2):
+            await store.delete("key")
+            assert await store.get("key") is None
+
     async def test_of_many_swaps_one_wins(self, store: StateStore):
         await store.put("key", b"start")
         values = [str(number).encode() for number in range(20)]

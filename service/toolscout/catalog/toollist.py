@@ -59,8 +59,10 @@ class ToolList:
         return cls(tools, digests, catalogue_digest(digests), places, len(offered))
 
     @classmethod
-    def decode(cls, raw: bytes | msgspec.Raw, limit: int = MAX_TOOLS) -> "ToolList":
-        """Decode the JSON array of a request; definitions stay raw.
+    def decode(
+        cls, raw: bytes | msgspec.Raw, limit: int = MAX_TOOLS, path: str = "tools"
+    ) -> "ToolList":
+        """Decode a JSON array of tools; definitions stay raw. `path` is where errors say it stood.
 
         Raises:
             InvalidRequest: a tool lacks its name or a field has the wrong type.
@@ -70,20 +72,20 @@ class ToolList:
         try:
             tools = _decode(raw)
         except msgspec.ValidationError as error:
-            wrong = wrong_field("tools", error)
+            wrong = wrong_field(path, error)
             raise InvalidRequest(f"{wrong.path}: {wrong.message}", (wrong,)) from None
         except NOT_JSON as error:
-            raise InvalidJson("tools is not valid JSON", (not_json("tools", error),)) from None
+            raise InvalidJson(f"{path} is not valid JSON", (not_json(path, error),)) from None
         for field in RAW_FIELDS:
-            _check_objects(field, map(attrgetter(field), tools))
+            _check_objects(path, field, map(attrgetter(field), tools))
         return cls.of(tools, limit)
 
 
-def _check_objects(field: str, raws: Iterable[msgspec.Raw]) -> None:
+def _check_objects(root: str, field: str, raws: Iterable[msgspec.Raw]) -> None:
     """Raw fields are not parsed here, but a string or a list in their place is noticed."""
     for number, raw in enumerate(raws):
         if raw is not ABSENT and memoryview(raw)[0] not in _OBJECT_OR_NULL:
-            path = f"tools[{number}].{field}"
+            path = f"{root}[{number}].{field}"
             raise InvalidRequest(
                 f"{path} must be an object", (FieldError(path, "expected an object"),)
             )

@@ -15,7 +15,7 @@ from toolscout.server import shutdown
 from toolscout.server.endpoint import serve_call
 from toolscout.server.exchange import Refused, challenge, request_id
 from toolscout.server.problems import CODES, problem
-from toolscout.server.routes import CALLS, HANDLERS
+from toolscout.server.routes import HANDLERS, find_call
 from toolscout.server.service import Service
 from toolscout.settings import Settings, load
 
@@ -43,9 +43,9 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's lifespan."""
-        call = CALLS.get(scope.get("path", ""))
-        if call is not None and scope["type"] == ScopeType.HTTP:
-            await serve_call(self.service, scope, receive, send, call)
+        found = find_call(scope.get("path", ""))
+        if found is not None and scope["type"] == ScopeType.HTTP:
+            await serve_call(self.service, scope, receive, send, *found)
         else:
             await self._rest(scope, receive, send)
 

@@ -1,5 +1,6 @@
 """What surrounds every call: admission, the key, errors as answers, metrics and the log."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from time import perf_counter
 
@@ -17,10 +18,16 @@ GATEWAY_PREFIX = "/api/compress/"
 
 
 async def serve_call(
-    service: Service, scope: Scope, receive: Receive, send: Send, call: Call
+    service: Service,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    call: Call,
+    parameters: Mapping[str, str],
 ) -> None:
     """Answer one request to the path of a call, whatever it is."""
     exchange = Exchange(scope, receive, send)
+    exchange.parameters = parameters
     exchange.newer_contract = exchange.path.startswith(GATEWAY_PREFIX)
     exchange.close = service.draining
     trace = Trace()

@@ -4,7 +4,7 @@ The hot endpoints speak ASGI directly: a framework's request object costs more t
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from random import getrandbits
 from time import perf_counter
@@ -47,6 +47,9 @@ class Exchange:
         self._send = send
         self.path = str(scope["path"])
         self.method = str(scope.get("method", ""))
+        self.query = bytes(scope.get("query_string", b""))
+        self.parameters: Mapping[str, str] = {}
+        """What stands in the variable parts of the path."""
         self.headers: list[tuple[bytes, bytes]] = list(scope["headers"])
         self._by_name = dict(self.headers)
         self.request_id = request_id(self.header(b"x-request-id"))
@@ -135,7 +138,7 @@ class Exchange:
     ) -> None:
         self.status = status
         lines = [(b"x-request-id", self.request_id.encode("latin-1")), *headers]
-        if status != HTTPStatus.NO_CONTENT:
+        if status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
             lines.append((b"content-type", media))
             lines.append((b"content-length", b"%d" % len(body)))
         if self.close:

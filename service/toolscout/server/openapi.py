@@ -15,19 +15,29 @@ from toolscout.contract import (
     ABSENT,
     BatchAnswer,
     BatchRequest,
+    CatalogInfo,
+    CatalogPatch,
+    CatalogPut,
+    CompletionAnswer,
     FeedbackAnswer,
     FeedbackBatch,
     FeedbackEvent,
     FilterAnswer,
     FilterRequest,
     GatewayAnswer,
+    IndexAnswer,
     LearningAnswer,
+    OverviewAnswer,
     ResolveAnswer,
     ResolveRequest,
+    SchemasAnswer,
+    SchemasRequest,
     SearchAnswer,
     SearchRequest,
     Tool,
+    ToolPage,
 )
+from toolscout.server import catalog_operations
 from toolscout.server.operations import REF, paths, ref
 from toolscout.server.problems import CODES, Problem
 
@@ -47,10 +57,11 @@ def document() -> dict[str, Any]:
         "servers": [{"url": "/", "description": "This service"}],
         "tags": [
             {"name": "selection", "description": "Choosing tools"},
+            {"name": "catalogs", "description": "Tool lists under a name, and looking into them"},
             {"name": "learning", "description": "What worked, and what was learned from it"},
             {"name": "operation", "description": "Probes and figures"},
         ],
-        "paths": paths(),
+        "paths": paths() | catalog_operations.paths(),
         "components": {
             "schemas": _schemas(),
             "responses": _problem_responses(),
@@ -75,6 +86,15 @@ def _problem_responses() -> dict[str, Any]:
 
 _REQUESTS = (SearchRequest, BatchRequest, ResolveRequest, FilterRequest)
 _ANSWERS = (SearchAnswer, GatewayAnswer, BatchAnswer, ResolveAnswer, FilterAnswer, Problem)
+_CATALOGS = (
+    CatalogInfo,
+    ToolPage,
+    SchemasRequest,
+    SchemasAnswer,
+    CompletionAnswer,
+    IndexAnswer,
+    OverviewAnswer,
+)
 _LEARNING = (FeedbackEvent, FeedbackBatch, FeedbackAnswer, LearningAnswer)
 _WHOLE = frozenset(("top_k", "max_tools", "min_tools", "latency_budget_ms", "budget_tokens"))
 """Fields that take whole numbers, also written as 5.0."""
@@ -82,7 +102,8 @@ _WHOLE = frozenset(("top_k", "max_tools", "min_tools", "latency_budget_ms", "bud
 
 def _schemas() -> dict[str, Any]:
     tool = _described(Tool, dict[str, Any] | None)
-    structs: list[Any] = [tool, *_ANSWERS, *_LEARNING]
+    structs: list[Any] = [tool, *_ANSWERS, *_LEARNING, *_CATALOGS]
+    structs += [_described(struct, list[tool] | None) for struct in (CatalogPut, CatalogPatch)]  # type: ignore[valid-type]
     structs += [_described(struct, list[tool] | None) for struct in _REQUESTS]  # type: ignore[valid-type]
     _, schemas = msgspec.json.schema_components(structs, ref_template=REF)
     needs_tools = {"anyOf": [_given("tools"), _given("catalog")]}
@@ -100,6 +121,7 @@ def _schemas() -> dict[str, Any]:
         "anyOf": [text, {"type": "null"}]
     }
     search["allOf"] += [{"oneOf": [_given("pattern"), _given("query")]}, one_cap]
+    schemas["CatalogPut"]["properties"]["tools"] = {"type": "array", "items": ref("Tool")}
     schemas["FeedbackEvent"]["properties"]["pattern"]["pattern"] = r"\S"
     batch = schemas["BatchRequest"]
     batch["properties"]["patterns"]["items"] = text

@@ -25,10 +25,12 @@ class Code:
 
 CODES: dict[str, Code] = {
     "invalid_json": Code(400, "The body is not valid JSON"),
+    "bad_cursor": Code(400, "The cursor is not one of this list"),
     "unauthorized": Code(401, "A valid API key is required"),
     "not_found": Code(404, "There is nothing at this path"),
     "catalog_unknown": Code(404, "No catalogue of this digest is known here"),
     "method_not_allowed": Code(405, "This path does not answer this method"),
+    "precondition_failed": Code(412, "The catalogue is not the one that was expected"),
     "payload_too_large": Code(413, "The body is too large"),
     "unsupported_media_type": Code(415, "The body must be uncompressed JSON"),
     "invalid_request": Code(422, "A field is missing, malformed or out of bounds"),

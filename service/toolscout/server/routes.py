@@ -1,14 +1,16 @@
 """The paths of the service and what answers them."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from litestar import MediaType, Request, Response, get
 from litestar.datastructures import State
 
-from toolscout.server import docs
+from toolscout.server import docs, views
 from toolscout.server.answer import Trace
 from toolscout.server.calls import filter_tools, resolve, search_batch
+from toolscout.server.catalogs import delete_catalog, get_catalog, patch_catalog, put_catalog
 from toolscout.server.exchange import Exchange, Refused
 from toolscout.server.learning import feedback, forget, show_learning
 from toolscout.server.metrics import CONTENT_TYPE
@@ -78,3 +80,39 @@ _CALLS = {
 }
 CALLS = _CALLS | {path + "/": call for path, call in _CALLS.items()}
 """Answered before any routing: for a small body, routing costs as much as the ranking."""
+
+_ID = r"/v1/catalogs/(?P<id>[A-Za-z0-9][A-Za-z0-9._-]{0,127})"
+_PATTERNS = tuple(
+    (re.compile(pattern), Call(name, methods))
+    for pattern, name, methods in (
+        (
+            _ID,
+            "catalog",
+            {
+                "GET": get_catalog,
+                "PUT": put_catalog,
+                "PATCH": patch_catalog,
+                "DELETE": delete_catalog,
+            },
+        ),
+        (_ID + "/tools", "tools", {"GET": views.list_tools}),
+        (_ID + "/tools:batch", "schemas", {"POST": views.schemas}),
+        (_ID + "/tools:complete", "completions", {"GET": views.completions}),
+        (_ID + "/tools/(?P<tool>.+)", "tool", {"GET": views.one_tool}),
+        (_ID + "/index", "index", {"GET": views.index}),
+        (_ID + "/overview", "overview", {"GET": views.overview}),
+    )
+)
+
+
+def find_call(path: str) -> tuple[Call, Mapping[str, str]] | None:
+    """What answers a path, and what stands in its variable parts; None for the framework's."""
+    call = CALLS.get(path)
+    if call is not None:
+        return call, {}
+    if path.startswith("/v1/catalogs/"):
+        for pattern, found in _PATTERNS:
+            match = pattern.fullmatch(path)
+            if match is not None:
+                return found, match.groupdict()
+    return None

@@ -46,7 +46,7 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     body = await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
     arrived = perf_counter()
     read = envelope.read(body, service.cache, trace.tenant)
-    if service.shared is not None:
+    if read.known is None:
         read = await with_shared(service, trace.tenant, read)
     request = read.request
     exchange.newer_contract = exchange.newer_contract or request.is_newer

@@ -27,6 +27,7 @@ from toolscout.state.catalogues import SharedCatalogues
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.opening import open_store
+from toolscout.state.registry import Registry
 from toolscout.state.store import StoreUnavailable
 
 _SELF_TEST = (
@@ -64,6 +65,7 @@ class Service:
         self.shadow: Shadow | None = None
         store = open_store(settings.store, self._warn)
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
+        self.registry = Registry(self.guard)
         self.shared: SharedCatalogues | None = None
         if not isinstance(store, MemoryStore):
             self.shared = SharedCatalogues(self.guard)

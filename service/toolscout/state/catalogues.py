@@ -6,7 +6,6 @@ tools.
 """
 
 import asyncio
-import re
 
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.state.guarded import Guard
@@ -21,8 +20,6 @@ KEPT_S = 7 * 86_400.0
 
 MAX_WRITES = 16
 """Lists on their way to the store at once; more are left to the next process that compiles them."""
-
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class SharedCatalogues:
@@ -41,8 +38,6 @@ class SharedCatalogues:
 
     async def find(self, tenant: str, digest: str) -> bytes | None:
         """The JSON array of a list's tools; None when it is not there, or not there in time."""
-        if not _DIGEST.fullmatch(digest):
-            return None
         try:
             reading = self._guard.store.get(_key(tenant, digest))
             return await self._guard.run("get", reading, READ_S)

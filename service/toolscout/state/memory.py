@@ -41,6 +41,10 @@ class MemoryStore:
             await self.put(key, value, ttl_s)
         return True
 
+    async def delete(self, key: str) -> None:
+        """Remove a value."""
+        self._values.pop(key, None)
+
     async def keys(self, prefix: str) -> list[str]:
         """The keys that begin so."""
         found = sorted(key for key in self._values if key.startswith(prefix))

@@ -85,6 +85,10 @@ class RedisStore:
         done = await self._run(lambda: self._redis.eval(_SWAP, 1, PREFIX + key, *arguments))
         return bool(done)
 
+    async def delete(self, key: str) -> None:
+        """Remove a value."""
+        await self._run(lambda: self._redis.delete(PREFIX + key))
+
     async def keys(self, prefix: str) -> list[str]:
         """The keys that begin so."""
 

@@ -72,6 +72,11 @@ class SqliteStore:
 
         return await self._run(swapped, write=True)
 
+    async def delete(self, key: str) -> None:
+        """Remove a value."""
+        query = "DELETE FROM kept WHERE key = ?"
+        await self._run(lambda db: db.execute(query, (key,)), write=True)
+
     async def keys(self, prefix: str) -> list[str]:
         """The keys that begin so."""
         query = "SELECT key FROM kept WHERE substr(key, 1, ?) = ? AND (until IS NULL OR until > ?)"

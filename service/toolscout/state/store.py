@@ -44,6 +44,9 @@ class StateStore(Protocol):
     ) -> bool:
         """Set a value (None: delete it) if the present one is `expected` (None: there is none)."""
 
+    async def delete(self, key: str) -> None:
+        """Remove a value, whatever it is."""
+
     async def keys(self, prefix: str) -> list[str]:
         """The keys that begin so, in order."""
 

@@ -1,0 +1,136 @@
+"""What is answered about a tool list."""
+
+import enum
+from typing import Literal
+
+import msgspec
+
+from toolscout.contract.fields import Outcome
+from toolscout.contract.tools import ToolDetail
+
+
+class Via(enum.StrEnum):
+    """How a piece of the query was found in a tool."""
+
+    EXACT = "exact"
+    ALIAS = "alias"
+    PREFIX = "prefix"
+    STEM = "stem"
+    SYNONYM = "synonym"
+    FUZZY = "fuzzy"
+    REGEX = "regex"
+    KEYWORD = "keyword"
+    SEMANTIC = "semantic"
+    BOOST = "boost"
+    LEARNED = "learned"
+    CHAIN = "chain"
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """One piece of evidence: what of the query was found in which field, and how.
+
+    `weight` is the share of the query that it accounts for, 0 to 1; for `semantic` the cosine. For
+    `boost` it is the share by which the score is raised or, negative, lowered.
+    """
+
+    field: str
+    term: str
+    via: Via
+    weight: float
+
+
+class Match(msgspec.Struct, frozen=True):
+    """One selected tool: its relevance, 0 to 1, and the reasons for it, strongest first."""
+
+    name: str
+    score: float
+    reasons: list[Reason]
+    pinned: bool
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """How many tools were sent, distinct, with any evidence, and selected."""
+
+    offered: int
+    unique: int
+    ranked: int
+    selected: int
+
+
+class TokenCounts(msgspec.Struct, frozen=True):
+    """Estimated prompt tokens (four characters each) of all distinct tools and of the selected.
+
+    The selected count as they are shown: in brief with `detail: brief`, whole otherwise.
+    """
+
+    offered: int
+    selected: int
+    saved: int
+
+
+class SearchAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a search returns; everything after `selected_names` only when asked for."""
+
+    selected_names: list[str]
+    tools: list[ToolDetail] | None = None
+    """The selected tools in the same order, with `detail` or `include_definitions`."""
+    matches: list[Match] | None = None
+    outcome: Outcome | None = None
+    ranker: str | None = None
+    degraded: str | None = None
+    counts: Counts | None = None
+    tokens: TokenCounts | None = None
+    timings_ms: dict[str, float] | None = None
+    catalog: str | None = None
+    notes: list[str] | None = None
+
+
+class BatchResult(SearchAnswer, frozen=True, omit_defaults=True, kw_only=True):
+    """The answer to one pattern of a batch."""
+
+    pattern: str
+
+
+class BatchAnswer(msgspec.Struct, frozen=True):
+    """One result per pattern, in their order."""
+
+    results: list[BatchResult]
+
+
+class Resolution(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a written name stands for: one tool, several, or at best something similar."""
+
+    query: str
+    name: str | None = None
+    matched_by: Literal["exact", "alias"] | None = None
+    """To the letter, or in another spelling, without its prefix, or by a name in the definition."""
+    ambiguous: list[str] | None = None
+    """The tools it fits alike."""
+    suggestions: list[str] | None = None
+    """Similar names, the most similar first, when it fits none."""
+
+
+class ResolveAnswer(msgspec.Struct, frozen=True):
+    """One result per name, in their order."""
+
+    results: list[Resolution]
+
+
+class FilterAnswer(msgspec.Struct, frozen=True):
+    """Names of all tools, the most relevant of each list first."""
+
+    kept: list[str]
+    deferred: list[str]
+
+
+class RelevantTools(msgspec.Struct, frozen=True):
+    """The nested list of the newer contract."""
+
+    relevant_tools: list[str]
+
+
+class GatewayAnswer(SearchAnswer, frozen=True, omit_defaults=True, kw_only=True):
+    """The superset that every release of the proxy accepts."""
+
+    success: Literal[True]
+    data: RelevantTools

@@ -1,0 +1,98 @@
+"""Registered catalogues and looking into them."""
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+
+from toolscout.contract.fields import ABSENT, MAX_RESOLVED, Names, Status, ToolName, Ttl
+from toolscout.contract.tools import ToolDetail
+
+
+class CatalogPut(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool list to register, for some seconds or until it is deleted."""
+
+    tools: msgspec.Raw
+    ttl_s: Ttl | None = None
+
+
+class CatalogPatch(msgspec.Struct, frozen=True, kw_only=True):
+    """Changes to a registered catalogue, made together or not at all."""
+
+    upsert: msgspec.Raw = ABSENT
+    """Tools to add, in place of those of the same name."""
+    remove: Names | None = None
+    status: dict[str, Status] | None = None
+    """Tools to make available or unavailable, by name."""
+    ttl_s: Ttl | None = None
+
+
+class CatalogInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is known of a catalogue. A digest that is not registered has no more than its size."""
+
+    id: str
+    digest: str
+    tools: int
+    version: int | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    expires_at: datetime | None = None
+
+
+class ToolPage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A page of a catalogue in the order of names; no `next_cursor` on the last."""
+
+    tools: list[ToolDetail]
+    total: int
+    next_cursor: str | None = None
+
+
+class SchemasRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Names whose tools are wanted whole."""
+
+    names: Annotated[tuple[ToolName, ...], msgspec.Meta(min_length=1, max_length=MAX_RESOLVED)]
+
+
+class SchemaError(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a name has no schema: the tools it may have meant, where there are any."""
+
+    name: str
+    ambiguous: list[str] | None = None
+    suggestions: list[str] | None = None
+
+
+class SchemasAnswer(msgspec.Struct, frozen=True):
+    """The tools that were found, in the order of the names; `count` of them."""
+
+    schemas: list[ToolDetail]
+    errors: list[SchemaError]
+    count: int
+
+
+class CompletionAnswer(msgspec.Struct, frozen=True):
+    """Names that begin so."""
+
+    names: list[str]
+
+
+class IndexEntry(msgspec.Struct, frozen=True):
+    """A tool in a line of at most 120 characters."""
+
+    name: str
+    summary: str
+
+
+class IndexAnswer(msgspec.Struct, frozen=True):
+    """Every tool in a line, in the order of names."""
+
+    digest: str
+    tools: list[IndexEntry]
+
+
+class OverviewAnswer(msgspec.Struct, frozen=True):
+    """A catalogue in at most 500 tokens of text, and how many tools each domain has."""
+
+    digest: str
+    tools: int
+    domains: dict[str, int]
+    text: str

@@ -1,0 +1,55 @@
+"""Bounds and simple types of the fields."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+RankerName = Literal["auto", "regex", "bm25", "semantic", "hybrid", "rrf"]
+Outcome = Literal["match", "weak", "no_match"]
+Detail = Literal["names", "brief", "full"]
+Status = Literal["available", "unavailable"]
+Risk = Literal["read_only", "write_local", "write_remote", "destructive"]
+
+DEFAULT_TOP_K = 5
+MAX_TOP_K = 1_000_000_000
+MAX_NAME_CHARS = 1_024
+MAX_FILTER_VALUES = 1_000
+MAX_NAMES = 100_000
+MAX_PATTERNS = 32
+MAX_RECENT = 1_000
+MAX_FILES = 1_000
+MAX_SIGNALS = 100
+MAX_SIGNAL_CHARS = 200
+MAX_RESOLVED = 200
+MAX_EVENTS = 1_000
+MAX_EVENT_CHARS = 4_096
+MAX_BUDGET_TOKENS = 1_000_000_000
+MIN_LATENCY_BUDGET_MS = 1
+MAX_LATENCY_BUDGET_MS = 60_000
+
+ToolName = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_CHARS)]
+# Whole numbers, but decoded as floats: some callers' integers went through float64.
+TopK = Annotated[float, msgspec.Meta(ge=1, le=MAX_TOP_K)]
+Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_TOP_K)]
+Signal = Annotated[str, msgspec.Meta(max_length=MAX_SIGNAL_CHARS)]
+BudgetTokens = Annotated[float, msgspec.Meta(ge=0, le=MAX_BUDGET_TOKENS)]
+Score = Annotated[float, msgspec.Meta(ge=0, le=1)]
+LatencyBudget = Annotated[float, msgspec.Meta(ge=MIN_LATENCY_BUDGET_MS, le=MAX_LATENCY_BUDGET_MS)]
+
+
+FilterValues = Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_FILTER_VALUES)]
+Names = Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_NAMES)]
+
+
+ABSENT = msgspec.Raw(b"")
+"""An optional raw field that was not sent."""
+
+
+EventText = Annotated[str, msgspec.Meta(max_length=MAX_EVENT_CHARS)]
+MAX_TTL_S = 10 * 365 * 86_400
+Ttl = Annotated[float, msgspec.Meta(gt=0, le=MAX_TTL_S)]
+
+
+def is_absent(raw: msgspec.Raw) -> bool:
+    """Whether a raw field was left out or sent as null, which mean the same."""
+    return len(memoryview(raw)) <= 4 and bytes(raw) in (b"", b"null")

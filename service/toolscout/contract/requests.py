@@ -1,0 +1,135 @@
+"""What is asked of a tool list."""
+
+from typing import Annotated
+
+import msgspec
+
+from toolscout.contract.fields import (
+    ABSENT,
+    MAX_FILES,
+    MAX_NAME_CHARS,
+    MAX_PATTERNS,
+    MAX_RECENT,
+    MAX_RESOLVED,
+    MAX_SIGNALS,
+    MAX_TOP_K,
+    Amount,
+    BudgetTokens,
+    Detail,
+    FilterValues,
+    LatencyBudget,
+    Names,
+    RankerName,
+    Risk,
+    Score,
+    Signal,
+    ToolName,
+    TopK,
+)
+
+
+class Filters(msgspec.Struct, frozen=True):
+    """Which tools may be selected, pins included: alternatives within a list, all lists together.
+
+    Values compare without case. A namespace also covers those below it (`git` and `git.api`); a
+    list that is empty or absent filters nothing.
+    """
+
+    namespaces: FilterValues | None = None
+    domains: FilterValues | None = None
+    tags: FilterValues | None = None
+    sources: FilterValues | None = None
+    capabilities: FilterValues | None = None
+    exclude: Names | None = None
+    """Names of tools, as they stand in `tools`."""
+    max_risk: Risk | None = None
+
+
+class Use(msgspec.Struct, frozen=True):
+    """How a tool has served in a session: calls that worked, calls that failed, and when last."""
+
+    name: ToolName
+    successes: Amount | None = None
+    failures: Amount | None = None
+    turns_ago: Amount | None = None
+
+
+class Session(msgspec.Struct, frozen=True):
+    """What happened before in a conversation; it needs no memory on this side.
+
+    `expanded` names tools whose definitions the model was shown, the latest last.
+    """
+
+    id: Annotated[str, msgspec.Meta(max_length=MAX_NAME_CHARS)] | None = None
+    recent: Annotated[tuple[Use, ...], msgspec.Meta(max_length=MAX_RECENT)] | None = None
+    expanded: Names | None = None
+
+
+class Context(msgspec.Struct, frozen=True):
+    """Where the work is done: names of files at hand, and words that tell the field."""
+
+    files: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_FILES)] | None = None
+    signals: Annotated[tuple[Signal, ...], msgspec.Meta(max_length=MAX_SIGNALS)] | None = None
+
+
+class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
+    """What every search takes beside its query.
+
+    `tools` stays raw: its hash finds a catalogue that was compiled before.
+    """
+
+    top_k: TopK | None = None
+    max_tools: TopK | None = None
+    always_keep: tuple[str, ...] | None = None
+    tools: msgspec.Raw = ABSENT
+    catalog: str | None = None
+    ranker: RankerName | None = None
+    explain: bool | None = None
+    latency_budget_ms: LatencyBudget | None = None
+    filters: Filters | None = None
+    min_score: Score | None = None
+    budget_tokens: BudgetTokens | None = None
+    detail: Detail | None = None
+    include_definitions: bool | None = None
+    session: Session | None = None
+    context: Context | None = None
+
+
+class SearchRequest(SearchFields, frozen=True, kw_only=True):
+    """The envelope of a search, in either contract: `pattern`/`top_k` or `query`/`max_tools`."""
+
+    pattern: str | None = None
+    query: str | None = None
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether the caller speaks the newer contract and reads its answer."""
+        return self.query is not None or self.max_tools is not None
+
+
+class BatchRequest(SearchFields, frozen=True, kw_only=True):
+    """Several searches of the same tools; the latency budget is for all of them together."""
+
+    patterns: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=MAX_PATTERNS)]
+
+
+class ResolveRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Names as somebody wrote them, to be found among tools."""
+
+    names: Annotated[tuple[ToolName, ...], msgspec.Meta(max_length=MAX_RESOLVED)]
+    tools: msgspec.Raw = ABSENT
+    catalog: str | None = None
+
+
+class FilterRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Which of the tools to keep in front of a model, by shared words alone."""
+
+    query: str
+    tools: msgspec.Raw = ABSENT
+    catalog: str | None = None
+    min_tools: Annotated[float, msgspec.Meta(ge=0, le=MAX_TOP_K)] | None = None
+    max_tools: Annotated[float, msgspec.Meta(ge=1, le=MAX_TOP_K)] | None = None
+    target_ratio: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    always_keep: Names | None = None
+    recent: Names | None = None
+    expanded: Names | None = None

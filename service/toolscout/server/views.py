@@ -1,0 +1,137 @@
+"""Looking into a catalogue: pages, single tools, batches, completion, index, overview."""
+
+from urllib.parse import parse_qs
+
+import msgspec
+
+from toolscout.catalog import pages
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.details import details
+from toolscout.contract import (
+    CompletionAnswer,
+    Detail,
+    IndexAnswer,
+    IndexEntry,
+    OverviewAnswer,
+    SchemaError,
+    SchemasAnswer,
+    SchemasRequest,
+    ToolDetail,
+    ToolPage,
+)
+from toolscout.errors import FieldError, InvalidRequest
+from toolscout.ranking.resolve import Resolver
+from toolscout.server import sharing
+from toolscout.server.answer import Trace
+from toolscout.server.envelope import decode
+from toolscout.server.exchange import Exchange, Refused
+from toolscout.server.service import Service
+
+PAGE_SIZE = 50
+MAX_PAGE_SIZE = 1_000
+
+_encode = msgspec.json.Encoder().encode
+_schemas = msgspec.json.Decoder(SchemasRequest).decode
+_DETAILS: tuple[Detail, ...] = ("names", "brief", "full")
+
+
+async def list_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """One page of a catalogue: `cursor`, `page_size`, `detail` in the query string."""
+    query = _query(exchange)
+    size = _whole(query, "page_size", PAGE_SIZE, MAX_PAGE_SIZE)
+    detail = _detail(query, "brief", _DETAILS)
+    catalogue = await sharing.find(service, trace, exchange.parameters["id"])
+    rows, following = pages.page(catalogue, query.get("cursor"), size)
+    shown = details(catalogue, rows, catalogue.taxonomy, detail)
+    await _answer(exchange, catalogue, ToolPage(shown, len(catalogue), following))
+
+
+async def one_tool(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """One tool by its name in any spelling, in brief unless `detail=full`.
+
+    Raises:
+        Refused: no tool has that name, or several have.
+    """
+    detail = _detail(_query(exchange), "brief", _DETAILS[1:])
+    catalogue = await sharing.find(service, trace, exchange.parameters["id"])
+    found = Resolver(catalogue).resolve(exchange.parameters["tool"])
+    if found.name is None:
+        several = "several tools answer to that name" if found.ambiguous else "no such tool"
+        raise Refused("not_found", f"{several}; resolve says which there are")
+    await _answer(exchange, catalogue, _shown(catalogue, found.name, detail))
+
+
+async def schemas(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Several tools whole, and for the other names what they may have meant."""
+    exchange.check_json()
+    settings = service.settings
+    body = await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
+    request = decode(body, _schemas)
+    catalogue = await sharing.find(service, trace, exchange.parameters["id"])
+    resolver = Resolver(catalogue)
+    found: list[ToolDetail] = []
+    errors: list[SchemaError] = []
+    for name in dict.fromkeys(request.names):
+        answer = resolver.resolve(name)
+        if answer.name is None:
+            errors.append(SchemaError(name, answer.ambiguous, answer.suggestions))
+        else:
+            found.append(_shown(catalogue, answer.name, "full"))
+    await _answer(exchange, catalogue, SchemasAnswer(found, errors, len(found)))
+
+
+async def completions(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Names that begin like `prefix`, in any spelling."""
+    prefix = _query(exchange).get("prefix", "")
+    catalogue = await sharing.find(service, trace, exchange.parameters["id"])
+    await _answer(exchange, catalogue, CompletionAnswer(pages.complete(catalogue, prefix)))
+
+
+async def index(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Every tool in a line."""
+    catalogue = await sharing.find(service, trace, exchange.parameters["id"])
+    entries = [IndexEntry(name, summary) for name, summary in pages.index(catalogue)]
+    await _answer(exchange, catalogue, IndexAnswer(catalogue.digest, entries))
+
+
+async def overview(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """A catalogue in at most 500 tokens."""
+    catalogue = await sharing.find(service, trace, exchange.parameters["id"])
+    text, domains = pages.overview(catalogue), pages.domains(catalogue)
+    answer = OverviewAnswer(catalogue.digest, len(catalogue), domains, text)
+    await _answer(exchange, catalogue, answer)
+
+
+async def _answer(exchange: Exchange, catalogue: Catalogue, answer: msgspec.Struct) -> None:
+    digest = catalogue.digest.encode()
+    headers = [(b"etag", b'"' + digest + b'"'), (b"x-catalog-digest", digest)]
+    await exchange.answer(200, _encode(answer), headers)
+
+
+def _shown(catalogue: Catalogue, name: str, detail: Detail) -> ToolDetail:
+    return details(catalogue, [catalogue.rows[name]], catalogue.taxonomy, detail)[0]
+
+
+def _query(exchange: Exchange) -> dict[str, str]:
+    """The query string; of a repeated name the last counts."""
+    text = exchange.query.decode("latin-1")
+    return {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
+
+
+def _whole(query: dict[str, str], name: str, default: int, most: int) -> int:
+    given = query.get(name)
+    if given is None:
+        return default
+    if not (given.isascii() and given.isdigit() and 1 <= int(given) <= most):
+        message = f"expected a whole number from 1 to {most}"
+        raise InvalidRequest(f"{name}: {message}", (FieldError(name, message),))
+    return int(given)
+
+
+def _detail(query: dict[str, str], default: Detail, allowed: tuple[Detail, ...]) -> Detail:
+    given = query.get("detail", default)
+    for detail in allowed:
+        if given == detail:
+            return detail
+    message = f"expected one of {', '.join(allowed)}"
+    raise InvalidRequest(f"detail: {message}", (FieldError("detail", message),))

@@ -1,0 +1,132 @@
+"""Registered catalogues: tool lists under a name, kept until they are deleted or expire.
+
+A record names the content by its digest; the tools lie beside it. Records change only by
+compare-and-swap, so of two writers who read the same version one is told that it came too late.
+"""
+
+from collections.abc import Callable
+from time import time
+
+import msgspec
+
+from toolscout.state.guarded import Guard
+
+READ_S, WRITE_S = 2.0, 5.0
+"""How long the store may take for what is not a search."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Record(msgspec.Struct, frozen=True):
+    """What is known of a registered catalogue; times are seconds since 1970."""
+
+    digest: str
+    tools: int
+    version: int
+    created: float
+    updated: float
+    expires: float | None
+
+
+_decode = msgspec.json.Decoder(Record).decode
+
+
+class Changed(Exception):  # noqa: N818 - somebody was faster
+    """The record is not the one that was read any more."""
+
+
+class Registry:
+    """The registered catalogues of all tenants.
+
+    Every method raises `StoreUnavailable` when the store cannot serve it.
+    """
+
+    def __init__(self, guard: Guard, clock: Callable[[], float] = time) -> None:
+        self._guard = guard
+        self._clock = clock
+
+    async def record(self, tenant: str, name: str, limit_s: float = READ_S) -> Record | None:
+        """The record of a name, None when there is none or it cannot be read any more."""
+        reading = self._guard.store.get(_record(tenant, name))
+        raw = await self._guard.run("get", reading, limit_s)
+        try:
+            return None if raw is None else _decode(raw)
+        except msgspec.MsgspecError:
+            return None
+
+    async def tools(
+        self, tenant: str, name: str, digest: str, limit_s: float = READ_S
+    ) -> bytes | None:
+        """The tools of a record as a JSON array."""
+        reading = self._guard.store.get(_content(tenant, name, digest))
+        return await self._guard.run("get", reading, limit_s)
+
+    async def put(
+        self,
+        tenant: str,
+        name: str,
+        known: Record | None,
+        digest: str,
+        tools: list[bytes],
+        expires: float | None,
+    ) -> Record:
+        """Register tools under a name in place of the record that was read; returns the new one.
+
+        The same content again is the same version.
+
+        Raises:
+            Changed: the record has changed since.
+        """
+        store, now = self._guard.store, self._clock()
+        same = known is not None and known.digest == digest
+        fresh = Record(
+            digest=digest,
+            tools=len(tools),
+            version=1 if known is None else known.version + (not same),
+            created=now if known is None else known.created,
+            updated=known.updated if known is not None and same else now,
+            expires=expires,
+        )
+        lasts = None if expires is None else max(0.001, expires - now)
+        raw = b"[" + b",".join(tools) + b"]"
+        writing = store.put(_content(tenant, name, digest), raw, lasts)
+        await self._guard.run("put", writing, WRITE_S)
+        await self._swap(tenant, name, known, fresh, lasts)
+        if known is not None and not same:
+            await self._drop(tenant, name, known.digest)
+        return fresh
+
+    async def delete(self, tenant: str, name: str, known: Record) -> None:
+        """Delete the record that was read, and its tools.
+
+        Raises:
+            Changed: the record has changed since.
+        """
+        await self._swap(tenant, name, known, None, None)
+        await self._drop(tenant, name, known.digest)
+
+    async def _swap(
+        self,
+        tenant: str,
+        name: str,
+        known: Record | None,
+        fresh: Record | None,
+        lasts_s: float | None,
+    ) -> None:
+        old = None if known is None else _encode(known)
+        new = None if fresh is None else _encode(fresh)
+        swapping = self._guard.store.swap(_record(tenant, name), old, new, lasts_s)
+        if not await self._guard.run("swap", swapping, WRITE_S):
+            raise Changed
+
+    async def _drop(self, tenant: str, name: str, digest: str) -> None:
+        deleting = self._guard.store.delete(_content(tenant, name, digest))
+        await self._guard.run("delete", deleting, WRITE_S)
+
+
+def _record(tenant: str, name: str) -> str:
+    return f"registered/{tenant}/{name}"
+
+
+def _content(tenant: str, name: str, digest: str) -> str:
+    return f"registered-tools/{tenant}/{name}/{digest}"
