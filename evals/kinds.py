@@ -92,7 +92,7 @@ def _risk(case: dict[str, Any], model: str) -> Found:
     failures = [
         f"{field} {case['expect_' + field]}"
         for field in ("risk", "requires_full_schema", "requires_confirmation")
-        if getattr(detail, field) != case["expect_" + field]
+        if (getattr(detail, field) or False) != case["expect_" + field]
     ]
     return Found([], f"risk {detail.risk}", failures)
 

@@ -11,7 +11,7 @@ from toolscout.catalog.summary import first_sentence
 from toolscout.catalog.tokencount import text_tokens, tool_tokens
 from toolscout.catalog.toollist import ToolList
 from toolscout.catalog.traits import Traits, read_traits
-from toolscout.contract import Detail, Parameter, Tool, ToolDetail, is_absent
+from toolscout.contract import Detail, Tool, ToolDetail, is_absent
 from toolscout.errors import NOT_JSON
 from toolscout.ranking.domains import Taxonomy
 
@@ -56,12 +56,13 @@ def detail_of(
     return ToolDetail(
         name=tool.name,
         summary=summary,
-        parameters=parameters,
+        parameters=list(parameters),
+        required=_required(parameters) or None,
         description=description if full else None,
         input_schema=schema if full else None,
         risk=traits.risk,
-        requires_full_schema=traits.risk in NEEDS_SCHEMA,
-        requires_confirmation=traits.risk in NEEDS_CONFIRMATION,
+        requires_full_schema=traits.risk in NEEDS_SCHEMA or None,
+        requires_confirmation=traits.risk in NEEDS_CONFIRMATION or None,
         namespace=traits.namespace or None,
         domain=traits.domain or None,
         tags=traits.tags or None,
@@ -94,8 +95,8 @@ def _read(tool: Tool) -> tuple[str, dict[str, Any] | None]:
         return tool.description or "", None
 
 
-def _parameters(schema: dict[str, Any] | None) -> list[Parameter]:
-    """The parameters at the top of a schema, those of its `allOf` parts included."""
+def _parameters(schema: dict[str, Any] | None) -> dict[str, bool]:
+    """Top-level parameters, those of `allOf` parts included, and whether each is required."""
     found: dict[str, bool] = {}
     for part in _parts(schema):
         properties, required = part.get("properties"), part.get("required")
@@ -103,7 +104,11 @@ def _parameters(schema: dict[str, Any] | None) -> list[Parameter]:
         if isinstance(properties, dict):
             for name in properties:
                 found[name] = found.get(name, False) or name in names
-    return [Parameter(name, required) for name, required in found.items()]
+    return found
+
+
+def _required(parameters: dict[str, bool]) -> list[str]:
+    return [name for name, required in parameters.items() if required]
 
 
 def _parts(schema: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
@@ -116,8 +121,8 @@ def _parts(schema: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
             yield part
 
 
-def _brief_tokens(name: str, summary: str, parameters: list[Parameter]) -> int:
-    spelled = " ".join(each.name + "*" * each.required for each in parameters)
+def _brief_tokens(name: str, summary: str, parameters: dict[str, bool]) -> int:
+    spelled = " ".join([*parameters, *_required(parameters)])
     return text_tokens(f"{name} {summary} {spelled}".rstrip())
 
 

@@ -87,7 +87,7 @@ from toolscout.contract.requests import (
     Session,
     Use,
 )
-from toolscout.contract.tools import RAW_FIELDS, Parameter, Tool, ToolDetail
+from toolscout.contract.tools import RAW_FIELDS, Tool, ToolDetail
 
 __all__ = [
     "ABSENT",
@@ -139,7 +139,6 @@ __all__ = [
     "Names",
     "Outcome",
     "OverviewAnswer",
-    "Parameter",
     "RankerName",
     "Reason",
     "RelevantTools",

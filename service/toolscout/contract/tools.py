@@ -30,13 +30,6 @@ RAW_FIELDS = ("definition", "parameters", "annotations")
 """The fields of a tool that stay raw JSON."""
 
 
-class Parameter(msgspec.Struct, frozen=True):
-    """One parameter of a tool."""
-
-    name: str
-    required: bool
-
-
 class ToolDetail(msgspec.Struct, frozen=True, omit_defaults=True):
     """A selected tool as far as it was asked for.
 
@@ -48,7 +41,9 @@ class ToolDetail(msgspec.Struct, frozen=True, omit_defaults=True):
 
     name: str
     summary: str | None = None
-    parameters: list[Parameter] | None = None
+    parameters: list[str] | None = None
+    required: list[str] | None = None
+    """The parameters that a call must have, where there are any."""
     description: str | None = None
     input_schema: dict[str, Any] | None = None
     risk: Risk | None = None
