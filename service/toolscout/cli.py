@@ -46,7 +46,13 @@ def _search(parsed: argparse.Namespace) -> int:
 
     if not parsed.pattern.strip():
         raise ConfigurationError("the pattern is blank")
-    engine = Engine(read_file(parsed.tools), model=parsed.model, ranker=parsed.ranker)
+    engine = Engine(
+        read_file(parsed.tools),
+        model=parsed.model,
+        ranker=parsed.ranker,
+        synonyms=parsed.synonyms,
+        domains=parsed.domains,
+    )
     result = engine.search(
         parsed.pattern,
         parsed.top_k,
@@ -148,6 +154,8 @@ def _parser() -> argparse.ArgumentParser:
     search.add_argument("--top-k", type=_positive, default=5, help="names to print at most")
     search.add_argument("--always-keep", nargs="*", metavar="NAME", help="names to keep anyway")
     search.add_argument("--model", help="model2vec folder or hub id")
+    search.add_argument("--synonyms", type=Path, help="TOML file with further synonyms")
+    search.add_argument("--domains", type=Path, help="TOML file with further domains")
     search.add_argument("--explain", action="store_true", help="scores and reasons")
     search.add_argument("--json", action="store_true", help="as JSON")
     search.set_defaults(run=_search)

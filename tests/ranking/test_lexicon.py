@@ -1,5 +1,6 @@
 """Word lists of an operator: synonyms and domains beside the bundled ones."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,13 @@ def test_a_wrong_file_is_said_before_listening(tmp_path: Path, setting: str):
             assert done.returncode == 2
             assert f"{setting}: " in done.stderr
             assert said in done.stderr
+
+
+def test_a_search_on_the_command_line_takes_them_too(tmp_path: Path):
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps(ZOO), "utf-8")
+    path = file(tmp_path, 'animals = ["zebra hippotigris"]')
+    asked = ("search", "hippotigris", "--tools", str(tools), "--ranker", "bm25")
+    assert toolscout(*asked).stdout.split() == []
+    assert toolscout(*asked, "--synonyms", str(path)).stdout.split() == ["feed_zebra"]
+    assert "domains: " in toolscout(*asked, "--domains", str(path)).stderr
