@@ -134,3 +134,29 @@ class GatewayAnswer(SearchAnswer, frozen=True, omit_defaults=True, kw_only=True)
 
     success: Literal[True]
     data: RelevantTools
+
+
+class Tiers(msgspec.Struct, frozen=True):
+    """Tools to show whole, tools to show in brief, and how many stay behind."""
+
+    tier0: list[ToolDetail]
+    tier1: list[ToolDetail]
+    deferred_count: int
+
+
+class TierTokens(msgspec.Struct, frozen=True):
+    """Estimated prompt tokens of each tier, of both, of all tools whole, and what is saved."""
+
+    tier0: int
+    tier1: int
+    total: int
+    budget: int
+    offered: int
+    saved: int
+
+
+class HotAnswer(msgspec.Struct, frozen=True):
+    """The tools of an agent's next turn."""
+
+    tiers: Tiers
+    tokens: TierTokens

@@ -121,6 +121,21 @@ class ResolveRequest(msgspec.Struct, frozen=True, kw_only=True):
     catalog: str | None = None
 
 
+class HotRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent should have at hand before its model runs."""
+
+    message: str | None = None
+    """What the user says; without it, `context` and `session` speak alone."""
+    tools: msgspec.Raw = ABSENT
+    catalog: str | None = None
+    tier0: Names | None = None
+    """Tools that are always shown, the most important first."""
+    token_budget: BudgetTokens | None = None
+    filters: Filters | None = None
+    session: Session | None = None
+    context: Context | None = None
+
+
 class FilterRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Which of the tools to keep in front of a model, by shared words alone."""
 

@@ -67,7 +67,7 @@ async def search_batch(service: Service, exchange: Exchange, trace: Trace) -> No
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
     settings = service.settings
-    read, arrived = await _read(service, exchange, trace, _batch)
+    read, arrived = await read_call(service, exchange, trace, _batch)
     request = read.request
     asks = envelope.to_asks(request, settings)
     budget_ms = envelope.whole("latency_budget_ms", request.latency_budget_ms)
@@ -114,9 +114,9 @@ async def resolve(service: Service, exchange: Exchange, trace: Trace) -> None:
     Raises:
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
-    read, arrived = await _read(service, exchange, trace, _resolve)
+    read, arrived = await read_call(service, exchange, trace, _resolve)
     names = read.request.names
-    catalogue = await _compiled(service, read, arrived, trace)
+    catalogue = await compiled_call(service, read, arrived, trace)
     resolver = Resolver(catalogue)
     began = perf_counter()
     if len(names) * len(catalogue) <= AT_ONCE:
@@ -163,7 +163,7 @@ async def _body(service: Service, exchange: Exchange) -> bytes:
     return await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
 
 
-async def _read(
+async def read_call(
     service: Service, exchange: Exchange, trace: Trace, decoder: Decode[R]
 ) -> tuple[Read[R], float]:
     """The request, and when its body had arrived."""
@@ -185,7 +185,7 @@ def _known(service: Service, read: Read[R], trace: Trace) -> Catalogue:
     return catalogue
 
 
-async def _compiled(service: Service, read: Read[R], arrived: float, trace: Trace) -> Catalogue:
+async def compiled_call(service: Service, read: Read[R], arrived: float, trace: Trace) -> Catalogue:
     """The catalogue of a request, compiled first where it is new, as far as its words go."""
     if read.known is not None or is_absent(read.request.tools):
         catalogue = _known(service, read, trace)

@@ -19,6 +19,7 @@ from toolscout.contract import (
     DEFAULT_TOP_K,
     BatchRequest,
     FilterRequest,
+    HotRequest,
     ResolveRequest,
     SearchFields,
     SearchRequest,
@@ -30,7 +31,7 @@ from toolscout.server.exchange import decode_error
 from toolscout.settings import Settings
 
 T = TypeVar("T")
-R = TypeVar("R", bound=SearchFields | ResolveRequest | FilterRequest)
+R = TypeVar("R", bound=SearchFields | ResolveRequest | FilterRequest | HotRequest)
 """A request that carries tools, or the digest of tools."""
 
 Decode = Callable[[bytes], R]
@@ -158,7 +159,7 @@ def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) 
     )
 
 
-def need_tools(request: SearchFields | ResolveRequest | FilterRequest) -> None:
+def need_tools(request: SearchFields | ResolveRequest | FilterRequest | HotRequest) -> None:
     """Check that a request has tools, or names them.
 
     Raises:

@@ -25,6 +25,8 @@ from toolscout.contract import (
     FilterAnswer,
     FilterRequest,
     GatewayAnswer,
+    HotAnswer,
+    HotRequest,
     IndexAnswer,
     LearningAnswer,
     OverviewAnswer,
@@ -84,8 +86,16 @@ def _problem_responses() -> dict[str, Any]:
     }
 
 
-_REQUESTS = (SearchRequest, BatchRequest, ResolveRequest, FilterRequest)
-_ANSWERS = (SearchAnswer, GatewayAnswer, BatchAnswer, ResolveAnswer, FilterAnswer, Problem)
+_REQUESTS = (SearchRequest, BatchRequest, ResolveRequest, FilterRequest, HotRequest)
+_ANSWERS = (
+    SearchAnswer,
+    GatewayAnswer,
+    BatchAnswer,
+    ResolveAnswer,
+    FilterAnswer,
+    HotAnswer,
+    Problem,
+)
 _CATALOGS = (
     CatalogInfo,
     ToolPage,
@@ -96,7 +106,9 @@ _CATALOGS = (
     OverviewAnswer,
 )
 _LEARNING = (FeedbackEvent, FeedbackBatch, FeedbackAnswer, LearningAnswer)
-_WHOLE = frozenset(("top_k", "max_tools", "min_tools", "latency_budget_ms", "budget_tokens"))
+_WHOLE = frozenset(
+    ("top_k", "max_tools", "min_tools", "latency_budget_ms", "budget_tokens", "token_budget")
+)
 """Fields that take whole numbers, also written as 5.0."""
 
 

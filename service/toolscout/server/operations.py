@@ -70,6 +70,16 @@ def paths() -> dict[str, Any]:
                 ref("FilterAnswer"),
             )
         },
+        "/v1/tool-discovery/hot": {
+            "post": _post(
+                "hot",
+                "Tools for an agent's next turn",
+                "A few tools whole, some in brief, within a budget of tokens.",
+                {"message": "find code", "tier0": ["read_file"], "tools": _EXAMPLE_TOOLS},
+                "HotRequest",
+                ref("HotAnswer"),
+            )
+        },
         "/v1/tool-discovery/feedback": {
             "post": _post(
                 "feedback",

@@ -12,6 +12,7 @@ from toolscout.server.answer import Trace
 from toolscout.server.calls import filter_tools, resolve, search_batch
 from toolscout.server.catalogs import delete_catalog, get_catalog, patch_catalog, put_catalog
 from toolscout.server.exchange import Exchange, Refused
+from toolscout.server.hot import hot_tools
 from toolscout.server.learning import feedback, forget, show_learning
 from toolscout.server.metrics import CONTENT_TYPE
 from toolscout.server.openapi import document
@@ -75,6 +76,7 @@ _CALLS = {
     _BELOW + "search:batch": _post("batch", search_batch),
     _BELOW + "resolve": _post("resolve", resolve),
     _BELOW + "filter": _post("filter", filter_tools),
+    _BELOW + "hot": _post("hot", hot_tools),
     _BELOW + "feedback": _post("feedback", feedback),
     "/v1/learning": Call("learning", {"GET": show_learning, "DELETE": forget}),
 }

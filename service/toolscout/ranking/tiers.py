@@ -1,0 +1,37 @@
+"""What an agent has at hand: a few tools whole, some in brief, the rest on demand.
+
+Tier 0 is named by the caller and shown whole, or in brief where only that fits. Tier 1 fits the
+message and is shown in brief. Both are filled in order; what does not fit is passed over, and what
+comes behind it has its chance.
+"""
+
+from collections.abc import Callable, Iterable
+
+TOKEN_BUDGET = 3_800
+TIER0_SHARE, TIER1_SHARE = 1_200 / 3_800, 1_800 / 3_800
+"""Shares of the budget; what is left is for the instructions that go with the tools."""
+
+TIER1_TOOLS = 10
+"""Tools in tier 1 at most: more is what search is for."""
+
+
+def fill(
+    rows: Iterable[int], budget: int, *costs: Callable[[int], int], most: int | None = None
+) -> tuple[list[tuple[int, int]], int]:
+    """Take rows in order while they fit, each at the first of its costs that does.
+
+    Returns:
+        Each row taken with the number of its cost, and what all of them cost.
+    """
+    taken: list[tuple[int, int]] = []
+    spent = 0
+    for row in rows:
+        if most is not None and len(taken) == most:
+            break
+        for number, cost in enumerate(costs):
+            price = cost(row)
+            if spent + price <= budget:
+                taken.append((row, number))
+                spent += price
+                break
+    return taken, spent

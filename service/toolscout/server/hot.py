@@ -1,0 +1,88 @@
+"""One call that gives an agent its tools before the model runs."""
+
+from time import perf_counter
+
+import msgspec
+
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.details import cost_of, details
+from toolscout.contract import Detail, HotAnswer, HotRequest, Tiers, TierTokens
+from toolscout.ranking.strategy import Ask, decide
+from toolscout.ranking.tiers import TIER0_SHARE, TIER1_SHARE, TIER1_TOOLS, TOKEN_BUDGET, fill
+from toolscout.server import answer, envelope
+from toolscout.server.answer import Trace
+from toolscout.server.calls import compiled_call, read_call
+from toolscout.server.exchange import Exchange
+from toolscout.server.service import Service
+
+_encode = msgspec.json.Encoder().encode
+_hot = msgspec.json.Decoder(HotRequest).decode
+
+DEPTH = 5 * TIER1_TOOLS
+"""Tools that are looked at for tier 1: some do not fit, some are in tier 0."""
+
+
+async def hot_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Fill the tiers for a message.
+
+    Raises:
+        Refused, InvalidRequest, CatalogUnknown: the request is at fault.
+    """
+    read, arrived = await read_call(service, exchange, trace, _hot)
+    request = read.request
+    given = envelope.whole("token_budget", request.token_budget)
+    budget = TOKEN_BUDGET if given is None else given
+    catalogue = await compiled_call(service, read, arrived, trace)
+    began = perf_counter()
+    found = _tiers(service, trace.tenant, catalogue, request, budget)
+    trace.phases["rank"] = perf_counter() - began
+    await exchange.answer(200, _encode(found), answer.common_headers(trace))
+
+
+def _tiers(
+    service: Service, tenant: str, catalogue: Catalogue, request: HotRequest, budget: int
+) -> HotAnswer:
+    def whole(row: int) -> int:
+        return cost_of(catalogue.tool(row), "full")
+
+    def brief(row: int) -> int:
+        return cost_of(catalogue.tool(row), "brief")
+
+    allowed = catalogue.facets.allowed(request.filters, catalogue.rows)
+    named = [catalogue.rows[n] for n in dict.fromkeys(request.tier0 or ()) if n in catalogue.rows]
+    if allowed is not None:
+        named = [row for row in named if allowed[row]]
+    first, tokens0 = fill(named, int(budget * TIER0_SHARE), whole, brief)
+    shown = {row for row, _ in first}
+    ranked = [row for row in _ranked(service, tenant, catalogue, request) if row not in shown]
+    second, tokens1 = fill(ranked, int(budget * TIER1_SHARE), brief, most=TIER1_TOOLS)
+    levels: tuple[Detail, Detail] = ("full", "brief")
+    taxonomy = catalogue.taxonomy
+    tier0 = [details(catalogue, [row], taxonomy, levels[level])[0] for row, level in first]
+    tier1 = details(catalogue, [row for row, _ in second], taxonomy, "brief")
+    offered, total = int(catalogue.tokens.sum()), tokens0 + tokens1
+    return HotAnswer(
+        Tiers(tier0, tier1, len(catalogue) - len(tier0) - len(tier1)),
+        TierTokens(tokens0, tokens1, total, budget, offered, max(offered - total, 0)),
+    )
+
+
+def _ranked(service: Service, tenant: str, catalogue: Catalogue, request: HotRequest) -> list[int]:
+    """The tools for a message, best first; without one, for the words of the surroundings."""
+    context = request.context
+    pattern = (request.message or "").strip()
+    if not pattern and context is not None:
+        pattern = " ".join((*(context.signals or ()), *(context.files or ()))).strip()
+    if not pattern:
+        return []
+    assert service.engine is not None
+    ask = Ask(
+        pattern=pattern,
+        top_k=DEPTH,
+        filters=request.filters,
+        session=request.session,
+        context=context,
+        max_pattern_chars=service.settings.max_pattern_chars,
+    )
+    prior = None if service.learner is None else service.learner.prior(tenant, catalogue)
+    return decide(catalogue, ask, service.engine.embedder, prior=prior).rows
