@@ -91,6 +91,13 @@ from toolscout.contract.requests import (
     Session,
     Use,
 )
+from toolscout.contract.stats import (
+    CacheCounts,
+    LearningSize,
+    Quantiles,
+    StatsAnswer,
+    TokenTotals,
+)
 from toolscout.contract.tools import RAW_FIELDS, Tool, ToolDetail
 
 __all__ = [
@@ -118,6 +125,7 @@ __all__ = [
     "BatchRequest",
     "BatchResult",
     "BudgetTokens",
+    "CacheCounts",
     "CatalogInfo",
     "CatalogPatch",
     "CatalogPut",
@@ -141,10 +149,12 @@ __all__ = [
     "LatencyBudget",
     "LearnedTool",
     "LearningAnswer",
+    "LearningSize",
     "Match",
     "Names",
     "Outcome",
     "OverviewAnswer",
+    "Quantiles",
     "RankerName",
     "Reason",
     "RelevantTools",
@@ -161,10 +171,12 @@ __all__ = [
     "SearchRequest",
     "Session",
     "Signal",
+    "StatsAnswer",
     "Status",
     "TierTokens",
     "Tiers",
     "TokenCounts",
+    "TokenTotals",
     "Tool",
     "ToolDetail",
     "ToolName",

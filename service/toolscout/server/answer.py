@@ -36,6 +36,8 @@ class Trace:
     offered: int = 0
     unique: int = 0
     decision: Decision | None = None
+    source: Catalogue | None = None
+    """The catalogue that the decision was made from, where it was compiled."""
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds per phase."""
 

@@ -12,6 +12,7 @@ from toolscout.server.exchange import ClientGone, Exchange, Refused
 from toolscout.server.log import RequestLine, hashed
 from toolscout.server.routes import Call
 from toolscout.server.service import Service
+from toolscout.server.tally import Note
 
 GATEWAY_PREFIX = "/api/compress/"
 """Below this path every answer, errors included, has the shape of the newer contract."""
@@ -102,6 +103,9 @@ def _record(service: Service, exchange: Exchange, trace: Trace, code: str, name:
     else:
         metrics.count_call(name, code, total)
     if decision is not None:
+        phases = trace.phases | {"total": total}
+        note = Note(trace.tenant, decision, trace.cache, phases, trace.source)
+        service.tally.note(note)
         metrics.count_decision(trace.cache, trace.unique, len(decision.names), decision.outcome)
         if decision.degraded:
             metrics.degraded.labels(decision.degraded).inc()

@@ -36,6 +36,7 @@ from toolscout.contract import (
     SchemasRequest,
     SearchAnswer,
     SearchRequest,
+    StatsAnswer,
     Tool,
     ToolPage,
 )
@@ -105,7 +106,7 @@ _CATALOGS = (
     IndexAnswer,
     OverviewAnswer,
 )
-_LEARNING = (FeedbackEvent, FeedbackBatch, FeedbackAnswer, LearningAnswer)
+_LEARNING = (FeedbackEvent, FeedbackBatch, FeedbackAnswer, LearningAnswer, StatsAnswer)
 _WHOLE = frozenset(
     ("top_k", "max_tools", "min_tools", "latency_budget_ms", "budget_tokens", "token_budget")
 )

@@ -92,6 +92,11 @@ def paths() -> dict[str, Any]:
                 also=(404,),
             )
         },
+        "/v1/stats": {
+            "get": _plain(
+                "stats", "Figures of use", "Of this process, since it started.", ref("StatsAnswer")
+            )
+        },
         "/v1/learning": {
             "get": _plain(
                 "learning", "What was learned", "Only with `learning = on`.", ref("LearningAnswer")

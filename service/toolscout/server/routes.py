@@ -18,6 +18,7 @@ from toolscout.server.metrics import CONTENT_TYPE
 from toolscout.server.openapi import document
 from toolscout.server.search import search
 from toolscout.server.service import Service
+from toolscout.server.stats import show_stats
 
 
 @get("/healthz", sync_to_thread=False)
@@ -78,6 +79,7 @@ _CALLS = {
     _BELOW + "filter": _post("filter", filter_tools),
     _BELOW + "hot": _post("hot", hot_tools),
     _BELOW + "feedback": _post("feedback", feedback),
+    "/v1/stats": Call("stats", {"GET": show_stats}),
     "/v1/learning": Call("learning", {"GET": show_learning, "DELETE": forget}),
 }
 CALLS = _CALLS | {path + "/": call for path, call in _CALLS.items()}

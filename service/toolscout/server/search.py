@@ -177,5 +177,6 @@ def decide_one(
     learner = service.learner
     prior = None if learner is None else learner.prior(trace.tenant, catalogue)
     trace.decision = service.engine.decide(catalogue, ask, step, prior)
+    trace.source = catalogue
     trace.phases["rank"] = spent = perf_counter() - began
     service.costs.learn(f"{step or ask.ranker}:{ladder.bucket(size)}", spent * 1_000)

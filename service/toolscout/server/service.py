@@ -22,6 +22,7 @@ from toolscout.server.auth import Keyring
 from toolscout.server.compiling import CompileQueue, Urgency
 from toolscout.server.metrics import Metrics
 from toolscout.server.shadow import Shadow
+from toolscout.server.tally import Tally
 from toolscout.settings import Settings
 from toolscout.state.catalogues import SharedCatalogues
 from toolscout.state.guarded import Guard
@@ -57,6 +58,7 @@ class Service:
         self.writer = log.LineWriter(sys.stdout.buffer)
         self.log = log.configure(self.writer)
         self.metrics = Metrics()
+        self.tally = Tally()
         self.costs = Costs()
         self.admission = Admission(settings.max_in_flight, settings.max_lag_ms)
         self.cache = CatalogueCache(settings.cache_bytes)
@@ -182,6 +184,7 @@ class Service:
     def _tick(self) -> None:
         """Write the log and bring the gauges up to date, several times a second."""
         self.writer.flush()
+        self.tally.add_up()
         self._gauge()
         self._ticker = asyncio.get_running_loop().call_later(TICK_S, self._tick)
 

@@ -1,0 +1,55 @@
+"""Figures of use over the wire."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
+from tests.support import TOOLS, Server, crowd, problem_of, running
+
+STATS = "/v1/stats"
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service of its own, so that every search is known."""
+    keys = f"acme={ACME_OLD},acme={ACME_NEW},zenith={ZENITH}"
+    with running(tmp_path_factory.mktemp("counted"), TOOLSCOUT_API_KEYS=keys) as started:
+        yield started
+
+
+def stats(server: Server, key: str = ACME_OLD) -> Any:
+    return server.get(STATS, **{"x-api-key": key}).json()
+
+
+def test_searches_are_told_by_ranker_phase_outcome_and_tenant(counted: Server):
+    acme = {"x-api-key": ACME_NEW}
+    counted.search("read a text file", TOOLS, headers=acme)
+    for _ in range(3):
+        counted.search("read a text file", TOOLS, headers=acme, ranker="bm25")
+    counted.search("zzqx wqqz", TOOLS, headers=acme)
+    counted.search("spin", crowd(3), headers={"x-api-key": ZENITH})
+    body = stats(counted)
+    assert body["searches"] == 5
+    assert body["outcomes"] == {"match": 4, "no_match": 1}
+    assert body["cache"] == {"hits": 4, "misses": 1}
+    assert body["latency_ms"]["bm25"]["total"]["count"] == 3
+    times = body["latency_ms"]["bm25"]["rank"]
+    assert 0 < times["p50"] <= times["p95"] <= times["p99"]
+    tokens = body["tokens"]
+    assert tokens["offered"] - tokens["selected"] == tokens["saved"] > 0
+    assert body["learning"] is None
+    assert stats(counted, ZENITH)["searches"] == 1
+
+
+def test_a_key_is_needed(counted: Server):
+    problem_of(counted.get(STATS), 401, "unauthorized")
+
+
+def test_what_was_learned_is_counted(keyed: Server):
+    headers = {"x-api-key": ZENITH}
+    before = stats(keyed, ZENITH)["learning"]["observations"]
+    event = {"pattern": "turn", "tool": "wheel", "success": True}
+    keyed.post(event, "/v1/tool-discovery/feedback", headers)
+    assert stats(keyed, ZENITH)["learning"]["observations"] == before + 1
