@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import select
 from toolscout.ranking import fusion
 from toolscout.ranking.fusion import RRF_DEPTH, RRF_K, reciprocal_rank
 
@@ -65,3 +66,8 @@ def test_nothing_on_either_side_is_nothing():
     assert not weighted_sum(floats(0, 0), floats(0, 0)).any()
     assert weighted_sum(floats(), floats()).shape == (0,)
     assert reciprocal_rank(floats(), floats(), 5).shape == (0,)
+
+
+def test_a_hair_of_meaning_does_not_outweigh_a_word():
+    tools = [{"name": f"two_{n}_spin", "description": f"Spin two number {n}"} for n in range(3)]
+    assert select(tools, "number 1 of the two spins").names[0] == "two_1_spin"

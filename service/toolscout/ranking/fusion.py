@@ -15,6 +15,10 @@ SEMANTIC_WEIGHT = 0.7
 """Share of meaning in the weighted sum when every word is known to the model; chosen on the
 development sets."""
 
+MIN_SPAN = 0.3
+"""Difference of cosines that counts as one between the best and the worst tool at least: among
+near-duplicates a hair must not outweigh a word."""
+
 RRF_K = 60
 """Rank constant of Cormack et al., SIGIR 2009."""
 
@@ -32,7 +36,7 @@ def weighted_sum(lexical: Floats, cosine: Floats, weight: float = SEMANTIC_WEIGH
     if high <= low:
         alone: Floats = lexical / np.float32(top if top > 0 else 1.0)
         return alone
-    meaning: Floats = (cosine - low) * np.float32(weight / (high - low))
+    meaning: Floats = (cosine - low) * np.float32(weight / max(high - low, MIN_SPAN))
     if top <= 0:
         return meaning
     fused: Floats = lexical * np.float32((1.0 - weight) / top) + meaning

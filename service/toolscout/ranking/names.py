@@ -229,9 +229,9 @@ def _keep(found: dict[int, Mention], mention: Mention) -> None:
 
 
 def _plain(text: str, span: tuple[int, int]) -> bool:
-    """Whether a unit is an ordinary word: no separator, digit or inner capital."""
+    """Whether a unit is an ordinary word or number: no separator, mix or inner capital."""
     word = text[span[0] : span[1]]
-    return word.isalpha() and (word[1:] == word[1:].lower() or word.isupper())
+    return word.isdigit() or (word.isalpha() and (word[1:] == word[1:].lower() or word.isupper()))
 
 
 def _as_a_name(
