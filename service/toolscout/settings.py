@@ -129,6 +129,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "learning_half_life_days", 30, "age at which feedback counts half", float, 0.01, 36_500
     ),
+    Setting("mcp", False, "answer the Model Context Protocol at /mcp", bool),
     Setting("log", "hashed", "decision log", choices=("off", "hashed", "full")),
 )
 

@@ -65,6 +65,7 @@ def test_an_echo_of_the_signal_skips_nothing(tmp_path: Path):
         until(lambda: not_ready(server))
         server.signal(signal.SIGTERM)
         assert server.post(BODY).status_code == 200
+        server.signal(signal.SIGKILL)  # it would go on serving for ten minutes
 
 
 def test_ctrl_c_stops_at_once(tmp_path: Path):

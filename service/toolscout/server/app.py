@@ -1,8 +1,8 @@
 """Wiring: settings in, ASGI application out."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from litestar import Litestar, Request, Response
@@ -11,6 +11,7 @@ from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException
 from litestar.types import Receive, Scope, Send
 
+from toolscout.errors import ConfigurationError
 from toolscout.server import shutdown
 from toolscout.server.endpoint import serve_call
 from toolscout.server.exchange import Refused, challenge, request_id
@@ -19,6 +20,10 @@ from toolscout.server.routes import HANDLERS, find_call
 from toolscout.server.service import Service
 from toolscout.settings import Settings, load
 
+if TYPE_CHECKING:
+    from toolscout.server.mcp import McpFacade
+
+MCP_PATHS = ("/mcp", "/mcp/")
 _BY_STATUS = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -43,6 +48,9 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's lifespan."""
+        if self.service.mcp is not None and scope.get("path") in MCP_PATHS:
+            await self.service.mcp(scope, receive, send)
+            return
         found = find_call(scope.get("path", ""))
         if found is not None and scope["type"] == ScopeType.HTTP:
             await serve_call(self.service, scope, receive, send, *found)
@@ -64,10 +72,28 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
     service: Service = app.state.service
     service.start()
     shutdown.install(service)
-    try:
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(service.stop)
+        if service.settings.mcp:
+            facade = _mcp_facade(service)
+            await stack.enter_async_context(facade.running())
+            service.mcp = facade
         yield
-    finally:
-        await service.stop()
+
+
+def _mcp_facade(service: Service) -> "McpFacade":
+    """Imported only where it is wanted: the SDK takes longer to load than the model.
+
+    Raises:
+        ConfigurationError: the SDK is not installed.
+    """
+    try:
+        from toolscout.server.mcp import McpFacade
+    except ImportError:
+        raise ConfigurationError(
+            "mcp: needs the package mcp: pip install 'toolscout[mcp]'"
+        ) from None
+    return McpFacade(service)
 
 
 def _refused(request: Request[Any, Any, Any], error: Refused) -> Response[bytes]:

@@ -10,6 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
 
+from litestar.types import ASGIApp
+
 from toolscout.catalog.cache import CatalogueCache
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.engine import Engine
@@ -78,6 +80,8 @@ class Service:
         """Requests whose unknown tools are being read or scanned now."""
         self.waiting = 0
         """Requests that wait for their tools to be compiled, and for nothing else."""
+        self.mcp: ASGIApp | None = None
+        """What answers `/mcp`, where it is on."""
         self.draining = False
         self.stopping = False
         self._self_tested = False

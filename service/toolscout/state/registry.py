@@ -54,6 +54,12 @@ class Registry:
         except msgspec.MsgspecError:
             return None
 
+    async def names(self, tenant: str) -> list[str]:
+        """The names that are registered, in order."""
+        prefix = _record(tenant, "")
+        found = await self._guard.run("keys", self._guard.store.keys(prefix), READ_S)
+        return [key.removeprefix(prefix) for key in found]
+
     async def tools(
         self, tenant: str, name: str, digest: str, limit_s: float = READ_S
     ) -> bytes | None:

@@ -1,0 +1,214 @@
+"""The Model Context Protocol at `/mcp`: finding tools, for agents that speak it.
+
+Streamable HTTP without sessions: every call carries its key, and any replica answers. It shows
+registered catalogues and those known by digest, and never runs a tool.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
+from time import perf_counter
+from typing import Any
+
+import msgspec
+from litestar.types import Receive, Scope, Send
+from mcp import types
+from mcp.server.lowlevel import Server
+from mcp.server.lowlevel.helper_types import ReadResourceContents
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+
+from toolscout import __version__
+from toolscout.catalog import pages
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.catalog.details import details
+from toolscout.errors import ToolscoutError
+from toolscout.ranking.resolve import Resolver
+from toolscout.ranking.strategy import Ask
+from toolscout.server import sharing
+from toolscout.server.answer import Trace
+from toolscout.server.exchange import Exchange, Refused
+from toolscout.server.mcp_texts import INSTRUCTIONS, PROMPTS, TEMPLATES, TOOLS, find_tool
+from toolscout.server.service import Service
+
+_LOOPBACK = ["127.0.0.1:*", "localhost:*", "[::1]:*"]
+
+_tenant: ContextVar[str] = ContextVar("tenant")
+Arguments = dict[str, Any]
+
+
+class McpFacade:
+    """Answers MCP over HTTP for one service; `running` must be entered first."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        server = Server("toolscout", __version__, INSTRUCTIONS)
+        self._register(server)
+        # Without keys a page in the user's browser could ask, by a name that resolves to here.
+        local = None
+        if not len(service.keyring):
+            local = TransportSecuritySettings(
+                allowed_hosts=_LOOPBACK, allowed_origins=[f"http://{host}" for host in _LOOPBACK]
+            )
+        self._manager = StreamableHTTPSessionManager(
+            server,
+            json_response=True,
+            stateless=True,
+            security_settings=local,
+            max_request_body_size=service.settings.max_body_bytes,
+        )
+        self._calls: dict[str, Callable[[Arguments], Awaitable[Any]]] = {
+            "search_tools": self._search,
+            "list_tools_meta": self._list,
+            "tool_info": self._info,
+            "get_required_keys_for_tool": self._required_keys,
+        }
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """The time during which calls are answered."""
+        return self._manager.run()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request."""
+        exchange = Exchange(scope, receive, send)
+        tenant = self._service.keyring.tenant(exchange.headers)
+        if tenant is None:
+            await exchange.refuse(Refused("unauthorized", "send Authorization: Bearer KEY"))
+        else:
+            _tenant.set(tenant)
+            await self._manager.handle_request(scope, receive, send)  # type: ignore[arg-type]
+        spent = perf_counter() - exchange.started
+        self._service.metrics.count_call("mcp", "unauthorized" if tenant is None else "ok", spent)
+
+    def _register(self, server: "Server[Any, Any]") -> None:
+        @server.list_tools()  # type: ignore[no-untyped-call, untyped-decorator]
+        async def list_tools() -> list[types.Tool]:
+            return TOOLS
+
+        @server.call_tool()  # type: ignore[untyped-decorator]
+        async def call_tool(name: str, arguments: Arguments) -> Arguments:
+            call = self._calls.get(name)
+            if call is None:
+                raise ValueError(f"no tool {name}")
+            found: Arguments = msgspec.to_builtins(await _readable(call(arguments)))
+            return found
+
+        @server.list_prompts()  # type: ignore[no-untyped-call, untyped-decorator]
+        async def list_prompts() -> list[types.Prompt]:
+            return PROMPTS
+
+        @server.get_prompt()  # type: ignore[no-untyped-call, untyped-decorator]
+        async def get_prompt(name: str, arguments: dict[str, str] | None) -> types.GetPromptResult:
+            text = await self._prompt(name, arguments or {})
+            content = types.TextContent(type="text", text=text)
+            return types.GetPromptResult(
+                messages=[types.PromptMessage(role="user", content=content)]
+            )
+
+        @server.list_resource_templates()  # type: ignore[no-untyped-call, untyped-decorator]
+        async def list_resource_templates() -> list[types.ResourceTemplate]:
+            return TEMPLATES
+
+        @server.list_resources()  # type: ignore[no-untyped-call, untyped-decorator]
+        async def list_resources() -> list[types.Resource]:
+            return [
+                types.Resource(name=f"{kind} of {name}", uri=f"toolscout://{name}/{kind}")  # type: ignore[arg-type]
+                for name in await self._names()
+                for kind in ("overview", "index")
+            ]
+
+        @server.read_resource()  # type: ignore[no-untyped-call, untyped-decorator]
+        async def read_resource(uri: Any) -> list[ReadResourceContents]:
+            return [await self._resource(str(uri))]
+
+    async def _search(self, arguments: Arguments) -> Any:
+        catalogue = await self._catalogue(arguments)
+        engine, learner = self._service.engine, self._service.learner
+        assert engine is not None
+        if not arguments["query"].strip():
+            raise ValueError("query is blank")
+        ask = Ask(pattern=arguments["query"], top_k=arguments.get("top_k", 10))
+        prior = None if learner is None else learner.prior(_tenant.get(), catalogue)
+        decision = engine.decide(catalogue, ask, prior=prior)
+        detail = arguments.get("detail", "brief")
+        shown = details(catalogue, decision.rows, catalogue.taxonomy, detail)
+        return {"tools": shown, "outcome": decision.outcome, "catalog": catalogue.digest}
+
+    async def _list(self, arguments: Arguments) -> Any:
+        catalogue = await self._catalogue(arguments)
+        rows, following = pages.page(
+            catalogue, arguments.get("cursor"), arguments.get("page_size", 50)
+        )
+        shown = details(catalogue, rows, catalogue.taxonomy, arguments.get("detail", "brief"))
+        found = {"tools": shown, "total": len(catalogue)}
+        return found | ({"next_cursor": following} if following else {})
+
+    async def _info(self, arguments: Arguments) -> Any:
+        catalogue = await self._catalogue(arguments)
+        row = _row(catalogue, arguments["name"])
+        return details(catalogue, [row], catalogue.taxonomy, arguments.get("detail", "brief"))[0]
+
+    async def _required_keys(self, arguments: Arguments) -> Any:
+        catalogue = await self._catalogue(arguments)
+        tool = catalogue.tool(_row(catalogue, arguments["name"]))
+        return {"name": tool.name, "required_keys": list(tool.required_keys or ())}
+
+    async def _prompt(self, name: str, arguments: dict[str, str]) -> str:
+        if name == "discover":
+            return INSTRUCTIONS
+        if name == "find_tool":
+            if not arguments.get("task", "").strip():
+                raise ValueError("find_tool needs a task")
+            return find_tool(arguments["task"])
+        if name == "backend_status":
+            names = await self._names()
+            shown = [f"{each}: {len(await self._find(each))} tools" for each in names]
+            return "\n".join(shown) or "No catalogue is registered."
+        raise ValueError(f"no prompt {name}")
+
+    async def _resource(self, uri: str) -> ReadResourceContents:
+        name, _, rest = uri.removeprefix("toolscout://").partition("/")
+        kind, _, tool = rest.partition("/")
+        if kind not in ("overview", "index", "tool") or bool(tool) != (kind == "tool"):
+            raise ValueError("no such resource")
+        catalogue = await _readable(self._find(name))
+        if kind == "overview":
+            return ReadResourceContents(pages.overview(catalogue), "text/plain")
+        if kind == "index":
+            lines = [f"{tool}: {summary}" for tool, summary in pages.index(catalogue)]
+            return ReadResourceContents("\n".join(lines), "text/plain")
+        shown = details(catalogue, [_row(catalogue, tool)], catalogue.taxonomy, "full")[0]
+        return ReadResourceContents(msgspec.json.encode(shown).decode(), "application/json")
+
+    async def _catalogue(self, arguments: Arguments) -> Catalogue:
+        """The catalogue named, or the only one there is."""
+        name = arguments.get("catalog")
+        if name is None:
+            names = await self._names()
+            if len(names) != 1:
+                listed = f"one of {', '.join(names)}" if names else "none is registered"
+                raise ValueError(f"name a catalog: {listed}")
+            name = names[0]
+        return await self._find(name)
+
+    async def _find(self, name: str) -> Catalogue:
+        return await sharing.find(self._service, Trace(tenant=_tenant.get()), name)
+
+    async def _names(self) -> list[str]:
+        return await self._service.registry.names(_tenant.get())
+
+
+def _row(catalogue: Catalogue, name: str) -> int:
+    found = Resolver(catalogue).resolve(name)
+    if found.name is not None:
+        return catalogue.rows[found.name]
+    near = found.ambiguous or found.suggestions or []
+    raise ValueError(f"no tool of that name{'; near: ' + ', '.join(near) if near else ''}")
+
+
+async def _readable(answer: Awaitable[Any]) -> Any:
+    """The answer; of our own errors only what is meant for callers."""
+    try:
+        return await answer
+    except ToolscoutError as error:
+        raise ValueError(error.detail) from None

@@ -1,0 +1,168 @@
+"""The MCP facade, asked by the official client over HTTP."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from mcp import ClientSession, types
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import McpError
+
+from tests.conftest import ACME_OLD, ZENITH
+from tests.support import TOOLS, Server, crowd, problem_of, running
+
+pytestmark = pytest.mark.anyio
+
+KEYED = {
+    "name": "pay_invoice",
+    "description": "Pay an invoice. At once.",
+    "required_keys": ["BANK"],
+}
+
+
+@pytest.fixture(scope="module")
+def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service with the facade and one registered catalogue of the tenant acme."""
+    keys = f"acme={ACME_OLD},zenith={ZENITH}"
+    with running(tmp_path_factory.mktemp("mcp"), "--mcp", TOOLSCOUT_API_KEYS=keys) as started:
+        body, headers = {"tools": [*TOOLS, KEYED]}, {"x-api-key": ACME_OLD}
+        assert (
+            started.client.put("/v1/catalogs/office", json=body, headers=headers).status_code == 201
+        )
+        yield started
+
+
+@asynccontextmanager
+async def session(server: Server, key: str = ACME_OLD) -> AsyncIterator[ClientSession]:
+    headers = {"Authorization": f"Bearer {key}"}
+    async with (
+        httpx.AsyncClient(headers=headers, trust_env=False) as http,
+        streamable_http_client(f"{server.url}/mcp", http_client=http) as (read, write, _),
+        ClientSession(read, write) as client,
+    ):
+        await client.initialize()
+        yield client
+
+
+async def call(client: ClientSession, name: str, /, **arguments: Any) -> Any:
+    answer = await client.call_tool(name, arguments)
+    assert not answer.isError, answer.content
+    return answer.structuredContent
+
+
+async def failure(client: ClientSession, name: str, /, **arguments: Any) -> str:
+    answer = await client.call_tool(name, arguments)
+    assert answer.isError
+    assert isinstance(answer.content[0], types.TextContent)
+    return answer.content[0].text
+
+
+async def test_a_tool_is_found_and_inspected_end_to_end(facade: Server):
+    async with session(facade) as client:
+        offered = {tool.name for tool in (await client.list_tools()).tools}
+        assert offered == {
+            "search_tools",
+            "list_tools_meta",
+            "tool_info",
+            "get_required_keys_for_tool",
+        }
+        found = await call(client, "search_tools", query="pay the bill", top_k=3)
+        assert found["tools"][0]["name"] == "pay_invoice"
+        assert found["outcome"] == "match"
+        brief = await call(client, "tool_info", name="payInvoice")
+        assert brief["summary"] == "Pay an invoice."
+        full = await call(client, "tool_info", name="pay_invoice", detail="full")
+        assert full["description"] == "Pay an invoice. At once."
+        keys = await call(client, "get_required_keys_for_tool", name="pay_invoice")
+        assert keys == {"name": "pay_invoice", "required_keys": ["BANK"]}
+
+
+async def test_pages_reach_every_tool(facade: Server):
+    async with session(facade) as client:
+        names, cursor = [], {}
+        while True:
+            page = await call(client, "list_tools_meta", page_size=4, detail="names", **cursor)
+            names += [tool["name"] for tool in page["tools"]]
+            if "next_cursor" not in page:
+                break
+            cursor = {"cursor": page["next_cursor"]}
+    assert names == sorted(tool["name"] for tool in [*TOOLS, KEYED])
+
+
+async def test_instructions_prompts_and_resources_are_there(facade: Server):
+    async with session(facade) as client:
+        prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
+        assert prompts == {"discover", "find_tool", "backend_status"}
+        found = await client.get_prompt("find_tool", {"task": "pay the bill"})
+        assert "pay the bill" in found.messages[0].content.text  # type: ignore[union-attr]
+        status = await client.get_prompt("backend_status")
+        assert status.messages[0].content.text == "office: 9 tools"  # type: ignore[union-attr]
+        uris = {str(resource.uri) for resource in (await client.list_resources()).resources}
+        assert uris == {"toolscout://office/overview", "toolscout://office/index"}
+        templates = (await client.list_resource_templates()).resourceTemplates
+        assert len(templates) == 3
+        for uri, part in (
+            ("toolscout://office/overview", "9 tools"),
+            ("toolscout://office/index", "read_file: Read a text file from disk"),
+            ("toolscout://office/tool/pay_invoice", "At once."),
+        ):
+            (content,) = (await client.read_resource(uri)).contents  # type: ignore[arg-type]
+            assert part in content.text  # type: ignore[union-attr]
+
+
+async def test_mistakes_are_answered_in_words(facade: Server):
+    async with session(facade) as client:
+        assert "pay_invoice" in await failure(client, "tool_info", name="pay_invoise")
+        assert "known" in await failure(client, "search_tools", query="a", catalog="nowhere")
+        assert "cursor" in await failure(client, "list_tools_meta", cursor="bad")
+        assert "query" in await failure(client, "search_tools")
+        await failure(client, "run_tool", name="pay_invoice")
+        with pytest.raises(McpError):
+            await client.get_prompt("unheard-of")
+
+
+async def test_tenants_are_apart(facade: Server):
+    async with session(facade, ZENITH) as client:
+        assert (await client.list_resources()).resources == []
+        assert "none" in await failure(client, "search_tools", query="pay the bill")
+        assert "known" in await failure(client, "tool_info", name="a", catalog="office")
+
+
+async def test_where_there_are_several_catalogues_one_has_to_be_named(facade: Server):
+    headers = {"x-api-key": ZENITH}
+    for name in ("one", "two"):
+        facade.client.put(f"/v1/catalogs/{name}", json={"tools": crowd(3, name)}, headers=headers)
+    async with session(facade, ZENITH) as client:
+        assert "one, two" in await failure(client, "search_tools", query="spin")
+        found = await call(client, "search_tools", query="two 1 spin", catalog="two")
+        assert found["tools"][0]["name"] == "two_1_spin"
+
+
+def test_a_key_is_needed(facade: Server):
+    problem_of(facade.post({}, "/mcp"), 401, "unauthorized")
+
+
+def test_a_page_in_a_browser_cannot_ask_a_service_without_keys(
+    tmp_path_factory: pytest.TempPathFactory,
+):
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "page", "version": "1"},
+        },
+    }
+    accept = {"accept": "application/json, text/event-stream"}
+    with running(tmp_path_factory.mktemp("open"), "--mcp") as server:
+        assert server.post(hello, "/mcp", accept).status_code == 200
+        for foreign in ({"host": "evil.example"}, {"origin": "https://evil.example"}):
+            assert server.post(hello, "/mcp", accept | foreign).status_code in (403, 421)
+
+
+def test_it_is_off_unless_asked_for(server: Server):
+    problem_of(server.post({}, "/mcp"), 404, "not_found")
