@@ -1,0 +1,34 @@
+"""What a proxy imports: ask which tools to show, and fall open when there is no answer.
+
+from toolscout.client import Selector
+
+with Selector("http://127.0.0.1:8080") as selector:
+    request["tools"] = list(selector.select(query, request["tools"]).tools)
+"""
+
+from toolscout.client.core.breaker import BreakerPolicy
+from toolscout.client.errors import (
+    ConfigurationError,
+    InvalidArgument,
+    InvalidTool,
+    ToolscoutError,
+)
+from toolscout.client.rollout import Rollout
+from toolscout.client.selection import Reason, Selection, Shadow
+from toolscout.client.selector import AsyncSelector, Selector
+from toolscout.client.telemetry import SearchEvent
+
+__all__ = [
+    "AsyncSelector",
+    "BreakerPolicy",
+    "ConfigurationError",
+    "InvalidArgument",
+    "InvalidTool",
+    "Reason",
+    "Rollout",
+    "SearchEvent",
+    "Selection",
+    "Selector",
+    "Shadow",
+    "ToolscoutError",
+]

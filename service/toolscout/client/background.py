@@ -1,0 +1,90 @@
+"""An event loop in a thread of its own, so that blocking callers get the same hard cap.
+
+A blocking read can be given a timeout, but not a name resolution, nor a server that sends a byte
+just before every timeout. A task on an event loop can be left behind at any moment.
+"""
+
+import asyncio
+import os
+import threading
+import weakref
+from collections.abc import Coroutine
+from time import monotonic
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+JOIN_S = 1.0
+"""How long closing waits for the thread."""
+
+
+class Background:
+    """One daemon thread with one event loop, started on first use and anew after a fork."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._pid = 0
+        self._finalizer: weakref.finalize[Any, Any] | None = None
+
+    def run(self, work: Coroutine[Any, Any, T], deadline: float) -> T:
+        """Run something to its end, or give it up at the deadline (monotonic seconds).
+
+        Raises:
+            TimeoutError: the deadline came first; the work is cancelled.
+        """
+        future = asyncio.run_coroutine_threadsafe(work, self._running())
+        try:
+            return future.result(max(deadline - monotonic(), 0.0))
+        finally:
+            future.cancel()
+
+    def close(self, last: Coroutine[Any, Any, None]) -> None:
+        """Run a last piece of work, if anything ever ran here, and end the thread."""
+        with self._lock:
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+            alive = loop is not None and self._pid == os.getpid()
+        if not alive or loop is None or thread is None:
+            last.close()
+            return
+        future = asyncio.run_coroutine_threadsafe(last, loop)
+        try:
+            future.result(JOIN_S)
+        except TimeoutError:
+            future.cancel()
+        _stop(loop)
+        thread.join(JOIN_S)
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None or self._pid != os.getpid():
+                loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=_serve, args=(loop,), name=self._name, daemon=True
+                )
+                self._thread.start()
+                self._loop, self._pid = loop, os.getpid()
+                self._finalizer = weakref.finalize(self, _stop, loop)
+                self._finalizer.atexit = False  # a daemon thread ends with the process
+            return self._loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left, timeout=JOIN_S))
+        loop.close()
+
+
+def _stop(loop: asyncio.AbstractEventLoop) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(loop.stop)

@@ -1,0 +1,1 @@
+"""The decisions of a call, without any input or output: the same for both selectors."""

@@ -1,0 +1,104 @@
+"""The circuit breaker: a service that keeps failing is left alone for a while.
+
+Closed until five calls in a row fail, or half of the last twenty; then open for five seconds.
+After that one call goes through as a probe: success closes the circuit, failure opens it for
+twice as long, up to a minute. The pauses vary by a fifth, so that many clients of one service do
+not all probe it at once.
+"""
+
+import random
+import threading
+from collections import deque
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerPolicy:
+    """When the circuit opens, and for how long."""
+
+    consecutive: int = 5
+    """Failures in a row that open it."""
+    window: int = 20
+    """Last calls that are looked at."""
+    ratio: float = 0.5
+    """Share of failures among them, once there are that many, that opens it."""
+    first_pause_s: float = 5.0
+    longest_pause_s: float = 60.0
+    jitter: float = 0.2
+    """Pauses are multiplied by a random factor within 1 ± this."""
+
+
+class CircuitBreaker:
+    """The state of one circuit; thread-safe. Time is given, never read: seconds, any origin."""
+
+    def __init__(self, policy: BreakerPolicy | None = None) -> None:
+        self.policy = policy or BreakerPolicy()
+        self._lock = threading.Lock()
+        self._recent: deque[bool] = deque(maxlen=self.policy.window)
+        self._in_a_row = 0
+        self._pause_s = 0.0
+        self._open_until: float | None = None
+        self._probing = False
+        self._generation = 0
+
+    def admit(self, now: float) -> int | None:
+        """Ask to make a call. A ticket to hand back with its end, or None: do not call."""
+        with self._lock:
+            if self._open_until is not None:
+                if self._probing or now < self._open_until:
+                    return None
+                self._probing = True
+            return self._generation
+
+    def record(self, ticket: int, failed: bool, now: float) -> None:
+        """Say how an admitted call ended.
+
+        Calls that were admitted before the circuit last changed say nothing about it now.
+        """
+        with self._lock:
+            if ticket != self._generation:
+                return
+            if self._open_until is not None:
+                self._probing = False
+                self._change(failed, now)
+                return
+            self._recent.append(failed)
+            self._in_a_row = self._in_a_row + 1 if failed else 0
+            if failed and self._too_many():
+                self._change(True, now)
+
+    def withdraw(self, ticket: int) -> None:
+        """Hand a ticket back unused: the call was abandoned before it could tell anything."""
+        with self._lock:
+            if ticket == self._generation:
+                self._probing = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls are being kept back, or only a probe let through."""
+        return self._open_until is not None
+
+    @property
+    def failures(self) -> int:
+        """Failed calls among the last ones, since the circuit last changed."""
+        return sum(self._recent)
+
+    def _too_many(self) -> bool:
+        policy = self.policy
+        if self._in_a_row >= policy.consecutive:
+            return True
+        return len(self._recent) >= policy.window and (
+            sum(self._recent) >= policy.ratio * len(self._recent)
+        )
+
+    def _change(self, opening: bool, now: float) -> None:
+        policy = self.policy
+        self._generation += 1
+        self._recent.clear()
+        self._in_a_row = 0
+        if not opening:
+            self._open_until, self._pause_s = None, 0.0
+            return
+        self._pause_s = min(self._pause_s * 2 or policy.first_pause_s, policy.longest_pause_s)
+        spread = random.uniform(1 - policy.jitter, 1 + policy.jitter)  # noqa: S311 - no secret
+        self._open_until = now + self._pause_s * spread

@@ -1,0 +1,62 @@
+"""What a call returns: the tools to show, and how that came about."""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class Reason(StrEnum):
+    """Why a selection fell open; the names are those of the proxies' logs."""
+
+    EMPTY_QUERY = "empty_query"
+    """The pattern is blank; nothing was asked."""
+    MISSING_API_ENDPOINT = "missing_api_endpoint"
+    """No endpoint is configured, or it is no URL; nothing was asked."""
+    API_ERROR = "api_error"
+    """No usable answer: unreachable, too slow, an error status, or malformed."""
+    EMPTY_SELECTION = "empty_selection"
+    """The service found nothing that fits."""
+    UNKNOWN_SELECTION_NAMES = "unknown_selection_names"
+    """The answer names only tools that were not offered."""
+    CIRCUIT_OPEN = "circuit_open"
+    """The service failed too often just now; nothing was asked."""
+
+
+class Shadow(msgspec.Struct, frozen=True):
+    """What the service chose while a rollout kept every tool."""
+
+    names: tuple[str, ...]
+    """The service's choice; empty when it gave none."""
+    local: tuple[str, ...] = ()
+    """The local relevance pick it is compared with, in mode `shadow`."""
+    overlap: float | None = None
+    """Names in both, as a share of names in either, 0 to 1; None when nothing was compared."""
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """The tools to show, most relevant first. Never empty unless no tool was given."""
+
+    names: tuple[str, ...]
+    tools: tuple[Any, ...]
+    """The caller's own objects, in the order of `names`; tools without a name come last."""
+    fell_open: bool = False
+    """Whether every tool is back because there was no usable selection."""
+    reason: Reason | None = None
+    """Why it fell open."""
+    detail: str = ""
+    """The reason in words for a log; holds no tool text, no query and no key."""
+    latency_ms: float = 0.0
+    """Wall-clock time of the whole call."""
+    request_id: str = ""
+    """The id under which the service logged the call; empty when nothing was asked."""
+    degraded: str | None = None
+    """The cheaper ranker that the service stepped down to, if it did."""
+    outcome: str | None = None
+    """`match`, `weak` or `no_match`, where the service says so."""
+    attempts: int = 0
+    """Requests sent for this call: 0 when nothing was asked, rarely more than 1."""
+    rollout: str | None = None
+    """The rollout mode that kept every tool: `off`, `dark`, `shadow` or `percent`."""
+    shadow: Shadow | None = None
+    """What the service chose, when a rollout asked it only to look."""

@@ -1,0 +1,244 @@
+"""Tools of any shape: their names, and what of them goes over the wire.
+
+OpenAI (chat and Responses), Anthropic, MCP, Gemini and Bedrock tools, as mappings, dataclasses,
+msgspec structs or pydantic models. A tool without a name is a provider's built-in (a web search,
+a cache point): it cannot be ranked, is never sent, and always stays.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from operator import itemgetter
+from typing import Any, Literal
+
+import msgspec
+
+from toolscout.client.errors import InvalidArgument, InvalidTool
+from toolscout.contract import MAX_NAME_CHARS
+
+Definition = Literal["full", "minimal", "none"]
+"""How much of a tool's definition is sent: all of it, only its parameters' names, types and
+descriptions, or nothing."""
+
+Redact = Callable[[dict[str, Any]], dict[str, Any] | None]
+"""Takes what would be sent of one tool, returns what may be; None keeps the tool unsent."""
+
+WRAPPERS = ("function", "toolSpec", "tool")
+_SCHEMAS = ("parameters", "input_schema", "inputSchema", "argument_schema")
+_DECLARATIONS = ("functionDeclarations", "function_declarations")
+_NESTING = 8
+"""Levels of a schema that a minimal definition follows."""
+
+_name_of = itemgetter("name")
+_function_of = itemgetter("function")
+
+
+class Offer:
+    """The tools of one call: each name once (the first wins), and the tools without a name."""
+
+    __slots__ = ("_by_name", "_named", "names", "unnamed")
+
+    def __init__(self, tools: Iterable[Any]) -> None:
+        """Read the names.
+
+        Raises:
+            InvalidArgument: `tools` is not a sequence of tools.
+            InvalidTool: one of them is no tool of any known shape.
+        """
+        if not isinstance(tools, Sequence) or isinstance(tools, str | bytes | bytearray):
+            raise InvalidArgument.of("tools", "a sequence of tools", tools)
+        self.unnamed: tuple[Any, ...] = ()
+        self._by_name: dict[str, Any] | None = None
+        names = _uniform_names(tools)
+        if names is not None:
+            self.names, self._named = tuple(names), tuple(tools)
+            return
+        by_name: dict[str, Any] = {}
+        unnamed = []
+        for number, tool in enumerate(tools):
+            for one in _declarations(tool):
+                name = _text(_core(as_mapping(one, number)).get("name"))
+                if name:
+                    by_name.setdefault(name, one)
+                else:
+                    unnamed.append(one)
+        self.names, self._named = tuple(by_name), tuple(by_name.values())
+        self.unnamed = tuple(unnamed)
+
+    @property
+    def by_name(self) -> dict[str, Any]:
+        """The tools that have a name, by it; made when first asked for."""
+        if self._by_name is None:
+            self._by_name = dict(zip(self.names, self._named, strict=True))
+        return self._by_name
+
+    @property
+    def everything(self) -> tuple[Any, ...]:
+        """All tools, each once."""
+        return self._named + self.unnamed
+
+    def pick(self, names: Iterable[str]) -> tuple[Any, ...]:
+        """The tools of these names in their order, then those without a name."""
+        return (*map(self.by_name.__getitem__, names), *self.unnamed)
+
+
+def as_mapping(tool: Any, number: int = 0) -> Mapping[str, Any]:
+    """One tool as a mapping, without copying where it is one already.
+
+    Raises:
+        InvalidTool: it is neither a mapping, a dataclass, a struct nor a pydantic model.
+    """
+    if isinstance(tool, Mapping):
+        return tool
+    if dataclasses.is_dataclass(tool) and not isinstance(tool, type):
+        return dataclasses.asdict(tool)
+    if isinstance(tool, msgspec.Struct):
+        found = msgspec.to_builtins(tool)
+        if isinstance(found, dict):
+            return found
+    dump = getattr(tool, "model_dump", None)
+    if callable(dump) and not isinstance(tool, type):
+        # As it goes over the wire: aliases (`inputSchema`), no nulls.
+        dumped = dump(mode="json", by_alias=True, exclude_none=True)
+        if isinstance(dumped, dict):
+            return dumped
+    raise InvalidTool.of(f"tools[{number}]", "a mapping, dataclass or model", tool)
+
+
+def texts(tool: Any) -> tuple[str, str]:
+    """Name and description of a tool, empty where it has none."""
+    core = _core(as_mapping(tool))
+    return _text(core.get("name")), _text(core.get("description"))
+
+
+def schema(tool: Any) -> Mapping[str, Any]:
+    """The JSON Schema of a tool's input, empty where it has none."""
+    core = _core(as_mapping(tool))
+    for key in _SCHEMAS:
+        found = core.get(key)
+        if isinstance(found, Mapping):
+            nested = found.get("json")  # Bedrock's extra level
+            return nested if isinstance(nested, Mapping) else found
+    return {}
+
+
+class Encoder:
+    """Turns offered tools into the JSON array of a request.
+
+    What cannot be written as JSON is left out: first the definition, then the tool, which then
+    simply is not offered to the service.
+    """
+
+    def __init__(self, definition: Definition, redact: Redact | None) -> None:
+        self._definition = definition
+        self._redact = redact
+        self._encode = msgspec.json.Encoder(enc_hook=_foreign).encode
+
+    def encode(self, offer: Offer) -> tuple[bytes, bytes]:
+        """The array, and the SHA-256 by which it is recognised."""
+        items = offer.by_name.items()
+        entries = [entry for name, tool in items if (entry := self._entry(name, tool))]
+        try:
+            body = self._encode(entries)
+        except Exception:
+            body = b"[" + b",".join(filter(None, map(self._rescue, entries))) + b"]"
+        return body, sha256(body).digest()
+
+    def _entry(self, name: str, tool: Any) -> dict[str, Any] | None:
+        if len(name) > MAX_NAME_CHARS:
+            return None  # the service would refuse the whole list for it
+        whole = as_mapping(tool)
+        entry: dict[str, Any] = {"name": name}
+        description = _core(whole).get("description")
+        if isinstance(description, str) and description:
+            entry["description"] = description
+        if self._definition == "full":
+            entry["definition"] = whole
+        elif self._definition == "minimal":
+            entry["definition"] = {"parameters": _minimal(schema(whole), 0)}
+        return entry if self._redact is None else self._redacted(entry)
+
+    def _redacted(self, entry: dict[str, Any]) -> dict[str, Any] | None:
+        assert self._redact is not None
+        name = entry["name"]
+        kept = self._redact(entry)
+        if kept is None:
+            return None
+        if not isinstance(kept, dict):
+            raise InvalidArgument.of("redact(tool)", "a dict or None", kept)
+        # The name is how an answer is matched to its tool; hiding it hides the tool.
+        return kept if kept.get("name") == name else None
+
+    def _rescue(self, entry: dict[str, Any]) -> bytes:
+        for keys in (("name", "description", "definition"), ("name", "description"), ("name",)):
+            try:
+                return self._encode({key: entry[key] for key in keys if key in entry})
+            except Exception:  # noqa: S112 - the next try sends less
+                continue
+        return b""
+
+
+def _uniform_names(tools: Sequence[Any]) -> list[str] | None:
+    """The names of tools that share one everyday shape and no name, at the speed of C.
+
+    None for all others: an open circuit is to cost next to nothing, however many tools there are.
+    """
+    try:
+        try:
+            names = list(map(_name_of, tools))
+        except KeyError:
+            names = list(map(_name_of, map(_function_of, tools)))
+        "".join(names)  # fails unless all are texts
+        distinct = set(names)
+    except (KeyError, TypeError, IndexError):
+        return None
+    return names if len(distinct) == len(names) and "" not in distinct else None
+
+
+def _declarations(tool: Any) -> Iterable[Any]:
+    """Gemini wraps several functions in one tool; elsewhere a tool is one function."""
+    if isinstance(tool, Mapping):
+        for key in _DECLARATIONS:
+            found = tool.get(key)
+            if isinstance(found, list) and found:
+                return found
+    return (tool,)
+
+
+def _core(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of a tool that carries its name."""
+    for key in WRAPPERS:
+        inner = tool.get(key)
+        if isinstance(inner, Mapping):
+            return inner
+    return tool
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _minimal(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    """Property names, types and descriptions; no examples, defaults, enumerations or notes."""
+    kept: dict[str, Any] = {
+        key: node[key] for key in ("type", "description") if isinstance(node.get(key), str)
+    }
+    if depth >= _NESTING:
+        return kept
+    properties = node.get("properties")
+    if isinstance(properties, Mapping):
+        kept["properties"] = {
+            name: _minimal(sub, depth + 1) if isinstance(sub, Mapping) else {}
+            for name, sub in properties.items()
+        }
+    items = node.get("items")
+    if isinstance(items, Mapping):
+        kept["items"] = _minimal(items, depth + 1)
+    return kept
+
+
+def _foreign(value: Any) -> Any:
+    """Objects inside a definition that JSON has no form for."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return str(value)

@@ -1,0 +1,159 @@
+"""Carrying out the steps of a conversation over HTTP, within a wall-clock cap.
+
+The cap holds over everything: waiting for a connection, name resolution, connecting, TLS, writing,
+a server that drips bytes, decompression. Timeouts of single reads could not promise that, so an
+exchange runs as a task of its own and is left behind when its time is up.
+"""
+
+import asyncio
+import ssl
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from time import monotonic
+from typing import Any
+
+import httpx2
+
+from toolscout.client.core import endpoint
+from toolscout.client.core.body import AnswerError, BoundedBody
+from toolscout.client.core.call import Failure, Pause, Reply, Result, Send, Step
+
+KEEPALIVE_S = 60.0
+"""How long idle connections are kept; the service keeps them longer."""
+
+CONNECT_SHARE = 0.45
+"""Share of the time left that connecting may take, and then a TLS handshake. It must end in a
+timeout and not in a cancellation, which would leave the socket open."""
+
+CLOSE_S = 0.5
+"""How long closing waits for exchanges that were left behind."""
+
+TOO_LATE = Failure("no usable answer within the timeout")
+
+
+class Transport:
+    """Connections to one endpoint, for one event loop at a time."""
+
+    def __init__(
+        self,
+        url: httpx2.URL,
+        max_connections: int,
+        verify: ssl.SSLContext | bool,
+        trust_env: bool,
+    ) -> None:
+        self._url = url
+        self._limits = httpx2.Limits(
+            max_connections=max_connections,
+            max_keepalive_connections=max_connections,
+            keepalive_expiry=KEEPALIVE_S,
+        )
+        # Reading the system's certificates takes longer than a call; plain http needs none.
+        self._verify = verify if url.scheme == "https" else False
+        self._trust_env = trust_env and not endpoint.is_loopback(url)
+        self._client: httpx2.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._left_behind: set[asyncio.Task[Result]] = set()
+
+    async def perform(self, step: Step) -> Result:
+        """Carry out one step; whatever goes wrong is a result, not an exception."""
+        if isinstance(step, Pause):
+            await asyncio.sleep(step.seconds)
+            return None
+        remaining = step.deadline - monotonic()
+        if remaining <= 0:
+            return TOO_LATE
+        task = asyncio.ensure_future(self._exchange(step))
+        try:
+            await asyncio.wait((task,), timeout=remaining)
+        finally:
+            if not task.done():
+                task.cancel()
+                self._left_behind.add(task)
+                task.add_done_callback(self._left_behind.discard)
+        return task.result() if task.done() else TOO_LATE
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        client, self._client = self._client, None
+        if client is None or self._loop is not asyncio.get_running_loop():
+            return
+        left = tuple(self._left_behind)
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=CLOSE_S)
+        await client.aclose()
+        for _ in range(2):  # a socket is closed a turn of the loop after it is told to
+            await asyncio.sleep(0)
+
+    async def _exchange(self, step: Send) -> Result:
+        reused = True
+        answered = False
+
+        async def trace(event: str, _: dict[str, Any]) -> None:
+            nonlocal reused
+            if event.endswith("connect_tcp.started"):
+                reused = False
+
+        try:
+            async with self._connected().stream(
+                "POST",
+                self._url,
+                content=step.body,
+                headers=step.headers,
+                extensions={"trace": trace},
+                timeout=httpx2.Timeout(None, connect=CONNECT_SHARE * (step.deadline - monotonic())),
+            ) as response:
+                answered = True
+                return await _read(response)
+        except AnswerError as error:
+            return Failure(str(error))
+        except httpx2.ConnectTimeout:
+            return Failure("cannot connect in time", again=True)
+        except httpx2.ConnectError as error:
+            if _is_tls(error):
+                return Failure("TLS handshake failed")
+            return Failure("cannot connect", again=True)
+        except (httpx2.NetworkError, httpx2.RemoteProtocolError) as error:
+            if answered:
+                return Failure("the answer broke off")
+            # A kept connection that the server closed just then: the request never got in.
+            return Failure(f"connection lost ({type(error).__name__})", again=reused)
+        except Exception as error:
+            return Failure(f"request failed ({type(error).__name__})")
+
+    def _connected(self) -> httpx2.AsyncClient:
+        """The client of the running event loop; connections cannot move between loops."""
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            self._loop = loop
+            self._client = httpx2.AsyncClient(
+                limits=self._limits,
+                verify=self._verify,
+                trust_env=self._trust_env,
+                timeout=None,  # the cap in `perform` covers more than these do
+                follow_redirects=False,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            )
+        return self._client
+
+
+async def _read(response: httpx2.Response) -> Reply:
+    headers = response.headers
+    lowered = {name.lower(): value for name, value in headers.items()}
+    try:
+        body = BoundedBody(headers.get("content-encoding", ""))
+        async for chunk in response.aiter_raw():
+            body.feed(chunk)
+        return Reply(response.status_code, lowered, body.finish())
+    except AnswerError:
+        if response.is_success:
+            raise
+        return Reply(response.status_code, lowered, b"")  # the status says enough
+
+
+def _is_tls(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, ssl.SSLError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -1,0 +1,150 @@
+"""The circuit breaker: when it opens, how long it stays open, and what closes it."""
+
+import pytest
+
+from tests.client.upstream import NAMES, TOOLS, Exchange, peer
+from toolscout.client import BreakerPolicy, Reason
+from toolscout.client.core.breaker import CircuitBreaker
+
+
+def fail(breaker: CircuitBreaker, times: int, now: float) -> None:
+    for _ in range(times):
+        ticket = breaker.admit(now)
+        assert ticket is not None
+        breaker.record(ticket, True, now)
+
+
+def pass_(breaker: CircuitBreaker, times: int, now: float) -> None:
+    for _ in range(times):
+        ticket = breaker.admit(now)
+        assert ticket is not None
+        breaker.record(ticket, False, now)
+
+
+def still(**changes: float) -> CircuitBreaker:
+    """A breaker whose pauses do not vary."""
+    return CircuitBreaker(BreakerPolicy(jitter=0.0, **changes))
+
+
+def test_five_failures_in_a_row_open_it():
+    breaker = still()
+    fail(breaker, 4, 0)
+    pass_(breaker, 1, 0)
+    fail(breaker, 4, 0)
+    assert breaker.admit(0) is not None
+    fail(breaker, 1, 0)
+    assert breaker.admit(0) is None
+
+
+def test_half_of_the_last_twenty_open_it():
+    breaker = still()
+    for _ in range(9):
+        pass_(breaker, 1, 0)
+        fail(breaker, 1, 0)
+    pass_(breaker, 2, 0)
+    assert not breaker.is_open
+    fail(breaker, 1, 0)
+    assert breaker.is_open
+
+
+def test_after_its_pause_one_probe_goes_through():
+    breaker = still()
+    fail(breaker, 5, 0)
+    assert breaker.admit(4.9) is None
+    probe = breaker.admit(5.0)
+    assert probe is not None
+    assert breaker.admit(5.0) is None
+    breaker.record(probe, False, 5.1)
+    assert breaker.admit(5.1) is not None
+
+
+def test_pauses_double_up_to_a_minute():
+    breaker = still()
+    fail(breaker, 5, 0)
+    now, pauses = 0.0, []
+    for _ in range(6):
+        pause = 0.0
+        while (probe := breaker.admit(now + pause)) is None:
+            pause += 1.0
+        pauses.append(pause)
+        now += pause
+        breaker.record(probe, True, now)
+    assert pauses == [5, 10, 20, 40, 60, 60]
+
+
+def test_a_success_starts_the_pauses_anew():
+    breaker = still()
+    fail(breaker, 5, 0)
+    fail(breaker, 1, 5)
+    pass_(breaker, 1, 15)
+    fail(breaker, 5, 15)
+    assert breaker.admit(19.9) is None
+    assert breaker.admit(20) is not None
+
+
+def test_an_abandoned_probe_lets_another_through():
+    breaker = still()
+    fail(breaker, 5, 0)
+    probe = breaker.admit(5)
+    assert probe is not None
+    breaker.withdraw(probe)
+    assert breaker.admit(5) is not None
+
+
+def test_calls_from_before_it_opened_do_not_close_it():
+    breaker = still()
+    early = breaker.admit(0)
+    assert early is not None
+    fail(breaker, 5, 0)
+    breaker.record(early, False, 1)
+    assert breaker.admit(1) is None
+
+
+def test_pauses_vary_by_a_fifth_and_no_more():
+    for _ in range(50):
+        breaker = CircuitBreaker()
+        fail(breaker, 5, 0)
+        assert breaker.admit(3.99) is None
+        assert breaker.admit(6.01) is not None
+
+
+def test_an_open_circuit_asks_nobody_and_keeps_every_tool(make):
+    def broken(exchange: Exchange) -> None:
+        exchange.answer(b"", status=500)
+
+    with peer(broken) as fake:
+        selector = make(fake.url)
+        for _ in range(5):
+            assert selector.select("x", TOOLS).reason is Reason.API_ERROR
+        selection = selector.select("x", TOOLS)
+        assert len(fake.requests) == 5
+    assert selection.reason is Reason.CIRCUIT_OPEN
+    assert selection.names == tuple(NAMES)
+    assert selection.attempts == 0
+
+
+def test_a_service_that_recovers_is_used_again(make):
+    def broken_at_first(exchange: Exchange) -> None:
+        if exchange.number < 5:
+            exchange.answer(b"", status=500)
+        else:
+            exchange.select("read_file")
+
+    policy = BreakerPolicy(first_pause_s=0.05)
+    with peer(broken_at_first) as fake:
+        selector = make(fake.url, breaker=policy)
+        for _ in range(5):
+            selector.select("x", TOOLS)
+        selection = selector.select("x", TOOLS)
+        while selection.reason is Reason.CIRCUIT_OPEN:
+            selection = selector.select("x", TOOLS)
+    assert selection.names == ("read_file",)
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 422, 429])
+def test_refusals_never_open_it(make, status: int):
+    with peer(lambda exchange: exchange.answer(b"", status=status)) as fake:
+        selector = make(fake.url)
+        for _ in range(12):
+            assert selector.select("x", TOOLS).reason is Reason.API_ERROR
+        assert len(fake.requests) == 12

@@ -1,0 +1,349 @@
+"""Whatever a peer or the network does: a usable list of tools, in time, with the right reason."""
+
+import gzip
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.client.upstream import NAMES, TOOLS, Exchange, free_port, peer, until
+from toolscout.client import Reason
+
+CAP_S = 0.4
+GOOD = b'{"selected_names":["read_file"]}'
+
+SLACK_S = 1.0
+"""What a loaded machine may add before a call counts as past its cap; nothing is measured here."""
+
+
+def reset_mid_body(exchange: Exchange) -> None:
+    exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{")
+    exchange.reset()
+
+
+def close_mid_body(exchange: Exchange) -> None:
+    exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{")
+    exchange.close()
+
+
+def close_without_a_word(exchange: Exchange) -> None:
+    exchange.close()
+
+
+def no_http(exchange: Exchange) -> None:
+    exchange.send(b"SSH-2.0-OpenSSH_9.6\r\n")
+    exchange.close()
+
+
+def black_hole(exchange: Exchange) -> None:
+    exchange.stopping.wait(CAP_S * 3)
+    exchange.close()
+
+
+def drip(head: bytes) -> Callable[[Exchange], None]:
+    def script(exchange: Exchange) -> None:
+        exchange.send(head)
+        while not exchange.stopping.wait(0.02):
+            exchange.send(b" ")
+        exchange.close()
+
+    return script
+
+
+def endless(exchange: Exchange) -> None:
+    exchange.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    piece = b"10000\r\n" + b" " * 65_536 + b"\r\n"
+    for _ in range(16_384):  # a gigabyte
+        exchange.send(piece)
+
+
+def bomb(exchange: Exchange) -> None:
+    packed = gzip.compress(b" " * (64 << 20))
+    exchange.answer(packed, headers=[("Content-Encoding", "gzip")])
+
+
+def status(code: int, *headers: tuple[str, str], body: bytes = b"no") -> Callable[[Exchange], None]:
+    return lambda exchange: exchange.answer(body, code, headers)
+
+
+def body(content: bytes, *headers: tuple[str, str]) -> Callable[[Exchange], None]:
+    return lambda exchange: exchange.answer(content, headers=headers)
+
+
+FAILURES = {
+    "reset mid-body": reset_mid_body,
+    "closed mid-body": close_mid_body,
+    "closed without a word": close_without_a_word,
+    "not HTTP": no_http,
+    "black hole": black_hole,
+    "slow drip of headers": drip(b"HTTP/1.1 200 OK\r\nX-Slow: "),
+    "slow drip of body": drip(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n"),
+    "gigabyte body": endless,
+    "gigabyte announced": body(b" " * (2 << 20)),
+    "small body, huge when unpacked": bomb,
+    "gzip that is none": body(GOOD, ("Content-Encoding", "gzip")),
+    "gzip cut short": body(gzip.compress(GOOD)[:-9], ("Content-Encoding", "gzip")),
+    "an encoding nobody asked for": body(GOOD, ("Content-Encoding", "br")),
+    "500": status(500),
+    "503 without Retry-After": status(503),
+    "503 that asks for too much patience": status(503, ("Retry-After", "60")),
+    "bad JSON": body(b'{"selected_names":['),
+    "wrong types": body(b'{"selected_names":["read_file",3]}'),
+    "names as one text": body(b'{"selected_names":"read_file"}'),
+    "a list": body(b'["read_file"]'),
+    "a number": body(b"7"),
+    "null": body(b"null"),
+    "BOM": body(b"\xef\xbb\xbf" + GOOD),
+    "trailing bytes": body(GOOD + b"\nGARBAGE"),
+    "empty": body(b""),
+    "not UTF-8": body(b'{"selected_names":["\xff"]}'),
+    "nested too deeply": body(b"[" * 100_000),
+    "says it failed": body(b'{"success":false,"selected_names":["read_file"]}'),
+}
+REFUSALS = {
+    "401": status(401),
+    "404": status(404),
+    "422": status(422),
+    "429": status(429, ("Retry-After", "0")),
+    "redirect": status(302, ("Location", "http://127.0.0.1:1/")),
+    "permanent redirect": status(308, ("Location", "/elsewhere")),
+    "401 with a gigabyte": status(401, body=b"x" * (2 << 20)),
+}
+EMPTY = {
+    "no names": body(b'{"selected_names":[]}'),
+    "null names": body(b'{"selected_names":null}'),
+    "no key": body(b"{}"),
+}
+
+
+def scripted(make, script: Callable[[Exchange], None], **options):
+    with peer(script) as fake:
+        selector = make(fake.url, timeout=CAP_S, **options)
+        began = time.monotonic()
+        selection = selector.select("open a file", TOOLS)
+        took = time.monotonic() - began
+        fake.stopping.set()
+    assert took < CAP_S + SLACK_S
+    return selection, fake, selector.selector
+
+
+def assert_all_tools(selection) -> None:
+    assert selection.fell_open
+    assert selection.names == tuple(NAMES)
+    assert selection.tools == tuple(TOOLS)
+    assert selection.detail
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_failing_service_costs_nothing_but_the_selection(make, failure):
+    selection, fake, selector = scripted(make, FAILURES[failure])
+    assert_all_tools(selection)
+    assert selection.reason is Reason.API_ERROR
+    assert len(fake.requests) == 1
+    assert selector.breaker.failures == 1
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_a_service_that_refuses_is_not_failing(make, refusal):
+    selection, fake, selector = scripted(make, REFUSALS[refusal])
+    assert_all_tools(selection)
+    assert selection.reason is Reason.API_ERROR
+    assert len(fake.requests) == 1
+    assert selector.breaker.failures == 0
+
+
+@pytest.mark.parametrize("answer", EMPTY)
+def test_an_empty_selection_is_not_a_failure(make, answer):
+    selection, _, selector = scripted(make, EMPTY[answer])
+    assert_all_tools(selection)
+    assert selection.reason is Reason.EMPTY_SELECTION
+    assert selector.breaker.failures == 0
+
+
+def test_unknown_names_alone_fall_open(make):
+    selection, _, selector = scripted(make, body(b'{"selected_names":["nope","neither"]}'))
+    assert_all_tools(selection)
+    assert selection.reason is Reason.UNKNOWN_SELECTION_NAMES
+    assert "nope" not in selection.detail
+    assert selector.breaker.failures == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        (b'{"selected_names":["nope","read_file"]}', ("read_file",)),
+        (b'{"selected_names":["read_file","read_file"]}', ("read_file",)),
+        (
+            b'{"selected_names":["run_tests","read_file"],"scores":[1,2]}',
+            ("run_tests", "read_file"),
+        ),
+    ],
+    ids=["one unknown", "duplicates", "unknown fields"],
+)
+def test_what_is_usable_of_an_answer_is_used(make, content, names):
+    selection, _, _ = scripted(make, body(content))
+    assert selection.names == names
+    assert not selection.fell_open
+
+
+def test_too_many_names_are_cut_at_the_cap_in_the_order_of_the_answer(make):
+    names = ",".join(f'"{name}"' for name in reversed(NAMES))
+    selection, _, _ = scripted(make, body(f'{{"selected_names":[{names}]}}'.encode()))
+    assert selection.names == tuple(reversed(NAMES))[:5]
+
+
+def test_a_gzip_answer_is_read(make):
+    packed = body(gzip.compress(GOOD), ("Content-Encoding", "gzip"))
+    selection, _, _ = scripted(make, packed)
+    assert selection.names == ("read_file",)
+
+
+def test_a_refused_connection_is_tried_twice_and_falls_open(make):
+    selector = make(f"http://127.0.0.1:{free_port()}", timeout=CAP_S)
+    selection = selector.select("x", TOOLS)
+    assert_all_tools(selection)
+    assert selection.reason is Reason.API_ERROR
+    assert selection.attempts == 2
+
+
+def test_a_server_that_accepts_nobody_is_given_up_in_time(make):
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        port = listener.getsockname()[1]
+        waiting = [socket.socket() for _ in range(4)]
+        for connection in waiting:  # fill the queue, so that connecting itself hangs
+            connection.setblocking(False)
+            connection.connect_ex(("127.0.0.1", port))
+        began = time.monotonic()
+        selection = make(f"http://127.0.0.1:{port}", timeout=CAP_S).select("x", TOOLS)
+        assert time.monotonic() - began < CAP_S + SLACK_S
+        for connection in waiting:
+            connection.close()
+    assert_all_tools(selection)
+
+
+def test_a_name_resolution_that_hangs_is_given_up_in_time(make, monkeypatch: pytest.MonkeyPatch):
+    over = threading.Event()
+
+    def hang(*_: object, **__: object):
+        over.wait(CAP_S * 4)
+        raise socket.gaierror("no such host")
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    selector = make("http://selector.invalid", timeout=CAP_S)
+    began = time.monotonic()
+    selection = selector.select("x", TOOLS)
+    took = time.monotonic() - began
+    over.set()
+    assert took < CAP_S + SLACK_S
+    assert_all_tools(selection)
+    assert selection.reason is Reason.API_ERROR
+
+
+def test_a_kept_connection_that_closes_just_then_is_tried_once_more(make):
+    def answers_once_per_connection(exchange: Exchange) -> None:
+        if exchange.number == 1:
+            exchange.close()
+        else:
+            exchange.answer(GOOD)
+
+    with peer(answers_once_per_connection) as fake:
+        selector = make(fake.url, timeout=CAP_S)
+        first = selector.select("x", TOOLS)
+        second = selector.select("x", TOOLS)
+    assert (first.attempts, second.attempts) == (1, 2)
+    assert second.names == ("read_file",)
+    assert not second.fell_open
+
+
+def test_an_idle_connection_that_closed_meanwhile_costs_no_retry(make):
+    def closes_after_each(exchange: Exchange) -> None:
+        exchange.answer(GOOD)
+        exchange.close()
+
+    with peer(closes_after_each) as fake:
+        selector = make(fake.url, timeout=CAP_S)
+        for number in range(1, 4):
+            selection = selector.select("x", TOOLS)
+            assert selection.names == ("read_file",)
+            assert len(fake.requests) == number
+            time.sleep(0.05)  # let the goodbye arrive
+
+
+def test_a_503_whose_patience_fits_is_tried_once_more(make):
+    def busy_once(exchange: Exchange) -> None:
+        if exchange.number == 0:
+            exchange.answer(b"busy", 503, [("Retry-After", "0")])
+        else:
+            exchange.answer(GOOD)
+
+    selection, fake, _ = scripted(make, busy_once)
+    assert selection.names == ("read_file",)
+    assert len(fake.requests) == 2
+
+
+def test_nothing_is_tried_three_times(make):
+    selection, fake, _ = scripted(make, status(503, ("Retry-After", "0")))
+    assert_all_tools(selection)
+    assert len(fake.requests) == 2
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
+    """A server's context with a certificate nobody vouches for."""
+    folder = tmp_path_factory.mktemp("tls")
+    made = f"-newkey rsa:2048 -nodes -days 1 -keyout {folder}/key -out {folder}/cert"
+    command = ["openssl", "req", "-x509", "-subj", "/CN=localhost", *made.split()]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert", folder / "key")
+    return context
+
+
+def test_a_certificate_nobody_vouches_for_falls_open_at_once(make, certificate: ssl.SSLContext):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        shaken = []
+
+        def serve() -> None:
+            try:
+                certificate.wrap_socket(listener.accept()[0], server_side=True).close()
+            except OSError as error:
+                shaken.append(error)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        port = listener.getsockname()[1]
+        selection = make(f"https://localhost:{port}", timeout=3).select("x", TOOLS)
+        thread.join(5)
+    assert_all_tools(selection)
+    assert selection.reason is Reason.API_ERROR
+    assert selection.attempts == 1
+    assert "TLS" in selection.detail
+
+
+def test_a_plain_server_behind_https_falls_open(make):
+    with peer(body(GOOD)) as fake:
+        url = fake.url.replace("http:", "https:")
+        selection = make(url, timeout=CAP_S).select("x", TOOLS)
+    assert_all_tools(selection)
+
+
+def test_calls_that_were_given_up_leave_no_connection_behind(make):
+    slow = threading.Event()
+
+    def script(exchange: Exchange) -> None:
+        if not slow.is_set():
+            time.sleep(0.3)
+        exchange.answer(GOOD)
+
+    with peer(script) as fake:
+        selector = make(fake.url, timeout=0.1, max_connections=2)
+        for _ in range(4):
+            assert selector.select("x", TOOLS).fell_open
+        slow.set()
+        until(lambda: not selector.select("x", TOOLS).fell_open)

@@ -1,0 +1,75 @@
+"""Many sessions over one client: every one gets its own answer, and nothing piles up."""
+
+import asyncio
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.client.upstream import Exchange, peer
+from toolscout.client import AsyncSelector, Selector
+
+SESSIONS = 200
+
+
+def tools_of(session: int) -> list[dict[str, str]]:
+    return [
+        {"name": f"tool_{number}_of_{session}", "description": f"Does {number} for {session}"}
+        for number in range(5)
+    ]
+
+
+def echo(exchange: Exchange) -> None:
+    """Chooses the last tool it was sent, and the one whose number the pattern says."""
+    body = exchange.json
+    names = [tool["name"] for tool in body["tools"]]
+    exchange.select(names[-1], names[int(body["pattern"])])
+
+
+def test_two_hundred_tasks_get_their_own_answers_over_few_connections():
+    async def one(selector: AsyncSelector, session: int) -> None:
+        for turn in range(5):
+            selection = await selector.select(str(turn), tools_of(session))
+            expected = dict.fromkeys((f"tool_4_of_{session}", f"tool_{turn}_of_{session}"))
+            assert selection.names == tuple(expected), selection.detail
+
+    async def all_of_them(url: str) -> None:
+        async with AsyncSelector(url, timeout=30, max_connections=20) as selector:
+            await asyncio.gather(*(one(selector, session) for session in range(SESSIONS)))
+
+    with peer(echo) as fake:
+        asyncio.run(all_of_them(fake.url))
+        assert len(fake.requests) == SESSIONS * 5
+        assert fake.connections <= 20
+
+
+def test_two_hundred_threads_worth_of_calls_get_their_own_answers():
+    with peer(echo) as fake, Selector(fake.url, timeout=30, max_connections=20) as selector:
+
+        def one(session: int) -> bool:
+            selection = selector.select("2", tools_of(session))
+            return selection.names == (f"tool_4_of_{session}", f"tool_2_of_{session}")
+
+        with ThreadPoolExecutor(32) as pool:
+            assert all(pool.map(one, range(SESSIONS)))
+
+
+def test_memory_is_bounded_over_ever_new_catalogues():
+    def name_digest(exchange: Exchange) -> None:
+        digest = f"{exchange.number:064x}"
+        exchange.select(exchange.json["tools"][0]["name"], headers=[("X-Catalog-Digest", digest)])
+        exchange.body = b""  # what the peer remembers is not the client's
+
+    with peer(name_digest) as fake, Selector(fake.url, timeout=30) as selector:
+
+        def calls(sessions: range) -> None:
+            for session in sessions:
+                selector.select("1", tools_of(session))
+            fake.requests.clear()
+
+        calls(range(1_100))  # more than are remembered
+        tracemalloc.start()
+        calls(range(2_000, 2_100))
+        before, _ = tracemalloc.get_traced_memory()
+        calls(range(3_000, 3_500))
+        after, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert after - before < 300_000

@@ -1,0 +1,122 @@
+"""A catalogue is sent once; after that its digest is enough, where the service knows digests."""
+
+import json
+from typing import Any
+
+from tests.client.upstream import TOOLS, Exchange, peer
+
+DIGEST = "ab" * 32
+
+
+class Service:
+    """Knows digests as the real one does."""
+
+    def __init__(self) -> None:
+        self.known: set[str] = set()
+
+    def __call__(self, exchange: Exchange) -> None:
+        body = exchange.json
+        if "catalog" in body and body["catalog"] not in self.known:
+            problem = json.dumps({"code": "catalog_unknown", "status": 404}).encode()
+            exchange.answer(problem, status=404)
+            return
+        self.known.add(DIGEST)
+        exchange.select("read_file", headers=[("X-Catalog-Digest", DIGEST)])
+
+
+def kinds(fake) -> list[str]:
+    return ["digest" if "catalog" in request.json else "tools" for request in fake.requests]
+
+
+def test_the_second_call_sends_the_digest_in_body_and_header(make):
+    with peer(Service()) as fake:
+        selector = make(fake.url)
+        first = selector.select("x", TOOLS)
+        second = selector.select("y", [dict(tool) for tool in TOOLS])
+    assert kinds(fake) == ["tools", "digest"]
+    assert "x-catalog-digest" not in fake.requests[0].headers
+    assert fake.requests[1].headers["x-catalog-digest"] == DIGEST
+    assert fake.requests[1].json == {"pattern": "y", "top_k": 5, "catalog": DIGEST}
+    assert first.names == second.names == ("read_file",)
+
+
+def test_other_tools_are_sent_again(make):
+    with peer(Service()) as fake:
+        selector = make(fake.url)
+        selector.select("x", TOOLS)
+        selector.select("x", TOOLS[:3])
+    assert kinds(fake) == ["tools", "tools"]
+
+
+def test_an_unknown_catalogue_is_sent_again_within_the_same_call(make):
+    service = Service()
+    with peer(service) as fake:
+        selector = make(fake.url)
+        selector.select("x", TOOLS)
+        service.known.clear()
+        selection = selector.select("x", TOOLS)
+        selector.select("x", TOOLS)
+    assert kinds(fake) == ["tools", "digest", "tools", "digest"]
+    assert fake.requests[2].headers["x-catalog-digest"] == DIGEST
+    assert selection.names == ("read_file",)
+    assert not selection.fell_open
+    assert selection.attempts == 2
+
+
+def test_a_server_that_names_no_digest_always_gets_the_tools(make):
+    with peer(lambda exchange: exchange.select("read_file")) as fake:
+        selector = make(fake.url)
+        for _ in range(3):
+            assert selector.select("x", TOOLS).names == ("read_file",)
+    assert kinds(fake) == ["tools"] * 3
+
+
+def test_a_server_that_stops_understanding_digests_is_sent_none_for_a_while(make):
+    def old_release(exchange: Exchange) -> None:
+        if exchange.number == 0:
+            exchange.select("read_file", headers=[("X-Catalog-Digest", DIGEST)])
+        elif "tools" in exchange.json:
+            exchange.select("read_file")
+        else:
+            exchange.answer(b'{"error":"tools is required"}', status=422)
+
+    with peer(old_release) as fake:
+        selector = make(fake.url)
+        for _ in range(4):
+            assert selector.select("x", TOOLS).names == ("read_file",)
+    assert kinds(fake) == ["tools", "digest", "tools", "tools", "tools"]
+
+
+def test_an_empty_answer_to_a_digest_that_is_not_named_back_is_not_believed(make):
+    def old_release(exchange: Exchange) -> None:
+        body: dict[str, Any] = exchange.json
+        if exchange.number == 0:
+            exchange.select("read_file", headers=[("X-Catalog-Digest", DIGEST)])
+        elif "tools" in body:
+            exchange.select("read_file")
+        else:
+            exchange.select()
+
+    with peer(old_release) as fake:
+        selector = make(fake.url)
+        selector.select("x", TOOLS)
+        assert selector.select("x", TOOLS).names == ("read_file",)
+
+
+def test_digests_can_be_switched_off(make):
+    with peer(Service()) as fake:
+        selector = make(fake.url, use_digests=False)
+        selector.select("x", TOOLS)
+        selector.select("x", TOOLS)
+    assert kinds(fake) == ["tools", "tools"]
+
+
+def test_a_digest_no_header_can_carry_is_not_learned(make):
+    def hostile(exchange: Exchange) -> None:
+        exchange.select("read_file", headers=[("X-Catalog-Digest", 'a","x":"b')])
+
+    with peer(hostile) as fake:
+        selector = make(fake.url)
+        selector.select("x", TOOLS)
+        selector.select("x", TOOLS)
+    assert kinds(fake) == ["tools", "tools"]

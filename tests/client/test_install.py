@@ -1,0 +1,68 @@
+"""The client needs nothing of the server."""
+
+import subprocess
+import sys
+import textwrap
+
+
+def run(script: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_module_of_the_client_works_where_the_server_is_not_installed():
+    output = run(
+        """
+        import importlib, pkgutil, sys
+
+        class Blocked:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] in {
+                    "faiss", "numpy", "litestar", "model2vec", "uvicorn", "Stemmer", "rapidfuzz",
+                    "structlog", "prometheus_client", "swagger_ui", "yaml", "pydantic",
+                }:
+                    raise ImportError(f"{name} is not installed")
+
+        sys.meta_path.insert(0, Blocked())
+        import toolscout.client
+        for module in pkgutil.walk_packages(toolscout.client.__path__, "toolscout.client."):
+            importlib.import_module(module.name)
+        with toolscout.client.Selector(None) as selector:
+            print(selector.select("x", [{"name": "a"}]).reason)
+        servers = ("toolscout.server", "toolscout.ranking", "toolscout.catalog")
+        print([name for name in sys.modules if name.startswith(servers)])
+        """
+    )
+    assert output.split() == ["missing_api_endpoint", "[]"]
+
+
+def test_a_process_with_an_open_selector_ends():
+    run(
+        """
+        from toolscout.client import Selector
+        Selector("http://127.0.0.1:9").select("x", [{"name": "a"}])
+        """
+    )
+
+
+def test_a_selector_works_in_a_forked_child():
+    output = run(
+        """
+        import os, sys
+        from toolscout.client import Selector
+        selector = Selector("http://127.0.0.1:9")
+        selector.select("x", [{"name": "a"}])
+        pid = os.fork()
+        selection = selector.select("x", [{"name": "a"}])
+        assert selection.detail == "cannot connect", selection.detail
+        if pid:
+            print(os.waitpid(pid, 0)[1])
+        """
+    )
+    assert output.strip() == "0"

@@ -1,0 +1,364 @@
+"""What a selector sends, and what it makes of an answer."""
+
+import dataclasses
+import json
+from typing import Any
+
+import msgspec
+import pydantic
+import pytest
+
+from tests.client.upstream import NAMES, TOOLS, Exchange, peer
+from toolscout.client import InvalidArgument, InvalidTool, Reason, Selector, ToolscoutError
+
+
+def read_file(exchange: Exchange) -> None:
+    exchange.select("read_file", "search_code")
+
+
+def asked(fake) -> list[dict[str, Any]]:
+    return [request.json for request in fake.requests]
+
+
+def test_a_selection_has_the_names_in_order_and_the_callers_own_objects(make):
+    with peer(read_file) as fake:
+        selection = make(fake.url).select("open a file", TOOLS, top_k=2)
+    assert selection.names == ("read_file", "search_code")
+    assert selection.tools[0] is TOOLS[1]
+    assert selection.tools[1] is TOOLS[0]
+    assert not selection.fell_open
+    assert selection.reason is None
+    assert selection.attempts == 1
+
+
+def test_the_request_is_the_contract(make):
+    with peer(read_file) as fake:
+        make(fake.url, "secret-key").select(
+            "open a file", TOOLS[:2], top_k=3, always_keep=["read_file", "nowhere"]
+        )
+    request = fake.requests[0]
+    assert request.path == "/v1/tool-discovery/search"
+    assert request.headers["authorization"] == "Bearer secret-key"
+    assert request.headers["x-request-id"]
+    assert request.json == {
+        "pattern": "open a file",
+        "top_k": 3,
+        "always_keep": ["read_file"],
+        "tools": [
+            {"name": t["name"], "description": t["description"], "definition": t} for t in TOOLS[:2]
+        ],
+    }
+
+
+def test_an_endpoint_with_a_path_is_used_as_it_is(make):
+    with peer(read_file) as fake:
+        make(fake.url + "/api/compress/tool-discovery/").select("x", TOOLS)
+        make(fake.url + "/").select("x", TOOLS)
+    assert [request.path for request in fake.requests] == [
+        "/api/compress/tool-discovery/",
+        "/v1/tool-discovery/search",
+    ]
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [None, "", "  ", "localhost:8080", "/v1/search", "ftp://host/x", "http://", "http://h:99999"],
+)
+def test_a_missing_or_malformed_endpoint_falls_open(make, endpoint):
+    selection = make(endpoint).select("open a file", TOOLS)
+    assert selection.names == tuple(NAMES)
+    assert selection.fell_open
+    assert selection.reason is Reason.MISSING_API_ENDPOINT
+
+
+@pytest.mark.parametrize("pattern", ["", "  \n\t "])
+def test_a_blank_pattern_falls_open_without_a_request(make, pattern):
+    with peer(read_file) as fake:
+        selection = make(fake.url).select(pattern, TOOLS)
+    assert selection.reason is Reason.EMPTY_QUERY
+    assert selection.names == tuple(NAMES)
+    assert fake.requests == []
+
+
+def test_no_tools_select_nothing_without_a_request(make):
+    with peer(read_file) as fake:
+        selection = make(fake.url).select("open a file", [])
+    assert selection.names == ()
+    assert not selection.fell_open
+    assert fake.requests == []
+
+
+def test_headers_of_the_answer_are_read(make):
+    def answer(exchange: Exchange) -> None:
+        chosen = "6->1; ranker=keyword; cache=miss; outcome=weak; degraded=keyword"
+        exchange.select(
+            "read_file", headers=[("X-Tool-Selection", chosen), ("X-Request-Id", "abc-1")]
+        )
+
+    with peer(answer) as fake:
+        selection = make(fake.url).select("open a file", TOOLS)
+    assert (selection.outcome, selection.degraded) == ("weak", "keyword")
+    assert selection.request_id == "abc-1"
+    assert selection.names == ("read_file",)
+
+
+def test_a_no_match_falls_open_even_with_pins_in_the_answer(make):
+    def answer(exchange: Exchange) -> None:
+        exchange.select("read_file", headers=[("X-Tool-Selection", "6->1; outcome=no_match")])
+
+    with peer(answer) as fake:
+        selection = make(fake.url).select("zxqv", TOOLS, always_keep=["read_file"])
+    assert selection.reason is Reason.EMPTY_SELECTION
+    assert selection.names == tuple(NAMES)
+
+
+def test_pins_that_an_answer_forgot_are_kept_but_not_in_place_of_the_match(make):
+    with peer(read_file) as fake:
+        selector = make(fake.url)
+        two = selector.select("x", TOOLS, top_k=2, always_keep=["run_tests"])
+        one = selector.select("x", TOOLS, top_k=1, always_keep=["run_tests"])
+    assert two.names == ("read_file", "run_tests")
+    assert one.names == ("read_file",)
+
+
+def test_every_tool_is_named_once_when_it_comes_twice(make):
+    twins = [dict(tool) for tool in TOOLS]
+    selection = make(None).select("x", TOOLS + twins)
+    assert selection.names == tuple(NAMES)
+    assert selection.tools == tuple(TOOLS)
+    assert all(kept is given for kept, given in zip(selection.tools, TOOLS, strict=True))
+
+
+def test_the_relevance_fallback_keeps_the_tools_that_share_words(make):
+    selection = make(None, fallback="relevance").select(
+        "search for code patterns", TOOLS, top_k=2, always_keep=["run_tests"]
+    )
+    assert set(selection.names) == {"search_code", "run_tests"}
+    assert selection.fell_open
+    assert selection.reason is Reason.MISSING_API_ENDPOINT
+
+
+def test_the_relevance_fallback_keeps_everything_when_no_word_is_shared(make):
+    selection = make(None, fallback="relevance").select("zxqv", TOOLS, always_keep=["run_tests"])
+    assert selection.names == tuple(NAMES)
+
+
+@dataclasses.dataclass
+class DataTool:
+    name: str
+    description: str
+
+
+class StructTool(msgspec.Struct):
+    name: str
+    description: str
+
+
+class ModelTool(pydantic.BaseModel):
+    name: str
+    description: str | None = None
+    input_schema: dict[str, Any] = pydantic.Field(default_factory=dict, alias="inputSchema")
+
+
+SHAPES = [
+    pytest.param({"name": "pick_me", "input_schema": {}}, id="anthropic"),
+    pytest.param({"name": "pick_me", "inputSchema": {}}, id="mcp"),
+    pytest.param({"type": "function", "function": {"name": "pick_me"}}, id="openai-chat"),
+    pytest.param({"type": "function", "name": "pick_me", "parameters": {}}, id="openai-responses"),
+    pytest.param({"toolSpec": {"name": "pick_me", "inputSchema": {"json": {}}}}, id="bedrock"),
+    pytest.param({"name": "pick_me", "parameters": {"type": "OBJECT"}}, id="gemini"),
+    pytest.param(DataTool("pick_me", "do"), id="dataclass"),
+    pytest.param(StructTool("pick_me", "do"), id="struct"),
+    pytest.param(ModelTool(name="pick_me", inputSchema={"type": "object"}), id="pydantic"),
+]
+
+
+@pytest.mark.parametrize("tool", SHAPES)
+def test_tools_of_any_shape_are_sent_and_come_back_as_they_were(make, tool):
+    def answer(exchange: Exchange) -> None:
+        exchange.select("pick_me")
+
+    with peer(answer) as fake:
+        selection = make(fake.url).select("x", [*TOOLS, tool])
+    assert selection.tools[0] is tool
+    sent = fake.requests[0].json["tools"][-1]
+    assert sent["name"] == "pick_me"
+    assert isinstance(sent["definition"], dict)
+
+
+def test_a_gemini_tool_is_as_many_tools_as_it_declares(make):
+    tool = {"functionDeclarations": [{"name": "one"}, {"name": "two"}]}
+    selection = make(None).select("x", [tool])
+    assert selection.names == ("one", "two")
+
+
+def test_tools_without_a_name_are_never_sent_and_always_stay(make):
+    builtin = {"type": "web_search"}
+    with peer(read_file) as fake:
+        selection = make(fake.url).select("x", [builtin, *TOOLS], top_k=1)
+    assert selection.names == ("read_file",)
+    assert selection.tools == (TOOLS[1], builtin)
+    assert len(fake.requests[0].json["tools"]) == len(TOOLS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((5, TOOLS), "pattern: expected a text, got int"),
+        (("x", "tools"), "tools: expected a sequence of tools, got str"),
+        (("x", {"name": "a"}), "tools: expected a sequence of tools, got dict"),
+        (("x", [*TOOLS, 7]), r"tools\[6\]: expected a mapping, dataclass or model, got int"),
+        (("x", TOOLS, 2.5), "top_k: expected a whole number, got float"),
+        (("x", TOOLS, 5, "read_file"), "always_keep: expected a sequence of names, got str"),
+    ],
+)
+def test_wrong_types_are_the_callers_error(make, arguments, message):
+    with pytest.raises(InvalidArgument, match=message) as raised:
+        make(None).select(*arguments)
+    assert isinstance(raised.value, TypeError)
+    assert isinstance(raised.value, ToolscoutError)
+
+
+def test_something_that_is_no_tool_has_an_error_of_its_own(make):
+    with pytest.raises(InvalidTool):
+        make(None).select("x", ["read_file"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"timeout": 0},
+        {"timeout": float("nan")},
+        {"timeout": "2s"},
+        {"fallback": "none"},
+        {"definition": "some"},
+        {"redact": "all"},
+        {"rollout": "half"},
+        {"rollout": "percent:150"},
+        {"api_key": "two\nlines"},
+        {"endpoint": 8080},
+    ],
+)
+def test_a_selector_is_not_made_from_wrong_settings(options):
+    with pytest.raises(InvalidArgument, match=next(iter(options))):
+        Selector(**options)
+
+
+def test_a_count_that_makes_no_sense_is_the_default(make):
+    with peer(read_file) as fake:
+        make(fake.url).select("x", TOOLS, top_k=0)
+    assert fake.requests[0].json["top_k"] == 5
+
+
+def test_minimal_definitions_hold_names_types_and_descriptions_only(make):
+    tool = {
+        "type": "function",
+        "function": {
+            "name": "deploy",
+            "strict": True,
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "host": {"type": "string", "description": "Where", "default": "10.1.2.3"},
+                    "tags": {"type": "array", "items": {"type": "string", "enum": ["secret"]}},
+                },
+                "required": ["host"],
+            },
+        },
+    }
+    with peer(read_file) as fake:
+        make(fake.url, definition="minimal").select("x", [tool])
+        make(fake.url, definition="none").select("x", [tool])
+    minimal, none = (request.json["tools"][0] for request in fake.requests)
+    assert minimal["definition"] == {
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "host": {"type": "string", "description": "Where"},
+                "tags": {"type": "array", "items": {"type": "string"}},
+            },
+        }
+    }
+    assert none == {"name": "deploy"}
+
+
+def test_a_redaction_decides_what_is_sent(make):
+    def redact(tool: dict[str, Any]) -> dict[str, Any] | None:
+        if tool["name"] == "deploy_app":
+            return None
+        return {"name": tool["name"], "description": tool.get("description", "").upper()}
+
+    with peer(read_file) as fake:
+        selection = make(fake.url, redact=redact).select("x", TOOLS)
+    sent = fake.requests[0].json["tools"]
+    assert "deploy_app" not in [tool["name"] for tool in sent]
+    assert sent[0] == {"name": "search_code", "description": "SEARCH FOR CODE PATTERNS"}
+    assert selection.names == ("read_file", "search_code")
+
+
+def test_a_redaction_that_fails_sends_nothing_and_falls_open(make):
+    def redact(tool: dict[str, Any]) -> dict[str, Any] | None:
+        raise RuntimeError("no")
+
+    with peer(read_file) as fake:
+        selection = make(fake.url, redact=redact).select("x", TOOLS)
+    assert selection.reason is Reason.API_ERROR
+    assert selection.names == tuple(NAMES)
+    assert fake.requests == []
+
+
+def test_tools_that_json_cannot_write_are_sent_as_far_as_it_can(make):
+    loop: dict[str, Any] = {}
+    loop["self"] = loop
+    odd = [
+        {"name": "circular", "description": "round", "input_schema": loop},
+        {"name": "lone \ud800", "description": "surrogate"},
+        {"name": "set", "input_schema": {"enum": {1}}},
+        TOOLS[1],
+    ]
+    with peer(read_file) as fake:
+        selection = make(fake.url).select("x \udfff", odd)
+    sent = {tool["name"]: tool for tool in fake.requests[0].json["tools"]}
+    assert set(sent) == {"circular", "set", "read_file"}
+    assert "definition" not in sent["circular"]
+    assert selection.names == ("read_file",)
+
+
+def test_long_patterns_are_cut_to_what_ranks(make):
+    with peer(read_file) as fake:
+        make(fake.url).select("x" * 10_000, TOOLS)
+    assert len(fake.requests[0].json["pattern"]) == 4_096
+
+
+def test_one_connection_serves_many_calls(make):
+    with peer(read_file) as fake:
+        selector = make(fake.url)
+        for _ in range(10):
+            assert not selector.select("x", TOOLS).fell_open
+        assert fake.connections == 1
+
+
+def test_a_closed_selector_can_be_used_again(make):
+    with peer(read_file) as fake:
+        selector = make(fake.url)
+        assert not selector.select("x", TOOLS).fell_open
+        if hasattr(selector.selector, "close"):
+            selector.close()
+        else:
+            selector.loop.run_until_complete(selector.selector.aclose())
+        assert not selector.select("x", TOOLS).fell_open
+
+
+def test_a_selector_is_a_context():
+    with peer(read_file) as fake, Selector(fake.url) as selector:
+        assert selector.select("x", TOOLS).names[0] == "read_file"
+
+
+def test_both_answers_of_the_proxies_are_read(make):
+    def answer(exchange: Exchange) -> None:
+        exchange.answer(
+            json.dumps({"success": True, "data": {"relevant_tools": ["run_tests"]}}).encode()
+        )
+
+    with peer(answer) as fake:
+        assert make(fake.url).select("x", TOOLS).names == ("run_tests",)
