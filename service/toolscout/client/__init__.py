@@ -6,7 +6,9 @@ with Selector("http://127.0.0.1:8080") as selector:
     request["tools"] = list(selector.select(query, request["tools"]).tools)
 """
 
+from toolscout.client.config import DiscoveryConfig, load
 from toolscout.client.core.breaker import BreakerPolicy
+from toolscout.client.discovery import AsyncToolDiscovery, ToolDiscovery
 from toolscout.client.errors import (
     ConfigurationError,
     InvalidArgument,
@@ -16,12 +18,15 @@ from toolscout.client.errors import (
 from toolscout.client.rollout import Rollout
 from toolscout.client.selection import Reason, Selection, Shadow
 from toolscout.client.selector import AsyncSelector, Selector
+from toolscout.client.session import SessionStore
 from toolscout.client.telemetry import SearchEvent
 
 __all__ = [
     "AsyncSelector",
+    "AsyncToolDiscovery",
     "BreakerPolicy",
     "ConfigurationError",
+    "DiscoveryConfig",
     "InvalidArgument",
     "InvalidTool",
     "Reason",
@@ -29,6 +34,9 @@ __all__ = [
     "SearchEvent",
     "Selection",
     "Selector",
+    "SessionStore",
     "Shadow",
+    "ToolDiscovery",
     "ToolscoutError",
+    "load",
 ]

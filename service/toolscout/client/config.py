@@ -1,0 +1,177 @@
+"""The proxy's own configuration, `pipes.tool_discovery`, read as the proxy reads it.
+
+    discovery = ToolDiscovery(load("gateway.yaml"))
+
+Names, defaults and forced values are the proxy's, with one default of our own: the selector call
+may take 1.5 s, not 10. `${VAR}` and `${VAR:-default}` are filled in from the environment. Unknown
+strategies are `passthrough`, unknown keys are passed over. `provider` is kept, and as in the proxy
+not used for the call.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from toolscout.client.errors import ConfigurationError
+from toolscout.client.selector import DEFAULT_TIMEOUT_S
+from toolscout.client.strategies.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
+from toolscout.contract import DEFAULT_TOP_K
+
+STRATEGIES = ("passthrough", "relevance", "tool-search", "api")
+SEARCH_TOOL_NAME = "gateway_search_tools"
+
+_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class ApiConfig(msgspec.Struct, frozen=True):
+    """Where the selector is. `timeout` in seconds."""
+
+    endpoint: str = ""
+    api_key: str = ""
+    timeout: float = DEFAULT_TIMEOUT_S
+
+
+class DiscoveryConfig(msgspec.Struct, frozen=True):
+    """`pipes.tool_discovery` with every default filled in."""
+
+    enabled: bool = False
+    strategy: str = "passthrough"
+    provider: str = ""
+    min_tools: int = MIN_TOOLS
+    max_tools: int = MAX_TOOLS
+    target_ratio: float = TARGET_RATIO
+    always_keep: tuple[str, ...] = ()
+    enable_search_fallback: bool = False
+    search_tool_name: str = SEARCH_TOOL_NAME
+    max_search_results: int = DEFAULT_TOP_K
+    api: ApiConfig = ApiConfig()
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "DiscoveryConfig":
+        """Read a parsed configuration file, or its `tool_discovery` section alone.
+
+        Raises:
+            ConfigurationError: a value has the wrong type; says which, and what was expected.
+        """
+        section = document
+        for key in ("pipes", "tool_discovery"):
+            section = _section(section.get(key), key) if key in section else section
+        read = _Reader(section)
+        strategy = read.text("strategy") or "passthrough"
+        if strategy not in STRATEGIES or not read.flag("enabled"):
+            strategy = "passthrough"
+        # Later releases of the proxy name the block after the vendor.
+        api = _Reader(_section(section.get("api", section.get("compresr")) or {}, "api"), "api.")
+        fallback = read.flag("enable_search_fallback")
+        return cls(
+            enabled=read.flag("enabled"),
+            strategy=strategy,
+            provider=read.text("provider"),
+            min_tools=int(read.number("min_tools", whole=True)) or MIN_TOOLS,
+            max_tools=int(read.number("max_tools", whole=True)) or MAX_TOOLS,
+            target_ratio=read.number("target_ratio") or TARGET_RATIO,
+            always_keep=read.names("always_keep"),
+            enable_search_fallback={"relevance": False, "passthrough": fallback}.get(
+                strategy, True
+            ),
+            search_tool_name=read.text("search_tool_name") or SEARCH_TOOL_NAME,
+            max_search_results=int(read.number("max_search_results", whole=True)) or DEFAULT_TOP_K,
+            api=ApiConfig(
+                api.text("endpoint"), api.text("api_key"), api.seconds("timeout", DEFAULT_TIMEOUT_S)
+            ),
+        )
+
+
+def load(path: str | Path) -> DiscoveryConfig:
+    """Read a YAML file.
+
+    Raises:
+        ConfigurationError: it cannot be read, is not YAML, or a value has the wrong type.
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise ConfigurationError("reading YAML needs: pip install 'toolscout[yaml]'") from None
+    try:
+        document = yaml.safe_load(Path(path).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+    return DiscoveryConfig.of(_section(document or {}, str(path)))
+
+
+def _section(value: Any, name: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(f"{name}: expected a section, got {type(value).__name__}")
+    return value
+
+
+class _Reader:
+    """Typed access to one section; missing and null are the zero of the type, as in the proxy."""
+
+    def __init__(self, section: Mapping[str, Any], prefix: str = "") -> None:
+        self._section = section
+        self._prefix = prefix
+
+    def text(self, key: str) -> str:
+        value = self._value(key)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise self._wrong(key, "a text", value)
+        return value
+
+    def flag(self, key: str) -> bool:
+        value = self._value(key)
+        if isinstance(value, str) and value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        if value is not None and not isinstance(value, bool):
+            raise self._wrong(key, "true or false", value)
+        return bool(value)
+
+    def number(self, key: str, whole: bool = False) -> float:
+        value = self._value(key)
+        expected = "a whole number" if whole else "a number"
+        if value is None:
+            return 0.0
+        try:
+            number = float(value) if not isinstance(value, bool) else float("nan")
+        except (TypeError, ValueError):
+            raise self._wrong(key, expected, value) from None
+        if number != number or (whole and not number.is_integer()):
+            raise self._wrong(key, expected, value)
+        return max(number, 0.0)
+
+    def seconds(self, key: str, default: float) -> float:
+        value = self._value(key)
+        if value is None:
+            return default
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value) if value > 0 else default
+        if isinstance(value, str) and value:
+            spent = sum(float(n) * _SECONDS[unit] for n, unit in _DURATION.findall(value))
+            if _DURATION.sub("", value) == "":
+                return spent or default
+        raise self._wrong(key, "a duration like 2s or 500ms", value)
+
+    def names(self, key: str) -> tuple[str, ...]:
+        value = self._value(key) or ()
+        if isinstance(value, str) or not all(isinstance(name, str) for name in value):
+            raise self._wrong(key, "a list of names", value)
+        return tuple(value)
+
+    def _value(self, key: str) -> Any:
+        value = self._section.get(key)
+        if not isinstance(value, str):
+            return value
+        return _VARIABLE.sub(lambda m: os.environ.get(m[1], "") or m[2] or "", value)
+
+    def _wrong(self, key: str, expected: str, value: object) -> ConfigurationError:
+        return ConfigurationError(f"{self._prefix}{key}: expected {expected}, got {value!r}")

@@ -1,0 +1,25 @@
+"""The providers whose requests the loop understands, by name."""
+
+from toolscout.client.errors import InvalidArgument
+from toolscout.client.providers.anthropic import Anthropic
+from toolscout.client.providers.openai import OpenAIChat
+from toolscout.client.providers.provider import Call, Json, Provider
+
+__all__ = ["PROVIDERS", "Call", "Json", "Provider", "provider_named"]
+
+PROVIDERS: dict[str, Provider] = {
+    provider.name: provider for provider in (OpenAIChat(), Anthropic())
+}
+
+
+def provider_named(name: str) -> Provider:
+    """The provider of a name.
+
+    Raises:
+        InvalidArgument: there is none of that name.
+    """
+    try:
+        return PROVIDERS[name]
+    except (KeyError, TypeError):
+        known = ", ".join(sorted(PROVIDERS))
+        raise InvalidArgument(f"provider: expected one of {known}, got {name!r}") from None

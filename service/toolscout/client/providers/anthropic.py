@@ -1,0 +1,97 @@
+"""Anthropic messages."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolscout.client.providers.provider import (
+    QUERY_SCHEMA,
+    Call,
+    Json,
+    arguments_of,
+    mapping,
+    mappings,
+    text_of,
+)
+
+
+class Anthropic:
+    """`POST /v1/messages`."""
+
+    name = "anthropic"
+
+    def tools(self, request: Json) -> list[Any]:
+        """`tools`, the server-side ones among them."""
+        return list(request.get("tools") or [])
+
+    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
+        """The request with other tools; without any, the key goes."""
+        rest = {key: value for key, value in request.items() if key != "tools"}
+        return {**rest, "tools": list(tools)} if tools else rest
+
+    def query(self, request: Json) -> str:
+        """The last user message that holds text; those with tool results alone are passed over."""
+        for message in reversed(mappings(request.get("messages"))):
+            if message.get("role") == "user" and (text := text_of(message.get("content"))):
+                return text
+        return ""
+
+    def first_message(self, request: Json) -> Any:
+        """The first message of role `user`."""
+        messages = mappings(request.get("messages"))
+        return next((message for message in messages if message.get("role") == "user"), None)
+
+    def recent(self, request: Json) -> list[str]:
+        """Names in the assistant's `tool_use` blocks."""
+        names = [
+            block.get("name")
+            for message in mappings(request.get("messages"))
+            for block in mappings(message.get("content"))
+            if block.get("type") == "tool_use"
+        ]
+        return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+    def forced(self, request: Json) -> str | None:
+        """`tool_choice`: `none`, or the name of a tool."""
+        choice = mapping(request.get("tool_choice"))
+        if choice.get("type") == "none":
+            return ""
+        name = choice.get("name") if choice.get("type") == "tool" else None
+        return name if isinstance(name, str) else None
+
+    def search_tool(self, name: str, description: str) -> Any:
+        """A client tool."""
+        return {"name": name, "description": description, "input_schema": QUERY_SCHEMA}
+
+    def calls(self, response: Json) -> list[Call]:
+        """The `tool_use` blocks; what runs on Anthropic's side is none of ours."""
+        return [
+            Call(str(block.get("id") or ""), name, arguments_of(block.get("input")))
+            for block in mappings(response.get("content"))
+            if block.get("type") == "tool_use" and isinstance(name := block.get("name"), str)
+        ]
+
+    def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
+        """The model's whole turn (thinking blocks must come back unchanged), then the results."""
+        answered = {call.id for call, _ in results}
+        content = [
+            block
+            for block in mappings(response.get("content"))
+            if block.get("type") != "tool_use" or block.get("id") in answered
+        ]
+        told = [
+            {"type": "tool_result", "tool_use_id": call.id, "content": text}
+            for call, text in results
+        ]
+        turns = [{"role": "assistant", "content": content}, {"role": "user", "content": told}]
+        return {**request, "messages": [*(request.get("messages") or []), *turns]}
+
+    def without_calls(self, response: Json, name: str) -> Json:
+        """Without these blocks; a turn that has no other calls is simply ended."""
+        blocks = mappings(response.get("content"))
+        kept = [b for b in blocks if b.get("type") != "tool_use" or b.get("name") != name]
+        if len(kept) == len(blocks):
+            return response
+        stripped = {**response, "content": kept}
+        if not any(block.get("type") == "tool_use" for block in kept):
+            stripped["stop_reason"] = "end_turn"
+        return stripped

@@ -1,0 +1,103 @@
+"""OpenAI chat completions, and everything that speaks like them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolscout.client.providers.provider import (
+    QUERY_SCHEMA,
+    Call,
+    Json,
+    arguments_of,
+    mapping,
+    mappings,
+    text_of,
+)
+
+
+class OpenAIChat:
+    """`POST /v1/chat/completions`."""
+
+    name = "openai"
+
+    def tools(self, request: Json) -> list[Any]:
+        """`tools`; the long deprecated `functions` stay as they are."""
+        return list(request.get("tools") or [])
+
+    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
+        """An empty `tools` is refused by the API, so the key goes then."""
+        rest = {key: value for key, value in request.items() if key != "tools"}
+        return {**rest, "tools": list(tools)} if tools else rest
+
+    def query(self, request: Json) -> str:
+        """The last message of role `user`."""
+        for message in reversed(mappings(request.get("messages"))):
+            if message.get("role") == "user":
+                return text_of(message.get("content"))
+        return ""
+
+    def first_message(self, request: Json) -> Any:
+        """The first message of role `user`."""
+        messages = mappings(request.get("messages"))
+        return next((message for message in messages if message.get("role") == "user"), None)
+
+    def recent(self, request: Json) -> list[str]:
+        """Names in the assistant's `tool_calls`."""
+        names = [
+            mapping(call.get("function")).get("name")
+            for message in mappings(request.get("messages"))
+            for call in mappings(message.get("tool_calls"))
+        ]
+        return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+    def forced(self, request: Json) -> str | None:
+        """`tool_choice`: `none`, or the name of a function."""
+        choice = request.get("tool_choice")
+        if choice == "none":
+            return ""
+        name = mapping(mapping(choice).get("function")).get("name")
+        return name if isinstance(name, str) else None
+
+    def search_tool(self, name: str, description: str) -> Any:
+        """A function tool."""
+        function = {"name": name, "description": description, "parameters": QUERY_SCHEMA}
+        return {"type": "function", "function": function}
+
+    def calls(self, response: Json) -> list[Call]:
+        """The `tool_calls` of the first choice; a loop can go on with one choice only."""
+        choices = mappings(response.get("choices"))
+        message = mapping(choices[0].get("message")) if choices else {}
+        return [
+            Call(str(call.get("id") or ""), name, arguments_of(function.get("arguments")))
+            for call in mappings(message.get("tool_calls"))
+            if isinstance(name := (function := mapping(call.get("function"))).get("name"), str)
+        ]
+
+    def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
+        """The assistant's message with the answered calls, then one `tool` message for each."""
+        answered = {call.id for call, _ in results}
+        said = mapping(mappings(response.get("choices"))[0].get("message"))
+        turn = {
+            "role": "assistant",
+            "content": said.get("content"),
+            "tool_calls": [c for c in mappings(said.get("tool_calls")) if c.get("id") in answered],
+        }
+        told = [
+            {"role": "tool", "tool_call_id": call.id, "content": text} for call, text in results
+        ]
+        return {**request, "messages": [*(request.get("messages") or []), turn, *told]}
+
+    def without_calls(self, response: Json, name: str) -> Json:
+        """Every choice without these calls; one that has no other calls is simply finished."""
+        choices = []
+        for choice in mappings(response.get("choices")):
+            message = mapping(choice.get("message"))
+            calls = mappings(message.get("tool_calls"))
+            kept = [call for call in calls if mapping(call.get("function")).get("name") != name]
+            if len(kept) < len(calls):
+                message = {**message, "tool_calls": kept}
+                choice = {**choice, "message": message}
+                if not kept:
+                    del message["tool_calls"]
+                    choice["finish_reason"] = "stop"
+            choices.append(choice)
+        return {**response, "choices": choices} if choices else response

@@ -1,0 +1,110 @@
+"""What the loop needs to know of a provider's requests and responses.
+
+Requests and responses are plain JSON-like dicts. None of these functions changes what it is given.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+Json = dict[str, Any]
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One call of a tool by the model."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+    """Empty when they are missing or no JSON object."""
+
+    @property
+    def query(self) -> str:
+        """The query of a search call; a single text under another key counts too."""
+        query = self.arguments.get("query")
+        if isinstance(query, str):
+            return query
+        others = [value for value in self.arguments.values() if isinstance(value, str)]
+        return others[0] if len(others) == 1 else ""
+
+
+class Provider(Protocol):
+    """One provider's shapes."""
+
+    name: str
+
+    def tools(self, request: Json) -> list[Any]:
+        """The tools of a request, as they are there."""
+
+    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
+        """The request with other tools."""
+
+    def query(self, request: Json) -> str:
+        """The text of the last message that a person wrote; empty when there is none."""
+
+    def first_message(self, request: Json) -> Any:
+        """The first message of a user, which names the session; None when there is none."""
+
+    def recent(self, request: Json) -> list[str]:
+        """Names of tools that the conversation has called already, each once."""
+
+    def forced(self, request: Json) -> str | None:
+        """The tool the model must call; "" when it may call none; None when it may choose."""
+
+    def search_tool(self, name: str, description: str) -> Any:
+        """The definition of a tool with one required text argument `query`."""
+
+    def calls(self, response: Json) -> list[Call]:
+        """The tool calls of a response, in order."""
+
+    def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
+        """The request with the model's turn and the results of its calls appended."""
+
+    def without_calls(self, response: Json, name: str) -> Json:
+        """The response without calls of one tool, as if they had never been made."""
+
+
+def arguments_of(raw: Any) -> Mapping[str, Any]:
+    """Arguments as a mapping, from JSON text or as they are; empty when they are neither."""
+    if isinstance(raw, str | bytes):
+        try:
+            raw = msgspec.json.decode(raw)
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            return {}
+    return raw if isinstance(raw, Mapping) else {}
+
+
+def mappings(value: Any) -> list[Json]:
+    """The objects of a list; empty for anything else."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def mapping(value: Any) -> Json:
+    """An object; empty for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def text_of(content: Any, kinds: Sequence[str] = ("text", "input_text")) -> str:
+    """The text of a message's content: a text, or the text parts of a list."""
+    if isinstance(content, str):
+        return content
+    parts = [
+        part["text"]
+        for part in mappings(content)
+        if part.get("type", "text") in kinds and isinstance(part.get("text"), str)
+    ]
+    return "\n".join(parts)
+
+
+QUERY_SCHEMA: Json = {
+    "type": "object",
+    "properties": {
+        "query": {
+            "type": "string",
+            "description": "What the tool should do, in a few words, or its name",
+        }
+    },
+    "required": ["query"],
+}
+"""The input of the search tool."""

@@ -1,0 +1,127 @@
+"""Sessions: which tools a conversation has deferred, and which it has found so far.
+
+In memory, bounded, an hour from the last write, swept every five minutes, as in the proxy. There,
+two users whose first messages are equal share a session; here the caller can add a scope (a user, a
+key) that keeps them apart.
+"""
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import sha256
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+TTL_S = 3_600.0
+SWEEP_S = 300.0
+MAX_SESSIONS = 10_000
+ID_CHARS = 16
+
+_GO_ESCAPES = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+
+
+def session_id(request: Mapping[str, Any], scope: str = "") -> str:
+    """The id of a conversation: 16 hex digits of a hash over its first user message.
+
+    Without a scope it is the proxy's own id, byte for byte. Empty when there is no user message.
+    """
+    messages = request.get("messages")
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, Mapping) and message.get("role") == "user":
+            return hashed(message, scope)
+    return ""
+
+
+def hashed(message: Any, scope: str = "") -> str:
+    """The id that a first user message gives, whatever the shape it has."""
+    try:
+        text = json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    canonical = scope + text.translate(_GO_ESCAPES)
+    return sha256(canonical.encode("utf-8", "replace")).hexdigest()[:ID_CHARS]
+
+
+class Session(msgspec.Struct):
+    """What is remembered of one conversation."""
+
+    deferred: tuple[Any, ...] = ()
+    """The tools it deferred last, as the client sent them."""
+    expanded: dict[str, None] = msgspec.field(default_factory=dict)
+    """Names it has found, in the order of finding."""
+    written: float = 0.0
+
+
+class SessionStore:
+    """Sessions by id; thread-safe. When there are too many, the one written longest ago goes."""
+
+    def __init__(
+        self,
+        ttl_s: float = TTL_S,
+        sweep_s: float = SWEEP_S,
+        limit: int = MAX_SESSIONS,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._ttl_s, self._sweep_s, self._limit, self._clock = ttl_s, sweep_s, limit, clock
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._swept = clock()
+
+    def deferred(self, session: str) -> tuple[Any, ...]:
+        """The tools deferred last."""
+        with self._lock:
+            found = self._live(session)
+            return found.deferred if found else ()
+
+    def expanded(self, session: str) -> tuple[str, ...]:
+        """The names found so far, oldest first."""
+        with self._lock:
+            found = self._live(session)
+            return tuple(found.expanded) if found else ()
+
+    def store_deferred(self, session: str, tools: Iterable[Any]) -> None:
+        """Replace the deferred tools."""
+        with self._lock:
+            self._write(session).deferred = tuple(tools)
+
+    def mark_expanded(self, session: str, names: Iterable[str]) -> None:
+        """Add found names."""
+        with self._lock:
+            self._write(session).expanded.update(dict.fromkeys(names))
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._sessions)
+
+    def _live(self, session: str) -> Session | None:
+        self._sweep()
+        found = self._sessions.get(session)
+        if found is None or self._clock() - found.written > self._ttl_s:
+            return None
+        return found
+
+    def _write(self, session: str) -> Session:
+        found = self._live(session) or Session()
+        found.written = self._clock()
+        self._sessions[session] = found
+        self._sessions.move_to_end(session)
+        while len(self._sessions) > self._limit:
+            self._sessions.popitem(last=False)
+        return found
+
+    def _sweep(self) -> None:
+        """Drop what has expired; sessions lie in the order of writing, so the oldest are first."""
+        now = self._clock()
+        if now - self._swept < self._sweep_s:
+            return
+        self._swept = now
+        while self._sessions:
+            oldest = next(iter(self._sessions))
+            if now - self._sessions[oldest].written <= self._ttl_s:
+                break
+            del self._sessions[oldest]

@@ -1,0 +1,133 @@
+"""The proxy's configuration files load as they are."""
+
+from pathlib import Path
+
+import pytest
+
+from toolscout.client import ConfigurationError
+from toolscout.client.config import DiscoveryConfig, load
+
+RELEVANCE = """
+pipes:
+  tool_discovery:
+    enabled: true
+    strategy: relevance
+    min_tools: 5
+    max_tools: 25
+    target_ratio: 0.8
+    always_keep: ["read_file"]
+"""
+TOOL_SEARCH = """
+pipes:
+  tool_discovery:
+    enabled: true
+    strategy: tool-search
+    search_tool_name: gateway_search_tools
+    max_search_results: 5
+    always_keep: ["read_file"]
+"""
+API = """
+pipes:
+  tool_discovery:
+    enabled: true
+    strategy: api
+    api:
+      endpoint: "https://<backend>/v1/tool-discovery/search"
+      api_key: "${TOOL_DISCOVERY_API_KEY}"
+      timeout: 2s
+    max_search_results: 5
+"""
+
+
+def read(text: str, folder: Path) -> DiscoveryConfig:
+    path = folder / "gateway.yaml"
+    path.write_text(text, "utf-8")
+    return load(path)
+
+
+def test_the_relevance_example(tmp_path: Path):
+    config = read(RELEVANCE, tmp_path)
+    assert (config.enabled, config.strategy) == (True, "relevance")
+    assert (config.min_tools, config.max_tools, config.target_ratio) == (5, 25, 0.8)
+    assert config.always_keep == ("read_file",)
+
+
+def test_the_tool_search_example(tmp_path: Path):
+    config = read(TOOL_SEARCH, tmp_path)
+    assert config.strategy == "tool-search"
+    assert config.search_tool_name == "gateway_search_tools"
+    assert config.max_search_results == 5
+
+
+def test_the_api_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TOOL_DISCOVERY_API_KEY", "k-1")
+    config = read(API, tmp_path)
+    assert config.strategy == "api"
+    assert config.api.endpoint == "https://<backend>/v1/tool-discovery/search"
+    assert config.api.api_key == "k-1"
+    assert config.api.timeout == 2.0
+
+
+@pytest.mark.parametrize(
+    ("strategy", "given", "effective"),
+    [
+        ("relevance", True, False),
+        ("tool-search", False, True),
+        ("api", False, True),
+        ("passthrough", True, True),
+        ("passthrough", False, False),
+    ],
+)
+def test_the_search_fallback_is_forced_as_the_proxy_forces_it(strategy, given, effective):
+    section = {"enabled": True, "strategy": strategy, "enable_search_fallback": given}
+    assert DiscoveryConfig.of(section).enable_search_fallback is effective
+
+
+@pytest.mark.parametrize(
+    "section", [{"enabled": True, "strategy": "magic"}, {"strategy": "api"}, {}]
+)
+def test_an_unknown_or_disabled_strategy_is_passthrough(section):
+    assert DiscoveryConfig.of({"pipes": {"tool_discovery": section}}).strategy == "passthrough"
+
+
+def test_zero_is_the_default_and_unknown_keys_are_passed_over():
+    config = DiscoveryConfig.of(
+        {"min_tools": 0, "max_search_results": -1, "target_ratio": None, "surprise": 1}
+    )
+    assert (config.min_tools, config.max_search_results, config.target_ratio) == (5, 5, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("500ms", 0.5), ("1m30s", 90.0), ("2s", 2.0), (3, 3.0), (0, 1.5)]
+)
+def test_durations_are_the_proxys(text, seconds):
+    assert DiscoveryConfig.of({"api": {"timeout": text}}).api.timeout == seconds
+
+
+def test_variables_have_defaults(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("NOWHERE", raising=False)
+    config = DiscoveryConfig.of(
+        {"api": {"endpoint": "http://${NOWHERE:-127.0.0.1}:8080${NOWHERE}"}}
+    )
+    assert config.api.endpoint == "http://127.0.0.1:8080"
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"min_tools": "many"}, "min_tools: expected a whole number, got 'many'"),
+        ({"min_tools": 2.5}, "min_tools: expected a whole number"),
+        ({"always_keep": "read_file"}, "always_keep: expected a list of names"),
+        ({"api": {"timeout": "soon"}}, "api.timeout: expected a duration"),
+        ({"api": "http://x"}, "api: expected a section"),
+        ({"enabled": "maybe"}, "enabled: expected true or false"),
+    ],
+)
+def test_a_malformed_value_is_named(section, message):
+    with pytest.raises(ConfigurationError, match=message):
+        DiscoveryConfig.of({"pipes": {"tool_discovery": section}})
+
+
+def test_a_file_that_is_no_yaml_is_named(tmp_path: Path):
+    with pytest.raises(ConfigurationError, match=r"gateway\.yaml"):
+        read("a: [", tmp_path)

@@ -1,0 +1,75 @@
+"""The local strategies compute what the proxy's own functions compute."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolscout.client.session import session_id
+from toolscout.client.strategies.relevance import filter_tools, keep_count, score
+from toolscout.client.strategies.search import keyword_search, regex_search
+from toolscout.client.strategies.tokens import words
+
+
+@pytest.fixture(scope="module")
+def tables(data: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((data / "cases/gateway-algorithms.json").read_text())
+    return found
+
+
+def test_words(tables):
+    for row in tables["relevance"]["tokenize"]:
+        assert words(row["input_lowercased_first"]) == row["tokens"], row
+
+
+def test_scores(tables):
+    for row in tables["relevance"]["score"]:
+        name = row["name"]
+        flags = {
+            "always_keep": [name] * row["always_keep"],
+            "recent": [name] * row["recently_used"],
+            "expanded": [name] * row["expanded"],
+        }
+        assert score(row["query"], name, row["description"], **flags) == row["score"], row
+
+
+def test_keep_counts(tables):
+    for row in tables["relevance"]["keep_count"]:
+        arguments = (row["total"], row["min_tools"], row["max_tools"], row["target_ratio"])
+        assert keep_count(*arguments) == row["keep"], row
+
+
+def test_filtering(tables):
+    for row in tables["relevance"]["filter_v042"]:
+        tools = [{"name": tool["Name"], "description": tool["Desc"]} for tool in row["tools"]]
+        filtered = filter_tools(
+            row["query"],
+            tools,
+            min_tools=row["min_tools"],
+            max_tools=row["max_tools"],
+            target_ratio=row["target_ratio"],
+            always_keep=row["always_keep"] or (),
+            recent=row["recently_used"] or (),
+            expanded=row["expanded"] or (),
+        )
+        assert list(filtered.kept) == row["kept_in_score_order"], row
+        assert list(filtered.deferred) == row["deferred_in_score_order"], row
+
+
+def test_regular_expressions(tables):
+    tools = tables["search"]["tools"]
+    for row in tables["search"]["regex_v042"]:
+        found = regex_search(row["pattern"], tools, row["always_keep"] or (), row["max_results"])
+        assert found == row["matches_in_request_order"], row
+
+
+def test_keywords(tables):
+    tools = tables["search"]["tools"]
+    for row in tables["search"]["keyword_fallback"]:
+        assert keyword_search(row["query"], tools, row["max_results"]) == row["names"], row
+
+
+def test_session_ids(tables):
+    for row in tables["search"]["session_id"]:
+        assert session_id(json.loads(row["request_body"])) == row["session_id"], row

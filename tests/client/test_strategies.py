@@ -1,0 +1,63 @@
+"""Where the local strategies do better than the proxy they are taken from."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolscout.client.strategies.relevance import filter_tools, score
+from toolscout.client.strategies.search import keyword_search, regex_search, search
+
+TOOLS = [
+    {"name": "update_address", "description": "Improve an address"},
+    {"name": "add", "description": "Sum of two numbers"},
+    {"name": "pr", "description": "Open a pull request"},
+    {
+        "name": "copy",
+        "description": "Copy a file",
+        "input_schema": {"properties": {"source": {}, "target": {"description": "new place"}}},
+    },
+]
+
+
+def test_an_invalid_pattern_keeps_the_pins():
+    assert regex_search("[add", TOOLS, ["copy"]) == ["add", "copy"]
+
+
+def test_a_keyword_is_a_whole_word():
+    assert keyword_search("add", TOOLS) == ["add"]
+    assert keyword_search("the pr", TOOLS) == ["pr"]
+
+
+def test_a_name_inside_another_word_is_no_name():
+    assert score("change my address", "add", "Sum of two numbers") == 0
+    assert score("please add this", "add", "Sum of two numbers") == 60
+
+
+def test_a_pattern_may_span_properties():
+    assert regex_search("source.*target.*new place", TOOLS) == ["copy"]
+
+
+def test_a_search_is_cut_by_relevance_and_pins_go_last():
+    assert search(".", TOOLS, 2, ["copy"])[-1] == "copy"
+    assert len(search(".", TOOLS, 2, ["copy"])) == 2
+    assert search("address|improve|sum", TOOLS, 1) == ["update_address"]
+    assert search("zxqv", TOOLS, 1, ["copy"]) == ["copy"]
+
+
+def test_a_pattern_that_would_ruin_a_backtracking_engine_is_answered():
+    assert regex_search("(a+)+$" * 50, [{"name": "x", "description": "a" * 20_000 + "!"}]) == []
+
+
+@given(
+    st.text(max_size=40), st.lists(st.sampled_from([t["name"] for t in TOOLS])), st.integers(-1, 6)
+)
+def test_no_pattern_breaks_a_search(pattern, pins, cap):
+    found = search(pattern, TOOLS, cap, pins)
+    assert len(found) <= (cap if cap >= 1 else 5)
+    assert len(set(found)) == len(found)
+    assert set(found) <= {tool["name"] for tool in TOOLS}
+
+
+@given(st.text(max_size=40), st.integers(1, 5), st.integers(1, 5), st.floats(0.1, 1))
+def test_filtering_loses_no_tool(query, low, high, ratio):
+    filtered = filter_tools(query, TOOLS, min_tools=low, max_tools=high, target_ratio=ratio)
+    assert sorted(filtered.kept + filtered.deferred) == sorted(tool["name"] for tool in TOOLS)
