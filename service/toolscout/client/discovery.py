@@ -26,6 +26,8 @@ from toolscout.client.tools import Offer
 
 Forward = Callable[[Json], Json]
 AsyncForward = Callable[[Json], Awaitable[Json]]
+Searches = tuple[Turn, list[Call]]
+Steps = Generator[Json | Searches, Any, Json]
 
 logger = logging.getLogger("toolscout.client")
 
@@ -187,7 +189,7 @@ class ToolDiscovery(_DiscoveryBase):
         """
         if (asked := self._looks_on(request, provider)) is not None:
             self.selector.select(*asked, self.config.max_search_results, self.config.always_keep)
-        steps = _conversation(self.begin(request, provider, session, scope), request)
+        steps = _conversation(self.begin(request, provider, session, scope))
         result: Any = None
         try:
             while True:
@@ -231,8 +233,19 @@ class AsyncToolDiscovery(_DiscoveryBase):
         if (asked := self._looks_on(request, provider)) is not None:
             config = self.config
             await self.selector.select(*asked, config.max_search_results, config.always_keep)
-        steps = _conversation(self.begin(request, provider, session, scope), request)
-        result: Any = None
+        begun = self.begin(request, provider, session, scope)
+        return await self._drive(_conversation(begun), forward)
+
+    async def resume(self, turn: Turn, response: Json, forward: AsyncForward) -> Json:
+        """Go on with a turn from `begin` whose request was forwarded elsewhere.
+
+        For proxies that call hooks before and after a forwarding of their own.
+        """
+        steps = _conversation(turn)
+        next(steps)
+        return await self._drive(steps, forward, response)
+
+    async def _drive(self, steps: Steps, forward: AsyncForward, result: Any = None) -> Json:
         try:
             while True:
                 step = steps.send(result)
@@ -260,10 +273,7 @@ class AsyncToolDiscovery(_DiscoveryBase):
         await self.selector.aclose()
 
 
-Searches = tuple[Turn, list[Call]]
-
-
-def _conversation(begun: Turn | Json, request: Json) -> Generator[Json | Searches, Any, Json]:
+def _conversation(begun: Turn | Json) -> Steps:
     """Yields requests to forward and searches to make; returns the response for the client.
 
     Is sent responses, or the exception that forwarding ended in.
@@ -280,7 +290,7 @@ def _conversation(begun: Turn | Json, request: Json) -> Generator[Json | Searche
         if isinstance(answer, Exception):
             # What was added to the request may be why; the client is owed what it asked for.
             logger.warning("forwarding failed after a search; the request goes out as it came")
-            return _good((yield request))
+            return _good((yield begun.original))
         response = answer
     return begun.finish(response)
 

@@ -65,7 +65,7 @@ class Turn:
             known.append(forced)
         # Tools that are gone from the request are gone for the client too, whatever was found then.
         self._shown = [name for name in dict.fromkeys(known) if name in offer.by_name]
-        self._original = request
+        self.original = request
         self.request = self._with_tools(request)
         if session:
             store.store_deferred(session, offer.everything)
@@ -127,7 +127,7 @@ class Turn:
 
     def _with_tools(self, request: Json) -> Json:
         if self.rounds >= self._max_rounds:
-            return self._provider.with_tools(request, self._provider.tools(self._original))
+            return self._provider.with_tools(request, self._provider.tools(self.original))
         return self._provider.with_tools(
             request, [self._search_tool, *self.offer.pick(self._ordered())]
         )
