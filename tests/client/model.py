@@ -21,7 +21,8 @@ class ScriptedModel:
     then calls the first tool that came back, and says it is done once that has a result.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, arguments: Json | None = None) -> None:
+        self.arguments = arguments or {"path": "a@b.example"}
         self.requests: list[Json] = []
 
     def __call__(self, exchange: Exchange) -> None:
@@ -53,7 +54,7 @@ class ScriptedModel:
         real = [name for name in names if name != PHANTOM]
         if not real:
             return Said("There is no tool for that.")
-        return Said("Sending.", (("call_tool", real[0], {"path": "a@b.example"}),))
+        return Said("Sending.", (("call_tool", real[0], self.arguments),))
 
     def seen(self, shape: Any) -> list[list[str]]:
         """Names of the tools in each request so far."""
