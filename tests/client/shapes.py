@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 Json = dict[str, Any]
 
@@ -27,6 +27,11 @@ class Said:
 
 class OpenAI:
     name = "openai"
+    builtin: ClassVar[Json] = {"type": "web_search"}
+
+    def raw(self, request: Json) -> list[Any]:
+        """The tools of a request as they are there."""
+        return list(request.get("tools", []))
 
     def tool(self, name: str, about: str) -> Json:
         function = {"name": name, "description": about, "parameters": SCHEMA}
@@ -92,6 +97,10 @@ class OpenAI:
 
 class Anthropic:
     name = "anthropic"
+    builtin: ClassVar[Json] = {"type": "computer"}
+
+    def raw(self, request: Json) -> list[Any]:
+        return list(request.get("tools", []))
 
     def tool(self, name: str, about: str) -> Json:
         return {"name": name, "description": about, "input_schema": SCHEMA}
@@ -149,5 +158,202 @@ class Anthropic:
         return {"tool_choice": {"type": "none"}}
 
 
-SHAPES = [OpenAI(), Anthropic()]
-Shape = OpenAI | Anthropic
+class OnBedrock(Anthropic):
+    name = "bedrock-anthropic"
+
+    def request(self, text: str, tools: list[Any], **more: Any) -> Json:
+        body = super().request(text, tools, **more)
+        del body["model"]
+        return {**body, "anthropic_version": "bedrock-2023-05-31"}
+
+
+class Responses:
+    name = "openai-responses"
+    builtin: ClassVar[Json] = {"type": "web_search"}
+
+    def raw(self, request: Json) -> list[Any]:
+        return list(request.get("tools", []))
+
+    def tool(self, name: str, about: str) -> Json:
+        return {"type": "function", "name": name, "description": about, "parameters": SCHEMA}
+
+    def request(self, text: str, tools: list[Any], **more: Any) -> Json:
+        return {"model": "m", "instructions": "help", "input": text, "tools": tools, **more}
+
+    def history(self, request: Json, said: Said, results: list[str], text: str) -> Json:
+        told = [
+            {"type": "function_call_output", "call_id": call[0], "output": result}
+            for call, result in zip(said.calls, results, strict=True)
+        ]
+        first = {"role": "user", "content": request["input"]}
+        turn = self.response(said)["output"]
+        return {**request, "input": [first, *turn, *told, {"role": "user", "content": text}]}
+
+    def response(self, said: Said) -> Json:
+        items: list[Json] = [{"type": "reasoning", "id": "rs_1", "summary": []}]
+        if said.text:
+            part = {"type": "output_text", "text": said.text}
+            items.append({"type": "message", "role": "assistant", "content": [part]})
+        items += [
+            {
+                "type": "function_call",
+                "call_id": id_,
+                "name": name,
+                "arguments": given if isinstance(given, str) else json.dumps(given),
+            }
+            for id_, name, given in said.calls
+        ]
+        return {"id": "r", "object": "response", "status": "completed", "output": items}
+
+    def read(self, response: Json) -> Said:
+        items = response["output"]
+        said = [item["content"][0]["text"] for item in items if item["type"] == "message"]
+        calls = tuple(
+            (item["call_id"], item["name"], json.loads(item["arguments"]))
+            for item in items
+            if item["type"] == "function_call"
+        )
+        return Said("".join(said), calls)
+
+    def names(self, request: Json) -> list[str]:
+        return [tool["name"] for tool in request.get("tools", [])]
+
+    def results(self, request: Json) -> dict[str, str]:
+        items = request["input"] if isinstance(request["input"], list) else []
+        told = {i["call_id"]: i["output"] for i in items if i.get("type") == "function_call_output"}
+        assert {i["call_id"] for i in items if i.get("type") == "function_call"} == set(told)
+        return told
+
+    def forcing(self, name: str) -> Json:
+        return {"tool_choice": {"type": "function", "name": name}}
+
+    def forbidding(self) -> Json:
+        return {"tool_choice": "none"}
+
+
+class Bedrock:
+    name = "bedrock"
+    builtin: ClassVar[Json] = {"cachePoint": {"type": "default"}}
+
+    def raw(self, request: Json) -> list[Any]:
+        return list(request.get("toolConfig", {}).get("tools", []))
+
+    def tool(self, name: str, about: str) -> Json:
+        schema = {"json": SCHEMA}
+        return {"toolSpec": {"name": name, "description": about, "inputSchema": schema}}
+
+    def request(self, text: str, tools: list[Any], **more: Any) -> Json:
+        messages = [{"role": "user", "content": [{"text": text}]}]
+        return {"messages": messages, "toolConfig": {"tools": tools, **more}}
+
+    def history(self, request: Json, said: Said, results: list[str], text: str) -> Json:
+        told: list[Json] = [
+            {"toolResult": {"toolUseId": call[0], "content": [{"text": result}]}}
+            for call, result in zip(said.calls, results, strict=True)
+        ]
+        turns = [
+            self.response(said)["output"]["message"],
+            {"role": "user", "content": [*told, {"text": text}]},
+        ]
+        return {**request, "messages": [*request["messages"], *turns]}
+
+    def response(self, said: Said) -> Json:
+        blocks: list[Json] = [{"text": said.text}] if said.text else []
+        blocks += [
+            {"toolUse": {"toolUseId": id_, "name": name, "input": given}}
+            for id_, name, given in said.calls
+        ]
+        message = {"role": "assistant", "content": blocks}
+        return {
+            "output": {"message": message},
+            "stopReason": "tool_use" if said.calls else "end_turn",
+        }
+
+    def read(self, response: Json) -> Said:
+        blocks = response["output"]["message"]["content"]
+        used = [block["toolUse"] for block in blocks if "toolUse" in block]
+        assert response["stopReason"] == ("tool_use" if used else "end_turn")
+        calls = tuple((use["toolUseId"], use["name"], use["input"]) for use in used)
+        return Said("".join(block.get("text", "") for block in blocks), calls)
+
+    def names(self, request: Json) -> list[str]:
+        return [tool["toolSpec"]["name"] for tool in self.raw(request)]
+
+    def results(self, request: Json) -> dict[str, str]:
+        blocks = [block for message in request["messages"] for block in message["content"]]
+        results = [block["toolResult"] for block in blocks if "toolResult" in block]
+        told = {result["toolUseId"]: result["content"][0]["text"] for result in results}
+        assert {b["toolUse"]["toolUseId"] for b in blocks if "toolUse" in b} == set(told)
+        return told
+
+    def forcing(self, name: str) -> Json:
+        return {"toolChoice": {"tool": {"name": name}}}
+
+    def forbidding(self) -> None:
+        return None
+
+
+class Gemini:
+    name = "gemini"
+    builtin: ClassVar[Json] = {"googleSearch": {}}
+
+    def raw(self, request: Json) -> list[Any]:
+        found: list[Any] = []
+        for tool in request.get("tools", []):
+            found += tool.get("functionDeclarations", [tool])
+        return found
+
+    def tool(self, name: str, about: str) -> Json:
+        return {"name": name, "description": about, "parameters": SCHEMA}
+
+    def request(self, text: str, tools: Any, **more: Any) -> Json:
+        if isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools) and tools:
+            others = [tool for tool in tools if "name" not in tool]
+            tools = [{"functionDeclarations": [tool for tool in tools if "name" in tool]}, *others]
+        return {"contents": [{"role": "user", "parts": [{"text": text}]}], "tools": tools, **more}
+
+    def history(self, request: Json, said: Said, results: list[str], text: str) -> Json:
+        told: list[Json] = [
+            {"functionResponse": {"id": call[0], "name": call[1], "response": {"result": result}}}
+            for call, result in zip(said.calls, results, strict=True)
+        ]
+        turns = [
+            self.response(said)["candidates"][0]["content"],
+            {"role": "user", "parts": [*told, {"text": text}]},
+        ]
+        return {**request, "contents": [*request["contents"], *turns]}
+
+    def response(self, said: Said) -> Json:
+        parts: list[Json] = [{"text": said.text}] if said.text else []
+        parts += [
+            {"functionCall": {"id": id_, "name": name, "args": given}, "thoughtSignature": "s"}
+            for id_, name, given in said.calls
+        ]
+        content = {"role": "model", "parts": parts}
+        return {"candidates": [{"content": content, "finishReason": "STOP"}]}
+
+    def read(self, response: Json) -> Said:
+        parts = response["candidates"][0]["content"]["parts"]
+        called = [part["functionCall"] for part in parts if "functionCall" in part]
+        calls = tuple((call["id"], call["name"], call["args"]) for call in called)
+        return Said("".join(part.get("text", "") for part in parts), calls)
+
+    def names(self, request: Json) -> list[str]:
+        return [tool["name"] for tool in self.raw(request)]
+
+    def results(self, request: Json) -> dict[str, str]:
+        parts = [part for content in request["contents"] for part in content["parts"]]
+        responses = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        told = {response["id"]: response["response"]["result"] for response in responses}
+        assert {p["functionCall"]["id"] for p in parts if "functionCall" in p} == set(told)
+        return told
+
+    def forcing(self, name: str) -> None:
+        return None  # refuses names that are not declared: such requests are left alone
+
+    def forbidding(self) -> Json:
+        return {"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}}
+
+
+SHAPES = [OpenAI(), Anthropic(), Responses(), OnBedrock(), Bedrock(), Gemini()]
+Shape = OpenAI | Anthropic | Responses | Bedrock | Gemini

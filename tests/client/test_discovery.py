@@ -121,7 +121,7 @@ def test_the_model_sees_the_search_tool_alone_and_then_what_it_found(flow, shape
     response = flow().complete(request, model, shape.name)
     assert model.seen(0) == [PHANTOM]
     assert model.seen(1) == [PHANTOM, "search_code", "read_file"]
-    assert model.requests[1]["tools"][1:] == tools[:2]
+    assert shape.raw(model.requests[1])[1:] == tools[:2]
     assert "read_file: Read file contents" in shape.results(model.requests[1])["call_1"]
     assert shape.read(response) == DONE
     assert request == before
@@ -260,6 +260,13 @@ def test_a_search_without_a_query_brings_every_tool_back(flow, shape, tools, arg
     assert model.seen(1) == [PHANTOM, *ABOUT]
 
 
+def only(capable: Callable[[Any], Any]) -> pytest.MarkDecorator:
+    """Run with the providers that can say this at all."""
+    able = [shape for shape in SHAPES if capable(shape)]
+    return pytest.mark.parametrize("shape", able, ids=lambda shape: shape.name)
+
+
+@only(lambda shape: shape.forcing("create_db"))
 def test_the_tool_a_request_forces_is_not_deferred(flow, shape, tools):
     model = Model(shape, DONE)
     request = shape.request("please help", tools, **shape.forcing("create_db"))
@@ -267,6 +274,7 @@ def test_the_tool_a_request_forces_is_not_deferred(flow, shape, tools):
     assert model.seen(0) == [PHANTOM, "create_db"]
 
 
+@only(lambda shape: shape.forbidding())
 def test_a_request_that_allows_no_call_is_left_alone(flow, shape, tools):
     model = Model(shape, DONE)
     request = shape.request("please help", tools, **shape.forbidding())
@@ -274,11 +282,27 @@ def test_a_request_that_allows_no_call_is_left_alone(flow, shape, tools):
     assert model.requests == [request]
 
 
-def test_built_in_tools_stay(flow, shape, tools):
-    builtin = {"type": "web_search"}
+ALLOWED = [
+    ("openai", {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto"}}}),
+    ("openai-responses", {"tool_choice": {"type": "allowed_tools", "mode": "auto"}}),
+    ("gemini", {"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": ["run_tests"]}}}),
+]
+
+
+@pytest.mark.parametrize(("name", "choice"), ALLOWED)
+def test_a_request_that_lists_allowed_tools_is_left_alone(flow, name, choice):
+    shape = next(shape for shape in SHAPES if shape.name == name)
+    tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
     model = Model(shape, DONE)
-    flow().complete(shape.request("please help", [*tools, builtin]), model, shape.name)
-    assert model.requests[0]["tools"][1:] == [builtin]
+    request = shape.request("please help", tools, **choice)
+    flow().complete(request, model, name)
+    assert model.requests == [request]
+
+
+def test_built_in_tools_stay(flow, shape, tools):
+    model = Model(shape, DONE)
+    flow().complete(shape.request("please help", [*tools, shape.builtin]), model, shape.name)
+    assert shape.raw(model.requests[0])[1:] == [shape.builtin]
 
 
 def test_few_tools_are_not_worth_deferring(flow, shape, tools):

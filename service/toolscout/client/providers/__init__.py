@@ -2,13 +2,24 @@
 
 from toolscout.client.errors import InvalidArgument
 from toolscout.client.providers.anthropic import Anthropic
+from toolscout.client.providers.bedrock import AnthropicOnBedrock, BedrockConverse
+from toolscout.client.providers.gemini import Gemini
 from toolscout.client.providers.openai import OpenAIChat
 from toolscout.client.providers.provider import Call, Json, Provider
+from toolscout.client.providers.responses import OpenAIResponses
 
 __all__ = ["PROVIDERS", "Call", "Json", "Provider", "provider_named"]
 
 PROVIDERS: dict[str, Provider] = {
-    provider.name: provider for provider in (OpenAIChat(), Anthropic())
+    provider.name: provider
+    for provider in (
+        OpenAIChat(),
+        OpenAIResponses(),
+        Anthropic(),
+        BedrockConverse(),
+        AnthropicOnBedrock(),
+        Gemini(),
+    )
 }
 
 

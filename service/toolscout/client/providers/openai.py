@@ -50,9 +50,13 @@ class OpenAIChat:
         return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
     def forced(self, request: Json) -> str | None:
-        """`tool_choice`: `none`, or the name of a function."""
+        """`tool_choice`: `none`, or the name of a function.
+
+        A list of allowed tools may name deferred ones, which the API refuses; such a request is
+        left alone.
+        """
         choice = request.get("tool_choice")
-        if choice == "none":
+        if choice == "none" or mapping(choice).get("type") == "allowed_tools":
             return ""
         name = mapping(mapping(choice).get("function")).get("name")
         return name if isinstance(name, str) else None
@@ -89,15 +93,17 @@ class OpenAIChat:
     def without_calls(self, response: Json, name: str) -> Json:
         """Every choice without these calls; one that has no other calls is simply finished."""
         choices = []
+        changed = False
         for choice in mappings(response.get("choices")):
             message = mapping(choice.get("message"))
             calls = mappings(message.get("tool_calls"))
             kept = [call for call in calls if mapping(call.get("function")).get("name") != name]
             if len(kept) < len(calls):
+                changed = True
                 message = {**message, "tool_calls": kept}
                 choice = {**choice, "message": message}
                 if not kept:
                     del message["tool_calls"]
                     choice["finish_reason"] = "stop"
             choices.append(choice)
-        return {**response, "choices": choices} if choices else response
+        return {**response, "choices": choices} if changed else response

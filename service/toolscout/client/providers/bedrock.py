@@ -1,0 +1,114 @@
+"""Bedrock: its own Converse shape, and Anthropic's messages as `InvokeModel` takes them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolscout.client.providers.anthropic import Anthropic
+from toolscout.client.providers.provider import (
+    QUERY_SCHEMA,
+    Call,
+    Json,
+    arguments_of,
+    mapping,
+    mappings,
+)
+
+
+class AnthropicOnBedrock(Anthropic):
+    """`InvokeModel` with `anthropic_version` in the body, which is Anthropic's otherwise."""
+
+    name = "bedrock-anthropic"
+
+
+class BedrockConverse:
+    """`Converse`."""
+
+    name = "bedrock"
+
+    def tools(self, request: Json) -> list[Any]:
+        """`toolConfig.tools`: specifications, and cache points without a name."""
+        return list(mapping(request.get("toolConfig")).get("tools") or [])
+
+    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
+        """The request with other tools; without any, `toolConfig` goes."""
+        rest = {key: value for key, value in request.items() if key != "toolConfig"}
+        config = mapping(request.get("toolConfig"))
+        return {**rest, "toolConfig": {**config, "tools": list(tools)}} if tools else rest
+
+    def query(self, request: Json) -> str:
+        """The last user message that holds text; those with tool results alone are passed over."""
+        for message in reversed(mappings(request.get("messages"))):
+            if message.get("role") == "user" and (text := _text(message)):
+                return text
+        return ""
+
+    def first_message(self, request: Json) -> Any:
+        """The first message of role `user`."""
+        messages = mappings(request.get("messages"))
+        return next((message for message in messages if message.get("role") == "user"), None)
+
+    def recent(self, request: Json) -> list[str]:
+        """Names in `toolUse` blocks."""
+        names = [
+            mapping(block.get("toolUse")).get("name")
+            for message in mappings(request.get("messages"))
+            for block in mappings(message.get("content"))
+        ]
+        return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+    def forced(self, request: Json) -> str | None:
+        """`toolConfig.toolChoice.tool.name`; there is no choice of none."""
+        choice = mapping(mapping(request.get("toolConfig")).get("toolChoice"))
+        name = mapping(choice.get("tool")).get("name")
+        return name if isinstance(name, str) else None
+
+    def search_tool(self, name: str, description: str) -> Any:
+        """A tool specification."""
+        schema = {"json": QUERY_SCHEMA}
+        return {"toolSpec": {"name": name, "description": description, "inputSchema": schema}}
+
+    def calls(self, response: Json) -> list[Call]:
+        """The `toolUse` blocks."""
+        used = (mapping(block.get("toolUse")) for block in _blocks(response))
+        return [
+            Call(str(use.get("toolUseId") or ""), name, arguments_of(use.get("input")))
+            for use in used
+            if isinstance(name := use.get("name"), str)
+        ]
+
+    def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
+        """The model's whole turn, reasoning included, then the results."""
+        answered = {call.id for call, _ in results}
+        content = [
+            block
+            for block in _blocks(response)
+            if "toolUse" not in block or mapping(block["toolUse"]).get("toolUseId") in answered
+        ]
+        told = [
+            {"toolResult": {"toolUseId": call.id, "content": [{"text": text}]}}
+            for call, text in results
+        ]
+        turns = [{"role": "assistant", "content": content}, {"role": "user", "content": told}]
+        return {**request, "messages": [*(request.get("messages") or []), *turns]}
+
+    def without_calls(self, response: Json, name: str) -> Json:
+        """Without these blocks; a turn that has no other calls is simply ended."""
+        blocks = _blocks(response)
+        kept = [b for b in blocks if mapping(b.get("toolUse")).get("name") != name]
+        if len(kept) == len(blocks):
+            return response
+        output = mapping(response.get("output"))
+        message = {**mapping(output.get("message")), "content": kept}
+        stripped = {**response, "output": {**output, "message": message}}
+        if not any("toolUse" in block for block in kept):
+            stripped["stopReason"] = "end_turn"
+        return stripped
+
+
+def _blocks(response: Json) -> list[Json]:
+    return mappings(mapping(mapping(response.get("output")).get("message")).get("content"))
+
+
+def _text(message: Json) -> str:
+    blocks = mappings(message.get("content"))
+    return "\n".join(block["text"] for block in blocks if isinstance(block.get("text"), str))

@@ -1,0 +1,143 @@
+"""Gemini `generateContent`, in the spelling of its REST API or with underscores."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolscout.client.providers.provider import Call, Json, arguments_of, mapping, mappings
+
+_DECLARATIONS = ("functionDeclarations", "function_declarations")
+_QUERY_SCHEMA = {
+    "type": "OBJECT",
+    "properties": {
+        "query": {
+            "type": "STRING",
+            "description": "What the tool should do, in a few words, or its name",
+        }
+    },
+    "required": ["query"],
+}
+
+
+class Gemini:
+    """One tool holds many function declarations; each declaration counts as a tool here."""
+
+    name = "gemini"
+
+    def tools(self, request: Json) -> list[Any]:
+        """All declarations, and the tools that declare none (a search, code execution)."""
+        found: list[Any] = []
+        for tool in request.get("tools") or []:
+            declared = [d for key in _DECLARATIONS for d in mapping(tool).get(key) or []]
+            found += declared
+            others = {k: v for k, v in mapping(tool).items() if k not in _DECLARATIONS}
+            if others or not declared:
+                found.append(others or tool)
+        return found
+
+    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
+        """All declarations in one tool, the others after it."""
+        rest = {key: value for key, value in request.items() if key != "tools"}
+        declared = [tool for tool in tools if "name" in mapping(tool)]
+        grouped: list[Any] = [{"functionDeclarations": declared}] if declared else []
+        grouped += [tool for tool in tools if "name" not in mapping(tool)]
+        return {**rest, "tools": grouped} if grouped else rest
+
+    def query(self, request: Json) -> str:
+        """The last user content that holds text; those with function responses are passed over."""
+        for content in reversed(_contents(request)):
+            if content.get("role", "user") == "user" and (text := _text(content)):
+                return text
+        return ""
+
+    def first_message(self, request: Json) -> Any:
+        """The first content of role `user`."""
+        contents = _contents(request)
+        return next((c for c in contents if c.get("role", "user") == "user"), None)
+
+    def recent(self, request: Json) -> list[str]:
+        """Names in `functionCall` parts."""
+        names = [_called(part).get("name") for c in _contents(request) for part in _parts(c)]
+        return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+    def forced(self, request: Json) -> str | None:
+        """Mode `NONE`; and where functions are listed as allowed, a request is left alone too.
+
+        The API refuses names that are not declared, and deferred ones are not.
+        """
+        config = mapping(request.get("toolConfig") or request.get("tool_config"))
+        key = "functionCallingConfig"
+        calling = mapping(config.get(key) or config.get("function_calling_config"))
+        allowed = calling.get("allowedFunctionNames") or calling.get("allowed_function_names")
+        mode = calling.get("mode")
+        forbidden = isinstance(mode, str) and mode.upper() == "NONE"
+        return "" if allowed or forbidden else None
+
+    def search_tool(self, name: str, description: str) -> Any:
+        """A function declaration."""
+        return {"name": name, "description": description, "parameters": _QUERY_SCHEMA}
+
+    def calls(self, response: Json) -> list[Call]:
+        """The `functionCall` parts of the first candidate; a missing id is its place."""
+        return [
+            Call(_id(part, place), name, arguments_of(_called(part).get("args")))
+            for place, part in enumerate(_parts(_said(response)))
+            if isinstance(name := _called(part).get("name"), str)
+        ]
+
+    def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
+        """The model's content (thought signatures must come back unchanged), then the responses."""
+        answered = {call.id for call, _ in results}
+        parts = [
+            part
+            for place, part in enumerate(_parts(_said(response)))
+            if not _called(part) or _id(part, place) in answered
+        ]
+        given = {_called(part).get("id") for part in parts}
+        told = []
+        for call, text in results:
+            answer: Json = {"name": call.name, "response": {"result": text}}
+            if call.id in given:
+                answer["id"] = call.id
+            told.append({"functionResponse": answer})
+        turns = [{**_said(response), "parts": parts}, {"role": "user", "parts": told}]
+        return {**request, "contents": [*_contents(request), *turns]}
+
+    def without_calls(self, response: Json, name: str) -> Json:
+        """Every candidate without these parts."""
+        candidates = []
+        changed = False
+        for candidate in mappings(response.get("candidates")):
+            content = mapping(candidate.get("content"))
+            parts = _parts(content)
+            kept = [part for part in parts if _called(part).get("name") != name]
+            if len(kept) < len(parts):
+                changed = True
+                candidate = {**candidate, "content": {**content, "parts": kept}}
+            candidates.append(candidate)
+        return {**response, "candidates": candidates} if changed else response
+
+
+def _contents(request: Json) -> list[Json]:
+    given = request.get("contents")
+    return [given] if isinstance(given, dict) else mappings(given)
+
+
+def _parts(content: Json) -> list[Json]:
+    return mappings(content.get("parts"))
+
+
+def _called(part: Json) -> Json:
+    return mapping(part.get("functionCall") or part.get("function_call"))
+
+
+def _said(response: Json) -> Json:
+    candidates = mappings(response.get("candidates"))
+    return mapping(candidates[0].get("content")) if candidates else {}
+
+
+def _id(part: Json, place: int) -> str:
+    return str(_called(part).get("id") or f"part-{place}")
+
+
+def _text(content: Json) -> str:
+    return "\n".join(part["text"] for part in _parts(content) if isinstance(part.get("text"), str))

@@ -1,0 +1,99 @@
+"""OpenAI Responses."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolscout.client.providers.provider import (
+    QUERY_SCHEMA,
+    Call,
+    Json,
+    arguments_of,
+    mapping,
+    mappings,
+    text_of,
+)
+
+
+class OpenAIResponses:
+    """`POST /v1/responses`.
+
+    With `previous_response_id` the first message of the request is not the conversation's: give the
+    session's name yourself then.
+    """
+
+    name = "openai-responses"
+
+    def tools(self, request: Json) -> list[Any]:
+        """`tools`: flat functions, and built-ins without a name."""
+        return list(request.get("tools") or [])
+
+    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
+        """The request with other tools; without any, the key goes."""
+        rest = {key: value for key, value in request.items() if key != "tools"}
+        return {**rest, "tools": list(tools)} if tools else rest
+
+    def query(self, request: Json) -> str:
+        """The last item of role `user`; an `input` that is a text is one."""
+        for item in reversed(_items(request)):
+            if item.get("role") == "user":
+                return text_of(item.get("content"))
+        return ""
+
+    def first_message(self, request: Json) -> Any:
+        """The first item of role `user`."""
+        return next((item for item in _items(request) if item.get("role") == "user"), None)
+
+    def recent(self, request: Json) -> list[str]:
+        """Names in `function_call` items."""
+        names = [i.get("name") for i in _items(request) if i.get("type") == "function_call"]
+        return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+    def forced(self, request: Json) -> str | None:
+        """`tool_choice`: `none`, or the name of a function.
+
+        A list of allowed tools may name deferred ones, which the API refuses; such a request is
+        left alone.
+        """
+        choice = request.get("tool_choice")
+        if choice == "none" or mapping(choice).get("type") == "allowed_tools":
+            return ""
+        name = mapping(choice).get("name")
+        return name if isinstance(name, str) else None
+
+    def search_tool(self, name: str, description: str) -> Any:
+        """A function tool."""
+        tool = {"type": "function", "name": name, "description": description}
+        return {**tool, "parameters": QUERY_SCHEMA}
+
+    def calls(self, response: Json) -> list[Call]:
+        """The `function_call` items."""
+        return [
+            Call(str(item.get("call_id") or ""), name, arguments_of(item.get("arguments")))
+            for item in mappings(response.get("output"))
+            if item.get("type") == "function_call" and isinstance(name := item.get("name"), str)
+        ]
+
+    def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
+        """Every item of the turn (calls need the reasoning before them), then the outputs."""
+        answered = {call.id for call, _ in results}
+        said = [
+            item
+            for item in mappings(response.get("output"))
+            if item.get("type") != "function_call" or item.get("call_id") in answered
+        ]
+        told = [
+            {"type": "function_call_output", "call_id": call.id, "output": text}
+            for call, text in results
+        ]
+        return {**request, "input": [*_items(request), *said, *told]}
+
+    def without_calls(self, response: Json, name: str) -> Json:
+        """Without these items."""
+        items = mappings(response.get("output"))
+        kept = [i for i in items if i.get("type") != "function_call" or i.get("name") != name]
+        return response if len(kept) == len(items) else {**response, "output": kept}
+
+
+def _items(request: Json) -> list[Json]:
+    given = request.get("input")
+    return [{"role": "user", "content": given}] if isinstance(given, str) else mappings(given)
