@@ -58,8 +58,8 @@ class Turn:
         self._store = store
         self._order = order
         self._max_rounds = max_rounds
-        self._search_name = free_name(search_name, offer.names)
-        self._search_tool = provider.search_tool(self._search_name, DESCRIPTION)
+        self.search_name = free_name(search_name, offer.names)
+        self._search_tool = provider.search_tool(self.search_name, DESCRIPTION)
         known = [*store.expanded(session), *provider.recent(request)]
         if forced := provider.forced(request):
             known.append(forced)
@@ -78,7 +78,7 @@ class Turn:
     def searches(self, response: Json) -> list[Call]:
         """The searches that a response asks for; empty when it is the client's to see."""
         calls = self._provider.calls(response)
-        found = [call for call in calls if call.name == self._search_name]
+        found = [call for call in calls if call.name == self.search_name]
         return found if self.rounds < self._max_rounds else []
 
     def is_mixed(self, response: Json) -> bool:
@@ -88,7 +88,7 @@ class Turn:
         which some calls have no answer. So they go out at once, and what the search finds is there
         in the client's next request.
         """
-        return any(call.name != self._search_name for call in self._provider.calls(response))
+        return any(call.name != self.search_name for call in self._provider.calls(response))
 
     def resume(self, response: Json, found: Sequence[tuple[Call, Selection]]) -> Json | None:
         """Take in what the searches found; the next request to forward, or None in a mixed turn."""
@@ -104,7 +104,7 @@ class Turn:
 
     def finish(self, response: Json) -> Json:
         """The response as the client sees it."""
-        return self._provider.without_calls(response, self._search_name)
+        return self._provider.without_calls(response, self.search_name)
 
     def _show(self, selection: Selection) -> list[str]:
         """Bring found tools back, each once; raw definitions that are no objects are left out."""

@@ -1,0 +1,79 @@
+"""The steps of a turn that forwarding and asking have in common, blocking or not."""
+
+import logging
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from toolscout.client.config import DiscoveryConfig
+from toolscout.client.loop import Turn
+from toolscout.client.providers import Call, Json
+from toolscout.client.selection import Selection
+from toolscout.client.streams import Stream
+
+Searches = tuple[Turn, list[Call]]
+Steps = Generator[Json | Searches, Any, Json]
+
+END_OF_EVENT = b"\n\n"
+"""Fed after a stream, for those that end without it."""
+
+logger = logging.getLogger("toolscout.client")
+
+
+def conversation(begun: Turn | Json) -> Steps:
+    """Yields requests to forward and searches to make; returns the response for the client.
+
+    Is sent responses, or the exception that forwarding ended in.
+    """
+    response = _good((yield begun.request if isinstance(begun, Turn) else begun))
+    if not isinstance(begun, Turn):
+        return response
+    while calls := begun.searches(response):
+        found = yield (begun, calls)
+        resumed = begun.resume(response, found)
+        if resumed is None:
+            break
+        answer = yield resumed
+        if isinstance(answer, Exception):
+            # What was added to the request may be why; the client is owed what it asked for.
+            logger.warning("forwarding failed after a search; the request goes out as it came")
+            return _good((yield begun.original))
+        response = answer
+    return begun.finish(response)
+
+
+def next_body(turn: Turn, stream: Stream, found: list[tuple[Call, Selection]]) -> Json | None:
+    """What to forward after a turn of the model; None when the client's turn is over."""
+    if not found:
+        return None
+    body = turn.resume(stream.response(), found)
+    if body is not None:
+        stream.next_turn()
+    return body
+
+
+def starts_over(turn: Turn, stream: Stream, body: Json) -> bool:
+    """Whether a forward that failed after a search is tried as the request came."""
+    if stream.wrote or turn.rounds == 0 or body is turn.original:
+        return False
+    stream.next_turn()
+    logger.warning("forwarding failed after a search; the request goes out as it came")
+    return True
+
+
+def _good(answer: Any) -> Json:
+    if isinstance(answer, Exception):
+        raise answer
+    response: Json = answer
+    return response
+
+
+def question(
+    call: Call, turn: Turn, config: DiscoveryConfig
+) -> tuple[str, Sequence[Any], int, Sequence[str]]:
+    """What a search call asks of a selector."""
+    return call.query, turn.offer.everything, config.max_search_results, config.always_keep
+
+
+def marks(turn: Turn) -> dict[str, Any]:
+    """Whose question it is, and which of its turn."""
+    return {"session": turn.session, "loop": turn.rounds + 1}

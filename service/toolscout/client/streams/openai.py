@@ -1,0 +1,136 @@
+"""The stream of OpenAI chat completions."""
+
+from typing import Any
+
+from toolscout.client.providers.provider import Json, mapping, mappings
+from toolscout.client.streams import sse
+
+Key = tuple[int, int]
+"""A choice and the place of a call in it, as the model counts them."""
+
+
+class OpenAIStream:
+    """Chunks: pieces of searches are cut out, calls are counted anew, the rest goes on."""
+
+    def __init__(self, search_name: str) -> None:
+        self._search_name = search_name
+        self._id: Any = None
+        self._roles: set[int] = set()
+        self.next_turn()
+
+    def next_turn(self) -> None:
+        """Start anew but for what the client has seen already."""
+        self.wrote = False
+        self._splitter = sse.Splitter()
+        self._calls: dict[Key, Json] = {}
+        self._places: dict[Key, int] = {}
+        self._next_place: dict[int, int] = {}
+        self._text: list[str] = []
+        self._held: list[sse.Event] = []
+
+    def feed(self, chunk: bytes) -> bytes:
+        """See `Stream.feed`."""
+        return self._take(self._splitter.feed(chunk))
+
+    def response(self) -> Json:
+        """The first choice with its text and calls."""
+        first = [call for (choice, _), call in sorted(self._calls.items()) if choice == 0]
+        message = {"role": "assistant", "content": "".join(self._text) or None, "tool_calls": first}
+        return {"choices": [{"index": 0, "message": message}]}
+
+    def finish(self) -> bytes:
+        """The finish reason, the usage and `[DONE]`; without a real call the turn just stops."""
+        out = b""
+        for event in self._held:
+            data = event.data
+            if data is None:
+                out += event.raw
+                continue
+            choices = []
+            for choice in mappings(data.get("choices")):
+                called = choice.get("finish_reason") == "tool_calls"
+                if called and not self._next_place.get(_index(choice)):
+                    choice = {**choice, "finish_reason": "stop"}
+                choices.append(choice)
+            changed = self._same({**data, "choices": choices})
+            out += event.raw if event.raw and changed == data else sse.write(changed)
+        self._held = []
+        return out
+
+    def _take(self, events: list[sse.Event]) -> bytes:
+        out = b"".join(self._pass(event) for event in events)
+        self.wrote = self.wrote or bool(out)
+        return out
+
+    def _pass(self, event: sse.Event) -> bytes:
+        data = event.data
+        if event.is_done:
+            self._held.append(event)
+            return b""
+        if data is None or "choices" not in data:
+            return event.raw
+        choices = mappings(data["choices"])
+        if not choices:  # the usage comes alone, after the end
+            self._held.append(event)
+            return b""
+        kept = [choice for choice in map(self._choice, choices) if choice is not None]
+        ending = [choice for choice in kept if choice.get("finish_reason")]
+        if ending:
+            whole = event if ending == choices else sse.Event(b"", {**data, "choices": ending})
+            self._held.append(whole)
+        going = [choice for choice in kept if not choice.get("finish_reason")]
+        if not going:
+            return b""
+        changed = self._same({**data, "choices": going})
+        return event.raw if changed == data else sse.write(changed)
+
+    def _choice(self, choice: Json) -> Json | None:
+        """A choice without pieces of searches; None when nothing else was in it."""
+        number = _index(choice)
+        delta = dict(mapping(choice.get("delta")))
+        if number == 0 and isinstance(delta.get("content"), str):
+            self._text.append(delta["content"])
+        if delta.get("role") and number in self._roles:
+            del delta["role"]
+        elif delta.get("role"):
+            self._roles.add(number)
+        pieces = mappings(delta.get("tool_calls"))
+        if pieces:
+            kept = [piece for piece in (self._piece(number, p) for p in pieces) if piece]
+            delta["tool_calls"] = kept
+            if not kept:
+                del delta["tool_calls"]
+        said = {key: value for key, value in delta.items() if value not in (None, "")}
+        was_bare = not mapping(choice.get("delta"))
+        if not said and not choice.get("finish_reason") and not was_bare:
+            return None
+        return {**choice, "delta": delta}
+
+    def _piece(self, number: int, piece: Json) -> Json | None:
+        """A piece of a call under the client's count; None for a piece of a search."""
+        key = (number, _index(piece))
+        function = mapping(piece.get("function"))
+        call = self._calls.setdefault(
+            key, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+        )
+        call["id"] = piece.get("id") or call["id"]
+        for field in ("name", "arguments"):
+            if isinstance(function.get(field), str):
+                call["function"][field] += function[field]
+        if call["function"]["name"] == self._search_name:
+            return None
+        if key not in self._places:
+            self._places[key] = self._next_place.get(number, 0)
+            self._next_place[number] = self._places[key] + 1
+        return {**piece, "index": self._places[key]}
+
+    def _same(self, data: Json) -> Json:
+        """The client sees one completion, so every chunk bears the first one's id."""
+        if self._id is None:
+            self._id = data.get("id")
+        return {**data, "id": self._id} if "id" in data else data
+
+
+def _index(item: Json) -> int:
+    index = item.get("index")
+    return index if isinstance(index, int) else 0

@@ -1,0 +1,199 @@
+"""Streams: everything flows at once but the search, and the SDKs read one clean turn."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.client.shapes import ABOUT, SHAPES, Json, Said, Shape
+from tests.client.streaming import EVENTS, StreamingModel, anthropic_events, read
+from tests.client.upstream import Exchange, peer
+from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
+from toolscout.client.config import ApiConfig
+from toolscout.client.streams import STREAMS
+from toolscout.client.streams.sse import Splitter
+
+PHANTOM = "gateway_search_tools"
+DONE = Said("All done.")
+READING = Said("Reading.", (("call_2", "read_file", {"path": "/etc/hosts"}),))
+STREAMED = [shape for shape in SHAPES if shape.name in STREAMS]
+
+Run = Callable[..., list[bytes]]
+
+
+def search(query: str, id_: str = "call_1", text: str = "") -> Said:
+    return Said(text, ((id_, PHANTOM, {"query": query}),))
+
+
+@pytest.fixture(params=STREAMED, ids=lambda shape: shape.name)
+def shape(request: pytest.FixtureRequest) -> Shape:
+    return request.param
+
+
+@pytest.fixture
+def request_(shape: Shape) -> Json:
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    return shape.request("please help", tools, stream=True)
+
+
+@pytest.fixture(params=["sync", "async"])
+def run(request: pytest.FixtureRequest) -> Iterator[Run]:
+    """Streams a request through a discovery; the pieces the client gets."""
+
+    def script(exchange: Exchange) -> None:
+        words = exchange.json["pattern"].split()
+        names = [tool["name"] for tool in exchange.json["tools"]]
+        exchange.select(*[name for name in names if any(word in name for word in words)])
+
+    with peer(script) as service:
+
+        def stream(body: Json, model: Any, provider: str, strategy: str = "api") -> list[bytes]:
+            api = ApiConfig(service.url, timeout=5)
+            config = DiscoveryConfig(enabled=True, strategy=strategy, api=api)
+            if request.param == "sync":
+                discovery = ToolDiscovery(config)
+                try:
+                    return list(discovery.stream(body, model, provider))
+                finally:
+                    discovery.close()
+
+            async def pieces(body: Json) -> AsyncIterator[bytes]:
+                for piece in model(body):
+                    yield piece
+
+            async def collect() -> list[bytes]:
+                discovery = AsyncToolDiscovery(config)
+                try:
+                    return [piece async for piece in discovery.stream(body, pieces, provider)]
+                finally:
+                    await discovery.aclose()
+
+            return asyncio.run(collect())
+
+        yield stream
+
+
+def test_a_turn_without_a_search_goes_through_as_it_is(run, shape, request_):
+    model = StreamingModel(shape, DONE)
+    out = b"".join(run(request_, model, shape.name))
+    assert out == b"".join(EVENTS[shape.name](DONE))
+    assert model.seen(0) == [PHANTOM]
+
+
+def test_a_search_is_never_seen_and_the_found_tool_is_called(run, shape, request_):
+    model = StreamingModel(shape, search("read"), READING)
+    out = b"".join(run(request_, model, shape.name))
+    assert PHANTOM.encode() not in out
+    assert read(shape, out) == READING
+    assert model.seen(1) == [PHANTOM, "read_file"]
+    assert "read_file" in shape.results(model.requests[1])["call_1"]
+    assert model.requests[1]["stream"] is True
+
+
+def test_text_before_a_search_flows_and_the_turns_become_one(run, shape, request_):
+    model = StreamingModel(shape, search("read", text="Let me look. "), READING)
+    out = b"".join(run(request_, model, shape.name))
+    assert read(shape, out) == Said("Let me look. Reading.", READING.calls)
+
+
+def test_text_flows_before_the_turn_is_over(shape, request_):
+    held: list[bytes] = []
+
+    class Watched(StreamingModel):
+        def __call__(self, request: Json) -> Iterator[bytes]:
+            for event in EVENTS[shape.name](Said("abc")):
+                yield event
+                held.append(event)
+
+    config = DiscoveryConfig(enabled=True, strategy="tool-search")
+    out = ToolDiscovery(config).stream(request_, Watched(shape), shape.name)
+    while b"a" not in next(out).partition(b'"content":')[2] + b"a":
+        pass
+    assert len(held) <= 1
+
+
+def test_a_mixed_turn_keeps_its_real_calls_alone(run, shape, request_):
+    both = Said("Both.", (*search("email").calls, *READING.calls, *search("x", "call_3").calls))
+    model = StreamingModel(shape, both)
+    out = b"".join(run(request_, model, shape.name))
+    assert read(shape, out) == Said("Both.", READING.calls)
+    assert len(model.requests) == 1
+
+
+def test_after_five_searches_every_tool_is_there(run, shape, request_):
+    model = StreamingModel(shape, search("read"))
+    out = b"".join(run(request_, model, shape.name))
+    assert len(model.requests) == 6
+    assert model.seen(5) == list(ABOUT)
+    assert read(shape, out) == Said()
+
+
+def test_what_fails_after_a_search_is_tried_as_it_came(run, shape, request_):
+    model = StreamingModel(shape, search("read"), RuntimeError("too long"), DONE)
+    out = b"".join(run(request_, model, shape.name))
+    assert model.requests[2] == request_
+    assert read(shape, out) == DONE
+
+
+def test_what_fails_at_once_is_raised(run, shape, request_):
+    with pytest.raises(RuntimeError, match="overloaded"):
+        run(request_, StreamingModel(shape, RuntimeError("overloaded")), shape.name)
+
+
+def test_passthrough_touches_no_byte(run, shape, request_):
+    model = StreamingModel(shape, search("read"), piece=7)
+    pieces = run(request_, model, shape.name, "passthrough")
+    assert b"".join(pieces) == b"".join(EVENTS[shape.name](search("read")))
+    assert model.requests == [request_]
+
+
+def test_streams_that_are_not_understood_are_left_alone(run):
+    gemini = next(shape for shape in SHAPES if shape.name == "gemini")
+    tools = [gemini.tool(name, about) for name, about in ABOUT.items()]
+    body = gemini.request("please help", tools)
+    sent: list[Json] = []
+
+    def model(request: Json) -> Iterator[bytes]:
+        sent.append(request)
+        yield b"anything"
+
+    assert run(body, model, "gemini") == [b"anything"]
+    assert sent == [body]
+
+
+def test_thinking_of_a_search_stays_with_the_model(run):
+    shape = next(shape for shape in STREAMED if shape.name == "anthropic")
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    model = StreamingModel(shape, search("read"), READING)
+    out = b"".join(run(shape.request("please help", tools, stream=True), model, "anthropic"))
+    assert b"thought 0" not in out
+    assert b"thought 1" in out
+    told = model.requests[1]["messages"][-2]["content"][0]
+    assert told == {"type": "thinking", "thinking": "thought 0", "signature": "signed 0"}
+
+
+def test_an_error_in_a_stream_reaches_the_client(run):
+    shape = next(shape for shape in STREAMED if shape.name == "anthropic")
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    error = b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n'
+
+    def model(_: Json) -> Iterator[bytes]:
+        yield from anthropic_events(DONE)[:4]
+        yield error
+
+    assert run(shape.request("x", tools, stream=True), model, "anthropic")[-1].endswith(error)
+
+
+@given(st.integers(1, 200), st.sampled_from([b"\n\n", b"\r\n\r\n", b"\r\r"]))
+def test_events_are_whole_however_their_bytes_come(piece: int, end: bytes):
+    raw = [b'data: {"n": %d}' % n + end for n in range(20)]
+    whole = b"".join(raw)
+    splitter = Splitter()
+    events = []
+    for start in range(0, len(whole), piece):
+        events += splitter.feed(whole[start : start + piece])
+    assert [event.raw for event in events] == raw
+    assert [event.data for event in events] == [{"n": n} for n in range(20)]
