@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from tests.client.shapes import SHAPES, Json, Said, Shape
+from tests.client.streaming import EVENTS
 from tests.client.upstream import Exchange
 
 PHANTOM = "gateway_search_tools"
@@ -34,6 +35,10 @@ class ScriptedModel:
         body = exchange.json
         self.requests.append(copy.deepcopy(body))
         said = self.say(shape, body)
+        if body.get("stream"):
+            events = b"".join(EVENTS[shape.name](said, len(self.requests)))
+            exchange.answer(events, headers=[("Content-Type", "text/event-stream")])
+            return
         response = shape.response(said)
         response |= {"model": body["model"], "usage": USAGE[shape.name], "created": 1}
         if shape is openai:

@@ -100,19 +100,21 @@ def test_text_before_a_search_flows_and_the_turns_become_one(run, shape, request
 
 
 def test_text_flows_before_the_turn_is_over(shape, request_):
-    held: list[bytes] = []
+    events = EVENTS[shape.name](Said("abc"))
+    first = next(n for n, event in enumerate(events) if b': "a"' in event)
+    sent: list[bytes] = []
 
-    class Watched(StreamingModel):
-        def __call__(self, request: Json) -> Iterator[bytes]:
-            for event in EVENTS[shape.name](Said("abc")):
-                yield event
-                held.append(event)
+    def model(_: Json) -> Iterator[bytes]:
+        for event in events:
+            sent.append(event)
+            yield event
 
     config = DiscoveryConfig(enabled=True, strategy="tool-search")
-    out = ToolDiscovery(config).stream(request_, Watched(shape), shape.name)
-    while b"a" not in next(out).partition(b'"content":')[2] + b"a":
-        pass
-    assert len(held) <= 1
+    out = ToolDiscovery(config).stream(request_, model, shape.name)
+    got = b""
+    while events[first] not in got:
+        got += next(out)
+    assert len(sent) == first + 1
 
 
 def test_a_mixed_turn_keeps_its_real_calls_alone(run, shape, request_):
@@ -173,6 +175,20 @@ def test_thinking_of_a_search_stays_with_the_model(run):
     assert b"thought 1" in out
     told = model.requests[1]["messages"][-2]["content"][0]
     assert told == {"type": "thinking", "thinking": "thought 0", "signature": "signed 0"}
+
+
+def test_a_usage_that_comes_before_the_end_waits_for_it(run):
+    shape = next(shape for shape in STREAMED if shape.name == "openai")
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+
+    def model(request: Json) -> Iterator[bytes]:
+        said = search("read") if len(shape.names(request)) == 1 else READING
+        *start, finish, usage, done = EVENTS["openai"](said)
+        with_choice = usage.replace(b'"choices": []', b'"choices": [{"index": 0, "delta": {}}]')
+        yield from [*start, with_choice, finish, done]
+
+    out = b"".join(run(shape.request("please help", tools, stream=True), model, "openai"))
+    assert read(shape, out) == READING
 
 
 def test_an_error_in_a_stream_reaches_the_client(run):

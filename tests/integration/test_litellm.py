@@ -13,6 +13,7 @@ import pytest
 
 from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.shapes import SHAPES, Json, Said
+from tests.client.streaming import read
 from tests.client.upstream import peer
 from tests.support import Server, environment, free_port
 
@@ -56,6 +57,17 @@ class Proxy:
         assert answer.status_code == 200, answer.text
         found: Json = answer.json()
         return found
+
+    def stream(self, name: str, body: Json) -> Said:
+        """The same, streamed, as the provider's SDK reads it."""
+        headers = {"authorization": f"Bearer {KEY}", "x-api-key": KEY}
+        sent = {**body, "stream": True}
+        if name == "gpt":
+            sent["stream_options"] = {"include_usage": True}
+        answer = self._client.post(PATHS[name], json=sent, headers=headers)
+        assert answer.status_code == 200, answer.text
+        assert PHANTOM not in answer.text
+        return read(SHAPE_OF[name], answer.content)
 
     def close(self) -> None:
         self._client.close()
@@ -136,6 +148,17 @@ def test_tools_shrink_and_the_search_tool_never_reaches_the_caller(proxy: Proxy,
     second = proxy.post(name, follow_up)
     assert "send_email" in proxy.model.seen(shape)[-1]
     assert shape.read(second).text == "It said: sent"
+
+
+@pytest.mark.parametrize("name", ["gpt", "claude"])
+def test_tools_shrink_in_a_stream_too(proxy: Proxy, name: str):
+    proxy.model.requests.clear()
+    said = proxy.stream(name, request(name, f"please write to somebody, streaming ({name})"))
+    seen = proxy.model.seen(SHAPE_OF[name])
+    assert seen[0] == [PHANTOM]
+    assert seen[1][:2] == [PHANTOM, "send_email"]
+    assert said.text == "Let me look.Sending."
+    assert [call[1] for call in said.calls] == ["send_email"]
 
 
 @pytest.mark.parametrize("name", ["gpt", "claude"])

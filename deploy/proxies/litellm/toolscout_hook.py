@@ -17,6 +17,7 @@ for every round. Whatever goes wrong here, the proxy serves the request as it wo
 import logging
 import os
 from collections import OrderedDict
+from collections.abc import AsyncIterator
 from typing import Any
 
 import litellm
@@ -25,6 +26,7 @@ from litellm.integrations.custom_logger import CustomLogger
 from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, load
 from toolscout.client.config import ApiConfig
 from toolscout.client.loop import Turn
+from toolscout.client.streams.sse import Splitter
 
 SHAPES = {"completion": "openai", "acompletion": "openai", "anthropic_messages": "anthropic"}
 """Call types whose tools are deferred, and the shape their bodies have."""
@@ -52,7 +54,7 @@ class ToolscoutHook(CustomLogger):
         """Put the search tool in the place of the tools."""
         shape = SHAPES.get(call_type)
         call = data.get("litellm_call_id")
-        if shape is None or not call or not data.get("tools") or data.get("stream"):
+        if shape is None or not call or not data.get("tools"):
             return data
         # Equal first messages of different keys are different conversations.
         begun = self.discovery.begin(data, shape, scope=str(user_api_key_dict.api_key or ""))
@@ -83,6 +85,33 @@ class ToolscoutHook(CustomLogger):
             return response
         return final if isinstance(response, dict) else litellm.ModelResponse(**final)
 
+    async def async_post_call_streaming_iterator_hook(
+        self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
+    ) -> AsyncIterator[Any]:
+        """The same while it streams: searches are cut out, the rest goes on as it comes."""
+        turn, call_type = self._turns.pop(request_data.get("litellm_call_id", ""), (None, ""))
+        if turn is None:
+            async for chunk in response:
+                yield chunk
+            return
+
+        async def forward(body: dict[str, Any]) -> AsyncIterator[bytes]:
+            opened = await _route({**request_data, **body}, call_type)
+            async for piece in _as_bytes(opened):
+                yield piece
+
+        shape = SHAPES[call_type]
+        pieces = self.discovery.resume_stream(turn, shape, _as_bytes(response), forward)
+        if shape == "anthropic":  # the proxy passes these on as the bytes they are
+            async for piece in pieces:
+                yield piece
+            return
+        events = Splitter()
+        async for piece in pieces:
+            for event in events.feed(piece):
+                if event.data is not None:
+                    yield litellm.ModelResponseStream(**event.data)
+
     async def async_post_call_failure_hook(
         self,
         request_data: dict[str, Any],
@@ -92,6 +121,17 @@ class ToolscoutHook(CustomLogger):
     ) -> None:
         """Forget the turn of a call that failed."""
         self._turns.pop(request_data.get("litellm_call_id", ""), None)
+
+
+async def _as_bytes(stream: Any) -> AsyncIterator[bytes]:
+    """A stream as server-sent events, whether it comes as bytes or as LiteLLM's chunks."""
+    async for chunk in stream:
+        if isinstance(chunk, bytes):
+            yield chunk
+        elif isinstance(chunk, str):
+            yield chunk.encode()
+        else:
+            yield b"data: " + chunk.model_dump_json(exclude_none=True).encode() + b"\n\n"
 
 
 async def _route(body: dict[str, Any], call_type: str) -> Any:

@@ -197,23 +197,32 @@ class AsyncToolDiscovery(Preparation):
             async for chunk in forward(begun):
                 yield chunk
             return
-        stream = STREAMS[provider](begun.search_name)
-        body: Json | None = begun.request
+        async for out in self.resume_stream(begun, provider, forward(begun.request), forward):
+            yield out
+
+    async def resume_stream(
+        self, turn: Turn, provider: str, opened: AsyncIterator[bytes], forward: AsyncOpen
+    ) -> AsyncIterator[bytes]:
+        """As `resume`, for a turn whose request was opened as a stream elsewhere."""
+        stream = STREAMS[provider](turn.search_name)
+        body: Json | None = turn.request
         while body is not None:
             try:
-                async for chunk in forward(body):
+                async for chunk in opened:
                     if out := stream.feed(chunk):
                         yield out
                 if out := stream.feed(END_OF_EVENT):
                     yield out
             except Exception:
-                if not starts_over(begun, stream, body):
+                if not starts_over(turn, stream, body):
                     raise
-                body = begun.original
-                continue
-            calls = begun.searches(stream.response())
-            found = await asyncio.gather(*(self.search(call, begun) for call in calls))
-            body = next_body(begun, stream, list(zip(calls, found, strict=True)))
+                body = turn.original
+            else:
+                calls = turn.searches(stream.response())
+                found = await asyncio.gather(*(self.search(call, turn) for call in calls))
+                body = next_body(turn, stream, list(zip(calls, found, strict=True)))
+            if body is not None:
+                opened = forward(body)
         if out := stream.finish():
             yield out
 

@@ -70,8 +70,8 @@ class OpenAIStream:
         if data is None or "choices" not in data:
             return event.raw
         choices = mappings(data["choices"])
-        if not choices:  # the usage comes alone, after the end
-            self._held.append(event)
+        if (self._held or mapping(data.get("usage"))) and all(map(_is_bare, choices)):
+            self._held.append(event)  # the usage belongs to the end, and nothing comes after that
             return b""
         kept = [choice for choice in map(self._choice, choices) if choice is not None]
         ending = [choice for choice in kept if choice.get("finish_reason")]
@@ -129,6 +129,10 @@ class OpenAIStream:
         if self._id is None:
             self._id = data.get("id")
         return {**data, "id": self._id} if "id" in data else data
+
+
+def _is_bare(choice: Json) -> bool:
+    return not any(mapping(choice.get("delta")).values()) and not choice.get("finish_reason")
 
 
 def _index(item: Json) -> int:
