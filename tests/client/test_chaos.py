@@ -133,8 +133,8 @@ def scripted(make, script: Callable[[Exchange], None], **options):
 
 def assert_all_tools(selection) -> None:
     assert selection.fell_open
-    assert selection.names == tuple(NAMES)
-    assert selection.tools == tuple(TOOLS)
+    assert selection.names == NAMES
+    assert selection.tools == TOOLS
     assert selection.detail
 
 
@@ -175,11 +175,11 @@ def test_unknown_names_alone_fall_open(make):
 @pytest.mark.parametrize(
     ("content", "names"),
     [
-        (b'{"selected_names":["nope","read_file"]}', ("read_file",)),
-        (b'{"selected_names":["read_file","read_file"]}', ("read_file",)),
+        (b'{"selected_names":["nope","read_file"]}', ["read_file"]),
+        (b'{"selected_names":["read_file","read_file"]}', ["read_file"]),
         (
             b'{"selected_names":["run_tests","read_file"],"scores":[1,2]}',
-            ("run_tests", "read_file"),
+            ["run_tests", "read_file"],
         ),
     ],
     ids=["one unknown", "duplicates", "unknown fields"],
@@ -193,13 +193,13 @@ def test_what_is_usable_of_an_answer_is_used(make, content, names):
 def test_too_many_names_are_cut_at_the_cap_in_the_order_of_the_answer(make):
     names = ",".join(f'"{name}"' for name in reversed(NAMES))
     selection, _, _ = scripted(make, body(f'{{"selected_names":[{names}]}}'.encode()))
-    assert selection.names == tuple(reversed(NAMES))[:5]
+    assert selection.names == list(reversed(NAMES))[:5]
 
 
 def test_a_gzip_answer_is_read(make):
     packed = body(gzip.compress(GOOD), ("Content-Encoding", "gzip"))
     selection, _, _ = scripted(make, packed)
-    assert selection.names == ("read_file",)
+    assert selection.names == ["read_file"]
 
 
 def test_a_refused_connection_is_tried_twice_and_falls_open(make):
@@ -257,7 +257,7 @@ def test_a_kept_connection_that_closes_just_then_is_tried_once_more(make):
         first = selector.select("x", TOOLS)
         second = selector.select("x", TOOLS)
     assert (first.attempts, second.attempts) == (1, 2)
-    assert second.names == ("read_file",)
+    assert second.names == ["read_file"]
     assert not second.fell_open
 
 
@@ -270,7 +270,7 @@ def test_an_idle_connection_that_closed_meanwhile_costs_no_retry(make):
         selector = make(fake.url, timeout=CAP_S)
         for number in range(1, 4):
             selection = selector.select("x", TOOLS)
-            assert selection.names == ("read_file",)
+            assert selection.names == ["read_file"]
             assert len(fake.requests) == number
             time.sleep(0.05)  # let the goodbye arrive
 
@@ -283,7 +283,7 @@ def test_a_503_whose_patience_fits_is_tried_once_more(make):
             exchange.answer(GOOD)
 
     selection, fake, _ = scripted(make, busy_once)
-    assert selection.names == ("read_file",)
+    assert selection.names == ["read_file"]
     assert len(fake.requests) == 2
 
 

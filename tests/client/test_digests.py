@@ -37,7 +37,7 @@ def test_the_second_call_sends_the_digest_in_body_and_header(make):
     assert "x-catalog-digest" not in fake.requests[0].headers
     assert fake.requests[1].headers["x-catalog-digest"] == DIGEST
     assert fake.requests[1].json == {"pattern": "y", "top_k": 5, "catalog": DIGEST}
-    assert first.names == second.names == ("read_file",)
+    assert first.names == second.names == ["read_file"]
 
 
 def test_other_tools_are_sent_again(make):
@@ -58,7 +58,7 @@ def test_an_unknown_catalogue_is_sent_again_within_the_same_call(make):
         selector.select("x", TOOLS)
     assert kinds(fake) == ["tools", "digest", "tools", "digest"]
     assert fake.requests[2].headers["x-catalog-digest"] == DIGEST
-    assert selection.names == ("read_file",)
+    assert selection.names == ["read_file"]
     assert not selection.fell_open
     assert selection.attempts == 2
 
@@ -67,7 +67,7 @@ def test_a_server_that_names_no_digest_always_gets_the_tools(make):
     with peer(lambda exchange: exchange.select("read_file")) as fake:
         selector = make(fake.url)
         for _ in range(3):
-            assert selector.select("x", TOOLS).names == ("read_file",)
+            assert selector.select("x", TOOLS).names == ["read_file"]
     assert kinds(fake) == ["tools"] * 3
 
 
@@ -83,7 +83,7 @@ def test_a_server_that_stops_understanding_digests_is_sent_none_for_a_while(make
     with peer(old_release) as fake:
         selector = make(fake.url)
         for _ in range(4):
-            assert selector.select("x", TOOLS).names == ("read_file",)
+            assert selector.select("x", TOOLS).names == ["read_file"]
     assert kinds(fake) == ["tools", "digest", "tools", "tools", "tools"]
 
 
@@ -100,7 +100,7 @@ def test_an_empty_answer_to_a_digest_that_is_not_named_back_is_not_believed(make
     with peer(old_release) as fake:
         selector = make(fake.url)
         selector.select("x", TOOLS)
-        assert selector.select("x", TOOLS).names == ("read_file",)
+        assert selector.select("x", TOOLS).names == ["read_file"]
 
 
 def test_digests_can_be_switched_off(make):

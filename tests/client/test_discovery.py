@@ -373,7 +373,7 @@ def test_events_count_the_searches_of_a_turn(flow, shape, tools):
         shape.request("please help", tools), model, shape.name, session="s-1"
     )
     assert [(event.session, event.loop_count) for event in events] == [("s-1", 1), ("s-1", 2)]
-    assert events[1].selected == ("send_email",)
+    assert events[1].selected == ["send_email"]
 
 
 def test_a_store_can_be_shared(flow, shape, tools):

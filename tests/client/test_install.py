@@ -51,6 +51,23 @@ def test_a_process_with_an_open_selector_ends():
     )
 
 
+def test_a_selector_that_is_let_go_leaves_no_thread():
+    output = run(
+        """
+        import gc, threading, time
+        from toolscout.client import Selector
+        selector = Selector("http://127.0.0.1:9")
+        selector.select("x", [{"name": "a"}])
+        print(threading.active_count())
+        del selector
+        gc.collect()
+        while threading.active_count() > 1:
+            time.sleep(0.01)
+        """
+    )
+    assert output.strip() == "2"
+
+
 def test_a_selector_works_in_a_forked_child():
     output = run(
         """

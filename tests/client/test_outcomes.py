@@ -73,7 +73,7 @@ def test_replies_have_the_outcome_they_have_in_the_proxy(data: Path):
             said = json.loads(row["selector_reply"]["body"])["selected_names"]
             assert list(selection.names) == said[:5], row["id"]
         else:
-            assert selection.names == ("search_code",), row["id"]
+            assert selection.names == ["search_code"], row["id"]
 
 
 @pytest.mark.parametrize("kind", ["blank_query", "no_endpoint", "no_deferred_tools"])

@@ -16,7 +16,7 @@ def test_off_keeps_every_tool_and_asks_nobody(make):
     with peer(choose) as fake:
         selection = make(fake.url, rollout="off").select("search code", TOOLS)
         assert fake.requests == []
-    assert selection.names == tuple(NAMES)
+    assert selection.names == NAMES
     assert selection.rollout == "off"
     assert not selection.fell_open
 
@@ -27,12 +27,12 @@ def test_dark_asks_and_logs_and_keeps_every_tool(make):
         selector = make(fake.url, rollout="dark", observers=[events.append])
         selection = selector.select("search code", TOOLS)
         assert len(fake.requests) == 1
-    assert selection.names == tuple(NAMES)
+    assert selection.names == NAMES
     assert not selection.fell_open
-    assert selection.shadow.names == ("search_code", "run_tests")
+    assert selection.shadow.names == ["search_code", "run_tests"]
     assert selection.shadow.overlap is None
     assert events[0].status == "kept"
-    assert events[0].selected == ("search_code", "run_tests")
+    assert events[0].selected == ["search_code", "run_tests"]
 
 
 def test_shadow_says_how_far_the_local_pick_agrees(make):
@@ -40,9 +40,9 @@ def test_shadow_says_how_far_the_local_pick_agrees(make):
     with peer(choose) as fake:
         selector = make(fake.url, rollout="shadow", observers=[events.append])
         selection = selector.select("search for code patterns", TOOLS, top_k=2)
-    assert selection.names == tuple(NAMES)
-    assert selection.shadow.names == ("search_code", "run_tests")
-    assert selection.shadow.local == ("search_code",)
+    assert selection.names == NAMES
+    assert selection.shadow.names == ["search_code", "run_tests"]
+    assert selection.shadow.local == ["search_code"]
     assert selection.shadow.overlap == events[0].overlap == 0.5
 
 
@@ -50,10 +50,10 @@ def test_shadow_says_how_far_the_local_pick_agrees(make):
 def test_a_service_that_fails_in_the_dark_harms_nobody(make, mode):
     with peer(lambda exchange: exchange.close()) as fake:
         selection = make(fake.url, rollout=mode).select("search code", TOOLS)
-    assert selection.names == tuple(NAMES)
+    assert selection.names == NAMES
     assert not selection.fell_open
     assert selection.reason == "api_error"
-    assert selection.shadow.names == ()
+    assert selection.shadow.names == []
 
 
 def test_percent_is_sticky_per_session(make):

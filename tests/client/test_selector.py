@@ -23,7 +23,7 @@ def asked(fake) -> list[dict[str, Any]]:
 def test_a_selection_has_the_names_in_order_and_the_callers_own_objects(make):
     with peer(read_file) as fake:
         selection = make(fake.url).select("open a file", TOOLS, top_k=2)
-    assert selection.names == ("read_file", "search_code")
+    assert selection.names == ["read_file", "search_code"]
     assert selection.tools[0] is TOOLS[1]
     assert selection.tools[1] is TOOLS[0]
     assert not selection.fell_open
@@ -66,7 +66,7 @@ def test_an_endpoint_with_a_path_is_used_as_it_is(make):
 )
 def test_a_missing_or_malformed_endpoint_falls_open(make, endpoint):
     selection = make(endpoint).select("open a file", TOOLS)
-    assert selection.names == tuple(NAMES)
+    assert selection.names == NAMES
     assert selection.fell_open
     assert selection.reason is Reason.MISSING_API_ENDPOINT
 
@@ -76,14 +76,14 @@ def test_a_blank_pattern_falls_open_without_a_request(make, pattern):
     with peer(read_file) as fake:
         selection = make(fake.url).select(pattern, TOOLS)
     assert selection.reason is Reason.EMPTY_QUERY
-    assert selection.names == tuple(NAMES)
+    assert selection.names == NAMES
     assert fake.requests == []
 
 
 def test_no_tools_select_nothing_without_a_request(make):
     with peer(read_file) as fake:
         selection = make(fake.url).select("open a file", [])
-    assert selection.names == ()
+    assert selection.names == []
     assert not selection.fell_open
     assert fake.requests == []
 
@@ -99,7 +99,7 @@ def test_headers_of_the_answer_are_read(make):
         selection = make(fake.url).select("open a file", TOOLS)
     assert (selection.outcome, selection.degraded) == ("weak", "keyword")
     assert selection.request_id == "abc-1"
-    assert selection.names == ("read_file",)
+    assert selection.names == ["read_file"]
 
 
 def test_a_no_match_falls_open_even_with_pins_in_the_answer(make):
@@ -109,7 +109,7 @@ def test_a_no_match_falls_open_even_with_pins_in_the_answer(make):
     with peer(answer) as fake:
         selection = make(fake.url).select("zxqv", TOOLS, always_keep=["read_file"])
     assert selection.reason is Reason.EMPTY_SELECTION
-    assert selection.names == tuple(NAMES)
+    assert selection.names == NAMES
 
 
 def test_pins_that_an_answer_forgot_are_kept_but_not_in_place_of_the_match(make):
@@ -117,15 +117,15 @@ def test_pins_that_an_answer_forgot_are_kept_but_not_in_place_of_the_match(make)
         selector = make(fake.url)
         two = selector.select("x", TOOLS, top_k=2, always_keep=["run_tests"])
         one = selector.select("x", TOOLS, top_k=1, always_keep=["run_tests"])
-    assert two.names == ("read_file", "run_tests")
-    assert one.names == ("read_file",)
+    assert two.names == ["read_file", "run_tests"]
+    assert one.names == ["read_file"]
 
 
 def test_every_tool_is_named_once_when_it_comes_twice(make):
     twins = [dict(tool) for tool in TOOLS]
     selection = make(None).select("x", TOOLS + twins)
-    assert selection.names == tuple(NAMES)
-    assert selection.tools == tuple(TOOLS)
+    assert selection.names == NAMES
+    assert selection.tools == TOOLS
     assert all(kept is given for kept, given in zip(selection.tools, TOOLS, strict=True))
 
 
@@ -140,7 +140,7 @@ def test_the_relevance_fallback_keeps_the_tools_that_share_words(make):
 
 def test_the_relevance_fallback_keeps_everything_when_no_word_is_shared(make):
     selection = make(None, fallback="relevance").select("zxqv", TOOLS, always_keep=["run_tests"])
-    assert selection.names == tuple(NAMES)
+    assert selection.names == NAMES
 
 
 @dataclasses.dataclass
@@ -189,15 +189,15 @@ def test_tools_of_any_shape_are_sent_and_come_back_as_they_were(make, tool):
 def test_a_gemini_tool_is_as_many_tools_as_it_declares(make):
     tool = {"functionDeclarations": [{"name": "one"}, {"name": "two"}]}
     selection = make(None).select("x", [tool])
-    assert selection.names == ("one", "two")
+    assert selection.names == ["one", "two"]
 
 
 def test_tools_without_a_name_are_never_sent_and_always_stay(make):
     builtin = {"type": "web_search"}
     with peer(read_file) as fake:
         selection = make(fake.url).select("x", [builtin, *TOOLS], top_k=1)
-    assert selection.names == ("read_file",)
-    assert selection.tools == (TOOLS[1], builtin)
+    assert selection.names == ["read_file"]
+    assert selection.tools == [TOOLS[1], builtin]
     assert len(fake.requests[0].json["tools"]) == len(TOOLS)
 
 
@@ -209,6 +209,8 @@ def test_tools_without_a_name_are_never_sent_and_always_stay(make):
         (("x", {"name": "a"}), "tools: expected a sequence of tools, got dict"),
         (("x", [*TOOLS, 7]), r"tools\[6\]: expected a mapping, dataclass or model, got int"),
         (("x", TOOLS, 2.5), "top_k: expected a whole number, got float"),
+        (("x", TOOLS, 5, 7), "always_keep: expected a sequence of names, got int"),
+        (("x", TOOLS, 5, [7]), "always_keep: expected a sequence of names, got list"),
         (("x", TOOLS, 5, "read_file"), "always_keep: expected a sequence of names, got str"),
     ],
 )
@@ -242,6 +244,22 @@ def test_something_that_is_no_tool_has_an_error_of_its_own(make):
 def test_a_selector_is_not_made_from_wrong_settings(options):
     with pytest.raises(InvalidArgument, match=next(iter(options))):
         Selector(**options)
+
+
+def test_a_tool_that_cannot_be_dumped_is_no_tool(make):
+    class Broken:
+        def model_dump(self, **_: Any) -> dict[str, Any]:
+            raise RuntimeError("no")
+
+    with pytest.raises(InvalidTool, match=r"tools\[0\]: cannot be read"):
+        make(None).select("x", [Broken()])
+
+
+def test_null_is_as_good_as_absent(make):
+    with peer(read_file) as fake:
+        make(fake.url).select("x", TOOLS, None, None)
+    assert fake.requests[0].json["top_k"] == 5
+    assert "always_keep" not in fake.requests[0].json
 
 
 def test_a_count_that_makes_no_sense_is_the_default(make):
@@ -293,7 +311,7 @@ def test_a_redaction_decides_what_is_sent(make):
     sent = fake.requests[0].json["tools"]
     assert "deploy_app" not in [tool["name"] for tool in sent]
     assert sent[0] == {"name": "search_code", "description": "SEARCH FOR CODE PATTERNS"}
-    assert selection.names == ("read_file", "search_code")
+    assert selection.names == ["read_file", "search_code"]
 
 
 def test_a_redaction_that_fails_sends_nothing_and_falls_open(make):
@@ -303,7 +321,7 @@ def test_a_redaction_that_fails_sends_nothing_and_falls_open(make):
     with peer(read_file) as fake:
         selection = make(fake.url, redact=redact).select("x", TOOLS)
     assert selection.reason is Reason.API_ERROR
-    assert selection.names == tuple(NAMES)
+    assert selection.names == NAMES
     assert fake.requests == []
 
 
@@ -321,7 +339,7 @@ def test_tools_that_json_cannot_write_are_sent_as_far_as_it_can(make):
     sent = {tool["name"]: tool for tool in fake.requests[0].json["tools"]}
     assert set(sent) == {"circular", "set", "read_file"}
     assert "definition" not in sent["circular"]
-    assert selection.names == ("read_file",)
+    assert selection.names == ["read_file"]
 
 
 def test_long_patterns_are_cut_to_what_ranks(make):
@@ -361,4 +379,4 @@ def test_both_answers_of_the_proxies_are_read(make):
         )
 
     with peer(answer) as fake:
-        assert make(fake.url).select("x", TOOLS).names == ("run_tests",)
+        assert make(fake.url).select("x", TOOLS).names == ["run_tests"]

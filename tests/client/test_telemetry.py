@@ -18,7 +18,7 @@ def test_an_event_says_what_a_search_did(make):
         selector = make(fake.url, observers=[events.append])
         selection = selector.select("my secret", TOOLS, session="s1", loop=2)
     (event,) = events
-    assert event.selected == ("read_file",)
+    assert event.selected == ["read_file"]
     assert event.deferred_count == len(TOOLS)
     assert event.status == "selected"
     assert (event.session, event.loop_count, event.attempts) == ("s1", 2, 1)
@@ -48,7 +48,7 @@ def test_falling_open_is_a_warning_in_the_log(make, caplog: pytest.LogCaptureFix
         make(None).select("x", TOOLS)
     chosen, open_ = caplog.records
     assert (chosen.levelname, open_.levelname) == ("INFO", "WARNING")
-    assert chosen.tool_search["selected"] == ("read_file",)
+    assert chosen.tool_search["selected"] == ["read_file"]
     assert open_.tool_search["reason"] == "missing_api_endpoint"
 
 
@@ -58,5 +58,5 @@ def test_an_observer_that_fails_is_not_the_callers_problem(make, caplog: pytest.
 
     with peer(choose) as fake:
         selection = make(fake.url, observers=[broken]).select("x", TOOLS)
-    assert selection.names == ("read_file",)
+    assert selection.names == ["read_file"]
     assert "an observer of tool searches failed" in caplog.text

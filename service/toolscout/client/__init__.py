@@ -3,7 +3,7 @@
 from toolscout.client import Selector
 
 with Selector("http://127.0.0.1:8080") as selector:
-    request["tools"] = list(selector.select(query, request["tools"]).tools)
+    request["tools"] = selector.select(query, request["tools"]).tools
 """
 
 from toolscout.client.config import DiscoveryConfig, load

@@ -152,7 +152,7 @@ class Preparation:
             self.config.max_search_results,
             self.config.always_keep,
         )
-        return Selection(tuple(found), turn.offer.pick(found))
+        return Selection(found, list(turn.offer.pick(found)))
 
 
 def session_of(request: Json, provider: Provider, scope: str = "") -> str:

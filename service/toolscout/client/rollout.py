@@ -63,7 +63,7 @@ class Rollout:
         return int.from_bytes(digest[:8], "big") % _BUCKETS < self.percent * _BUCKETS / 100
 
 
-def overlap(one: tuple[str, ...], other: tuple[str, ...]) -> float | None:
+def overlap(one: list[str], other: list[str]) -> float | None:
     """Names in both as a share of names in either; None when there are none at all."""
     either = set(one) | set(other)
     return len(set(one) & set(other)) / len(either) if either else None

@@ -26,9 +26,9 @@ class Reason(StrEnum):
 class Shadow(msgspec.Struct, frozen=True):
     """What the service chose while a rollout kept every tool."""
 
-    names: tuple[str, ...]
+    names: list[str]
     """The service's choice; empty when it gave none."""
-    local: tuple[str, ...] = ()
+    local: list[str] = []
     """The local relevance pick it is compared with, in mode `shadow`."""
     overlap: float | None = None
     """Names in both, as a share of names in either, 0 to 1; None when nothing was compared."""
@@ -37,8 +37,8 @@ class Shadow(msgspec.Struct, frozen=True):
 class Selection(msgspec.Struct, frozen=True):
     """The tools to show, most relevant first. Never empty unless no tool was given."""
 
-    names: tuple[str, ...]
-    tools: tuple[Any, ...]
+    names: list[str]
+    tools: list[Any]
     """The caller's own objects, in the order of `names`; tools without a name come last."""
     fell_open: bool = False
     """Whether every tool is back because there was no usable selection."""

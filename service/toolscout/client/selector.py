@@ -7,7 +7,7 @@ tools: the service's choice, checked against the tools that were offered, or all
 import logging
 import os
 import ssl
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from math import isfinite
 from time import monotonic, perf_counter
 from types import TracebackType
@@ -130,17 +130,23 @@ class _SelectorBase:
         self,
         pattern: str,
         tools: Sequence[Any],
-        top_k: int,
-        always_keep: Sequence[str],
+        top_k: int | None,
+        always_keep: Collection[str] | None,
         session: str | None,
         loop: int,
     ) -> _Call:
         started = perf_counter()
         if not isinstance(pattern, str):
             raise InvalidArgument.of("pattern", "a text", pattern)
+        top_k = DEFAULT_TOP_K if top_k is None else top_k
         if isinstance(top_k, bool) or not isinstance(top_k, int):
             raise InvalidArgument.of("top_k", "a whole number", top_k)
-        if isinstance(always_keep, str) or not all(isinstance(name, str) for name in always_keep):
+        pins = () if always_keep is None else always_keep
+        if (
+            isinstance(pins, str)
+            or not isinstance(pins, Collection)
+            or not all(isinstance(name, str) for name in pins)
+        ):
             raise InvalidArgument.of("always_keep", "a sequence of names", always_keep)
         if session is not None and not isinstance(session, str):
             raise InvalidArgument.of("session", "a text or None", session)
@@ -150,7 +156,7 @@ class _SelectorBase:
             offer=Offer(tools),
             # As the proxies do it: no count, or none that makes sense, is the default.
             top_k=min(top_k, MAX_TOP_K) if top_k >= 1 else DEFAULT_TOP_K,
-            always_keep=tuple(always_keep),
+            always_keep=tuple(pins),
             request_id=os.urandom(8).hex(),
             deadline=monotonic() + self.timeout - early,
         )
@@ -168,7 +174,7 @@ class _SelectorBase:
     def _finish(self, call: _Call, verdict: Verdict) -> Selection:
         ask, mode = call.ask, self.rollout.mode
         offer = ask.offer
-        names = tuple(verdict.names)
+        names = verdict.names
         kept_by: str | None = None
         shadow: Shadow | None = None
         if mode in ("off", "dark", "shadow") or not self.rollout.includes(call.side):
@@ -177,11 +183,11 @@ class _SelectorBase:
                 shadow = self._shadow(ask, names)
         open_ = verdict.reason is not None and kept_by is None
         if open_ and self._fallback == "relevance":
-            names = tuple(relevance.pick(ask.pattern, offer, ask.top_k, ask.always_keep))
+            names = relevance.pick(ask.pattern, offer, ask.top_k, ask.always_keep)
         if not names or kept_by is not None:
-            names, tools = offer.names, offer.everything
+            names, tools = list(offer.names), list(offer.everything)
         else:
-            tools = offer.pick(names)
+            tools = list(offer.pick(names))
         selection = Selection(
             names=names,
             tools=tools,
@@ -202,10 +208,10 @@ class _SelectorBase:
             notify(self._observers, event)
         return selection
 
-    def _shadow(self, ask: Ask, names: tuple[str, ...]) -> Shadow:
+    def _shadow(self, ask: Ask, names: list[str]) -> Shadow:
         if self.rollout.mode == "dark":
             return Shadow(names)
-        local = tuple(relevance.pick(ask.pattern, ask.offer, ask.top_k, ask.always_keep))
+        local = relevance.pick(ask.pattern, ask.offer, ask.top_k, ask.always_keep)
         return Shadow(names, local, overlap(names, local))
 
 
@@ -222,8 +228,8 @@ class Selector(_SelectorBase):
         self,
         pattern: str,
         tools: Sequence[Any],
-        top_k: int = DEFAULT_TOP_K,
-        always_keep: Sequence[str] = (),
+        top_k: int | None = DEFAULT_TOP_K,
+        always_keep: Collection[str] | None = (),
         *,
         session: str | None = None,
         loop: int = 0,
@@ -292,8 +298,8 @@ class AsyncSelector(_SelectorBase):
         self,
         pattern: str,
         tools: Sequence[Any],
-        top_k: int = DEFAULT_TOP_K,
-        always_keep: Sequence[str] = (),
+        top_k: int | None = DEFAULT_TOP_K,
+        always_keep: Collection[str] | None = (),
         *,
         session: str | None = None,
         loop: int = 0,

@@ -26,7 +26,7 @@ class SearchEvent(msgspec.Struct, frozen=True):
     """Tools that were searched."""
     status: Literal["selected", "fell_open", "kept"]
     """`kept`: a rollout kept every tool."""
-    selected: tuple[str, ...]
+    selected: list[str]
     reason: Reason | None
     detail: str
     outcome: str | None
@@ -60,7 +60,7 @@ def event_of(
         session=session,
         deferred_count=offered,
         status=status,
-        selected=shadow.names if shadow else () if status != "selected" else selection.names,
+        selected=shadow.names if shadow else selection.names if status == "selected" else [],
         reason=selection.reason,
         detail=selection.detail,
         outcome=selection.outcome,

@@ -90,19 +90,25 @@ def as_mapping(tool: Any, number: int = 0) -> Mapping[str, Any]:
     """
     if isinstance(tool, Mapping):
         return tool
+    try:
+        found = _dumped(tool)
+    except Exception as error:
+        raise InvalidTool(f"tools[{number}]: cannot be read ({type(error).__name__})") from error
+    if isinstance(found, dict):
+        return found
+    raise InvalidTool.of(f"tools[{number}]", "a mapping, dataclass or model", tool)
+
+
+def _dumped(tool: Any) -> Any:
     if dataclasses.is_dataclass(tool) and not isinstance(tool, type):
         return dataclasses.asdict(tool)
     if isinstance(tool, msgspec.Struct):
-        found = msgspec.to_builtins(tool)
-        if isinstance(found, dict):
-            return found
+        return msgspec.to_builtins(tool)
     dump = getattr(tool, "model_dump", None)
     if callable(dump) and not isinstance(tool, type):
         # As it goes over the wire: aliases (`inputSchema`), no nulls.
-        dumped = dump(mode="json", by_alias=True, exclude_none=True)
-        if isinstance(dumped, dict):
-            return dumped
-    raise InvalidTool.of(f"tools[{number}]", "a mapping, dataclass or model", tool)
+        return dump(mode="json", by_alias=True, exclude_none=True)
+    return None
 
 
 def texts(tool: Any) -> tuple[str, str]:
