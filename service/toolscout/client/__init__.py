@@ -19,7 +19,7 @@ from toolscout.client.rollout import Rollout
 from toolscout.client.selection import Reason, Selection, Shadow
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.client.session import SessionStore
-from toolscout.client.telemetry import SearchEvent
+from toolscout.client.telemetry import SearchEvent, log_event
 
 __all__ = [
     "AsyncSelector",
@@ -39,4 +39,5 @@ __all__ = [
     "ToolDiscovery",
     "ToolscoutError",
     "load",
+    "log_event",
 ]
