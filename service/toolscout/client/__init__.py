@@ -15,6 +15,13 @@ from toolscout.client.errors import (
     InvalidTool,
     ToolscoutError,
 )
+from toolscout.client.meta import (
+    handle_meta_call,
+    handle_meta_call_async,
+    instructions,
+    meta_tools,
+)
+from toolscout.client.risk import RiskGate
 from toolscout.client.rollout import Rollout
 from toolscout.client.selection import Reason, Selection, Shadow
 from toolscout.client.selector import AsyncSelector, Selector
@@ -30,6 +37,7 @@ __all__ = [
     "InvalidArgument",
     "InvalidTool",
     "Reason",
+    "RiskGate",
     "Rollout",
     "SearchEvent",
     "Selection",
@@ -38,6 +46,10 @@ __all__ = [
     "Shadow",
     "ToolDiscovery",
     "ToolscoutError",
+    "handle_meta_call",
+    "handle_meta_call_async",
+    "instructions",
     "load",
     "log_event",
+    "meta_tools",
 ]

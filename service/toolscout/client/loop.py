@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from toolscout.client.providers import Call, Json, Provider
+from toolscout.client.providers.provider import QUERY_SCHEMA
 from toolscout.client.selection import Selection
 from toolscout.client.session import SessionStore
 from toolscout.client.tools import Offer, texts
@@ -59,7 +60,7 @@ class Turn:
         self._order = order
         self._max_rounds = max_rounds
         self.search_name = free_name(search_name, offer.names)
-        self._search_tool = provider.search_tool(self.search_name, DESCRIPTION)
+        self._search_tool = provider.function(self.search_name, DESCRIPTION, QUERY_SCHEMA)
         known = [*store.expanded(session), *provider.recent(request)]
         if forced := provider.forced(request):
             known.append(forced)

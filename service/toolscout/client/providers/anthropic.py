@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolscout.client.providers.provider import (
-    QUERY_SCHEMA,
     Call,
     Json,
     arguments_of,
@@ -58,9 +57,9 @@ class Anthropic:
         name = choice.get("name") if choice.get("type") == "tool" else None
         return name if isinstance(name, str) else None
 
-    def search_tool(self, name: str, description: str) -> Any:
+    def function(self, name: str, description: str, schema: Json) -> Any:
         """A client tool."""
-        return {"name": name, "description": description, "input_schema": QUERY_SCHEMA}
+        return {"name": name, "description": description, "input_schema": schema}
 
     def calls(self, response: Json) -> list[Call]:
         """The `tool_use` blocks; what runs on Anthropic's side is none of ours."""

@@ -5,7 +5,6 @@ from typing import Any
 
 from toolscout.client.providers.anthropic import Anthropic
 from toolscout.client.providers.provider import (
-    QUERY_SCHEMA,
     Call,
     Json,
     arguments_of,
@@ -62,10 +61,10 @@ class BedrockConverse:
         name = mapping(choice.get("tool")).get("name")
         return name if isinstance(name, str) else None
 
-    def search_tool(self, name: str, description: str) -> Any:
+    def function(self, name: str, description: str, schema: Json) -> Any:
         """A tool specification."""
-        schema = {"json": QUERY_SCHEMA}
-        return {"toolSpec": {"name": name, "description": description, "inputSchema": schema}}
+        wrapped = {"json": schema}
+        return {"toolSpec": {"name": name, "description": description, "inputSchema": wrapped}}
 
     def calls(self, response: Json) -> list[Call]:
         """The `toolUse` blocks."""

@@ -6,16 +6,6 @@ from typing import Any
 from toolscout.client.providers.provider import Call, Json, arguments_of, mapping, mappings
 
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
-_QUERY_SCHEMA = {
-    "type": "OBJECT",
-    "properties": {
-        "query": {
-            "type": "STRING",
-            "description": "What the tool should do, in a few words, or its name",
-        }
-    },
-    "required": ["query"],
-}
 
 
 class Gemini:
@@ -72,9 +62,9 @@ class Gemini:
         forbidden = isinstance(mode, str) and mode.upper() == "NONE"
         return "" if allowed or forbidden else None
 
-    def search_tool(self, name: str, description: str) -> Any:
-        """A function declaration."""
-        return {"name": name, "description": description, "parameters": _QUERY_SCHEMA}
+    def function(self, name: str, description: str, schema: Json) -> Any:
+        """A function declaration; its types are spelled in capitals."""
+        return {"name": name, "description": description, "parameters": _capitals(schema)}
 
     def calls(self, response: Json) -> list[Call]:
         """The `functionCall` parts of the first candidate; a missing id is its place."""
@@ -115,6 +105,15 @@ class Gemini:
                 candidate = {**candidate, "content": {**content, "parts": kept}}
             candidates.append(candidate)
         return {**response, "candidates": candidates} if changed else response
+
+
+def _capitals(schema: Json) -> Json:
+    changed = dict(schema)
+    if isinstance(schema.get("type"), str):
+        changed["type"] = schema["type"].upper()
+    if isinstance(schema.get("properties"), dict):
+        changed["properties"] = {k: _capitals(sub) for k, sub in schema["properties"].items()}
+    return changed
 
 
 def _contents(request: Json) -> list[Json]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolscout.client.providers.provider import (
-    QUERY_SCHEMA,
     Call,
     Json,
     arguments_of,
@@ -61,9 +60,9 @@ class OpenAIChat:
         name = mapping(mapping(choice).get("function")).get("name")
         return name if isinstance(name, str) else None
 
-    def search_tool(self, name: str, description: str) -> Any:
+    def function(self, name: str, description: str, schema: Json) -> Any:
         """A function tool."""
-        function = {"name": name, "description": description, "parameters": QUERY_SCHEMA}
+        function = {"name": name, "description": description, "parameters": schema}
         return {"type": "function", "function": function}
 
     def calls(self, response: Json) -> list[Call]:

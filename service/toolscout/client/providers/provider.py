@@ -52,8 +52,8 @@ class Provider(Protocol):
     def forced(self, request: Json) -> str | None:
         """The tool the model must call; "" when it may call none; None when it may choose."""
 
-    def search_tool(self, name: str, description: str) -> Any:
-        """The definition of a tool with one required text argument `query`."""
+    def function(self, name: str, description: str, schema: Json) -> Any:
+        """The definition of a tool with an input of this JSON Schema."""
 
     def calls(self, response: Json) -> list[Call]:
         """The tool calls of a response, in order."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolscout.client.providers.provider import (
-    QUERY_SCHEMA,
     Call,
     Json,
     arguments_of,
@@ -60,10 +59,10 @@ class OpenAIResponses:
         name = mapping(choice).get("name")
         return name if isinstance(name, str) else None
 
-    def search_tool(self, name: str, description: str) -> Any:
+    def function(self, name: str, description: str, schema: Json) -> Any:
         """A function tool."""
         tool = {"type": "function", "name": name, "description": description}
-        return {**tool, "parameters": QUERY_SCHEMA}
+        return {**tool, "parameters": schema}
 
     def calls(self, response: Json) -> list[Call]:
         """The `function_call` items."""
