@@ -4,6 +4,8 @@ import asyncio
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from tests.client.upstream import Exchange, peer
 from toolscout.client import AsyncSelector, Selector
 
@@ -73,3 +75,32 @@ def test_memory_is_bounded_over_ever_new_catalogues():
         after, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert after - before < 300_000
+
+
+def test_a_cancelled_call_is_cancelled_and_nothing_is_left_of_it():
+    async def run(url: str) -> None:
+        async with AsyncSelector(url, timeout=30) as selector:
+            call = asyncio.create_task(selector.select("0", tools_of(1)))
+            while not fake.requests:
+                await asyncio.sleep(0.005)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            assert not selector.breaker.failures
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    with peer(lambda exchange: exchange.stopping.wait(5) and None) as fake:
+        asyncio.run(run(fake.url))
+
+
+def test_one_selector_serves_one_event_loop_after_the_other():
+    with peer(echo) as fake:
+        selector = AsyncSelector(fake.url)
+        for _ in range(2):
+
+            async def run() -> list[str]:
+                names = (await selector.select("1", tools_of(7))).names
+                await selector.aclose()
+                return names
+
+            assert asyncio.run(run()) == ["tool_4_of_7", "tool_1_of_7"]

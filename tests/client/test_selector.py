@@ -102,6 +102,17 @@ def test_headers_of_the_answer_are_read(make):
     assert selection.names == ["read_file"]
 
 
+def test_a_header_that_says_nonsense_is_not_repeated(make):
+    def answer(exchange: Exchange) -> None:
+        said = f"outcome=whatever; degraded={'x' * 500}"
+        exchange.select("read_file", headers=[("X-Tool-Selection", said)])
+
+    with peer(answer) as fake:
+        selection = make(fake.url).select("open a file", TOOLS)
+    assert selection.outcome is None
+    assert len(selection.degraded) == 32
+
+
 def test_a_no_match_falls_open_even_with_pins_in_the_answer(make):
     def answer(exchange: Exchange) -> None:
         exchange.select("read_file", headers=[("X-Tool-Selection", "6->1; outcome=no_match")])
@@ -190,6 +201,29 @@ def test_a_gemini_tool_is_as_many_tools_as_it_declares(make):
     tool = {"functionDeclarations": [{"name": "one"}, {"name": "two"}]}
     selection = make(None).select("x", [tool])
     assert selection.names == ["one", "two"]
+
+
+def test_what_else_a_gemini_tool_holds_stays(make):
+    declared = [{"name": "one"}, {"name": "two"}]
+    with peer(lambda exchange: exchange.select("two")) as fake:
+        selection = make(fake.url).select(
+            "x", [{"function_declarations": declared, "google_search": {}}]
+        )
+    assert selection.tools == [{"name": "two"}, {"google_search": {}}]
+
+
+def test_further_fields_are_sent_along(make):
+    with peer(read_file) as fake:
+        make(fake.url).select("x", TOOLS, fields={"ranker": "bm25", "filters": {"tags": ["a"]}})
+    body = fake.requests[0].json
+    assert (body["ranker"], body["filters"]) == ("bm25", {"tags": ["a"]})
+    assert body["pattern"] == "x"
+
+
+@pytest.mark.parametrize("fields", [{"tools": []}, {"x": object()}, {1: 2}, "ranker"])
+def test_fields_that_cannot_be_sent_are_the_callers_error(make, fields):
+    with pytest.raises(InvalidArgument, match="fields"):
+        make(None).select("x", TOOLS, fields=fields)
 
 
 def test_tools_without_a_name_are_never_sent_and_always_stay(make):

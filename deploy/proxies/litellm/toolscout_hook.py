@@ -138,6 +138,8 @@ async def _route(body: dict[str, Any], call_type: str) -> Any:
     """One more call through the proxy's router, with everything the first one had."""
     from litellm.proxy.proxy_server import llm_router
 
+    if llm_router is None:
+        raise RuntimeError("the proxy has no model_list to route a search's next request by")
     arguments = {key: value for key, value in body.items() if key not in INTERNAL}
     if call_type == "anthropic_messages":
         return await llm_router.aanthropic_messages(**arguments)

@@ -7,7 +7,7 @@ tools: the service's choice, checked against the tools that were offered, or all
 import logging
 import os
 import ssl
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from math import isfinite
 from time import monotonic, perf_counter
 from types import TracebackType
@@ -134,6 +134,7 @@ class _SelectorBase:
         always_keep: Collection[str] | None,
         session: str | None,
         loop: int,
+        fields: Mapping[str, Any] | None,
     ) -> _Call:
         started = perf_counter()
         if not isinstance(pattern, str):
@@ -150,6 +151,8 @@ class _SelectorBase:
             raise InvalidArgument.of("always_keep", "a sequence of names", always_keep)
         if session is not None and not isinstance(session, str):
             raise InvalidArgument.of("session", "a text or None", session)
+        if fields:
+            _check_fields(fields)
         early = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
         ask = Ask(
             pattern=pattern,
@@ -159,6 +162,7 @@ class _SelectorBase:
             always_keep=tuple(pins),
             request_id=os.urandom(8).hex(),
             deadline=monotonic() + self.timeout - early,
+            fields=dict(fields or {}),
         )
         return _Call(ask, session, loop, started)
 
@@ -233,6 +237,7 @@ class Selector(_SelectorBase):
         *,
         session: str | None = None,
         loop: int = 0,
+        fields: Mapping[str, Any] | None = None,
     ) -> Selection:
         """Choose at most `top_k` of the tools.
 
@@ -243,11 +248,13 @@ class Selector(_SelectorBase):
             always_keep: names to choose in any case, within `top_k`.
             session: decides on which side of a `percent` rollout the call is.
             loop: which search of one model turn this is; only reported.
+            fields: further fields of the request, such as `ranker`, `filters` or `min_score`; a
+                service passes over those it does not know.
 
         Raises:
             InvalidArgument: an argument has the wrong type; nothing else is ever raised.
         """
-        call = self._begin(pattern, tools, top_k, always_keep, session, loop)
+        call = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
         steps = self._conversation(call)
         if isinstance(steps, Verdict):
             return self._finish(call, steps)
@@ -303,9 +310,10 @@ class AsyncSelector(_SelectorBase):
         *,
         session: str | None = None,
         loop: int = 0,
+        fields: Mapping[str, Any] | None = None,
     ) -> Selection:
         """Choose at most `top_k` of the tools; as `Selector.select`."""
-        call = self._begin(pattern, tools, top_k, always_keep, session, loop)
+        call = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
         steps = self._conversation(call)
         if isinstance(steps, Verdict):
             return self._finish(call, steps)
@@ -345,6 +353,21 @@ def _unexpected(error: Exception) -> Verdict:
     """A fault of ours, or of a hook's: the caller still gets its tools, the log gets the fault."""
     logger.error("a tool search failed unexpectedly", exc_info=error)
     return Verdict([], Reason.API_ERROR, f"unexpected {type(error).__name__}")
+
+
+OWN_FIELDS = frozenset({"pattern", "top_k", "always_keep", "tools", "catalog"})
+"""Fields of a request that a call has arguments for."""
+
+
+def _check_fields(fields: Mapping[str, Any]) -> None:
+    if not isinstance(fields, Mapping) or not all(isinstance(key, str) for key in fields):
+        raise InvalidArgument.of("fields", "a mapping of names", fields)
+    for name in sorted(OWN_FIELDS & set(fields)):
+        raise InvalidArgument(f"fields: {name} has an argument of its own")
+    try:
+        msgspec.json.encode(dict(fields))
+    except Exception as error:
+        raise InvalidArgument(f"fields: cannot be written as JSON ({error})") from error
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

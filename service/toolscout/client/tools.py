@@ -26,6 +26,7 @@ Redact = Callable[[dict[str, Any]], dict[str, Any] | None]
 WRAPPERS = ("function", "toolSpec", "tool")
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "argument_schema")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
+_DECLARING = frozenset(_DECLARATIONS)
 _NESTING = 8
 """Levels of a schema that a minimal definition follows."""
 
@@ -201,14 +202,13 @@ def _uniform_names(tools: Sequence[Any]) -> list[str] | None:
     return names if len(distinct) == len(names) and "" not in distinct else None
 
 
-def _declarations(tool: Any) -> Iterable[Any]:
+def _declarations(tool: Any) -> list[Any]:
     """Gemini wraps several functions in one tool; elsewhere a tool is one function."""
-    if isinstance(tool, Mapping):
-        for key in _DECLARATIONS:
-            found = tool.get(key)
-            if isinstance(found, list) and found:
-                return found
-    return (tool,)
+    if not isinstance(tool, Mapping) or _DECLARING.isdisjoint(tool):
+        return [tool]
+    found = [one for key in _DECLARATIONS for one in tool.get(key) or ()]
+    others = {key: value for key, value in tool.items() if key not in _DECLARING}
+    return [*found, others] if others else found
 
 
 def _core(tool: Mapping[str, Any]) -> Mapping[str, Any]:

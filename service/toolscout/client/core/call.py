@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Generator, Mapping
 from email.utils import parsedate_to_datetime
 from time import monotonic, time
+from typing import Any, get_args
 
 import msgspec
 
@@ -22,6 +23,7 @@ from toolscout.client.core.digests import Digests
 from toolscout.client.core.retries import RetryBudget
 from toolscout.client.selection import Reason
 from toolscout.client.tools import Encoder, Offer
+from toolscout.contract import Outcome
 
 MAX_PATTERN_CHARS = 4_096
 """Characters of a pattern that the service ranks by; more is not sent."""
@@ -30,6 +32,8 @@ RECONNECT_PAUSE_S = 0.025
 """Longest pause before connecting a second time; random, so that clients do not march in step."""
 
 MAX_DIGEST_CHARS = 256
+MAX_RANKER_CHARS = 32
+_OUTCOMES = get_args(Outcome)
 
 
 class Ask(msgspec.Struct, frozen=True):
@@ -42,6 +46,8 @@ class Ask(msgspec.Struct, frozen=True):
     request_id: str
     deadline: float
     """When the caller must have its answer, on the monotonic clock."""
+    fields: dict[str, Any] = {}
+    """Further fields of the request, for services that know them."""
 
 
 class Send(msgspec.Struct, frozen=True):
@@ -191,7 +197,7 @@ class Conversations:
 
 def _body(ask: Ask, catalogue: bytes) -> bytes:
     pattern = ask.pattern[:MAX_PATTERN_CHARS].encode("utf-8", "replace").decode()
-    fields: dict[str, object] = {"pattern": pattern, "top_k": ask.top_k}
+    fields: dict[str, Any] = {**ask.fields, "pattern": pattern, "top_k": ask.top_k}
     pins = [pin for pin in dict.fromkeys(ask.always_keep) if pin in ask.offer.by_name]
     if pins:
         fields["always_keep"] = pins
@@ -245,8 +251,8 @@ def _read(reply: Reply, ask: Ask) -> Verdict:
     except AnswerError as error:
         return Verdict([], Reason.API_ERROR, str(error), failed=True)
     header = answer.selection_header(reply.headers.get("x-tool-selection", ""))
-    outcome = header.get("outcome")
-    degraded = header.get("degraded", "no")
+    outcome = header.get("outcome") if header.get("outcome") in _OUTCOMES else None
+    degraded = header.get("degraded", "no")[:MAX_RANKER_CHARS]
     verdict = Verdict([], outcome=outcome, degraded=None if degraded == "no" else degraded)
     if not names or outcome == "no_match":
         verdict.reason, verdict.detail = Reason.EMPTY_SELECTION, "the service found nothing"
