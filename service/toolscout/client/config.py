@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
+from toolscout.client.calling import DEFAULT_TIMEOUT_S
 from toolscout.client.errors import ConfigurationError
-from toolscout.client.selector import DEFAULT_TIMEOUT_S
 from toolscout.client.strategies.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
 from toolscout.contract import DEFAULT_TOP_K
 

@@ -5,224 +5,25 @@ tools: the service's choice, checked against the tools that were offered, or all
 """
 
 import logging
-import os
-import ssl
-from collections.abc import Collection, Generator, Mapping, Sequence
-from math import isfinite
-from time import monotonic, perf_counter
+from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self
 
-import msgspec
-
-from toolscout import __version__
 from toolscout.client.background import Background
-from toolscout.client.core import endpoint as endpoints
-from toolscout.client.core.breaker import BreakerPolicy, CircuitBreaker
-from toolscout.client.core.call import Ask, Conversations, Result, Step, Verdict
+from toolscout.client.calling import SelectorBase
+from toolscout.client.core.call import Result, Step, Verdict
 from toolscout.client.errors import InvalidArgument
-from toolscout.client.rollout import Rollout, overlap
-from toolscout.client.selection import Reason, Selection, Shadow
-from toolscout.client.strategies import relevance
-from toolscout.client.telemetry import Observer, QueryLog, event_of, log_event, notify
-from toolscout.client.tools import Definition, Encoder, Offer, Redact
-from toolscout.client.transport import TOO_LATE, Transport
-from toolscout.contract import DEFAULT_TOP_K, MAX_TOP_K
-
-Fallback = Literal["all", "relevance"]
-
-DEFAULT_TIMEOUT_S = 1.5
-
-GIVE_UP_EARLY = 0.03
-"""Share of the timeout kept back for giving up, at most `GIVE_UP_EARLY_S`: the cap is a promise."""
-
-GIVE_UP_EARLY_S = 0.03
+from toolscout.client.selection import Reason, Selection
+from toolscout.client.transport import TOO_LATE
+from toolscout.contract import DEFAULT_TOP_K
 
 logger = logging.getLogger("toolscout.client")
 
 
-class _Call(msgspec.Struct, frozen=True):
-    ask: Ask
-    session: str | None
-    loop: int
-    started: float
-
-    @property
-    def side(self) -> str:
-        """What decides on which side of a rollout the call is; without a session, its pattern."""
-        return self.ask.pattern if self.session is None else self.session
-
-
-class _SelectorBase:
-    """Everything but the input and output of a selector.
-
-    Args:
-        endpoint: the URL of the search, as in the proxy's configuration; without a path,
-            `/v1/tool-discovery/search` is added. Missing or no URL: every call falls open.
-        api_key: sent as a bearer token.
-        timeout: seconds of wall-clock time that a call may take in all.
-        rollout: `off`, `dark`, `shadow`, `percent:N` or `on`.
-        fallback: what a call that falls open returns: `all` tools, or the local `relevance` pick.
-        definition: how much of each definition is sent: `full`, `minimal` or `none`.
-        redact: takes what would be sent of one tool, returns what may be sent, or None.
-        use_digests: send the digest of a known catalogue instead of its tools.
-        breaker: when the circuit opens, and for how long.
-        max_connections: connections at a time; kept open and used again.
-        verify: True, or a context with certificates of one's own.
-        trust_env: use the proxies of the environment, never for this machine itself.
-        log_query: what of a query goes into events: `off`, `hashed` or `full`.
-        observers: called with the event of every search.
-
-    Raises:
-        InvalidArgument: an argument has the wrong type. The only error a selector raises:
-
-            ToolscoutError
-            └── InvalidArgument     an argument has the wrong type (also a TypeError)
-                └── InvalidTool     an item of `tools` is no tool of any known shape
-    """
-
-    def __init__(
-        self,
-        endpoint: str | None = None,
-        api_key: str | None = None,
-        timeout: float = DEFAULT_TIMEOUT_S,
-        *,
-        rollout: str | Rollout = "on",
-        fallback: Fallback = "all",
-        definition: Definition = "full",
-        redact: Redact | None = None,
-        use_digests: bool = True,
-        breaker: BreakerPolicy | None = None,
-        max_connections: int = 100,
-        verify: ssl.SSLContext | bool = True,
-        trust_env: bool = True,
-        log_query: QueryLog = "hashed",
-        observers: Sequence[Observer] = (log_event,),
-    ) -> None:
-        if endpoint is not None and not isinstance(endpoint, str):
-            raise InvalidArgument.of("endpoint", "a URL or None", endpoint)
-        if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-            raise InvalidArgument.of("timeout", "seconds", timeout)
-        if not isfinite(timeout) or timeout <= 0:
-            raise InvalidArgument(f"timeout: expected more than 0 seconds, got {timeout}")
-        _one_of("fallback", fallback, get_args(Fallback))
-        _one_of("definition", definition, get_args(Definition))
-        _one_of("log_query", log_query, get_args(QueryLog))
-        if redact is not None and not callable(redact):
-            raise InvalidArgument.of("redact", "a function or None", redact)
-        self.rollout = Rollout.parse(rollout)
-        self.timeout = float(timeout)
-        self._fallback = fallback
-        self._log_query = log_query
-        self._observers = tuple(observers)
-        self.breaker = CircuitBreaker(breaker)
-        self._conversations = Conversations(
-            _header_text("api_key", api_key),
-            f"toolscout-client/{__version__}",
-            Encoder(definition, redact),
-            self.breaker,
-            use_digests,
-        )
-        url = endpoints.read(endpoint)
-        self._transport = Transport(url, max_connections, verify, trust_env) if url else None
-
-    def _begin(
-        self,
-        pattern: str,
-        tools: Sequence[Any],
-        top_k: int | None,
-        always_keep: Collection[str] | None,
-        session: str | None,
-        loop: int,
-        fields: Mapping[str, Any] | None,
-    ) -> _Call:
-        started = perf_counter()
-        if not isinstance(pattern, str):
-            raise InvalidArgument.of("pattern", "a text", pattern)
-        top_k = DEFAULT_TOP_K if top_k is None else top_k
-        if isinstance(top_k, bool) or not isinstance(top_k, int):
-            raise InvalidArgument.of("top_k", "a whole number", top_k)
-        pins = () if always_keep is None else always_keep
-        if (
-            isinstance(pins, str)
-            or not isinstance(pins, Collection)
-            or not all(isinstance(name, str) for name in pins)
-        ):
-            raise InvalidArgument.of("always_keep", "a sequence of names", always_keep)
-        if session is not None and not isinstance(session, str):
-            raise InvalidArgument.of("session", "a text or None", session)
-        if fields:
-            _check_fields(fields)
-        early = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
-        ask = Ask(
-            pattern=pattern,
-            offer=Offer(tools),
-            # As the proxies do it: no count, or none that makes sense, is the default.
-            top_k=min(top_k, MAX_TOP_K) if top_k >= 1 else DEFAULT_TOP_K,
-            always_keep=tuple(pins),
-            request_id=os.urandom(8).hex(),
-            deadline=monotonic() + self.timeout - early,
-            fields=dict(fields or {}),
-        )
-        return _Call(ask, session, loop, started)
-
-    def _conversation(self, call: _Call) -> Generator[Step, Result, Verdict] | Verdict:
-        """What to do for a call: hold this conversation, or nothing because this is the end."""
-        mode = self.rollout.mode
-        if mode == "off" or (mode == "percent" and not self.rollout.includes(call.side)):
-            return Verdict([])
-        if self._transport is None:
-            return Verdict([], Reason.MISSING_API_ENDPOINT, "no endpoint, or no http(s) URL")
-        return self._conversations.hold(call.ask)
-
-    def _finish(self, call: _Call, verdict: Verdict) -> Selection:
-        ask, mode = call.ask, self.rollout.mode
-        offer = ask.offer
-        names = verdict.names
-        kept_by: str | None = None
-        shadow: Shadow | None = None
-        if mode in ("off", "dark", "shadow") or not self.rollout.includes(call.side):
-            kept_by = mode
-            if mode in ("dark", "shadow"):
-                shadow = self._shadow(ask, names)
-        open_ = verdict.reason is not None and kept_by is None
-        if open_ and self._fallback == "relevance":
-            names = relevance.pick(ask.pattern, offer, ask.top_k, ask.always_keep)
-        if not names or kept_by is not None:
-            names, tools = list(offer.names), list(offer.everything)
-        else:
-            tools = list(offer.pick(names))
-        selection = Selection(
-            names=names,
-            tools=tools,
-            fell_open=open_,
-            reason=verdict.reason,
-            detail=verdict.detail,
-            latency_ms=(perf_counter() - call.started) * 1_000,
-            request_id=verdict.request_id,
-            degraded=verdict.degraded,
-            outcome=verdict.outcome,
-            attempts=verdict.attempts,
-            rollout=kept_by,
-            shadow=shadow,
-        )
-        if self._observers:
-            size, log = len(offer.names), self._log_query
-            event = event_of(selection, ask.pattern, call.session or "", size, call.loop, log)
-            notify(self._observers, event)
-        return selection
-
-    def _shadow(self, ask: Ask, names: list[str]) -> Shadow:
-        if self.rollout.mode == "dark":
-            return Shadow(names)
-        local = relevance.pick(ask.pattern, ask.offer, ask.top_k, ask.always_keep)
-        return Shadow(names, local, overlap(names, local))
-
-
-class Selector(_SelectorBase):
+class Selector(SelectorBase):
     """Selects tools for blocking code; safe to share between threads."""
 
-    __doc__ = f"{__doc__}\n{_SelectorBase.__doc__}"
+    __doc__ = f"{__doc__}\n{SelectorBase.__doc__}"
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -296,10 +97,10 @@ class Selector(_SelectorBase):
         self.close()
 
 
-class AsyncSelector(_SelectorBase):
+class AsyncSelector(SelectorBase):
     """Selects tools for asyncio code; one instance serves any number of tasks."""
 
-    __doc__ = f"{__doc__}\n{_SelectorBase.__doc__}"
+    __doc__ = f"{__doc__}\n{SelectorBase.__doc__}"
 
     async def select(
         self,
@@ -353,34 +154,3 @@ def _unexpected(error: Exception) -> Verdict:
     """A fault of ours, or of a hook's: the caller still gets its tools, the log gets the fault."""
     logger.error("a tool search failed unexpectedly", exc_info=error)
     return Verdict([], Reason.API_ERROR, f"unexpected {type(error).__name__}")
-
-
-OWN_FIELDS = frozenset({"pattern", "top_k", "always_keep", "tools", "catalog"})
-"""Fields of a request that a call has arguments for."""
-
-
-def _check_fields(fields: Mapping[str, Any]) -> None:
-    if not isinstance(fields, Mapping) or not all(isinstance(key, str) for key in fields):
-        raise InvalidArgument.of("fields", "a mapping of names", fields)
-    for name in sorted(OWN_FIELDS & set(fields)):
-        raise InvalidArgument(f"fields: {name} has an argument of its own")
-    try:
-        msgspec.json.encode(dict(fields))
-    except Exception as error:
-        raise InvalidArgument(f"fields: cannot be written as JSON ({error})") from error
-
-
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise InvalidArgument(f"{name}: expected one of {', '.join(allowed)}, got {value!r}")
-
-
-def _header_text(name: str, value: str | None) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise InvalidArgument.of(name, "a text or None", value)
-    text = value.strip()  # keys are often read from files that end in a newline
-    if not text.isascii() or not text.isprintable():
-        raise InvalidArgument(f"{name}: holds characters that no header can carry")
-    return text

@@ -1,0 +1,156 @@
+"""Tools of every shape: how they are named, sent, kept and hidden."""
+
+import dataclasses
+from typing import Any
+
+import msgspec
+import pydantic
+import pytest
+
+from tests.client.upstream import NAMES, TOOLS, Exchange, peer
+from toolscout.client import Reason
+
+
+def read_file(exchange: Exchange) -> None:
+    exchange.select("read_file", "search_code")
+
+
+@dataclasses.dataclass
+class DataTool:
+    name: str
+    description: str
+
+
+class StructTool(msgspec.Struct):
+    name: str
+    description: str
+
+
+class ModelTool(pydantic.BaseModel):
+    name: str
+    description: str | None = None
+    input_schema: dict[str, Any] = pydantic.Field(default_factory=dict, alias="inputSchema")
+
+
+SHAPES = [
+    pytest.param({"name": "pick_me", "input_schema": {}}, id="anthropic"),
+    pytest.param({"name": "pick_me", "inputSchema": {}}, id="mcp"),
+    pytest.param({"type": "function", "function": {"name": "pick_me"}}, id="openai-chat"),
+    pytest.param({"type": "function", "name": "pick_me", "parameters": {}}, id="openai-responses"),
+    pytest.param({"toolSpec": {"name": "pick_me", "inputSchema": {"json": {}}}}, id="bedrock"),
+    pytest.param({"name": "pick_me", "parameters": {"type": "OBJECT"}}, id="gemini"),
+    pytest.param(DataTool("pick_me", "do"), id="dataclass"),
+    pytest.param(StructTool("pick_me", "do"), id="struct"),
+    pytest.param(ModelTool(name="pick_me", inputSchema={"type": "object"}), id="pydantic"),
+]
+
+
+@pytest.mark.parametrize("tool", SHAPES)
+def test_tools_of_any_shape_are_sent_and_come_back_as_they_were(make, tool):
+    def answer(exchange: Exchange) -> None:
+        exchange.select("pick_me")
+
+    with peer(answer) as fake:
+        selection = make(fake.url).select("x", [*TOOLS, tool])
+    assert selection.tools[0] is tool
+    sent = fake.requests[0].json["tools"][-1]
+    assert sent["name"] == "pick_me"
+    assert isinstance(sent["definition"], dict)
+
+
+def test_a_gemini_tool_is_as_many_tools_as_it_declares(make):
+    tool = {"functionDeclarations": [{"name": "one"}, {"name": "two"}]}
+    selection = make(None).select("x", [tool])
+    assert selection.names == ["one", "two"]
+
+
+def test_what_else_a_gemini_tool_holds_stays(make):
+    declared = [{"name": "one"}, {"name": "two"}]
+    with peer(lambda exchange: exchange.select("two")) as fake:
+        selection = make(fake.url).select(
+            "x", [{"function_declarations": declared, "google_search": {}}]
+        )
+    assert selection.tools == [{"name": "two"}, {"google_search": {}}]
+
+
+def test_tools_without_a_name_are_never_sent_and_always_stay(make):
+    builtin = {"type": "web_search"}
+    with peer(read_file) as fake:
+        selection = make(fake.url).select("x", [builtin, *TOOLS], top_k=1)
+    assert selection.names == ["read_file"]
+    assert selection.tools == [TOOLS[1], builtin]
+    assert len(fake.requests[0].json["tools"]) == len(TOOLS)
+
+
+def test_minimal_definitions_hold_names_types_and_descriptions_only(make):
+    tool = {
+        "type": "function",
+        "function": {
+            "name": "deploy",
+            "strict": True,
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "host": {"type": "string", "description": "Where", "default": "10.1.2.3"},
+                    "tags": {"type": "array", "items": {"type": "string", "enum": ["secret"]}},
+                },
+                "required": ["host"],
+            },
+        },
+    }
+    with peer(read_file) as fake:
+        make(fake.url, definition="minimal").select("x", [tool])
+        make(fake.url, definition="none").select("x", [tool])
+    minimal, none = (request.json["tools"][0] for request in fake.requests)
+    assert minimal["definition"] == {
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "host": {"type": "string", "description": "Where"},
+                "tags": {"type": "array", "items": {"type": "string"}},
+            },
+        }
+    }
+    assert none == {"name": "deploy"}
+
+
+def test_a_redaction_decides_what_is_sent(make):
+    def redact(tool: dict[str, Any]) -> dict[str, Any] | None:
+        if tool["name"] == "deploy_app":
+            return None
+        return {"name": tool["name"], "description": tool.get("description", "").upper()}
+
+    with peer(read_file) as fake:
+        selection = make(fake.url, redact=redact).select("x", TOOLS)
+    sent = fake.requests[0].json["tools"]
+    assert "deploy_app" not in [tool["name"] for tool in sent]
+    assert sent[0] == {"name": "search_code", "description": "SEARCH FOR CODE PATTERNS"}
+    assert selection.names == ["read_file", "search_code"]
+
+
+def test_a_redaction_that_fails_sends_nothing_and_falls_open(make):
+    def redact(tool: dict[str, Any]) -> dict[str, Any] | None:
+        raise RuntimeError("no")
+
+    with peer(read_file) as fake:
+        selection = make(fake.url, redact=redact).select("x", TOOLS)
+    assert selection.reason is Reason.API_ERROR
+    assert selection.names == NAMES
+    assert fake.requests == []
+
+
+def test_tools_that_json_cannot_write_are_sent_as_far_as_it_can(make):
+    loop: dict[str, Any] = {}
+    loop["self"] = loop
+    odd = [
+        {"name": "circular", "description": "round", "input_schema": loop},
+        {"name": "lone \ud800", "description": "surrogate"},
+        {"name": "set", "input_schema": {"enum": {1}}},
+        TOOLS[1],
+    ]
+    with peer(read_file) as fake:
+        selection = make(fake.url).select("x \udfff", odd)
+    sent = {tool["name"]: tool for tool in fake.requests[0].json["tools"]}
+    assert set(sent) == {"circular", "set", "read_file"}
+    assert "definition" not in sent["circular"]
+    assert selection.names == ["read_file"]
