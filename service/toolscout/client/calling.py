@@ -70,11 +70,7 @@ class SelectorBase:
         observers: called with the event of every search.
 
     Raises:
-        InvalidArgument: an argument has the wrong type. The only error a selector raises:
-
-            ToolscoutError
-            └── InvalidArgument     an argument has the wrong type (also a TypeError)
-                └── InvalidTool     an item of `tools` is no tool of any known shape
+        InvalidArgument: an argument has the wrong type or is out of bounds.
     """
 
     def __init__(
@@ -121,6 +117,10 @@ class SelectorBase:
         )
         url = endpoints.read(endpoint)
         self._transport = Transport(url, max_connections, verify, trust_env) if url else None
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """What one kind of selector needs beside all this."""
 
     def _begin(
         self,

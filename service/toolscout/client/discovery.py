@@ -12,7 +12,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
-from toolscout.client.config import DiscoveryConfig
 from toolscout.client.loop import Turn
 from toolscout.client.preparation import Preparation
 from toolscout.client.providers import Call, Json
@@ -36,13 +35,10 @@ AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
 
 
 class ToolDiscovery(Preparation):
-    """The flow for blocking code."""
+    """The flow for blocking code. The settings are those of `Preparation`."""
 
-    __doc__ = f"{__doc__}\n{Preparation.__doc__}"
-
-    def __init__(self, config: DiscoveryConfig, **options: Any) -> None:
-        super().__init__(config, **options)
-        self.selector = Selector(**self.selector_arguments)
+    def _prepare(self, settings: dict[str, Any]) -> None:
+        self.selector = Selector(**settings)
 
     def complete(
         self,
@@ -131,13 +127,10 @@ class ToolDiscovery(Preparation):
 
 
 class AsyncToolDiscovery(Preparation):
-    """The flow for asyncio code."""
+    """The flow for asyncio code. The settings are those of `Preparation`."""
 
-    __doc__ = f"{__doc__}\n{Preparation.__doc__}"
-
-    def __init__(self, config: DiscoveryConfig, **options: Any) -> None:
-        super().__init__(config, **options)
-        self.selector = AsyncSelector(**self.selector_arguments)
+    def _prepare(self, settings: dict[str, Any]) -> None:
+        self.selector = AsyncSelector(**settings)
 
     async def complete(
         self,

@@ -53,13 +53,18 @@ class Preparation:
         self._rollout = Rollout.parse(rollout)
         # A percentage is decided here, for the whole turn; looking on is the selector's.
         mode = self._rollout if self._rollout.mode in ("dark", "shadow") else Rollout("on")
-        self.selector_arguments: dict[str, Any] = {
-            "endpoint": config.api.endpoint or None,
-            "api_key": config.api.api_key or None,
-            "timeout": config.api.timeout,
-            "rollout": mode,
-            **selector_options,
-        }
+        self._prepare(
+            {
+                "endpoint": config.api.endpoint or None,
+                "api_key": config.api.api_key or None,
+                "timeout": config.api.timeout,
+                "rollout": mode,
+                **selector_options,
+            }
+        )
+
+    def _prepare(self, settings: dict[str, Any]) -> None:
+        """Make the selector of one kind of flow."""
 
     def begin(
         self, request: Json, provider: str = "openai", session: str | None = None, scope: str = ""

@@ -21,12 +21,16 @@ logger = logging.getLogger("toolscout.client")
 
 
 class Selector(SelectorBase):
-    """Selects tools for blocking code; safe to share between threads."""
+    """Selects tools for blocking code; safe to share between threads, a context manager.
 
-    __doc__ = f"{__doc__}\n{SelectorBase.__doc__}"
+    The settings are those of `SelectorBase`. Only a mistake of the caller's raises:
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+        ToolscoutError
+        └── InvalidArgument     an argument has the wrong type (also a TypeError)
+            └── InvalidTool     an item of `tools` is no tool of any known shape
+    """
+
+    def _prepare(self) -> None:
         self._background = Background("toolscout-selector")
 
     def select(
@@ -98,9 +102,10 @@ class Selector(SelectorBase):
 
 
 class AsyncSelector(SelectorBase):
-    """Selects tools for asyncio code; one instance serves any number of tasks."""
+    """Selects tools for asyncio code; one instance serves any number of tasks.
 
-    __doc__ = f"{__doc__}\n{SelectorBase.__doc__}"
+    Settings and errors are those of `Selector`; an asynchronous context manager.
+    """
 
     async def select(
         self,
