@@ -1,15 +1,22 @@
 """The examples run as they say, with the real SDKs, before a scripted model."""
 
+import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.shapes import SHAPES
-from tests.client.upstream import peer
+from tests.client.upstream import TOOLS, peer
 from tests.support import Server, environment
+from toolscout.client import Selector, ToolDiscovery
 
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
 QUESTION = "please write to a@b.example"
 
 
@@ -69,3 +76,22 @@ def test_without_a_service_every_tool_is_kept():
 def test_every_example_is_run_here():
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
     assert examples == {"openai_agent", "anthropic_agent", "select_tools", "toolbox"}
+
+
+def test_the_ten_lines_of_the_readme_work(server: Server):
+    code = re.search(r"```python\n(from toolscout\.client .*?)```", README, re.S)
+    assert code is not None
+    assert len(code[1].strip().splitlines()) <= 10
+    names: dict[str, Any] = {}
+    exec(code[1].replace("http://127.0.0.1:8080", server.url), names)
+    request = names["before_forwarding"]({"model": "m", "tools": TOOLS}, "send a mail")
+    names["selector"].close()
+    assert request["tools"][0] is TOOLS[3]
+    assert len(request["tools"]) <= 5
+
+
+@pytest.mark.parametrize("kind", [Selector, ToolDiscovery])
+def test_every_setting_is_documented(kind: type):
+    manual = (ROOT / "docs" / "client.md").read_text("utf-8")
+    for name in inspect.signature(kind).parameters:
+        assert f"`{name}`" in manual or name in ("config", "selector_options"), name
