@@ -7,20 +7,14 @@ from typing import Any
 import pytest
 
 from toolscout.client.session import session_id
-from toolscout.client.strategies.relevance import filter_tools, keep_count, score
+from toolscout.client.strategies.relevance import filter_tools, score
 from toolscout.client.strategies.search import keyword_search, regex_search
-from toolscout.client.strategies.tokens import words
 
 
 @pytest.fixture(scope="module")
 def tables(data: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((data / "cases/gateway-algorithms.json").read_text())
     return found
-
-
-def test_words(tables):
-    for row in tables["relevance"]["tokenize"]:
-        assert words(row["input_lowercased_first"]) == row["tokens"], row
 
 
 def test_scores(tables):
@@ -32,12 +26,6 @@ def test_scores(tables):
             "expanded": [name] * row["expanded"],
         }
         assert score(row["query"], name, row["description"], **flags) == row["score"], row
-
-
-def test_keep_counts(tables):
-    for row in tables["relevance"]["keep_count"]:
-        arguments = (row["total"], row["min_tools"], row["max_tools"], row["target_ratio"])
-        assert keep_count(*arguments) == row["keep"], row
 
 
 def test_filtering(tables):

@@ -35,7 +35,7 @@ def test_every_module_of_the_client_works_where_the_server_is_not_installed():
             importlib.import_module(module.name)
         with toolscout.client.Selector(None) as selector:
             print(selector.select("x", [{"name": "a"}]).reason)
-        servers = ("toolscout.server", "toolscout.ranking", "toolscout.catalog")
+        servers = ("toolscout.server", "toolscout.engine", "toolscout.learning", "toolscout.state")
         print([name for name in sys.modules if name.startswith(servers)])
         """
     )

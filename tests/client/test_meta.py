@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.client.shapes import SHAPES
 from tests.client.upstream import TOOLS, peer
@@ -26,7 +24,6 @@ from toolscout.client.risk import (
     requires_full_schema,
     risk_of,
 )
-from toolscout.client.sentences import brief
 
 
 def ask(meta: str, tools: list[Any] | None = None, /, **arguments: Any) -> Any:
@@ -144,16 +141,19 @@ def test_a_risky_tool_is_callable_only_after_its_schema_was_read():
         ({"name": "deleteFile", "annotations": {"readOnlyHint": True}}, "read_only"),
         ({"name": "get", "annotations": {"destructiveHint": True}}, "destructive"),
         ({"name": "x", "annotations": {"readOnlyHint": False}}, "write_remote"),
+        ({"name": "x", "annotations": {"destructiveHint": False}}, "write_remote"),
         (
-            {"name": "x", "annotations": {"readOnlyHint": False, "openWorldHint": False}},
+            {"name": "x", "annotations": {"destructiveHint": False, "openWorldHint": False}},
             "write_local",
         ),
         ({"name": "deleteFile"}, "destructive"),
         ({"name": "get_weather"}, "read_only"),
+        ({"name": "search_and_replace"}, "write_remote"),
+        ({"name": "get_or_delete"}, "destructive"),
         ({"name": "create_file"}, "write_local"),
         ({"name": "github__create_issue"}, "write_remote"),
-        ({"name": "thing", "description": "Delete all of it"}, "destructive"),
-        ({"name": "thing"}, "write_local"),
+        ({"name": "thing", "description": "This deletes all of it"}, "destructive"),
+        ({"name": "thing"}, "write_remote"),
         ({"type": "function", "function": {"name": "send_mail"}}, "write_remote"),
     ],
 )
@@ -168,19 +168,6 @@ def test_the_risks_of_known_tools(data: Path):
             assert risk_of(tool) == row["expect_risk"], row["id"]
             assert requires_full_schema(tool) == row["expect_requires_full_schema"], row["id"]
             assert requires_confirmation(tool) == row["expect_requires_confirmation"], row["id"]
-
-
-def test_first_sentences(data: Path):
-    for row in json.loads((data / "cases/gatemini.json").read_text())["cases"]:
-        if row["kind"] == "first_sentence":
-            assert brief(row["query"]) == row["expect_text"], row["id"]
-
-
-@given(st.text())
-def test_a_first_sentence_is_one_short_line(text):
-    line = brief(text)
-    assert len(line) <= 203
-    assert len(line.splitlines()) <= 1
 
 
 def test_levels_go_from_harmless_to_worst():

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscout.ranking.relevance import Candidate, keep_count, keep_relevant, relevance, tokens
+from toolscout.ranking.relevance import (
+    Candidate,
+    is_named,
+    keep_count,
+    keep_relevant,
+    relevance,
+    tokens,
+)
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +42,23 @@ def test_scores(tables: dict[str, Any]):
         score = relevance(tool, case["query"].lower(), tokens(case["query"]))
         score += 1_000 * case["expanded"] + 100 * case["always_keep"] + 100 * case["recently_used"]
         assert score == case["score"], case
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "named"),
+    [
+        ("an apple a day", "a", True),
+        ("change my address", "add", False),
+        ("re-add it, then add", "add", True),
+        ("added added add", "add", True),
+        ("use get_user_id", "get_user", False),
+        ("call get_user!", "get_user", True),
+        ("天気予報を見る", "天気予報", True),
+        ("anything", "", False),
+    ],
+)
+def test_a_name_counts_where_it_is_a_word_of_its_own(said: str, name: str, named: bool):
+    assert is_named(said, name) is named
 
 
 names = st.lists(st.sampled_from("abcdefgh"), unique=True)

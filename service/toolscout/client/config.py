@@ -18,8 +18,8 @@ import msgspec
 
 from toolscout.client.calling import DEFAULT_TIMEOUT_S
 from toolscout.client.errors import ConfigurationError
-from toolscout.client.strategies.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
 from toolscout.contract import DEFAULT_TOP_K
+from toolscout.ranking.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
 
 STRATEGIES = ("passthrough", "relevance", "tool-search", "api")
 SEARCH_TOOL_NAME = "gateway_search_tools"

@@ -14,6 +14,7 @@ import logging
 from collections.abc import Sequence
 from typing import Literal
 
+from toolscout.catalog.summary import first_sentence
 from toolscout.client.providers import Call, Json, Provider
 from toolscout.client.providers.provider import QUERY_SCHEMA
 from toolscout.client.selection import Selection
@@ -32,8 +33,6 @@ DESCRIPTION = (
 )
 MAX_LISTED = 25
 """Found tools that the result lists; the model sees the definitions of all of them anyway."""
-
-MAX_SUMMARY_CHARS = 200
 
 logger = logging.getLogger("toolscout.client")
 
@@ -153,7 +152,7 @@ def result_text(selection: Selection, new: Sequence[str], offer: Offer) -> str:
         return "No tool was found. Try other words."
     lines = ["These tools are available now:"]
     for name in selection.names[:MAX_LISTED]:
-        summary = " ".join(texts(offer.by_name[name])[1].split())[:MAX_SUMMARY_CHARS]
+        summary = first_sentence(texts(offer.by_name[name])[1])
         lines.append(f"- {name}: {summary}" if summary else f"- {name}")
     if not new:
         lines.append("(They were available before.)")

@@ -15,11 +15,11 @@ from typing import Any
 
 import msgspec
 
+from toolscout.catalog.summary import first_sentence
 from toolscout.client.providers import provider_named
 from toolscout.client.risk import RiskGate, requires_confirmation, requires_full_schema, risk_of
 from toolscout.client.selection import Selection
 from toolscout.client.selector import AsyncSelector, Selector
-from toolscout.client.sentences import brief
 from toolscout.client.strategies import search
 from toolscout.client.tools import Offer, schema, texts
 from toolscout.contract import DEFAULT_TOP_K
@@ -200,7 +200,7 @@ def _info(arguments: Mapping[str, Any], offer: Offer, gate: RiskGate | None) -> 
 
 def _summary(offer: Offer, name: str) -> dict[str, Any]:
     tool = offer.by_name[name]
-    summary = {"name": name, "description": brief(texts(tool)[1]), "risk": risk_of(tool)}
+    summary = {"name": name, "description": first_sentence(texts(tool)[1]), "risk": risk_of(tool)}
     return {**summary, "requires_tool_info": True} if requires_full_schema(tool) else summary
 
 

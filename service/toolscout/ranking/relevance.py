@@ -1,7 +1,8 @@
 """The relevance filter: which tools stay in front of a model, by shared words alone.
 
-Scores and cut are those of the proxy that this service is called by, so that a local filter and
-this one agree. It needs no catalogue and nothing but the standard library.
+Scores and cut are those of the proxy that this service is called by; the client filters with this
+very module, so it needs no catalogue and nothing but the standard library. One thing is better than
+there: a name counts where it is a word of the query, so that `add` is not found in "address".
 """
 
 import re
@@ -87,8 +88,24 @@ def keep_relevant(
 def relevance(tool: Candidate, said: str, words: Sequence[str]) -> int:
     """What a tool has in common with a query, given in lower case and as its words."""
     text = set(tokens(f"{tool.name} {tool.description}"))
-    named = bool(said) and tool.name.lower() in said
+    named = is_named(said, tool.name.lower())
     return NAMED * named + WORD * sum(word in text for word in words)
+
+
+def is_named(said: str, name: str) -> bool:
+    """Whether a text holds a name as a word of its own; both in lower case."""
+    place = said.find(name) if name else -1
+    while place >= 0:
+        end = place + len(name)
+        if not (_in_word(said[place - 1 : place]) or _in_word(said[end : end + 1])):
+            return True
+        place = said.find(name, place + 1)
+    return False
+
+
+def _in_word(char: str) -> bool:
+    """Whether a character would make a name part of a longer one; other scripts need no space."""
+    return char.isascii() and (char.isalnum() or char == "_")
 
 
 def tokens(text: str) -> list[str]:

@@ -5,34 +5,35 @@
 
     keep = max(min(int(total · target_ratio), max_tools), min_tools)
 
-Scores, counts and words are the proxy's. One thing is better: a name counts where it is a word of
-the query, not where its letters happen to stand inside another word.
+Scores, counts and words are the proxy's, computed by the function that the service filters with.
+One thing is better: a name counts where it is a word of the query, not where its letters happen to
+stand inside another word.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from toolscout.client.strategies.tokens import contains_name, words
 from toolscout.client.tools import Offer, texts
+from toolscout.ranking.relevance import (
+    EXPANDED,
+    KEPT,
+    MAX_TOOLS,
+    MIN_TOOLS,
+    RECENT,
+    TARGET_RATIO,
+    Candidate,
+    keep_count,
+    keep_relevant,
+    relevance,
+    tokens,
+)
 
-EXPANDED = 1_000
-PINNED = 100
-RECENT = 100
-NAMED = 50
-PER_WORD = 10
 
-MIN_TOOLS = 5
-MAX_TOOLS = 25
-TARGET_RATIO = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class Filtered:
+class Filtered(NamedTuple):
     """Names kept and names deferred, each in score order, equal scores in request order."""
 
-    kept: tuple[str, ...]
-    deferred: tuple[str, ...]
+    kept: Sequence[str]
+    deferred: Sequence[str]
 
 
 def score(
@@ -45,17 +46,10 @@ def score(
     expanded: Collection[str] = (),
 ) -> int:
     """How relevant one tool is to a query."""
-    return _score(query, words(query), name, description, always_keep, recent, expanded)
-
-
-def keep_count(
-    total: int,
-    min_tools: int = MIN_TOOLS,
-    max_tools: int = MAX_TOOLS,
-    target_ratio: float = TARGET_RATIO,
-) -> int:
-    """How many of `total` tools are kept; may exceed `total`, which means all."""
-    return max(min(int(total * target_ratio), max_tools), min_tools)
+    forced = (
+        EXPANDED * (name in expanded) + KEPT * (name in always_keep) + RECENT * (name in recent)
+    )
+    return forced + relevance(Candidate(name, description), query.lower(), tokens(query))
 
 
 def filter_tools(
@@ -76,59 +70,34 @@ def filter_tools(
     """
     offer = Offer(tools)
     total = len(offer.names)
-    keep = keep_count(total, min_tools, max_tools, target_ratio)
-    if total <= min_tools or keep >= total:
+    if total <= min_tools or keep_count(total, min_tools, max_tools, target_ratio) >= total:
         return Filtered(offer.names, ())
-    scores = _scores(query, offer, always_keep, recent, expanded)
-    ranked = sorted(offer.names, key=lambda name: -scores[name])
-    kept = [
-        name
-        for place, name in enumerate(ranked)
-        if place < keep or name in always_keep or name in expanded
-    ]
-    inside = set(kept)
-    return Filtered(tuple(kept), tuple(name for name in ranked if name not in inside))
+    kept, deferred = keep_relevant(
+        _candidates(offer),
+        query,
+        min_tools=min_tools,
+        max_tools=max_tools,
+        target_ratio=target_ratio,
+        always_keep=always_keep,
+        recent=recent,
+        expanded=expanded,
+    )
+    return Filtered(kept, deferred)
 
 
 def pick(query: str, offer: Offer, top_k: int, always_keep: Collection[str] = ()) -> list[str]:
     """The `top_k` best tools by score, pins among them; empty when no word speaks for any."""
-    scores = _scores(query, offer, always_keep, (), ())
-    ranked = sorted(offer.names, key=lambda name: -scores[name])
-    matches = [name for name in ranked if scores[name] > (PINNED if name in always_keep else 0)]
+    said, asked = query.lower(), tokens(query)
+    scores = {tool.name: relevance(tool, said, asked) for tool in _candidates(offer)}
+    matches = sorted((name for name in scores if scores[name]), key=lambda name: -scores[name])
     if not matches:
         return []
-    pins = [name for name in ranked if name in always_keep][: top_k - 1]
+    pins = [name for name in offer.names if name in always_keep][: top_k - 1]
     room = top_k - len(pins)
-    kept = {*pins, *[name for name in matches if name not in pins][:room]}
-    return [name for name in ranked if name in kept]
+    found = [name for name in matches if name not in pins][:room]
+    ranked = [name for name in matches if name in found or name in pins]
+    return ranked + [pin for pin in pins if pin not in ranked]
 
 
-def _scores(
-    query: str,
-    offer: Offer,
-    always_keep: Collection[str],
-    recent: Collection[str],
-    expanded: Collection[str],
-) -> dict[str, int]:
-    asked = words(query)
-    return {
-        name: _score(query, asked, name, texts(tool)[1], always_keep, recent, expanded)
-        for name, tool in offer.by_name.items()
-    }
-
-
-def _score(
-    query: str,
-    asked: list[str],
-    name: str,
-    description: str,
-    always_keep: Collection[str],
-    recent: Collection[str],
-    expanded: Collection[str],
-) -> int:
-    total = EXPANDED * (name in expanded) + PINNED * (name in always_keep)
-    total += RECENT * (name in recent)
-    if contains_name(query, name):
-        total += NAMED
-    has = set(words(f"{name} {description}"))
-    return total + PER_WORD * sum(word in has for word in asked)
+def _candidates(offer: Offer) -> list[Candidate]:
+    return [Candidate(name, texts(tool)[1]) for name, tool in offer.by_name.items()]
