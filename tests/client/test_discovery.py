@@ -385,6 +385,11 @@ def test_a_store_can_be_shared(flow, shape, tools):
     assert model.seen(0) == [PHANTOM, "read_file"]
 
 
+def test_permissions_are_not_for_a_flow_that_shows_every_tool_in_the_end(flow):
+    with pytest.raises(InvalidArgument, match="permit"):
+        flow(permit=lambda name: True)
+
+
 def test_an_unknown_provider_is_the_callers_error(flow, tools):
     with pytest.raises(InvalidArgument, match="provider: expected one of"):
         flow().complete({"tools": tools}, Model(SHAPES[0], DONE), "nobody")

@@ -270,3 +270,19 @@ def test_both_answers_of_the_proxies_are_read(make):
 
     with peer(answer) as fake:
         assert make(fake.url).select("x", TOOLS).names == ["run_tests"]
+
+
+def test_tools_that_are_not_permitted_are_neither_sent_nor_returned(make):
+    def permit(name: str) -> bool:
+        if name == "create_db":
+            raise RuntimeError("who knows")
+        return name != "read_file"
+
+    with peer(read_file) as fake:
+        selector = make(fake.url, permit=permit)
+        chosen = selector.select("x", TOOLS)
+        open_ = selector.select(" ", TOOLS)
+    assert chosen.names == ["search_code"]
+    sent = [tool["name"] for tool in fake.requests[0].json["tools"]]
+    assert sent == open_.names == ["search_code", "deploy_app", "send_email", "run_tests"]
+    assert [tool["name"] for tool in open_.tools] == open_.names

@@ -27,6 +27,7 @@ from toolscout.client.selection import Reason, Selection, Shadow
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.client.session import SessionStore
 from toolscout.client.telemetry import SearchEvent, log_event
+from toolscout.client.tracker import SessionTracker
 
 __all__ = [
     "AsyncSelector",
@@ -43,6 +44,7 @@ __all__ = [
     "Selection",
     "Selector",
     "SessionStore",
+    "SessionTracker",
     "Shadow",
     "ToolDiscovery",
     "ToolscoutError",

@@ -1,8 +1,9 @@
 """What both selectors do before and after a conversation: settings, checks, the selection."""
 
+import logging
 import os
 import ssl
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from math import isfinite
 from time import monotonic, perf_counter
 from typing import Any, Literal, get_args
@@ -23,6 +24,8 @@ from toolscout.client.transport import Transport
 from toolscout.contract import DEFAULT_TOP_K, MAX_TOP_K
 
 Fallback = Literal["all", "relevance"]
+
+logger = logging.getLogger("toolscout.client")
 
 DEFAULT_TIMEOUT_S = 1.5
 
@@ -61,6 +64,8 @@ class SelectorBase:
         fallback: what a call that falls open returns: `all` tools, or the local `relevance` pick.
         definition: how much of each definition is sent: `full`, `minimal` or `none`.
         redact: takes what would be sent of one tool, returns what may be sent, or None.
+        permit: says of a name whether this caller may have the tool. One that is refused, or of
+            which this fails to say, is neither sent nor returned, also when a call falls open.
         use_digests: send the digest of a known catalogue instead of its tools.
         breaker: when the circuit opens, and for how long.
         max_connections: connections at a time; kept open and used again.
@@ -83,6 +88,7 @@ class SelectorBase:
         fallback: Fallback = "all",
         definition: Definition = "full",
         redact: Redact | None = None,
+        permit: Callable[[str], bool] | None = None,
         use_digests: bool = True,
         breaker: BreakerPolicy | None = None,
         max_connections: int = 100,
@@ -100,11 +106,13 @@ class SelectorBase:
         _one_of("fallback", fallback, get_args(Fallback))
         _one_of("definition", definition, get_args(Definition))
         _one_of("log_query", log_query, get_args(QueryLog))
-        if redact is not None and not callable(redact):
-            raise InvalidArgument.of("redact", "a function or None", redact)
+        for name, hook in (("redact", redact), ("permit", permit)):
+            if hook is not None and not callable(hook):
+                raise InvalidArgument.of(name, "a function or None", hook)
         self.rollout = Rollout.parse(rollout)
         self.timeout = float(timeout)
         self._fallback = fallback
+        self._permit = permit
         self._log_query = log_query
         self._observers = tuple(observers)
         self.breaker = CircuitBreaker(breaker)
@@ -149,10 +157,13 @@ class SelectorBase:
             raise InvalidArgument.of("session", "a text or None", session)
         if fields:
             _check_fields(fields)
+        offer = Offer(tools)
+        if self._permit is not None:
+            offer.keep(self._is_permitted)
         early = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
         ask = Ask(
             pattern=pattern,
-            offer=Offer(tools),
+            offer=offer,
             # As the proxies do it: no count, or none that makes sense, is the default.
             top_k=min(top_k, MAX_TOP_K) if top_k >= 1 else DEFAULT_TOP_K,
             always_keep=tuple(pins),
@@ -207,6 +218,14 @@ class SelectorBase:
             event = event_of(selection, ask.pattern, call.session or "", size, call.loop, log)
             notify(self._observers, event)
         return selection
+
+    def _is_permitted(self, name: str) -> bool:
+        assert self._permit is not None
+        try:
+            return bool(self._permit(name))
+        except Exception:
+            logger.exception("permit failed; the tool is left out")
+            return False
 
     def _shadow(self, ask: Ask, names: list[str]) -> Shadow:
         if self.rollout.mode == "dark":

@@ -53,6 +53,9 @@ class Preparation:
         self._rollout = Rollout.parse(rollout)
         # A percentage is decided here, for the whole turn; looking on is the selector's.
         mode = self._rollout if self._rollout.mode in ("dark", "shadow") else Rollout("on")
+        if "permit" in selector_options:
+            # After the last search a turn has every tool of its request again.
+            raise InvalidArgument("permit: filter the tools of the request before the flow begins")
         self._prepare(
             {
                 "endpoint": config.api.endpoint or None,

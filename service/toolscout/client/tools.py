@@ -78,6 +78,12 @@ class Offer:
         """All tools, each once."""
         return self._named + self.unnamed
 
+    def keep(self, permit: Callable[[str], bool]) -> None:
+        """Leave out the tools whose names are not permitted."""
+        kept = [(name, tool) for name, tool in self.by_name.items() if permit(name)]
+        self._by_name = dict(kept)
+        self.names, self._named = tuple(self._by_name), tuple(self._by_name.values())
+
     def pick(self, names: Iterable[str]) -> tuple[Any, ...]:
         """The tools of these names in their order, then those without a name."""
         return (*map(self.by_name.__getitem__, names), *self.unnamed)

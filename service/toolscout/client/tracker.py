@@ -1,0 +1,65 @@
+"""What a conversation has called so far, told to the service with each search.
+
+    tracker = SessionTracker()
+    selector.select(query, tools, fields=tracker.fields())
+    tracker.record("read_file", success=True)
+    tracker.advance_turn()
+
+The service ranks tools that just worked a little higher, and those that just failed a little lower.
+"""
+
+from collections import OrderedDict
+from typing import Any
+
+import msgspec
+
+MAX_TOOLS = 50
+"""Tools remembered; the one used longest ago goes first."""
+
+
+class Use(msgspec.Struct):
+    """How often a tool worked and failed, and when it was called last."""
+
+    successes: int = 0
+    failures: int = 0
+    turn: int = 0
+
+
+class SessionTracker:
+    """The tools one conversation has called; not thread-safe."""
+
+    def __init__(self, limit: int = MAX_TOOLS) -> None:
+        self._limit = limit
+        self.reset()
+
+    def record(self, name: str, success: bool = True) -> None:
+        """A tool was called in this turn."""
+        use = self._uses.setdefault(name, Use())
+        use.successes += success
+        use.failures += not success
+        use.turn = self._turn
+        self._uses.move_to_end(name)
+        while len(self._uses) > self._limit:
+            self._uses.popitem(last=False)
+
+    def advance_turn(self) -> None:
+        """The user speaks again: what was called before lies one turn further back."""
+        self._turn += 1
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._turn = 0
+        self._uses: OrderedDict[str, Use] = OrderedDict()
+
+    def fields(self) -> dict[str, Any]:
+        """The `session` field of a search, latest first; nothing before the first call."""
+        recent = [
+            {
+                "name": name,
+                "successes": use.successes,
+                "failures": use.failures,
+                "turns_ago": self._turn - use.turn,
+            }
+            for name, use in reversed(self._uses.items())
+        ]
+        return {"session": {"recent": recent}} if recent else {}
