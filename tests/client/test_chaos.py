@@ -19,8 +19,11 @@ from toolscout.client import Reason
 CAP_S = 0.4
 GOOD = b'{"selected_names":["read_file"]}'
 
-SLACK_S = 1.0
+SLACK_S = 5.0
 """What a loaded machine may add before a call counts as past its cap; nothing is measured here."""
+
+FOREVER_S = 60.0
+"""What a call would take that had no cap."""
 
 
 def reset_mid_body(exchange: Exchange) -> None:
@@ -43,7 +46,7 @@ def no_http(exchange: Exchange) -> None:
 
 
 def black_hole(exchange: Exchange) -> None:
-    exchange.stopping.wait(CAP_S * 3)
+    exchange.stopping.wait(FOREVER_S)
     exchange.close()
 
 
@@ -234,7 +237,7 @@ def test_a_name_resolution_that_hangs_is_given_up_in_time(make, monkeypatch: pyt
     over = threading.Event()
 
     def hang(*_: object, **__: object):
-        over.wait(CAP_S * 4)
+        over.wait(FOREVER_S)
         raise socket.gaierror("no such host")
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
