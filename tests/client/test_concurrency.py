@@ -71,10 +71,10 @@ def test_memory_is_bounded_over_ever_new_catalogues():
         tracemalloc.start()
         calls(range(2_000, 2_100))
         before, _ = tracemalloc.get_traced_memory()
-        calls(range(3_000, 3_500))
+        calls(range(3_000, 3_250))
         after, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert after - before < 300_000
+    assert after - before < 200_000
 
 
 def test_a_cancelled_call_is_cancelled_and_nothing_is_left_of_it():
