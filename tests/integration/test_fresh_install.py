@@ -41,7 +41,7 @@ def test_the_base_install_has_no_server(wheel: Path, tmp_path: Path):
     python = tmp_path / "venv" / "bin" / "python"
     run(sys.executable, "-m", "venv", tmp_path / "venv")
     run(python, "-m", "pip", "install", "--quiet", wheel)
-    run(python, "-c", "import toolscout, toolscout.contract")
+    run(python, "-c", "import toolscout, toolscout.contract, toolscout.client")
     installed = run(python, "-m", "pip", "list", "--format", "freeze").lower()
     for heavy in ("faiss", "litestar", "model2vec", "numpy", "uvicorn"):
         assert heavy not in installed
