@@ -70,11 +70,6 @@ class Turn:
         if session:
             store.store_deferred(session, offer.everything)
 
-    @property
-    def visible(self) -> tuple[str, ...]:
-        """Names of the tools that the model sees now, the search tool not among them."""
-        return tuple(self._ordered())
-
     def searches(self, response: Json) -> list[Call]:
         """The searches that a response asks for; empty when it is the client's to see."""
         calls = self._provider.calls(response)
