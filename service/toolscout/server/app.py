@@ -70,12 +70,13 @@ def create_app(settings: Settings | None = None) -> Application:
 @asynccontextmanager
 async def _lifespan(app: Litestar) -> AsyncIterator[None]:
     service: Service = app.state.service
+    # Before anything watches the event loop: loading the SDK would look like overload.
+    facade = _mcp_facade(service) if service.settings.mcp else None
     service.start()
     shutdown.install(service)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(service.stop)
-        if service.settings.mcp:
-            facade = _mcp_facade(service)
+        if facade is not None:
             await stack.enter_async_context(facade.running())
             service.mcp = facade
         yield
