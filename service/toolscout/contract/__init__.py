@@ -39,6 +39,7 @@ from toolscout.contract.fields import (
     ABSENT,
     DEFAULT_TOP_K,
     MAX_BUDGET_TOKENS,
+    MAX_CHAIN,
     MAX_EVENT_CHARS,
     MAX_EVENTS,
     MAX_FILES,
@@ -73,9 +74,11 @@ from toolscout.contract.fields import (
     is_absent,
 )
 from toolscout.contract.learning import (
+    ChainReport,
     FeedbackAnswer,
     FeedbackBatch,
     FeedbackEvent,
+    InsightAnswer,
     LearnedTool,
     LearningAnswer,
 )
@@ -104,6 +107,7 @@ __all__ = [
     "ABSENT",
     "DEFAULT_TOP_K",
     "MAX_BUDGET_TOKENS",
+    "MAX_CHAIN",
     "MAX_EVENTS",
     "MAX_EVENT_CHARS",
     "MAX_FILES",
@@ -129,6 +133,7 @@ __all__ = [
     "CatalogInfo",
     "CatalogPatch",
     "CatalogPut",
+    "ChainReport",
     "CompletionAnswer",
     "Context",
     "Counts",
@@ -146,6 +151,7 @@ __all__ = [
     "HotRequest",
     "IndexAnswer",
     "IndexEntry",
+    "InsightAnswer",
     "LatencyBudget",
     "LearnedTool",
     "LearningAnswer",

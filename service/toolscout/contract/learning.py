@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from toolscout.contract.fields import MAX_EVENTS, EventText, ToolName
+from toolscout.contract.fields import MAX_CHAIN, MAX_EVENTS, EventText, ToolName
 
 
 class FeedbackEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,3 +51,20 @@ class LearningAnswer(msgspec.Struct, frozen=True):
 
     observations: int
     tools: list[LearnedTool]
+
+
+class ChainReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Tools that were used one after the other for an intent, and whether that worked."""
+
+    intent: EventText
+    chain: Annotated[tuple[ToolName, ...], msgspec.Meta(min_length=2, max_length=MAX_CHAIN)]
+    success: bool
+
+
+class InsightAnswer(msgspec.Struct, frozen=True):
+    """The chain that fits a pattern, empty when none is known; confidence is 0 to 1."""
+
+    chain: list[str]
+    confidence: float
+    evidence: int
+    """How often the chain was reported."""

@@ -93,6 +93,7 @@ class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
     include_definitions: bool | None = None
     session: Session | None = None
     context: Context | None = None
+    complete_chain: bool | None = None
 
 
 class SearchRequest(SearchFields, frozen=True, kw_only=True):

@@ -37,6 +37,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     pattern: str
     tool: str
     success: bool
+    chain: tuple[str, ...] = ()
+    """Tools that were used one after the other; then `tool` says nothing."""
     catalog: str = ""
     """Digest of the list that the tool was in, where the caller said so."""
     digest: str = ""
@@ -104,7 +106,8 @@ class ToolExperience:
 class Experience:
     """The tools of one tenant."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = MAX_TOOLS) -> None:
+        self._limit = limit
         self._tools: OrderedDict[Key, ToolExperience] = OrderedDict()
         self._changed: list[Key] = []
         self._forgotten = 0
@@ -121,7 +124,7 @@ class Experience:
         tool.learn(vector, observation)
         self.observations += 1
         self._note(key)
-        while len(self._tools) > MAX_TOOLS:
+        while len(self._tools) > self._limit:
             self._note(self._tools.popitem(last=False)[0])
 
     def of(self, key: Key) -> ToolExperience | None:

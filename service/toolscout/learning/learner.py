@@ -15,6 +15,7 @@ from time import time
 import msgspec
 
 from toolscout.catalog.catalogue import Catalogue
+from toolscout.learning.chains import Chains, Insight
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.patterns import pattern_vector
 from toolscout.learning.prior import LearnedIndex
@@ -50,8 +51,9 @@ _decode = msgspec.json.Decoder(Observation).decode
 class _Tenant:
     """The experience of one tenant, and how far its log was read."""
 
-    def __init__(self) -> None:
+    def __init__(self, half_life_days: float) -> None:
         self.experience = Experience()
+        self.chains = Chains(half_life_days)
         self.position = START
         self.epoch: bytes | None = None
         """Changes when the log is reset."""
@@ -103,6 +105,17 @@ class Learner:
         index = self._index(known, catalogue)
         return lambda query, vectors: index.prior(pattern_vector(query, vectors))
 
+    def insight(
+        self, tenant: str, pattern: str, fits: Callable[[str], bool] = lambda _: True
+    ) -> Insight | None:
+        """The chain for a pattern, of those whose tools all fit; None when none is near."""
+        known = self._tenant(tenant)
+        if not len(known.chains):
+            return None
+        query = analyse(pattern)
+        vector = pattern_vector(query, self._embedder.query(query.spoken))
+        return known.chains.insight(vector, self._clock(), fits)
+
     async def record(self, tenant: str, observations: Sequence[Observation]) -> None:
         """Keep observations and learn from them.
 
@@ -133,7 +146,7 @@ class Learner:
         epoch = token_hex(8).encode()
         await self._guard.run("put", store.put(_epoch(tenant), epoch), WRITE_S)
         await self._guard.run("drop", store.drop(_log(tenant)), WRITE_S)
-        fresh = self._tenants[tenant] = _Tenant()
+        fresh = self._tenants[tenant] = _Tenant(self._half_life)
         fresh.epoch = epoch
 
     async def follow(self, tenants: Iterable[str], report: Callable[[str], None]) -> None:
@@ -154,7 +167,7 @@ class Learner:
         passed_over = self._origin
         epoch = await self._guard.run("get", store.get(_epoch(tenant)), READ_S)
         if epoch != known.epoch:
-            known = self._tenants[tenant] = _Tenant()
+            known = self._tenants[tenant] = _Tenant(self._half_life)
             known.epoch, passed_over = epoch, ""
         while True:
             read = store.read(_log(tenant), known.position, PAGE)
@@ -175,7 +188,11 @@ class Learner:
         for number, observation in enumerate(observations, 1):
             query = analyse(observation.pattern)
             vectors = self._embedder.query(query.spoken)
-            known.experience.learn(observation, pattern_vector(query, vectors))
+            vector = pattern_vector(query, vectors)
+            if observation.chain:
+                known.chains.learn(observation.chain, observation, vector)
+            else:
+                known.experience.learn(observation, vector)
             if number % SLICE == 0:
                 await asyncio.sleep(0)
 
@@ -213,7 +230,7 @@ class Learner:
     def _tenant(self, tenant: str) -> _Tenant:
         known = self._tenants.get(tenant)
         if known is None:
-            known = self._tenants[tenant] = _Tenant()
+            known = self._tenants[tenant] = _Tenant(self._half_life)
         return known
 
 

@@ -74,6 +74,8 @@ def _reasons(
     if ranking.learned is not None and ranking.learned[row]:
         learned = round(float(ranking.learned[row]), 4)
         reasons.append(Reason("use", "worked" if learned > 0 else "failed", Via.LEARNED, learned))
+    if row in decision.chained:
+        reasons.append(Reason("use", "chain", Via.CHAIN, decision.chained[row]))
     if ranking.boosts is not None:
         reasons.extend(
             Reason(part.field, part.term, Via.BOOST, round(part.change, 4))

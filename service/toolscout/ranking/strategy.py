@@ -106,6 +106,8 @@ class Decision:
     pinned: list[int]
     ranking: Ranking
     degraded: str | None = None
+    chained: dict[int, float] = field(default_factory=dict)
+    """Rows that are there as the next of a chain, with the confidence in it."""
 
     @property
     def outcome(self) -> Outcome:

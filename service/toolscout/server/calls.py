@@ -94,7 +94,8 @@ async def search_batch(service: Service, exchange: Exchange, trace: Trace) -> No
     for ask, one in zip(asks, traces, strict=True):
         one.catalog, one.unique, one.offered = trace.catalog, unique, trace.offered
         if isinstance(source, Catalogue):
-            decide_one(service, source, ask, deadline, one)
+            chained = bool(request.complete_chain)
+            decide_one(service, source, ask, deadline, one, chained=chained)
             await asyncio.sleep(0)  # others have their turn between two patterns
         explained = bool(request.explain)
         found = answer.with_reasons(one, source, ask, taxonomy, explained=explained)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from random import getrandbits
 from time import perf_counter
+from urllib.parse import parse_qs
 
 import msgspec
 from litestar.types import Receive, Scope, Send
@@ -62,6 +63,11 @@ class Exchange:
     def header(self, name: bytes) -> bytes:
         """A request header by its lower-case name, empty when absent."""
         return self._by_name.get(name, b"")
+
+    def arguments(self) -> dict[str, str]:
+        """The query string; of a repeated name the last counts."""
+        found = parse_qs(self.query.decode("latin-1"), keep_blank_values=True)
+        return {name: values[-1] for name, values in found.items()}
 
     def check_json(self) -> None:
         """Refuse bodies that are not plain JSON.

@@ -8,9 +8,11 @@ from time import perf_counter
 import msgspec
 
 from toolscout.contract import (
+    ChainReport,
     FeedbackAnswer,
     FeedbackBatch,
     FeedbackEvent,
+    InsightAnswer,
     LearnedTool,
     LearningAnswer,
 )
@@ -28,6 +30,7 @@ SHOWN = 1_000
 
 _encode = msgspec.json.Encoder().encode
 _one = msgspec.json.Decoder(FeedbackEvent).decode
+_chain = msgspec.json.Decoder(ChainReport).decode
 _many = msgspec.json.Decoder(FeedbackBatch).decode
 _peek = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -72,6 +75,46 @@ async def feedback(service: Service, exchange: Exchange, trace: Trace) -> None:
     for event in events:
         service.metrics.feedback.labels("yes" if event.success else "no").inc()
     await exchange.answer(202, _encode(FeedbackAnswer(len(events))))
+
+
+async def report_chain(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Keep one chain of tools.
+
+    Raises:
+        Refused: learning is off, the request is at fault, or the store did not take it.
+        EmptyPattern: the intent is blank.
+    """
+    learner = _learner(service)
+    settings = service.settings
+    exchange.check_json()
+    body = await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
+    report = decode(body, _chain)
+    if not report.intent.strip():
+        raise EmptyPattern("intent is blank", (FieldError("intent", "must not be blank"),))
+    seen = Observation(pattern=report.intent, tool="", success=report.success, chain=report.chain)
+    try:
+        await learner.record(trace.tenant, [seen])
+    except StoreUnavailable:
+        raise Refused("overloaded", "the state store did not take the chain") from None
+    await exchange.answer(202, _encode(FeedbackAnswer(1)))
+
+
+async def show_insight(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """The chain that fits `pattern`, in the query string.
+
+    Raises:
+        Refused: learning is off.
+        EmptyPattern: there is no pattern.
+    """
+    learner = _learner(service)
+    pattern = exchange.arguments().get("pattern", "")[: service.settings.max_pattern_chars]
+    if not pattern.strip():
+        raise EmptyPattern("pattern is blank", (FieldError("pattern", "must not be blank"),))
+    known = learner.insight(trace.tenant, pattern)
+    answer = InsightAnswer([], 0.0, 0)
+    if known is not None:
+        answer = InsightAnswer(list(known.chain), known.confidence, known.evidence)
+    await exchange.answer(200, _encode(answer))
 
 
 async def show_learning(service: Service, exchange: Exchange, trace: Trace) -> None:

@@ -18,6 +18,7 @@ from toolscout.contract import (
     CatalogInfo,
     CatalogPatch,
     CatalogPut,
+    ChainReport,
     CompletionAnswer,
     FeedbackAnswer,
     FeedbackBatch,
@@ -28,6 +29,7 @@ from toolscout.contract import (
     HotAnswer,
     HotRequest,
     IndexAnswer,
+    InsightAnswer,
     LearningAnswer,
     OverviewAnswer,
     ResolveAnswer,
@@ -106,7 +108,15 @@ _CATALOGS = (
     IndexAnswer,
     OverviewAnswer,
 )
-_LEARNING = (FeedbackEvent, FeedbackBatch, FeedbackAnswer, LearningAnswer, StatsAnswer)
+_LEARNING = (
+    FeedbackEvent,
+    FeedbackBatch,
+    FeedbackAnswer,
+    LearningAnswer,
+    StatsAnswer,
+    ChainReport,
+    InsightAnswer,
+)
 _WHOLE = frozenset(
     ("top_k", "max_tools", "min_tools", "latency_budget_ms", "budget_tokens", "token_budget")
 )
@@ -136,6 +146,7 @@ def _schemas() -> dict[str, Any]:
     search["allOf"] += [{"oneOf": [_given("pattern"), _given("query")]}, one_cap]
     schemas["CatalogPut"]["properties"]["tools"] = {"type": "array", "items": ref("Tool")}
     schemas["FeedbackEvent"]["properties"]["pattern"]["pattern"] = r"\S"
+    schemas["ChainReport"]["properties"]["intent"]["pattern"] = r"\S"
     batch = schemas["BatchRequest"]
     batch["properties"]["patterns"]["items"] = text
     batch["allOf"].append(one_cap)

@@ -92,6 +92,38 @@ def paths() -> dict[str, Any]:
                 also=(404,),
             )
         },
+        "/v1/tool-discovery/chains": {
+            "post": _post(
+                "chains",
+                "Tell which tools worked one after the other",
+                "Only with `learning = on`.",
+                {"intent": "fix a bug", "chain": ["search_code", "read_file"], "success": True},
+                ref("ChainReport"),
+                ref("FeedbackAnswer"),
+                "202",
+                also=(404,),
+            )
+        },
+        "/v1/tool-discovery/insights": {
+            "get": {
+                **_plain(
+                    "insights",
+                    "The chain of tools for a pattern",
+                    "Only with `learning = on`.",
+                    ref("InsightAnswer"),
+                    also=("422",),
+                ),
+                "parameters": [
+                    {
+                        "name": "pattern",
+                        "in": "query",
+                        "required": True,
+                        "description": "What is to be done",
+                        "schema": {"type": "string", "pattern": r"\S"},
+                    }
+                ],
+            }
+        },
         "/v1/stats": {
             "get": _plain(
                 "stats", "Figures of use", "Of this process, since it started.", ref("StatsAnswer")
@@ -195,7 +227,11 @@ def _headers(*, selection: bool) -> dict[str, Any]:
 
 
 def _plain(
-    operation: str, summary: str, description: str, answer: dict[str, Any] | None = None
+    operation: str,
+    summary: str,
+    description: str,
+    answer: dict[str, Any] | None = None,
+    also: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """An operation without a body; without an answer it is 204."""
     found: dict[str, Any] = {"204": {"description": "Done"}}
@@ -208,7 +244,7 @@ def _plain(
         "summary": summary,
         "description": description,
         "security": [{"bearer": []}, {"apiKey": []}],
-        "responses": found | _failures(["401", "404", "503"]),
+        "responses": found | _failures(["401", "404", *also, "503"]),
     }
 
 

@@ -13,7 +13,13 @@ from toolscout.server.calls import filter_tools, resolve, search_batch
 from toolscout.server.catalogs import delete_catalog, get_catalog, patch_catalog, put_catalog
 from toolscout.server.exchange import Exchange, Refused
 from toolscout.server.hot import hot_tools
-from toolscout.server.learning import feedback, forget, show_learning
+from toolscout.server.learning import (
+    feedback,
+    forget,
+    report_chain,
+    show_insight,
+    show_learning,
+)
 from toolscout.server.metrics import CONTENT_TYPE
 from toolscout.server.openapi import document
 from toolscout.server.search import search
@@ -79,6 +85,8 @@ _CALLS = {
     _BELOW + "filter": _post("filter", filter_tools),
     _BELOW + "hot": _post("hot", hot_tools),
     _BELOW + "feedback": _post("feedback", feedback),
+    _BELOW + "chains": _post("chains", report_chain),
+    _BELOW + "insights": Call("insights", {"GET": show_insight}),
     "/v1/stats": Call("stats", {"GET": show_stats}),
     "/v1/learning": Call("learning", {"GET": show_learning, "DELETE": forget}),
 }

@@ -17,6 +17,7 @@ from toolscout.catalog.toollist import ToolList
 from toolscout.contract import is_absent
 from toolscout.errors import CatalogUnknown
 from toolscout.ranking import ladder
+from toolscout.ranking.chaining import with_chain
 from toolscout.ranking.strategy import Ask, decide_cold
 from toolscout.server import answer, envelope
 from toolscout.server.answer import Trace
@@ -74,7 +75,7 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     if isinstance(source, Catalogue):
         trace.catalog, trace.unique = source.digest, len(source)
         await prepare(source, ask)
-        decide_one(service, source, ask, deadline, trace)
+        decide_one(service, source, ask, deadline, trace, chained=bool(request.complete_chain))
     else:
         trace.catalog, trace.unique = source.digest, len(source.tools)
     assert trace.decision is not None
@@ -166,9 +167,18 @@ async def scan_one(service: Service, ask: Ask, trace: Trace, tools: ToolList) ->
 
 
 def decide_one(
-    service: Service, catalogue: Catalogue, ask: Ask, deadline: float, trace: Trace
+    service: Service,
+    catalogue: Catalogue,
+    ask: Ask,
+    deadline: float,
+    trace: Trace,
+    *,
+    chained: bool = False,
 ) -> None:
-    """Rank with the best ranker that fits into what is left of the budget."""
+    """Rank with the best ranker that fits into what is left of the budget.
+
+    `chained` gives free slots to the next tools of a known chain.
+    """
     assert service.engine is not None
     began = perf_counter()
     size = len(catalogue)
@@ -178,5 +188,9 @@ def decide_one(
     prior = None if learner is None else learner.prior(trace.tenant, catalogue)
     trace.decision = service.engine.decide(catalogue, ask, step, prior)
     trace.source = catalogue
+    if chained and learner is not None:
+        known = learner.insight(trace.tenant, ask.pattern, catalogue.rows.__contains__)
+        if known is not None:
+            with_chain(trace.decision, catalogue, ask, known.chain, known.confidence)
     trace.phases["rank"] = spent = perf_counter() - began
     service.costs.learn(f"{step or ask.ranker}:{ladder.bucket(size)}", spent * 1_000)

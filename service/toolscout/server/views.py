@@ -1,7 +1,5 @@
 """Looking into a catalogue: pages, single tools, batches, completion, index, overview."""
 
-from urllib.parse import parse_qs
-
 import msgspec
 
 from toolscout.catalog import pages
@@ -37,7 +35,7 @@ _DETAILS: tuple[Detail, ...] = ("names", "brief", "full")
 
 async def list_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
     """One page of a catalogue: `cursor`, `page_size`, `detail` in the query string."""
-    query = _query(exchange)
+    query = exchange.arguments()
     size = _whole(query, "page_size", PAGE_SIZE, MAX_PAGE_SIZE)
     detail = _detail(query, "brief", _DETAILS)
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
@@ -52,7 +50,7 @@ async def one_tool(service: Service, exchange: Exchange, trace: Trace) -> None:
     Raises:
         Refused: no tool has that name, or several have.
     """
-    detail = _detail(_query(exchange), "brief", _DETAILS[1:])
+    detail = _detail(exchange.arguments(), "brief", _DETAILS[1:])
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
     found = Resolver(catalogue).resolve(exchange.parameters["tool"])
     if found.name is None:
@@ -82,7 +80,7 @@ async def schemas(service: Service, exchange: Exchange, trace: Trace) -> None:
 
 async def completions(service: Service, exchange: Exchange, trace: Trace) -> None:
     """Names that begin like `prefix`, in any spelling."""
-    prefix = _query(exchange).get("prefix", "")
+    prefix = exchange.arguments().get("prefix", "")
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
     await _answer(exchange, catalogue, CompletionAnswer(pages.complete(catalogue, prefix)))
 
@@ -110,12 +108,6 @@ async def _answer(exchange: Exchange, catalogue: Catalogue, answer: msgspec.Stru
 
 def _shown(catalogue: Catalogue, name: str, detail: Detail) -> ToolDetail:
     return details(catalogue, [catalogue.rows[name]], catalogue.taxonomy, detail)[0]
-
-
-def _query(exchange: Exchange) -> dict[str, str]:
-    """The query string; of a repeated name the last counts."""
-    text = exchange.query.decode("latin-1")
-    return {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
 
 
 def _whole(query: dict[str, str], name: str, default: int, most: int) -> int:

@@ -1,0 +1,80 @@
+"""Chains: tools that were used one after the other for an intent.
+
+A chain is learned like a tool: a few typical intents, each with how often the chain worked. For a
+pattern the chains of like intents vote, and the best one is told with how sure that is.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from toolscout.learning.experience import Experience, Observation
+from toolscout.learning.patterns import Floats
+from toolscout.learning.prior import STRENGTH, LearnedIndex
+
+MAX_CHAINS = 1_000
+"""Chains of one tenant that are remembered; the least recently used go first."""
+
+_JOINT = "\x1f"
+
+
+class Insight(NamedTuple):
+    """The chain for a pattern, how sure it is (0 to 1), and how often it was reported."""
+
+    chain: tuple[str, ...]
+    confidence: float
+    evidence: int
+
+
+class Chains:
+    """The chains of one tenant."""
+
+    def __init__(self, half_life_days: float) -> None:
+        self._experience = Experience(MAX_CHAINS)
+        self._half_life = half_life_days
+        self._keys: list[tuple[str, str]] = []
+        self._index: LearnedIndex | None = None
+
+    def learn(self, chain: Sequence[str], observation: Observation, vector: Floats) -> None:
+        """Take one report into account; `vector` is the point of its intent."""
+        joined = _JOINT.join(chain)
+        self._experience.learn(_without_tool(observation, joined), vector)
+
+    def insight(
+        self, pattern: Floats, now: float, fits: Callable[[str], bool] = lambda _: True
+    ) -> Insight | None:
+        """The chain for a pattern, of those whose tools all fit; None when no chain is near."""
+        votes = self._current(now).prior(pattern) if len(self._experience) else None
+        if votes is None:
+            return None
+        for row in (-votes).argsort(kind="stable").tolist():
+            if votes[row] <= 0:
+                return None
+            chain = tuple(self._keys[row][0].split(_JOINT))
+            tool = self._experience.of(self._keys[row])
+            if tool is not None and all(map(fits, chain)):
+                confidence = round(float(votes[row]) / STRENGTH, 4)
+                return Insight(chain, confidence, tool.successes + tool.failures)
+        return None
+
+    def __len__(self) -> int:
+        return len(self._experience)
+
+    def _current(self, now: float) -> LearnedIndex:
+        keys = [key for key, _ in self._experience]
+        if (
+            self._index is None
+            or set(keys) != set(self._keys)
+            or not self._index.is_current(self._experience, now)
+        ):
+            self._keys = keys
+            self._index = LearnedIndex(keys, self._experience, self._half_life, now)
+        return self._index
+
+
+def _without_tool(observation: Observation, joined: str) -> Observation:
+    return Observation(
+        pattern=observation.pattern,
+        tool=joined,
+        success=observation.success,
+        time=observation.time,
+    )
