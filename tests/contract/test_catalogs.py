@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import ACME_OLD, ZENITH
 from tests.support import TOOLS, Server, crowd, problem_of, running, until
 
+FILTER = "/v1/tool-discovery/filter"
 TOOL = {"name": "turn_wheel", "description": "Turn the wheel of the mill. Slowly, e.g. by hand."}
 
 
@@ -266,3 +267,35 @@ def test_a_registered_catalogue_outlives_the_process(tmp_path: Path):
         assert server.get(url("lasting")).headers["etag"] == tag
         found = server.names("turn the wheel", catalog="lasting")
         assert found[0] == "turn_wheel"
+
+
+def test_searches_go_on_while_a_catalogue_changes(server: Server):
+    put(server, "lively", crowd(50, "piston"))
+
+    async def all_of_them() -> list[int]:
+        async with httpx2.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
+            states = ["unavailable", "available"] * 10
+            changes = [
+                client.patch(url("lively"), json={"status": {"piston_3_spin": state}})
+                for state in states
+            ]
+            looks = [client.get(url("lively", "/tools?detail=names")) for _ in range(20)]
+            return [answer.status_code for answer in await asyncio.gather(*changes, *looks)]
+
+    assert set(asyncio.run(all_of_them())) == {200}
+
+
+def test_a_status_can_be_read_back_and_taken_back(server: Server):
+    digest = put(server, "told", [*TOOLS, TOOL]).json()["digest"]
+    patch(server, "told", {"status": {"turn_wheel": "unavailable"}})
+    assert server.get(url("told", "/tools/turn_wheel")).json()["status"] == "unavailable"
+    kept = server.post({"query": "turn the wheel", "catalog": "told", "max_tools": 1}, FILTER)
+    assert "turn_wheel" not in kept.json()["kept"] + kept.json()["deferred"]
+    back = patch(server, "told", {"status": {"turn_wheel": "available"}})
+    assert back.json()["digest"] == digest
+
+
+def test_an_endless_number_is_refused(server: Server):
+    put(server, "endless")
+    answer = server.get(url("endless", "/tools?page_size=" + "9" * 5_000))
+    problem_of(answer, 422, "invalid_request")

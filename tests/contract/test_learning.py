@@ -242,3 +242,12 @@ def test_a_wrong_chain_is_refused(learning: Server, body: Any, code: str):
 def test_an_insight_needs_a_pattern(learning: Server):
     answer = learning.get(INSIGHTS, **{"x-api-key": ACME_OLD})
     problem_of(answer, 422, "empty_pattern")
+
+
+def test_a_tool_that_failed_keeps_a_score_between_zero_and_one(empty: Server):
+    events = [{"pattern": "read a file", "tool": "read_file", "success": False}] * 20
+    tell(empty, {"events": events})
+    headers = {"x-api-key": ACME_OLD}
+    body = empty.search("read a file", explain=True, headers=headers).json()
+    assert body["selected_names"]
+    assert all(0 <= match["score"] <= 1 for match in body["matches"])

@@ -110,6 +110,13 @@ def test_what_one_process_learned_the_other_knows(pair: tuple[Server, Server]):
     until(forgotten)
 
 
+def failures(server: Server) -> float:
+    return sum(
+        server.metric(f'toolscout_store_failures_total{{action="{action}"}}')
+        for action in ("get", "put", "read", "append")
+    )
+
+
 @pytest.mark.integration
 def test_a_redis_that_hangs_or_is_full_fails_no_search(tmp_path: Path, redis_server: RedisServer):
     flags = ["--learning", "--store", redis_server.url]
@@ -124,11 +131,7 @@ def test_a_redis_that_hangs_or_is_full_fails_no_search(tmp_path: Path, redis_ser
                     unknown = server.post({"pattern": "spin", "catalog": "0" * 64})
                     problem_of(unknown, 404, "catalog_unknown")
                 assert server.get("/readyz").status_code == 200
-        failures = sum(
-            server.metric(f'toolscout_store_failures_total{{action="{action}"}}')
-            for action in ("get", "put", "read", "append")
-        )
-        assert failures > 0
+                until(lambda: failures(server) > 0)
 
         def kept() -> bool:
             return server.post(WORKED, FEEDBACK).status_code == 202
@@ -144,3 +147,23 @@ def test_feedback_that_redis_does_not_take_is_not_acknowledged(
         with redis_server.hanging():
             problem_of(server.post(WORKED, FEEDBACK), 503, "overloaded")
         until(lambda: server.post(WORKED, FEEDBACK).status_code == 202)
+
+
+def test_a_large_list_reaches_the_other_process_though_no_search_waits_for_it(
+    pair: tuple[Server, Server],
+):
+    one, two = pair
+    body = {"tools": crowd(3_000, "cog")}
+    put = one.client.put("/v1/catalogs/mill", json=body, headers={"x-api-key": ACME_OLD})
+    assert put.status_code == 201
+    until(lambda: known(two, "mill", ACME_NEW, pattern="spin cog 7"))
+
+
+def test_a_tenant_whose_name_begins_like_a_path_reaches_nothing(tmp_path: Path):
+    keys = f"acme={ACME_OLD},acme/prod={ZENITH}"
+    with running(tmp_path, TOOLSCOUT_API_KEYS=keys) as server:
+        tools = {"tools": crowd(2, "secret")}
+        server.client.put("/v1/catalogs/vault", json=tools, headers={"x-api-key": ZENITH})
+        assert known(server, "vault", ZENITH, pattern="spin")
+        for name in ("prod/vault", "vault", "prod%2Fvault"):
+            assert not known(server, name, ACME_OLD, pattern="spin")

@@ -60,6 +60,7 @@ def detail_of(
         required=_required(parameters) or None,
         description=description if full else None,
         input_schema=schema if full else None,
+        status="unavailable" if tool.status == "unavailable" else None,
         risk=traits.risk,
         requires_full_schema=traits.risk in NEEDS_SCHEMA or None,
         requires_confirmation=traits.risk in NEEDS_CONFIRMATION or None,

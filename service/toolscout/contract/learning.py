@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from toolscout.contract.fields import MAX_CHAIN, MAX_EVENTS, EventText, ToolName
+from toolscout.contract.fields import MAX_CHAIN, MAX_DURATION_MS, MAX_EVENTS, EventText, ToolName
 
 
 class FeedbackEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -13,10 +13,10 @@ class FeedbackEvent(msgspec.Struct, frozen=True, kw_only=True):
     pattern: EventText
     tool: ToolName
     success: bool
-    duration_ms: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    duration_ms: Annotated[float, msgspec.Meta(ge=0, le=MAX_DURATION_MS)] | None = None
     session: EventText | None = None
     source: EventText | None = None
-    catalog: str | None = None
+    catalog: Annotated[str, msgspec.Meta(max_length=64)] | None = None
     """Digest of the list that the tool was in; else the latest one with a tool of that name."""
 
 

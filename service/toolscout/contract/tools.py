@@ -46,6 +46,8 @@ class ToolDetail(msgspec.Struct, frozen=True, omit_defaults=True):
     """The parameters that a call must have, where there are any."""
     description: str | None = None
     input_schema: dict[str, Any] | None = None
+    status: Status | None = None
+    """`unavailable` for a tool that is never selected."""
     risk: Risk | None = None
     requires_full_schema: bool | None = None
     """Whether a model should see the whole schema before it calls: it writes elsewhere or

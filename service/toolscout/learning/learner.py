@@ -15,6 +15,7 @@ from time import time
 import msgspec
 
 from toolscout.catalog.catalogue import Catalogue
+from toolscout.contract import Tool
 from toolscout.learning.chains import Chains, Insight
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.patterns import pattern_vector
@@ -23,6 +24,7 @@ from toolscout.ranking.query import analyse
 from toolscout.ranking.semantic import Embedder
 from toolscout.ranking.strategy import Prior
 from toolscout.state.guarded import Guard
+from toolscout.state.keys import key
 from toolscout.state.store import START, StoreUnavailable
 
 FOLLOW_S = 1.0
@@ -41,11 +43,15 @@ SLICE = 20
 INDEXES = 8
 """Catalogues of a tenant whose index is kept."""
 
+AT_ONCE = 1_000
+"""Tools up to which an index is made while a search waits: a few milliseconds."""
+
 RECENT = 64
 """Catalogues of a tenant in which the content of an observed tool is looked up."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Observation).decode
+_decode_tool = msgspec.json.Decoder(Tool).decode
 
 
 class _Tenant:
@@ -88,6 +94,8 @@ class Learner:
         self._origin = token_hex(8)
         self._tenants: dict[str, _Tenant] = {}
         self._digests: dict[str, tuple[str, ...]] = {}
+        self._making: dict[str, asyncio.Task[None]] = {}
+        """Indexes of large catalogues on their way."""
 
     def experience(self, tenant: str) -> Experience:
         """What is known of a tenant's tools."""
@@ -103,6 +111,8 @@ class Learner:
         if not len(known.experience):
             return None
         index = self._index(known, catalogue)
+        if index is None:
+            return None
         return lambda query, vectors: index.prior(pattern_vector(query, vectors))
 
     def insight(
@@ -126,13 +136,14 @@ class Learner:
         complete = [
             msgspec.structs.replace(
                 seen,
+                catalog="",
                 digest=self._content(tenant, known, seen),
                 time=self._clock(),
                 origin=self._origin,
             )
             for seen in observations
         ]
-        append = self._guard.store.append(_log(tenant), [*map(_encode, complete)], KEEP)
+        append = self._guard.store.append(key("learning", tenant), [*map(_encode, complete)], KEEP)
         await self._guard.run("append", append, WRITE_S)
         await self._learn(known, complete)
 
@@ -144,8 +155,8 @@ class Learner:
         """
         store = self._guard.store
         epoch = token_hex(8).encode()
-        await self._guard.run("put", store.put(_epoch(tenant), epoch), WRITE_S)
-        await self._guard.run("drop", store.drop(_log(tenant)), WRITE_S)
+        await self._guard.run("put", store.put(key("learning-epoch", tenant), epoch), WRITE_S)
+        await self._guard.run("drop", store.drop(key("learning", tenant)), WRITE_S)
         fresh = self._tenants[tenant] = _Tenant(self._half_life)
         fresh.epoch = epoch
 
@@ -153,24 +164,28 @@ class Learner:
         """Read what is in the logs, then what other processes add, until cancelled."""
         for tenant in tenants:
             self._tenant(tenant)
+        reached = True
         while True:
             for tenant in list(self._tenants):
                 try:
                     await self._catch_up(tenant, report)
+                    reached = True
                 except StoreUnavailable as error:
-                    report(f"learning: {error}")
+                    if reached:
+                        report(f"learning: {error}")
+                    reached = False
             await asyncio.sleep(FOLLOW_S)
 
     async def _catch_up(self, tenant: str, report: Callable[[str], None]) -> None:
         """Learn what the log has gained, but what this process recorded it knows already."""
         store, known = self._guard.store, self._tenant(tenant)
         passed_over = self._origin
-        epoch = await self._guard.run("get", store.get(_epoch(tenant)), READ_S)
+        epoch = await self._guard.run("get", store.get(key("learning-epoch", tenant)), READ_S)
         if epoch != known.epoch:
             known = self._tenants[tenant] = _Tenant(self._half_life)
             known.epoch, passed_over = epoch, ""
         while True:
-            read = store.read(_log(tenant), known.position, PAGE)
+            read = store.read(key("learning", tenant), known.position, PAGE)
             entries = await self._guard.run("read", read, READ_S)
             if not entries or self._tenants.get(tenant) is not known:
                 return
@@ -196,17 +211,31 @@ class Learner:
             if number % SLICE == 0:
                 await asyncio.sleep(0)
 
-    def _index(self, known: _Tenant, catalogue: Catalogue) -> LearnedIndex:
-        now = self._clock()
-        index = known.indexes.get(catalogue.digest)
+    def _index(self, known: _Tenant, catalogue: Catalogue) -> LearnedIndex | None:
+        """The index of a catalogue; None while that of a large one is made beside the loop."""
+        now, digest = self._clock(), catalogue.digest
+        index = known.indexes.get(digest)
         if index is None or not index.is_current(known.experience, now):
-            keys = list(zip(catalogue.names, self._contents(catalogue), strict=True))
-            index = LearnedIndex(keys, known.experience, self._half_life, now)
-            known.indexes[catalogue.digest] = index
-        known.indexes.move_to_end(catalogue.digest)
+            if len(catalogue) > AT_ONCE and digest not in self._making:
+                self._making[digest] = asyncio.create_task(self._make_beside(known, catalogue, now))
+            if len(catalogue) > AT_ONCE:
+                return None
+            known.indexes[digest] = index = self._make(known, catalogue, now)
+        known.indexes.move_to_end(digest)
         if len(known.indexes) > INDEXES:
             known.indexes.popitem(last=False)
         return index
+
+    def _make(self, known: _Tenant, catalogue: Catalogue, now: float) -> LearnedIndex:
+        keys = list(zip(catalogue.names, self._contents(catalogue), strict=True))
+        return LearnedIndex(keys, known.experience, self._half_life, now)
+
+    async def _make_beside(self, known: _Tenant, catalogue: Catalogue, now: float) -> None:
+        try:
+            index = await asyncio.to_thread(self._make, known, catalogue, now)
+            known.indexes[catalogue.digest] = index
+        finally:
+            del self._making[catalogue.digest]
 
     def _content(self, tenant: str, known: _Tenant, seen: Observation) -> str:
         """The digest of a tool's content in the catalogue named, or the latest that has it."""
@@ -223,8 +252,7 @@ class Learner:
         if known is None:
             if len(self._digests) >= RECENT:
                 self._digests.clear()
-            digests = (sha256(wire).hexdigest()[:16] for wire in catalogue.wires)
-            known = self._digests[catalogue.digest] = tuple(digests)
+            known = self._digests[catalogue.digest] = tuple(map(_content_digest, catalogue.wires))
         return known
 
     def _tenant(self, tenant: str) -> _Tenant:
@@ -234,9 +262,8 @@ class Learner:
         return known
 
 
-def _log(tenant: str) -> str:
-    return f"learning/{tenant}"
-
-
-def _epoch(tenant: str) -> str:
-    return f"learning-epoch/{tenant}"
+def _content_digest(wire: bytes) -> str:
+    """The digest of a tool, whether it is available or not."""
+    if b'"status"' in wire:
+        wire = _encode(msgspec.structs.replace(_decode_tool(wire), status=None))
+    return sha256(wire).hexdigest()[:16]

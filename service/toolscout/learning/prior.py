@@ -38,6 +38,9 @@ CAP = 1.0
 ranking without it. Chosen on the development sets: more gains on the hardest and loses where many
 tools are nearly alike."""
 
+LEAST = 0.05
+"""What would be added below this is noise: it must not make something of a query for nothing."""
+
 MAX_ROWS = 16_384
 """Past patterns of one catalogue that are compared; with more tools each brings fewer."""
 
@@ -107,7 +110,8 @@ class LearnedIndex:
         votes *= self._values[near] / votes.sum()
         share = np.bincount(self._owners[near], votes, self._size)
         trust = min(1.0, (closest - NEAR) / (ALIKE - NEAR))
-        added = np.minimum(STRENGTH * trust * share, CAP)
+        added = np.clip(STRENGTH * trust * share, -CAP, CAP)
+        added[np.abs(added) < LEAST] = 0.0
         final: Floats = added.astype(np.float32)
         return final
 

@@ -219,7 +219,9 @@ def _with_experience(ranking: Ranking) -> Floats:
     """The scores with what experience adds, which may make a match of what had no evidence."""
     if ranking.learned is None:
         return ranking.scores
-    moved: Floats = np.maximum(ranking.scores + ranking.learned, np.float32(0))
+    # A tool that failed sinks to the end, but evidence stays evidence.
+    least = ranking.scores * np.float32(1e-3)
+    moved: Floats = np.maximum(ranking.scores + ranking.learned, least)
     return moved
 
 

@@ -5,6 +5,7 @@ admission, keys, limits and errors as a search.
 """
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -50,6 +51,7 @@ from toolscout.server.search import (
 )
 from toolscout.server.service import Service
 from toolscout.server.sharing import with_shared
+from toolscout.server.tally import Note
 
 AT_ONCE = 500
 """Tools or names times tools that are compared on the event loop; more go into a thread."""
@@ -103,6 +105,7 @@ async def search_batch(service: Service, exchange: Exchange, trace: Trace) -> No
         assert one.decision is not None
         selected, outcome = len(one.decision.names), one.decision.outcome
         service.metrics.count_decision(trace.cache, unique, selected, outcome)
+        service.tally.note(Note(trace.tenant, one.decision, trace.cache, one.phases, one.source))
         if one.decision.degraded:
             service.metrics.degraded.labels(one.decision.degraded).inc()
     trace.phases["rank"] = sum(one.phases.get("rank", 0.0) for one in traces)
@@ -210,7 +213,7 @@ async def _in_order(service: Service, request: FilterRequest, trace: Trace) -> l
         catalogue = by_digest(service, trace.tenant, request.catalog)
         trace.catalog, trace.unique = catalogue.digest, len(catalogue)
         trace.offered = len(catalogue)
-        return [catalogue.tool(row) for row in range(len(catalogue))]
+        return _available(catalogue.tool(row) for row in range(len(catalogue)))
     raw = bytes(request.tools)
     raw_hash = sha256(raw).digest()
     if service.cache.by_alias(trace.tenant, raw_hash) is None:
@@ -223,7 +226,11 @@ async def _in_order(service: Service, request: FilterRequest, trace: Trace) -> l
         found = await asyncio.to_thread(ToolList.decode, raw, service.settings.max_tools)
     trace.catalog, trace.unique, trace.offered = found.digest, len(found.tools), found.offered
     order = sorted(range(len(found.tools)), key=found.places.__getitem__)
-    return [found.tools[row] for row in order]
+    return _available(found.tools[row] for row in order)
+
+
+def _available(tools: Iterable[Tool]) -> list[Tool]:
+    return [tool for tool in tools if tool.status != "unavailable"]
 
 
 def _split(

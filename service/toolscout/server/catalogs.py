@@ -1,17 +1,19 @@
 """Registered catalogues over HTTP: put, change, describe, delete.
 
 The entity tag of a catalogue is the digest of its content. `If-Match` makes a change conditional on
-what the caller has seen; without it the last writer wins.
+what the caller has seen; without it, a change is made on top of whatever is there.
 """
 
+import asyncio
 from datetime import UTC, datetime
+from secrets import randbelow
 from time import time
 
 import msgspec
 
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.toollist import ToolList
-from toolscout.contract import CatalogInfo, CatalogPatch, CatalogPut, Tool, is_absent
+from toolscout.contract import CatalogInfo, CatalogPatch, CatalogPut, is_absent
 from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest
 from toolscout.server import sharing
 from toolscout.server.answer import Trace
@@ -21,8 +23,10 @@ from toolscout.server.service import Service
 from toolscout.state.registry import Changed, Record
 from toolscout.state.store import StoreUnavailable
 
-TRIES = 5
-"""How often an unconditional change is tried when others change the same catalogue."""
+TRIES = 30
+WAIT_MS = 20
+"""How often an unconditional change is tried while others change the same catalogue, and how long
+it waits in between at most."""
 
 _encode = msgspec.json.Encoder().encode
 _put = msgspec.json.Decoder(CatalogPut).decode
@@ -44,11 +48,12 @@ async def put_catalog(service: Service, exchange: Exchange, trace: Trace) -> Non
         try:
             record = await _write(service, trace, name, known, catalogue, request.ttl_s)
         except Changed:
+            await asyncio.sleep(randbelow(WAIT_MS) / 1_000)
             continue
         status = 201 if known is None else 200
         await exchange.answer(status, _encode(_info(name, record)), _tag(record.digest))
         return
-    raise Refused("precondition_failed", "others kept changing the catalogue")
+    raise Refused("overloaded", "others kept changing the catalogue")
 
 
 async def patch_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
@@ -67,8 +72,7 @@ async def patch_catalog(service: Service, exchange: Exchange, trace: Trace) -> N
         raw = await _tools(service, trace, name, known)
         if raw is None:
             continue  # deleted or replaced since its record was read
-        tools = _patched(ToolList.decode(raw, service.settings.max_tools), request)
-        listed = b"[" + b",".join(map(_encode, tools)) + b"]"
+        listed = await asyncio.to_thread(_patched, raw, request, service.settings.max_tools)
         catalogue = await sharing.compiled(service, trace, listed)
         lasts = request.ttl_s
         if lasts is None and known.expires is not None:
@@ -76,10 +80,11 @@ async def patch_catalog(service: Service, exchange: Exchange, trace: Trace) -> N
         try:
             record = await _write(service, trace, name, known, catalogue, lasts)
         except Changed:
+            await asyncio.sleep(randbelow(WAIT_MS) / 1_000)
             continue
         await exchange.answer(200, _encode(_info(name, record)), _tag(record.digest))
         return
-    raise Refused("precondition_failed", "others kept changing the catalogue")
+    raise Refused("overloaded", "others kept changing the catalogue")
 
 
 async def get_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
@@ -117,12 +122,13 @@ async def delete_catalog(service: Service, exchange: Exchange, trace: Trace) -> 
         try:
             await service.registry.delete(trace.tenant, name, known)
         except Changed:
+            await asyncio.sleep(randbelow(WAIT_MS) / 1_000)
             continue
         except StoreUnavailable:
             raise _unavailable() from None
         await exchange.answer(204, b"")
         return
-    raise Refused("precondition_failed", "others kept changing the catalogue")
+    raise Refused("overloaded", "others kept changing the catalogue")
 
 
 async def _record(service: Service, trace: Trace, name: str) -> Record | None:
@@ -134,7 +140,7 @@ async def _record(service: Service, trace: Trace, name: str) -> Record | None:
 
 async def _tools(service: Service, trace: Trace, name: str, known: Record) -> bytes | None:
     try:
-        return await service.registry.tools(trace.tenant, name, known.digest)
+        return await service.registry.tools(trace.tenant, name, known)
     except StoreUnavailable:
         raise _unavailable() from None
 
@@ -157,9 +163,9 @@ async def _write(
         raise _unavailable() from None
 
 
-def _patched(tools: ToolList, request: CatalogPatch) -> list[Tool]:
-    """The tools after a change, each name once."""
-    by_name = {tool.name: tool for tool in tools.tools}
+def _patched(raw: bytes, request: CatalogPatch, most: int) -> bytes:
+    """The JSON array of the tools after a change, each name once."""
+    by_name = {tool.name: tool for tool in ToolList.decode(raw, most).tools}
     if not is_absent(request.upsert):
         changed = ToolList.decode(request.upsert, path="upsert").tools
         by_name.update({tool.name: tool for tool in changed})
@@ -169,8 +175,9 @@ def _patched(tools: ToolList, request: CatalogPatch) -> list[Tool]:
         if name not in by_name:
             what = FieldError(f"status.{name}", "the catalogue has no tool of that name")
             raise Refused("not_found", "status: the catalogue has no tool of that name", (what,))
-        by_name[name] = msgspec.structs.replace(by_name[name], status=status)
-    return list(by_name.values())
+        kept = None if status == "available" else status
+        by_name[name] = msgspec.structs.replace(by_name[name], status=kept)
+    return b"[" + b",".join(map(_encode, by_name.values())) + b"]"
 
 
 def _new_name(exchange: Exchange) -> str:

@@ -1,5 +1,7 @@
 """One call that gives an agent its tools before the model runs."""
 
+import asyncio
+from functools import partial
 from time import perf_counter
 
 import msgspec
@@ -18,6 +20,9 @@ from toolscout.server.service import Service
 _encode = msgspec.json.Encoder().encode
 _hot = msgspec.json.Decoder(HotRequest).decode
 
+AT_ONCE = 500
+"""Tools up to which the tiers are filled on the event loop."""
+
 DEPTH = 5 * TIER1_TOOLS
 """Tools that are looked at for tier 1: some do not fit, some are in tier 0."""
 
@@ -34,7 +39,8 @@ async def hot_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
     budget = TOKEN_BUDGET if given is None else given
     catalogue = await compiled_call(service, read, arrived, trace)
     began = perf_counter()
-    found = _tiers(service, trace.tenant, catalogue, request, budget)
+    work = partial(_tiers, service, trace.tenant, catalogue, request, budget)
+    found = work() if len(catalogue) <= AT_ONCE else await asyncio.to_thread(work)
     trace.phases["rank"] = perf_counter() - began
     await exchange.answer(200, _encode(found), answer.common_headers(trace))
 
@@ -68,21 +74,31 @@ def _tiers(
 
 
 def _ranked(service: Service, tenant: str, catalogue: Catalogue, request: HotRequest) -> list[int]:
-    """The tools for a message, best first; without one, for the words of the surroundings."""
-    context = request.context
-    pattern = (request.message or "").strip()
-    if not pattern and context is not None:
-        pattern = " ".join((*(context.signals or ()), *(context.files or ()))).strip()
-    if not pattern:
-        return []
+    """The tools for a message, best first.
+
+    Where no message is, or it finds nothing, the words of the surroundings are asked, and then what
+    served in the session.
+    """
+    context, session = request.context, request.session
+    around = [] if context is None else [*(context.signals or ()), *(context.files or ())]
     assert service.engine is not None
-    ask = Ask(
-        pattern=pattern,
-        top_k=DEPTH,
-        filters=request.filters,
-        session=request.session,
-        context=context,
-        max_pattern_chars=service.settings.max_pattern_chars,
-    )
     prior = None if service.learner is None else service.learner.prior(tenant, catalogue)
-    return decide(catalogue, ask, service.engine.embedder, prior=prior).rows
+    for pattern in (request.message or "", " ".join(around)):
+        if not pattern.strip():
+            continue
+        ask = Ask(
+            pattern=pattern,
+            top_k=DEPTH,
+            filters=request.filters,
+            session=session,
+            context=context,
+            max_pattern_chars=service.settings.max_pattern_chars,
+        )
+        rows = decide(catalogue, ask, service.engine.embedder, prior=prior).rows
+        if rows:
+            return rows
+    recent = [use for use in (session.recent or ()) if use.successes] if session else []
+    recent.sort(key=lambda use: (-(use.successes or 0), use.name))
+    allowed = catalogue.facets.allowed(request.filters, catalogue.rows)
+    served = [catalogue.rows[use.name] for use in recent if use.name in catalogue.rows]
+    return [row for row in served if allowed is None or allowed[row]]

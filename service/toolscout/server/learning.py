@@ -32,6 +32,7 @@ _encode = msgspec.json.Encoder().encode
 _one = msgspec.json.Decoder(FeedbackEvent).decode
 _chain = msgspec.json.Decoder(ChainReport).decode
 _many = msgspec.json.Decoder(FeedbackBatch).decode
+_NULL = msgspec.Raw(b"null")
 _peek = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -47,7 +48,7 @@ async def feedback(service: Service, exchange: Exchange, trace: Trace) -> None:
     exchange.check_json()
     body = await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
     arrived = perf_counter()
-    batch = "events" in decode(body, _peek)
+    batch = decode(body, _peek).get("events", _NULL) != _NULL
     events = decode(body, _many).events if batch else (decode(body, _one),)
     trace.phases["decode"] = perf_counter() - arrived
     for number, event in enumerate(events):

@@ -5,6 +5,7 @@ unless `log = full`; tool texts never appear.
 """
 
 import contextlib
+import logging
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, BinaryIO
@@ -82,7 +83,7 @@ def configure(writer: LineWriter) -> structlog.typing.FilteringBoundLogger:
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(serializer=_serialise),
         ],
-        wrapper_class=structlog.BoundLogger,
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
     )
     return logger
 

@@ -4,11 +4,13 @@ Streamable HTTP without sessions: every call carries its key, and any replica an
 registered catalogues and those known by digest, and never runs a tool.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from time import perf_counter
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 from litestar.types import Receive, Scope, Send
@@ -30,6 +32,7 @@ from toolscout.server.answer import Trace
 from toolscout.server.exchange import Exchange, Refused
 from toolscout.server.mcp_texts import INSTRUCTIONS, PROMPTS, TEMPLATES, TOOLS, find_tool
 from toolscout.server.service import Service
+from toolscout.state.store import StoreUnavailable
 
 _LOOPBACK = ["127.0.0.1:*", "localhost:*", "[::1]:*"]
 
@@ -71,14 +74,23 @@ class McpFacade:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
         exchange = Exchange(scope, receive, send)
-        tenant = self._service.keyring.tenant(exchange.headers)
-        if tenant is None:
-            await exchange.refuse(Refused("unauthorized", "send Authorization: Bearer KEY"))
+        service, admission = self._service, self._service.admission
+        tenant = service.keyring.tenant(exchange.headers)
+        code = "ok"
+        if service.stopping or admission.refusal() is not None:
+            code = "draining" if service.stopping else "overloaded"
+            await exchange.refuse(Refused(code, "try again shortly"))
+        elif tenant is None:
+            code = "unauthorized"
+            await exchange.refuse(Refused(code, "send Authorization: Bearer KEY"))
         else:
             _tenant.set(tenant)
-            await self._manager.handle_request(scope, receive, send)  # type: ignore[arg-type]
-        spent = perf_counter() - exchange.started
-        self._service.metrics.count_call("mcp", "unauthorized" if tenant is None else "ok", spent)
+            admission.in_flight += 1
+            try:
+                await self._manager.handle_request(scope, receive, send)  # type: ignore[arg-type]
+            finally:
+                admission.in_flight -= 1
+        service.metrics.count_call("mcp", code, perf_counter() - exchange.started)
 
     def _register(self, server: "Server[Any, Any]") -> None:
         @server.list_tools()  # type: ignore[no-untyped-call, untyped-decorator]
@@ -127,7 +139,13 @@ class McpFacade:
         assert engine is not None
         if not arguments["query"].strip():
             raise ValueError("query is blank")
-        ask = Ask(pattern=arguments["query"], top_k=arguments.get("top_k", 10))
+        settings = self._service.settings
+        ask = Ask(
+            pattern=arguments["query"],
+            top_k=arguments.get("top_k", 10),
+            ranker=settings.ranker,
+            max_pattern_chars=settings.max_pattern_chars,
+        )
         prior = None if learner is None else learner.prior(_tenant.get(), catalogue)
         decision = engine.decide(catalogue, ask, prior=prior)
         detail = arguments.get("detail", "brief")
@@ -168,14 +186,16 @@ class McpFacade:
 
     async def _resource(self, uri: str) -> ReadResourceContents:
         name, _, rest = uri.removeprefix("toolscout://").partition("/")
-        kind, _, tool = rest.partition("/")
+        kind, _, quoted = rest.partition("/")
+        tool = unquote(quoted)
         if kind not in ("overview", "index", "tool") or bool(tool) != (kind == "tool"):
             raise ValueError("no such resource")
         catalogue = await _readable(self._find(name))
         if kind == "overview":
             return ReadResourceContents(pages.overview(catalogue), "text/plain")
         if kind == "index":
-            lines = [f"{tool}: {summary}" for tool, summary in pages.index(catalogue)]
+            entries = await asyncio.to_thread(lambda: list(pages.index(catalogue)))
+            lines = [f"{tool}: {summary}" for tool, summary in entries]
             return ReadResourceContents("\n".join(lines), "text/plain")
         shown = details(catalogue, [_row(catalogue, tool)], catalogue.taxonomy, "full")[0]
         return ReadResourceContents(msgspec.json.encode(shown).decode(), "application/json")
@@ -195,7 +215,8 @@ class McpFacade:
         return await sharing.find(self._service, Trace(tenant=_tenant.get()), name)
 
     async def _names(self) -> list[str]:
-        return await self._service.registry.names(_tenant.get())
+        names: list[str] = await _readable(self._service.registry.names(_tenant.get()))
+        return names
 
 
 def _row(catalogue: Catalogue, name: str) -> int:
@@ -210,5 +231,7 @@ async def _readable(answer: Awaitable[Any]) -> Any:
     """The answer; of our own errors only what is meant for callers."""
     try:
         return await answer
-    except ToolscoutError as error:
+    except (ToolscoutError, Refused) as error:
         raise ValueError(error.detail) from None
+    except StoreUnavailable:
+        raise ValueError("the state store could not be reached") from None

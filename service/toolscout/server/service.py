@@ -69,6 +69,8 @@ class Service:
         self.shadow: Shadow | None = None
         store = open_store(settings.store, self._warn)
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
+        self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
+        """Lists that are being fetched from the store, by tenant and name."""
         self.registry = Registry(self.guard)
         self.shared: SharedCatalogues | None = None
         if not isinstance(store, MemoryStore):

@@ -11,9 +11,15 @@ from toolscout.contract import is_absent
 from toolscout.errors import CatalogUnknown
 from toolscout.server.answer import Trace
 from toolscout.server.envelope import R, Read
+from toolscout.server.exchange import Refused
 from toolscout.server.service import Service
-from toolscout.state.catalogues import READ_S
 from toolscout.state.store import StoreUnavailable
+
+WAIT_S = 0.005
+"""How long a search waits for the store."""
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+"""Names that a catalogue can be registered under."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -33,7 +39,15 @@ async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:
         return read
     if service.cache.by_digest(tenant, named) is not None:
         return read
-    digest, raw = await _look_up(service, tenant, named, READ_S)
+    loading = service.loads.get((tenant, named))
+    if loading is None:
+        loading = asyncio.create_task(_load(service, tenant, named))
+        service.loads[tenant, named] = loading
+        loading.add_done_callback(lambda _: service.loads.pop((tenant, named), None))
+    await asyncio.wait([loading], timeout=WAIT_S)
+    if not loading.done():
+        return read  # it goes on; the next request may find what this one could not wait for
+    digest, raw = loading.result()
     if raw is not None:
         request = msgspec.structs.replace(read.request, tools=msgspec.Raw(raw))
         return Read(request, None, sha256(raw).digest())
@@ -47,10 +61,14 @@ async def find(service: Service, trace: Trace, name: str) -> Catalogue:
 
     Raises:
         CatalogUnknown: there is none.
+        Refused: the store could not be read.
     """
     catalogue = service.cache.by_digest(trace.tenant, name)
     if catalogue is None:
-        digest, raw = await _look_up(service, trace.tenant, name, None)
+        try:
+            digest, raw = await _look_up(service, trace.tenant, name)
+        except StoreUnavailable:
+            raise Refused("overloaded", "the state store could not be reached") from None
         catalogue = None if digest is None else service.cache.by_digest(trace.tenant, digest)
         if catalogue is None and raw is not None:
             catalogue = await compiled(service, trace, raw)
@@ -75,20 +93,32 @@ async def compiled(service: Service, trace: Trace, raw: bytes) -> Catalogue:
     return catalogue
 
 
-async def _look_up(
-    service: Service, tenant: str, name: str, limit_s: float | None
-) -> tuple[str | None, bytes | None]:
-    """The digest behind a name, and its tools unless they are compiled here already."""
+async def _look_up(service: Service, tenant: str, name: str) -> tuple[str | None, bytes | None]:
+    """The digest behind a name, and its tools unless they are compiled here already.
+
+    Raises:
+        StoreUnavailable: the store could not be read.
+    """
     if is_digest(name):
         shared = service.shared
         return name, None if shared is None else await shared.find(tenant, name)
-    limits = {} if limit_s is None else {"limit_s": limit_s}
+    if not NAME.fullmatch(name):
+        return None, None
+    record = await service.registry.record(tenant, name)
+    if record is None:
+        return None, None
+    if service.cache.by_digest(tenant, record.digest) is not None:
+        return record.digest, None
+    found = await service.registry.find(tenant, name)
+    return (None, None) if found is None else (found[0].digest, found[1])
+
+
+async def _load(service: Service, tenant: str, name: str) -> tuple[str | None, bytes | None]:
+    """Look a name up, and have its tools compiled even if nobody waits any more."""
     try:
-        record = await service.registry.record(tenant, name, **limits)
-        if record is None:
-            return None, None
-        if service.cache.by_digest(tenant, record.digest) is not None:
-            return record.digest, None
-        return record.digest, await service.registry.tools(tenant, name, record.digest, **limits)
+        digest, raw = await _look_up(service, tenant, name)
     except StoreUnavailable:
         return None, None
+    if raw is not None and service.compiles is not None:
+        service.compiles.start(tenant, sha256(raw).digest(), raw)
+    return digest, raw

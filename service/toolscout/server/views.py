@@ -1,5 +1,9 @@
 """Looking into a catalogue: pages, single tools, batches, completion, index, overview."""
 
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
+
 import msgspec
 
 from toolscout.catalog import pages
@@ -25,8 +29,14 @@ from toolscout.server.envelope import decode
 from toolscout.server.exchange import Exchange, Refused
 from toolscout.server.service import Service
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 PAGE_SIZE = 50
 MAX_PAGE_SIZE = 1_000
+
+AT_ONCE = 200
+"""Tools that are shown on the event loop; more are shown in a thread."""
 
 _encode = msgspec.json.Encoder().encode
 _schemas = msgspec.json.Decoder(SchemasRequest).decode
@@ -40,7 +50,7 @@ async def list_tools(service: Service, exchange: Exchange, trace: Trace) -> None
     detail = _detail(query, "brief", _DETAILS)
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
     rows, following = pages.page(catalogue, query.get("cursor"), size)
-    shown = details(catalogue, rows, catalogue.taxonomy, detail)
+    shown = await _beside(len(rows), details, catalogue, rows, catalogue.taxonomy, detail)
     await _answer(exchange, catalogue, ToolPage(shown, len(catalogue), following))
 
 
@@ -66,38 +76,53 @@ async def schemas(service: Service, exchange: Exchange, trace: Trace) -> None:
     body = await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
     request = decode(body, _schemas)
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
-    resolver = Resolver(catalogue)
-    found: list[ToolDetail] = []
-    errors: list[SchemaError] = []
-    for name in dict.fromkeys(request.names):
-        answer = resolver.resolve(name)
-        if answer.name is None:
-            errors.append(SchemaError(name, answer.ambiguous, answer.suggestions))
-        else:
-            found.append(_shown(catalogue, answer.name, "full"))
-    await _answer(exchange, catalogue, SchemasAnswer(found, errors, len(found)))
+    size = len(request.names) * len(catalogue)
+    await _answer(exchange, catalogue, await _beside(size, _found, catalogue, request.names))
 
 
 async def completions(service: Service, exchange: Exchange, trace: Trace) -> None:
     """Names that begin like `prefix`, in any spelling."""
     prefix = exchange.arguments().get("prefix", "")
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
-    await _answer(exchange, catalogue, CompletionAnswer(pages.complete(catalogue, prefix)))
+    names = await _beside(len(catalogue), pages.complete, catalogue, prefix)
+    await _answer(exchange, catalogue, CompletionAnswer(names))
 
 
 async def index(service: Service, exchange: Exchange, trace: Trace) -> None:
     """Every tool in a line."""
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
-    entries = [IndexEntry(name, summary) for name, summary in pages.index(catalogue)]
+    lines = await _beside(len(catalogue), lambda: list(pages.index(catalogue)))
+    entries = [IndexEntry(name, summary) for name, summary in lines]
     await _answer(exchange, catalogue, IndexAnswer(catalogue.digest, entries))
 
 
 async def overview(service: Service, exchange: Exchange, trace: Trace) -> None:
     """A catalogue in at most 500 tokens."""
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
-    text, domains = pages.overview(catalogue), pages.domains(catalogue)
+    text = await _beside(len(catalogue), pages.overview, catalogue)
+    domains = await _beside(len(catalogue), pages.domains, catalogue)
     answer = OverviewAnswer(catalogue.digest, len(catalogue), domains, text)
     await _answer(exchange, catalogue, answer)
+
+
+def _found(catalogue: Catalogue, names: Iterable[str]) -> SchemasAnswer:
+    resolver = Resolver(catalogue)
+    found: dict[str, ToolDetail] = {}
+    errors: list[SchemaError] = []
+    for name in dict.fromkeys(names):
+        answer = resolver.resolve(name)
+        if answer.name is None:
+            errors.append(SchemaError(name, answer.ambiguous, answer.suggestions))
+        elif answer.name not in found:
+            found[answer.name] = _shown(catalogue, answer.name, "full")
+    return SchemasAnswer(list(found.values()), errors, len(found))
+
+
+async def _beside(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do what takes long for many tools beside the event loop."""
+    if size <= AT_ONCE:
+        return work(*args, **kwargs)
+    return await asyncio.to_thread(work, *args, **kwargs)
 
 
 async def _answer(exchange: Exchange, catalogue: Catalogue, answer: msgspec.Struct) -> None:
@@ -114,7 +139,7 @@ def _whole(query: dict[str, str], name: str, default: int, most: int) -> int:
     given = query.get(name)
     if given is None:
         return default
-    if not (given.isascii() and given.isdigit() and 1 <= int(given) <= most):
+    if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= most):
         message = f"expected a whole number from 1 to {most}"
         raise InvalidRequest(f"{name}: {message}", (FieldError(name, message),))
     return int(given)

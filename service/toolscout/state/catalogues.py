@@ -9,11 +9,10 @@ import asyncio
 
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.state.guarded import Guard
+from toolscout.state.keys import key
 from toolscout.state.store import StoreUnavailable
 
-READ_S = 0.005
-"""How long a search may wait for the store."""
-
+READ_S = 2.0
 WRITE_S = 5.0
 KEPT_S = 7 * 86_400.0
 """How long a list is kept after it was last compiled anywhere."""
@@ -37,21 +36,17 @@ class SharedCatalogues:
             writing.add_done_callback(self._writes.discard)
 
     async def find(self, tenant: str, digest: str) -> bytes | None:
-        """The JSON array of a list's tools; None when it is not there, or not there in time."""
+        """The JSON array of a list's tools; None when it is not there or cannot be read."""
         try:
-            reading = self._guard.store.get(_key(tenant, digest))
+            reading = self._guard.store.get(key("catalog", tenant, digest))
             return await self._guard.run("get", reading, READ_S)
         except StoreUnavailable:
             return None
 
     async def _write(self, tenant: str, catalogue: Catalogue) -> None:
         raw = b"[" + b",".join(catalogue.wires) + b"]"
-        writing = self._guard.store.put(_key(tenant, catalogue.digest), raw, KEPT_S)
+        writing = self._guard.store.put(key("catalog", tenant, catalogue.digest), raw, KEPT_S)
         try:
             await self._guard.run("put", writing, WRITE_S)
         except StoreUnavailable:
             return
-
-
-def _key(tenant: str, digest: str) -> str:
-    return f"catalog/{tenant}/{digest}"

@@ -5,14 +5,21 @@ compare-and-swap, so of two writers who read the same version one is told that i
 """
 
 from collections.abc import Callable
+from contextlib import suppress
+from secrets import token_hex
 from time import time
 
 import msgspec
 
 from toolscout.state.guarded import Guard
+from toolscout.state.keys import key, last_name
+from toolscout.state.store import StoreUnavailable
 
 READ_S, WRITE_S = 2.0, 5.0
 """How long the store may take for what is not a search."""
+
+TRIES = 5
+"""How often a record is read again whose tools were replaced in between."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -26,6 +33,8 @@ class Record(msgspec.Struct, frozen=True):
     created: float
     updated: float
     expires: float | None
+    content: str
+    """Where the tools lie: a name of its own for every time they were written."""
 
 
 _decode = msgspec.json.Decoder(Record).decode
@@ -45,10 +54,10 @@ class Registry:
         self._guard = guard
         self._clock = clock
 
-    async def record(self, tenant: str, name: str, limit_s: float = READ_S) -> Record | None:
+    async def record(self, tenant: str, name: str) -> Record | None:
         """The record of a name, None when there is none or it cannot be read any more."""
-        reading = self._guard.store.get(_record(tenant, name))
-        raw = await self._guard.run("get", reading, limit_s)
+        reading = self._guard.store.get(key("registered", tenant, name))
+        raw = await self._guard.run("get", reading, READ_S)
         try:
             return None if raw is None else _decode(raw)
         except msgspec.MsgspecError:
@@ -56,16 +65,25 @@ class Registry:
 
     async def names(self, tenant: str) -> list[str]:
         """The names that are registered, in order."""
-        prefix = _record(tenant, "")
+        prefix = key("registered", tenant, "")
         found = await self._guard.run("keys", self._guard.store.keys(prefix), READ_S)
-        return [key.removeprefix(prefix) for key in found]
+        return [last_name(each) for each in found]
 
-    async def tools(
-        self, tenant: str, name: str, digest: str, limit_s: float = READ_S
-    ) -> bytes | None:
-        """The tools of a record as a JSON array."""
-        reading = self._guard.store.get(_content(tenant, name, digest))
-        return await self._guard.run("get", reading, limit_s)
+    async def tools(self, tenant: str, name: str, record: Record) -> bytes | None:
+        """The tools of a record as a JSON array; None when it was replaced since it was read."""
+        reading = self._guard.store.get(_content(tenant, name, record.content))
+        return await self._guard.run("get", reading, READ_S)
+
+    async def find(self, tenant: str, name: str) -> tuple[Record, bytes] | None:
+        """The record of a name with its tools; None when there is none."""
+        for _ in range(TRIES):
+            record = await self.record(tenant, name)
+            if record is None:
+                return None
+            raw = await self.tools(tenant, name, record)
+            if raw is not None:
+                return record, raw
+        return None
 
     async def put(
         self,
@@ -92,14 +110,19 @@ class Registry:
             created=now if known is None else known.created,
             updated=known.updated if known is not None and same else now,
             expires=expires,
+            content=token_hex(8),
         )
         lasts = None if expires is None else max(0.001, expires - now)
         raw = b"[" + b",".join(tools) + b"]"
-        writing = store.put(_content(tenant, name, digest), raw, lasts)
+        writing = store.put(_content(tenant, name, fresh.content), raw, lasts)
         await self._guard.run("put", writing, WRITE_S)
-        await self._swap(tenant, name, known, fresh, lasts)
-        if known is not None and not same:
-            await self._drop(tenant, name, known.digest)
+        try:
+            await self._swap(tenant, name, known, fresh, lasts)
+        except (Changed, StoreUnavailable):
+            await self._drop(tenant, name, fresh)
+            raise
+        if known is not None:
+            await self._drop(tenant, name, known)
         return fresh
 
     async def delete(self, tenant: str, name: str, known: Record) -> None:
@@ -109,7 +132,7 @@ class Registry:
             Changed: the record has changed since.
         """
         await self._swap(tenant, name, known, None, None)
-        await self._drop(tenant, name, known.digest)
+        await self._drop(tenant, name, known)
 
     async def _swap(
         self,
@@ -121,18 +144,16 @@ class Registry:
     ) -> None:
         old = None if known is None else _encode(known)
         new = None if fresh is None else _encode(fresh)
-        swapping = self._guard.store.swap(_record(tenant, name), old, new, lasts_s)
+        swapping = self._guard.store.swap(key("registered", tenant, name), old, new, lasts_s)
         if not await self._guard.run("swap", swapping, WRITE_S):
             raise Changed
 
-    async def _drop(self, tenant: str, name: str, digest: str) -> None:
-        deleting = self._guard.store.delete(_content(tenant, name, digest))
-        await self._guard.run("delete", deleting, WRITE_S)
+    async def _drop(self, tenant: str, name: str, record: Record) -> None:
+        """Remove the tools of a record that nothing refers to any more, if that is possible."""
+        deleting = self._guard.store.delete(_content(tenant, name, record.content))
+        with suppress(StoreUnavailable):
+            await self._guard.run("delete", deleting, WRITE_S)
 
 
-def _record(tenant: str, name: str) -> str:
-    return f"registered/{tenant}/{name}"
-
-
-def _content(tenant: str, name: str, digest: str) -> str:
-    return f"registered-tools/{tenant}/{name}/{digest}"
+def _content(tenant: str, name: str, content: str) -> str:
+    return key("registered-tools", tenant, name, content)
