@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration bench evals openapi clean
+.PHONY: help serve test check lint types unit test-integration image bench evals openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -42,6 +42,9 @@ unit: $(VENV)/.tested ## tests
 
 test-integration: $(VENV)/.tested ## tests that need minutes or real peers
 	$(BIN)/pytest -m integration
+
+image: $(VENV)/.tested ## lint, build and run the container image without a registry (root on Debian)
+	$(BIN)/pytest -m integration -s tests/integration/test_image.py
 
 bench: $(VENV)/.benched ## the speed table (TOOLSCOUT_DATA names the folder with catalogs/)
 	$(BIN)/python -m evals.speed

@@ -1,0 +1,165 @@
+"""The container image: built from the Dockerfile, run as its user on a root it cannot write.
+
+No registry is needed: the base is a Debian made by debootstrap under the name of the real one,
+and buildah executes every instruction in a chroot.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import debian
+from tests.confined import USER, Confined
+from tests.support import TOOLS
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[2]
+BASE_MIB = 130
+"""What the real base weighs unpacked; the stand-in is larger and is not what counts."""
+LIMIT_MIB = 400
+
+_BUILDAH = ("buildah", "--storage-driver", "vfs")
+
+
+def buildah(folder: Path, *arguments: object) -> str:
+    """Run buildah with a storage of its own; returns what it printed."""
+    storage = ["--root", folder / "storage", "--runroot", folder / "run"]
+    command = [str(part) for part in (*_BUILDAH, *storage, *arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-4_000:]
+    return done.stdout.strip()
+
+
+def pip_configuration(folder: Path) -> list[str]:
+    """Hand this machine's index and certificate on to pip in the build, as a secret."""
+    asked = [sys.executable, "-m", "pip", "config", "list"]
+    listed = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    found = dict(re.findall(r"^[\w:.]*\.([\w-]+)='(.*)'$", listed, re.M))
+    lines = ["[global]"]
+    flags: list[str] = []
+    if "index-url" in found:
+        lines.append(f"index-url = {found['index-url']}")
+    if "cert" in found:
+        inside = "/etc/ssl/certs/ca-certificates.crt"
+        lines.append(f"cert = {inside}")
+        flags += ["--volume", f"{found['cert']}:{inside}:ro"]
+    secret = folder / "pip.conf"
+    secret.write_text("\n".join(lines) + "\n", "utf-8")
+    return ["--secret", f"id=pip,src={secret}", *flags]
+
+
+def test_the_dockerfile_passes_its_linter():
+    linter = Path(sys.executable).with_name("hadolint")
+    done = subprocess.run(
+        [linter, ROOT / "Dockerfile"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """Gigabytes, which must not wait for a later run to be removed."""
+    with tempfile.TemporaryDirectory(prefix="toolscout-image-") as name:
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def image(folder: Path) -> str:
+    """The image, built over a base that this machine made."""
+    if os.geteuid() != 0:
+        pytest.skip("debootstrap and chroot need root")
+    debian.need(buildah="buildah", debootstrap="debootstrap")
+    base = re.search(r"^ARG BASE=(\S+)", (ROOT / "Dockerfile").read_text("utf-8"), re.M)
+    assert base is not None
+    packages = "--include=python3,python3-venv,python3-pip,ca-certificates"
+    command = ["debootstrap", "--variant=minbase", packages, "bookworm", str(folder / "base")]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stdout[-4_000:] + made.stderr
+    scratch = buildah(folder, "from", "scratch")
+    buildah(folder, "copy", "--quiet", scratch, folder / "base", "/")
+    name = f"docker.io/library/{base.group(1)}"
+    buildah(folder, "commit", "--quiet", "--rm", scratch, name)
+    build = ["bud", "--quiet", "--pull-never", "--isolation", "chroot", "--format", "docker"]
+    buildah(folder, *build, *pip_configuration(folder), "--tag", "toolscout", ".")
+    return name
+
+
+@pytest.fixture(scope="module")
+def container(image: str, folder: Path) -> Iterator[str]:
+    """A container of the image."""
+    working = buildah(folder, "from", "--pull-never", "toolscout")
+    yield working
+    buildah(folder, "umount", working)
+    buildah(folder, "rm", working)
+
+
+@pytest.fixture(scope="module")
+def root(container: str, folder: Path) -> Path:
+    """Its file system, as it lies on this machine."""
+    return Path(buildah(folder, "mount", container))
+
+
+@pytest.fixture(scope="module")
+def config(image: str, folder: Path) -> dict[str, Any]:
+    """What the image says about itself."""
+    described = json.loads(buildah(folder, "inspect", "--type", "image", "toolscout"))
+    settings: dict[str, Any] = described["Docker"]["config"]
+    return settings
+
+
+def test_the_image_runs_as_nobody_in_particular(config: dict[str, Any]):
+    assert config["User"] == f"{USER}:{USER}"
+    assert config["Entrypoint"] == ["toolscout"]
+    assert config["Cmd"] == ["serve"]
+    labels = config["Labels"]
+    assert labels["org.opencontainers.image.title"] == "toolscout"
+    assert labels["org.opencontainers.image.licenses"] == "Apache-2.0"
+
+
+def test_the_image_is_small(root: Path, folder: Path):
+    whole, base, ours = (mib(path) for path in (root, folder / "base", root / "opt" / "toolscout"))
+    print(f"image {whole} MiB, of which stand-in base {base} MiB, ours {ours} MiB")
+    assert BASE_MIB + ours < LIMIT_MIB
+
+
+def test_the_image_carries_the_model_but_neither_pip_nor_its_index(root: Path):
+    packages = next((root / "opt" / "toolscout").glob("lib/python*/site-packages"))
+    assert (packages / "toolscout" / "model" / "model.safetensors").is_file()
+    assert not (packages / "pip").exists()
+    assert not (root / "src").exists()
+    secret = root / "etc" / "pip.conf"
+    assert not secret.exists() or secret.read_bytes() == b""
+
+
+def test_the_image_serves_without_network_on_a_root_it_cannot_write(
+    root: Path, config: dict[str, Any], tmp_path: Path
+):
+    debian.need(ip="iproute2", unshare="util-linux")
+    inside = Confined(root, config, "k" * 32, tmp_path / "log")
+    try:
+        inside.wait_until_healthy()
+        question = {"pattern": "what is the weather", "top_k": 1, "tools": TOOLS}
+        assert inside.search(question) == {"selected_names": ["get_weather"]}
+        assert inside.execute("id", "-u").stdout.strip() == USER
+        assert "Read-only" in inside.execute("touch", "/opt/toolscout/new").stderr
+    finally:
+        status = inside.stop()
+    assert status == 0
+    assert not inside.healthy()
+
+
+def mib(folder: Path) -> int:
+    """What lies in a folder, in MiB, counted once."""
+    done = subprocess.run(
+        ["du", "-sxm", "--apparent-size", folder], capture_output=True, text=True, check=True
+    )
+    return int(done.stdout.split()[0])
