@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration image bench evals openapi clean
+.PHONY: help serve test check lint types unit test-integration image load bench evals openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -40,8 +40,15 @@ types: $(VENV)/.tested ## mypy, strict
 unit: $(VENV)/.tested ## tests
 	$(BIN)/pytest -m 'not integration'
 
-test-integration: $(VENV)/.tested ## tests that need minutes or real peers
+$(VENV)/.loaded: $(VENV)/.tested
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,load]'
+	@touch $@
+
+test-integration: $(VENV)/.loaded ## tests that need minutes or real peers
 	$(BIN)/pytest -m integration
+
+load: $(VENV)/.loaded ## load from locust users, with a verdict; report in loadtests/results
+	$(BIN)/python -m loadtests
 
 image: $(VENV)/.tested ## lint, build and run the container image without a registry (root on Debian)
 	$(BIN)/pytest -m integration -s tests/integration/test_image.py

@@ -1,0 +1,91 @@
+"""Start the service, put load on it, and say whether it kept its latency budget.
+
+Exit status: 0 kept, 1 missed or errors. The report (HTML) and the figures (CSV) stay in a folder.
+"""
+
+import argparse
+import csv
+import os
+import subprocess
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from evals.speed import servers
+
+BUDGET_MS = 150
+"""What is promised to proxies: 95 of 100 calls take no longer."""
+
+ALL = "Aggregated"
+
+
+def main() -> int:
+    """Run it; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m loadtests", description=__doc__)
+    parser.add_argument("--users", type=int, default=34)
+    parser.add_argument("--calls-per-user", type=float, default=5, help="calls a second")
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--host", help="a service that runs already, e.g. http://10.0.0.5:8080")
+    parser.add_argument("--api-key", default="", help="for that service")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    flags = parser.parse_args()
+    flags.out.mkdir(parents=True, exist_ok=True)
+    server: AbstractContextManager[servers.Running | None]
+    server = nullcontext() if flags.host else servers.toolscout()
+    with server as running:
+        host = flags.host or f"http://127.0.0.1:{running.port if running else 0}"
+        status = _locust(flags, host)
+        if running:
+            resident, peak = running.memory_mib()
+    if status:
+        sys.stderr.write(f"locust failed with status {status}; toolscout[load] brings it\n")
+        return status
+    kept = _report(flags.out / "load_stats.csv")
+    size = f"{os.cpu_count()} cores, shared by service and load; Python {sys.version.split()[0]}"
+    print(f"\n{size}")
+    if running:
+        print(f"service: {resident:.0f} MiB resident, {peak:.0f} MiB at most")
+    print(f"report: {flags.out / 'load.html'}")
+    verdict = "kept" if kept else "MISSED"
+    print(f"budget over all calls, p95 of {BUDGET_MS} ms and no errors: {verdict}")
+    return 0 if kept else 1
+
+
+def _locust(flags: argparse.Namespace, host: str) -> int:
+    root = Path(__file__).parents[1]
+    command = [sys.executable, "-m", "locust", "-f", str(Path(__file__).with_name("locustfile.py"))]
+    command += ["--headless", "--host", host, "--only-summary", "--loglevel", "ERROR"]
+    command += ["--users", str(flags.users), "--spawn-rate", str(flags.users)]
+    command += ["--run-time", f"{flags.seconds}s", "--reset-stats", "--exit-code-on-error", "0"]
+    command += ["--calls-per-user", str(flags.calls_per_user)]
+    command += ["--html", str(flags.out / "load.html"), "--csv", str(flags.out / "load")]
+    if flags.api_key:
+        command += ["--api-key", flags.api_key]
+    path = os.pathsep.join(part for part in (str(root), os.environ.get("PYTHONPATH")) if part)
+    environ = os.environ | {"PYTHONPATH": path}
+    done = subprocess.run(command, cwd=root, env=environ, check=False, capture_output=True)
+    if done.returncode:
+        sys.stderr.buffer.write(done.stderr)
+    return done.returncode
+
+
+def _report(path: Path) -> bool:
+    """Print the table; returns whether all calls together kept the budget, without any error."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if int(row["Request Count"])]
+    print("| call | calls | calls/s | p50 ms | p95 ms | p99 ms | errors |")
+    print("|---|---|---|---|---|---|---|")
+    for row in rows:
+        name = "all" if row["Name"] == ALL else row["Name"]
+        quantiles = [row[share] for share in ("50%", "95%", "99%")]
+        rate = f"{float(row['Requests/s']):.1f}"
+        cells = [name, row["Request Count"], rate, *quantiles, row["Failure Count"]]
+        print(f"| {' | '.join(cells)} |")
+    total = next((row for row in rows if row["Name"] == ALL), None)
+    if total is None:
+        return False
+    return float(total["95%"]) <= BUDGET_MS and int(total["Failure Count"]) == 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
