@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration image load bench evals openapi clean
+.PHONY: help serve test check lint types unit test-integration image load sbom audit bench evals openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -52,6 +52,25 @@ load: $(VENV)/.loaded ## load from locust users, with a verdict; report in loadt
 
 image: $(VENV)/.tested ## lint, build and run the container image without a registry (root on Debian)
 	$(BIN)/pytest -m integration -s tests/integration/test_image.py
+
+# What a server install consists of, apart from what developers have.
+$(VENV)/.shipped: pyproject.toml
+	$(PYTHON) -m venv $(VENV)/shipped
+	$(VENV)/shipped/bin/pip install $(PIP_FLAGS) '.[server,redis]'
+	$(VENV)/shipped/bin/pip uninstall --quiet --yes pip setuptools
+	$(PYTHON) -m venv $(VENV)/trust
+	$(VENV)/trust/bin/pip install $(PIP_FLAGS) 'cyclonedx-bom>=5,<8' 'pip-audit>=2.7,<3'
+	@touch $@
+
+sbom: $(VENV)/.shipped ## write dist/sbom.cdx.json, the packages of a server install (CycloneDX)
+	@mkdir -p dist
+	$(VENV)/trust/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+	  --output-file dist/sbom.cdx.json $(VENV)/shipped/bin/python
+
+audit: $(VENV)/.shipped ## ask PyPI for known vulnerabilities of a server install's packages
+	@if curl -fsS -m 10 -o /dev/null https://pypi.org/pypi/pip/24.0/json; then \
+	  $(VENV)/trust/bin/pip-audit --skip-editable --path $(VENV)/shipped/lib/python3*/site-packages; \
+	else echo 'skipped: the advisory service at https://pypi.org does not answer'; fi
 
 bench: $(VENV)/.benched ## the speed table (TOOLSCOUT_DATA names the folder with catalogs/)
 	$(BIN)/python -m evals.speed

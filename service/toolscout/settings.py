@@ -120,6 +120,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("cache_bytes", 256 * MIB, "memory for compiled catalogues", int, MIB, 1_024_000 * MIB),
     Setting("max_in_flight", 256, "requests at once before new ones get 503", int, 1, 100_000),
     Setting("max_lag_ms", 400, "event-loop lag from which new requests get 503", int, 1, 60_000),
+    Setting(
+        "rate_limit", 0, "requests a second of one tenant before 429; 0 is no limit", float, 0, 1e6
+    ),
     Setting("body_timeout_s", 30, "seconds for a request body to arrive", float, 0.1, 3_600),
     Setting("keep_alive_s", 95, "seconds an idle connection is kept", int, 1, 3_600),
     Setting("drain_s", 5, "seconds of service after SIGTERM, not ready any more", float, 0, 600),
@@ -182,6 +185,21 @@ def load(
     return Settings(values, origins)
 
 
+def secret_file(
+    settings: Settings, name: str, environ: Mapping[str, str] | None = None
+) -> Path | None:
+    """The file that a setting was read from, where `TOOLSCOUT_NAME_FILE` named one."""
+    variable = BY_NAME[name].env + "_FILE"
+    path = (os.environ if environ is None else environ).get(variable)
+    if path is None or settings.origins[name] != _file_origin(path, variable):
+        return None
+    return Path(path)
+
+
+def _file_origin(path: str, variable: str) -> str:
+    return f"file {path} (environment {variable})"
+
+
 def _from_flags(flags: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
     return {
         name: (value, f"flag {BY_NAME[name].flag}")
@@ -197,7 +215,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
             continue
         name = variable.removeprefix(PREFIX).lower()
         if name.endswith("_file") and name.removesuffix("_file") in BY_NAME:
-            origin = f"file {raw} (environment {variable})"
+            origin = _file_origin(raw, variable)
             value = _read(Path(raw), variable).strip()
             if not value:
                 raise ConfigurationError(f"{raw} ({variable}) is empty")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from math import ceil
 from time import perf_counter
 
 from litestar.types import Receive, Scope, Send
@@ -62,6 +63,10 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call
         if tenant is None:
             raise Refused("unauthorized", "send Authorization: Bearer KEY or X-API-Key: KEY")
         trace.tenant = tenant
+        wait = service.rate_limit.take(tenant)
+        if wait:
+            retry = [(b"retry-after", b"%d" % ceil(wait))]
+            raise Refused("rate_limited", "try again later", headers=retry)
         await answer(service, exchange, trace)
         return "ok"
     except Refused as refusal:

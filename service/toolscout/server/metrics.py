@@ -117,6 +117,12 @@ class Metrics:
             ["action"],
             registry=registry,
         )
+        self.key_changes = Counter(
+            "toolscout_key_changes",
+            "Changes of the file with the keys, by what came of them",
+            ["result"],
+            registry=registry,
+        )
         self.feedback = Counter(
             "toolscout_feedback", "Feedback events kept, by success", ["success"], registry=registry
         )

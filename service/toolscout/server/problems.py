@@ -36,6 +36,7 @@ CODES: dict[str, Code] = {
     "invalid_request": Code(422, "A field is missing, malformed or out of bounds"),
     "empty_pattern": Code(422, "The pattern is blank"),
     "too_many_tools": Code(422, "Too many distinct tools"),
+    "rate_limited": Code(429, "This key has sent too many requests"),
     "internal_error": Code(500, "The service failed"),
     "overloaded": Code(503, "Too many requests at once", retry_after_s=1),
     "draining": Code(503, "The service is shutting down", retry_after_s=5),

@@ -23,9 +23,11 @@ from toolscout.server.admission import Admission
 from toolscout.server.auth import Keyring
 from toolscout.server.compiling import CompileQueue, Urgency
 from toolscout.server.metrics import Metrics
+from toolscout.server.ratelimit import RateLimit
+from toolscout.server.rotation import KeyFile
 from toolscout.server.shadow import Shadow
 from toolscout.server.tally import Tally
-from toolscout.settings import Settings
+from toolscout.settings import Settings, secret_file
 from toolscout.state.catalogues import SharedCatalogues
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
@@ -56,6 +58,7 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.rate_limit = RateLimit(settings.rate_limit)
         self.keyring = Keyring(settings.api_keys)
         self.writer = log.LineWriter(sys.stdout.buffer)
         self.log = log.configure(self.writer)
@@ -126,6 +129,10 @@ class Service:
             )
             following = self.learner.follow(self.keyring.tenants, self._warn)
             self._tasks.append(asyncio.create_task(following))
+        keys = secret_file(settings, "api_keys")
+        if keys is not None:
+            changed = KeyFile(keys, self._use_keys, self.log, self._count_keys)
+            self._tasks.append(asyncio.create_task(changed.follow()))
         self.metrics.describe(model_digest(source or BUNDLED_MODEL))
         sys.setswitchinterval(SWITCH_S)
         self.admission.start()
@@ -152,6 +159,12 @@ class Service:
     def _compiled(self, tenant: str, catalogue: Catalogue) -> None:
         if self.shared is not None:
             self.shared.keep(tenant, catalogue)
+
+    def _use_keys(self, keys: Keyring) -> None:
+        self.keyring = keys
+
+    def _count_keys(self, result: str) -> None:
+        self.metrics.key_changes.labels(result).inc()
 
     def _warn(self, what: str) -> None:
         self.log.warning("state", detail=what)

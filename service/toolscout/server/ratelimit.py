@@ -1,0 +1,35 @@
+"""How much one tenant may ask: a token bucket each.
+
+Counted in this process alone; behind a balancer with N processes a tenant gets up to N times as
+much. Nothing shared stands in the way of a request.
+"""
+
+from collections.abc import Callable
+from time import monotonic
+
+BURST_S = 1.0
+"""A tenant that was quiet may ask this many seconds' worth at once."""
+
+
+class RateLimit:
+    """One bucket per tenant; tenants come from configured keys, so there are few."""
+
+    def __init__(self, per_second: float, clock: Callable[[], float] = monotonic) -> None:
+        """Allow each tenant `per_second` requests; 0 allows any number."""
+        self._rate = per_second
+        self._size = max(1.0, per_second * BURST_S)
+        self._clock = clock
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def take(self, tenant: str) -> float:
+        """Count one request; returns 0, or the seconds until the next is allowed."""
+        if not self._rate:
+            return 0.0
+        now = self._clock()
+        left, since = self._buckets.get(tenant, (self._size, now))
+        left = min(self._size, left + max(0.0, now - since) * self._rate)
+        if left < 1.0:
+            self._buckets[tenant] = left, now
+            return (1.0 - left) / self._rate
+        self._buckets[tenant] = left - 1.0, now
+        return 0.0

@@ -1,0 +1,65 @@
+"""Keys change while the service runs.
+
+Where they come from a file (`TOOLSCOUT_API_KEYS_FILE`), every process reads it again once a second
+and whenever its text differs, the new keys hold from the next request on. A file that is missing,
+empty or malformed changes nothing: the keys so far stay, and the log says why.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from structlog.typing import FilteringBoundLogger
+
+from toolscout.errors import ConfigurationError
+from toolscout.server.auth import Keyring
+
+READ_EVERY_S = 1.0
+
+
+class KeyFile:
+    """The file with the keys, and what it said last."""
+
+    def __init__(
+        self,
+        path: Path,
+        accept: Callable[[Keyring], None],
+        log: FilteringBoundLogger,
+        count: Callable[[str], None],
+    ) -> None:
+        """Follow a file; `count` is told `ok` or `refused` for every change."""
+        self._path = path
+        self._accept = accept
+        self._log = log
+        self._count = count
+        self._seen: str | None = None
+
+    async def follow(self) -> None:
+        """Read the file again and again, until cancelled."""
+        while True:
+            self.take(await asyncio.to_thread(self._read))
+            await asyncio.sleep(READ_EVERY_S)
+
+    def take(self, text: str) -> None:
+        """Use what the file says now, if that is new and right."""
+        if text == self._seen:
+            return
+        first, self._seen = self._seen is None, text
+        try:
+            keys = Keyring(text)
+            if not len(keys):
+                raise ConfigurationError("no key in it")
+        except ConfigurationError as error:
+            self._count("refused")
+            self._log.error("keys_kept", file=str(self._path), reason=error.detail)
+            return
+        self._accept(keys)
+        if not first:
+            self._count("ok")
+            self._log.info("keys_changed", keys=len(keys), tenants=len(keys.tenants))
+
+    def _read(self) -> str:
+        try:
+            return self._path.read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            return ""  # as if it were empty: no keys, so those so far stay

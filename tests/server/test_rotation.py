@@ -1,0 +1,66 @@
+"""Keys change while the service runs, and a wrong file changes nothing."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support import Server, running, until
+from toolscout.settings import load, secret_file
+
+OLD = "acme=old-0123456789abcdef0123456789abcdef"
+NEW = "acme=new-0123456789abcdef0123456789abcdef"
+BODY = {"pattern": "read a file", "tools": [{"name": "read_file"}]}
+
+
+def status(server: Server, entry: str) -> int:
+    key = entry.partition("=")[2] or "none"
+    return server.post(BODY, headers={"authorization": f"Bearer {key}"}).status_code
+
+
+def events(server: Server, event: str) -> list[dict]:
+    lines = [json.loads(line) for line in server.stdout.splitlines()]
+    return [line for line in lines if line["event"] == event]
+
+
+def becomes(server: Server, entry: str, expected: int) -> Callable[[], bool]:
+    return lambda: status(server, entry) == expected
+
+
+def test_keys_rotate_without_a_restart_and_a_bad_file_keeps_them(tmp_path: Path):
+    file = tmp_path / "keys"
+    file.write_text(OLD, "utf-8")
+    with running(tmp_path, TOOLSCOUT_API_KEYS_FILE=str(file)) as server:
+        assert (status(server, OLD), status(server, NEW)) == (200, 401)
+
+        file.write_text(f"{OLD}\n{NEW}\n", "utf-8")
+        until(becomes(server, NEW, 200))
+        assert status(server, OLD) == 200
+
+        file.write_text(NEW, "utf-8")
+        until(becomes(server, OLD, 401))
+        assert status(server, NEW) == 200
+        until(lambda: len(events(server, "keys_changed")) == 2)
+
+        wrong = ("acme=too-short-to-be-a-key", "", "acme=short", None)
+        for kept, text in enumerate(wrong, 1):
+            if text is None:
+                file.unlink()
+            else:
+                file.write_text(text, "utf-8")
+            until(lambda kept=kept: len(events(server, "keys_kept")) == kept)
+            assert (status(server, NEW), status(server, "")) == (200, 401)
+        assert all(line["level"] == "error" for line in events(server, "keys_kept"))
+        assert server.metric('toolscout_key_changes_total{result="ok"}') == 2
+        assert server.metric('toolscout_key_changes_total{result="refused"}') == len(wrong)
+        for secret in (OLD, NEW, wrong[0]):
+            assert secret.partition("=")[2] not in server.stdout + server.stderr
+
+
+def test_only_keys_from_a_secret_file_are_followed(tmp_path: Path):
+    file = tmp_path / "keys"
+    file.write_text(OLD, "utf-8")
+    from_file = {"TOOLSCOUT_API_KEYS_FILE": str(file)}
+    assert secret_file(load(environ=from_file), "api_keys", from_file) == file
+    both = from_file | {"TOOLSCOUT_API_KEYS": NEW}
+    assert secret_file(load(environ=both), "api_keys", both) is None
+    assert secret_file(load(environ={}), "api_keys", {}) is None
