@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration image load sbom audit bench evals openapi clean
+.PHONY: help serve test check lint types unit test-integration image load drills sbom audit bench evals openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -52,6 +52,9 @@ load: $(VENV)/.loaded ## load from locust users, with a verdict; report in loadt
 
 image: $(VENV)/.tested ## lint, build and run the container image without a registry (root on Debian)
 	$(BIN)/pytest -m integration -s tests/integration/test_image.py
+
+drills: $(VENV)/.tested ## replicas die, restart and are held up, behind a real HAProxy (Debian)
+	$(BIN)/pytest -m integration -s tests/integration/test_drills.py
 
 # What a server install consists of, apart from what developers have.
 $(VENV)/.shipped: pyproject.toml

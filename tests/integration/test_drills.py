@@ -1,0 +1,111 @@
+"""What operators fear, with real processes behind a real balancer; each drill prints figures."""
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections import Counter
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from tests import balancer, debian
+from tests.support import PATIENCE_S, SEARCH, TOOLS, environment, read_response, until
+
+pytestmark = pytest.mark.integration
+
+
+def calls(traffic: balancer.Traffic, count: int) -> None:
+    """Wait until so many further calls have ended."""
+    goal = len(traffic.answers) + count
+    until(lambda: len(traffic.answers) >= goal)
+
+
+def test_the_balancers_own_checker_accepts_the_configuration():
+    debian.need(haproxy="haproxy")
+    binary = shutil.which("haproxy") or "/usr/sbin/haproxy"
+    ports = {"BIND": ":8080", "REPLICA_1": "127.0.0.1:8081", "REPLICA_2": "127.0.0.1:8082"}
+    command = [binary, "-c", "-f", str(balancer.CONFIG)]
+    done = subprocess.run(
+        command, env=environment(**ports), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stderr
+
+
+def test_a_killed_replica_costs_callers_nothing(tmp_path: Path):
+    with balancer.running(tmp_path) as balanced, balancer.Traffic(balanced.port) as traffic:
+        calls(traffic, 200)
+        assert all(replica.answered() for replica in balanced.replicas)
+        killed = time.monotonic()
+        balanced.replicas[0].kill()
+        calls(traffic, 400)
+        balanced.replicas[0].restart()
+        until(lambda: balanced.replicas[0].answered() > 0)
+    lost = traffic.failures
+    recovered = max((when - killed for when, _ in lost), default=0.0)
+    print(f"\nkill -9 of one of two: {traffic.summary()}; last failure after {recovered:.2f} s")
+    assert lost == []
+
+
+def test_a_rolling_restart_costs_callers_nothing(tmp_path: Path):
+    with (
+        balancer.running(tmp_path, "--drain-s", "2") as balanced,
+        balancer.Traffic(balanced.port) as traffic,
+    ):
+        calls(traffic, 100)
+        for replica in balanced.replicas:
+            assert replica.stop() == 0
+            replica.restart()
+            time.sleep(2)  # the balancer asks twice, half a second apart, before it sends
+        calls(traffic, 100)
+    print(f"\nrolling restart of two: {traffic.summary()}")
+    assert traffic.failures == []
+
+
+def test_one_digest_finds_one_replica(tmp_path: Path):
+    seen: Counter[int] = Counter()
+    with balancer.running(tmp_path) as balanced:
+        connection = HTTPConnection("127.0.0.1", balanced.port, timeout=PATIENCE_S)
+
+        def post(body: dict, digest: str) -> tuple[int, str]:
+            headers = {"Content-Type": "application/json"}
+            if digest:
+                headers["X-Catalog-Digest"] = digest
+            connection.request("POST", SEARCH, json.dumps(body), headers)
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status, answer.getheader("X-Catalog-Digest", "")
+
+        for number in range(40):
+            tools = [{**tool, "description": f"{tool['description']} {number}"} for tool in TOOLS]
+            status, digest = post({"pattern": "read", "tools": tools}, "")
+            assert status == 200
+            if post({"pattern": "read", "catalog": digest}, digest)[0] == 404:
+                assert post({"pattern": "read", "tools": tools}, digest)[0] == 200
+            for _ in range(10):
+                seen[post({"pattern": "read", "catalog": digest}, digest)[0]] += 1
+        connection.close()
+    print(f"\n40 catalogues by digest over two replicas: {seen[200]} of {seen.total()} known")
+    assert seen == {200: 400}
+
+
+def test_callers_that_never_finish_keep_nobody_else_out(tmp_path: Path):
+    """More of them than the replicas together would take, first with headers, then with bodies."""
+    head = f"POST {SEARCH} HTTP/1.1\r\nHost: drill\r\nContent-Type: application/json\r\n"
+    started = (head, head + 'Content-Length: 2000\r\n\r\n{"pattern":')
+    with balancer.running(tmp_path, "--max-in-flight", "32") as balanced:
+        slow = []
+        for number in range(200):
+            slow.append(socket.create_connection(("127.0.0.1", balanced.port), PATIENCE_S))
+            slow[-1].sendall(started[number % 2].encode())
+        with balancer.Traffic(balanced.port) as traffic:
+            calls(traffic, 200)
+        ends = Counter(read_response(connection)[0] for connection in slow)
+        for connection in slow:
+            connection.close()
+    print(f"\nbeside 200 callers that never finish: {traffic.summary()}; they got {dict(ends)}")
+    assert traffic.failures == []
+    assert ends == {408: 200}
