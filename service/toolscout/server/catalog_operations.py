@@ -119,7 +119,7 @@ def _operation(
     body: tuple[str, Any] | None = None,
     parameters: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    failures = ["400", "401", "404", "412", "413", "415", "422", "500", "503"]
+    failures = ["400", "401", "404", "412", "413", "415", "422", "429", "500", "503"]
     found: dict[str, Any] = {
         "tags": ["catalogs"],
         "operationId": name,

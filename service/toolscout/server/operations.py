@@ -244,7 +244,7 @@ def _plain(
         "summary": summary,
         "description": description,
         "security": [{"bearer": []}, {"apiKey": []}],
-        "responses": found | _failures(["401", "404", *also, "503"]),
+        "responses": found | _failures(["401", "404", *also, "429", "503"]),
     }
 
 
