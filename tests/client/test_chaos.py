@@ -67,6 +67,17 @@ def endless(exchange: Exchange) -> None:
         exchange.send(piece)
 
 
+def endless_crumbs(exchange: Exchange) -> None:
+    exchange.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while not exchange.stopping.is_set():
+        exchange.send(b"1\r\n \r\n" * 10_000)
+
+
+def endless_patience(exchange: Exchange) -> None:
+    while not exchange.stopping.is_set():
+        exchange.send(b"HTTP/1.1 100 Continue\r\n\r\n" * 2_500)
+
+
 def bomb(exchange: Exchange) -> None:
     packed = gzip.compress(b" " * (64 << 20))
     exchange.answer(packed, headers=[("Content-Encoding", "gzip")])
@@ -89,6 +100,8 @@ FAILURES = {
     "slow drip of headers": drip(b"HTTP/1.1 200 OK\r\nX-Slow: "),
     "slow drip of body": drip(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n"),
     "gigabyte body": endless,
+    "endless chunks of one byte": endless_crumbs,
+    "endless 100 Continue": endless_patience,
     "gigabyte announced": body(b" " * (2 << 20)),
     "small body, huge when unpacked": bomb,
     "gzip that is none": body(GOOD, ("Content-Encoding", "gzip")),

@@ -16,6 +16,7 @@ import httpx2
 from toolscout.client.core import endpoint
 from toolscout.client.core.body import AnswerError, BoundedBody
 from toolscout.client.core.call import Failure, Pause, Reply, Result, Send, Step
+from toolscout.client.network import Network, use
 
 KEEPALIVE_S = 60.0
 """How long idle connections are kept; the service keeps them longer."""
@@ -134,6 +135,7 @@ class Transport:
                 follow_redirects=False,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             )
+            use(Network(), self._client)
         return self._client
 
 
