@@ -56,6 +56,7 @@ class ToolscoutHook(CustomLogger):
         call = data.get("litellm_call_id")
         if shape is None or not call or not data.get("tools"):
             return data
+        await self.discovery.look_on(data, shape)
         # Equal first messages of different keys are different conversations.
         begun = self.discovery.begin(data, shape, scope=str(user_api_key_dict.api_key or ""))
         if not isinstance(begun, Turn):

@@ -58,8 +58,7 @@ class ToolDiscovery(Preparation):
             session: names the conversation; made from its first user message when missing.
             scope: keeps equal conversations of different users apart.
         """
-        if (asked := self.looks_on(request, provider)) is not None:
-            self.selector.select(*asked, self.config.max_search_results, self.config.always_keep)
+        self.look_on(request, provider)
         steps = conversation(self.begin(request, provider, session, scope))
         result: Any = None
         try:
@@ -90,8 +89,7 @@ class ToolDiscovery(Preparation):
             session: names the conversation.
             scope: keeps equal conversations of different users apart.
         """
-        if (asked := self.looks_on(request, provider)) is not None:
-            self.selector.select(*asked, self.config.max_search_results, self.config.always_keep)
+        self.look_on(request, provider)
         begun = self.begin_stream(request, provider, session, scope)
         if not isinstance(begun, Turn):
             yield from forward(begun)
@@ -115,6 +113,11 @@ class ToolDiscovery(Preparation):
             body = next_body(begun, stream, found)
         if out := stream.finish():
             yield out
+
+    def look_on(self, request: Json, provider: str = "openai") -> None:
+        """Ask about a request where the rollout only looks on; else do nothing."""
+        if (asked := self.looks_on(request, provider)) is not None:
+            self.selector.select(*asked, self.config.max_search_results, self.config.always_keep)
 
     def _search(self, call: Call, turn: Turn) -> Selection:
         if self.config.strategy == "tool-search":
@@ -141,9 +144,7 @@ class AsyncToolDiscovery(Preparation):
         scope: str = "",
     ) -> Json:
         """As `ToolDiscovery.complete`; the searches of one response run side by side."""
-        if (asked := self.looks_on(request, provider)) is not None:
-            config = self.config
-            await self.selector.select(*asked, config.max_search_results, config.always_keep)
+        await self.look_on(request, provider)
         begun = self.begin(request, provider, session, scope)
         return await self._drive(conversation(begun), forward)
 
@@ -182,9 +183,7 @@ class AsyncToolDiscovery(Preparation):
         scope: str = "",
     ) -> AsyncIterator[bytes]:
         """As `ToolDiscovery.stream`."""
-        if (asked := self.looks_on(request, provider)) is not None:
-            config = self.config
-            await self.selector.select(*asked, config.max_search_results, config.always_keep)
+        await self.look_on(request, provider)
         begun = self.begin_stream(request, provider, session, scope)
         if not isinstance(begun, Turn):
             async for chunk in forward(begun):
@@ -218,6 +217,12 @@ class AsyncToolDiscovery(Preparation):
                 opened = forward(body)
         if out := stream.finish():
             yield out
+
+    async def look_on(self, request: Json, provider: str = "openai") -> None:
+        """As `ToolDiscovery.look_on`, for hooks around a forwarding of the proxy's own."""
+        if (asked := self.looks_on(request, provider)) is not None:
+            config = self.config
+            await self.selector.select(*asked, config.max_search_results, config.always_keep)
 
     async def search(self, call: Call, turn: Turn) -> Selection:
         """Answer one search of a turn."""

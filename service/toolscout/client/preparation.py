@@ -145,11 +145,20 @@ class Preparation:
         return provider.with_tools(request, offer.pick(names))
 
     def looks_on(self, request: Json, provider: str) -> tuple[str, Sequence[Any]] | None:
-        """What to ask about when the rollout only looks on; None when it does not."""
+        """What to ask about when the rollout only looks on; None when it does not, or cannot.
+
+        Raises:
+            InvalidArgument: there is no provider of that name.
+        """
         shapes = provider_named(provider)
         if self._rollout.mode not in ("dark", "shadow") or self.config.strategy != "api":
             return None
-        tools, query = shapes.tools(request), shapes.query(request)
+        try:
+            tools, query = shapes.tools(request), shapes.query(request)
+            Offer(tools)  # what is no tool is the request's own business
+        except Exception:
+            logger.warning("a request could not be read; the service is not asked about it")
+            return None
         return (query, tools) if tools and query else None
 
     def local_search(self, call: Call, turn: Turn) -> Selection:
