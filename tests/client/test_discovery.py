@@ -305,6 +305,36 @@ def test_built_in_tools_stay(flow, shape, tools):
     assert shape.raw(model.requests[0])[1:] == [shape.builtin]
 
 
+@pytest.mark.parametrize(
+    ("provider", "builtin"),
+    [
+        ("anthropic", {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}),
+        ("anthropic", {"type": "bash_20250124", "name": "bash"}),
+        ("anthropic", {"type": "text_editor_20250728", "name": "str_replace_based_edit_tool"}),
+        ("anthropic", {"type": "computer_20250124", "name": "computer", "display_width_px": 9}),
+        ("openai-responses", {"type": "custom", "name": "code_exec", "description": "Runs it"}),
+        ("openai-responses", {"type": "web_search", "name": "web_search"}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value["name"],
+)
+def test_a_built_in_tool_that_has_a_name_stays_too(flow, service, provider, builtin):
+    shape = next(shape for shape in SHAPES if shape.name == provider)
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    model = Model(shape, search("read"), DONE)
+    flow().complete(shape.request("please help", [builtin, *tools]), model, provider)
+    assert shape.raw(model.requests[0])[1:] == [builtin]
+    assert builtin in shape.raw(model.requests[1])
+    sent = [tool["name"] for tool in service.requests[0].json["tools"]]
+    assert sent == list(ABOUT)
+
+
+def test_a_session_remembers_names_and_no_definitions(flow, shape, tools):
+    store = SessionStore()
+    request = shape.request("please help", tools)
+    flow(store=store).complete(request, Model(shape, DONE), shape.name, session="s")
+    assert store.deferred("s") == tuple(ABOUT)
+
+
 def test_few_tools_are_not_worth_deferring(flow, shape, tools):
     model = Model(shape, DONE)
     request = shape.request("please help", tools)

@@ -29,6 +29,15 @@ def test_deferring_overwrites_and_finding_adds(clock):
     assert store.expanded("t") == ()
 
 
+def test_equal_names_of_different_sessions_are_kept_once(clock):
+    store = SessionStore(clock=clock)
+    for session in "ab":
+        store.store_deferred(session, ["".join(["read", "_", "file"])])
+        store.mark_expanded(session, ["".join(["send", "_", "email"])])
+    assert store.deferred("a")[0] is store.deferred("b")[0]
+    assert store.expanded("a")[0] is store.expanded("b")[0]
+
+
 def test_a_session_ends_an_hour_after_its_last_write(clock):
     store = SessionStore(clock=clock)
     store.mark_expanded("s", ["x"])

@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
-from toolscout.client import Reason
+from toolscout.client import InvalidTool, Reason
 
 
 def read_file(exchange: Exchange) -> None:
@@ -154,3 +154,28 @@ def test_tools_that_json_cannot_write_are_sent_as_far_as_it_can(make):
     assert set(sent) == {"circular", "set", "read_file"}
     assert "definition" not in sent["circular"]
     assert selection.names == ["read_file"]
+
+
+@pytest.mark.parametrize("schema", ["input_schema", "parameters"])
+def test_a_custom_tool_with_a_schema_is_an_ordinary_one(make, schema):
+    tool = {"type": "custom", "name": "read_file", schema: {"type": "object"}}
+    with peer(read_file) as fake:
+        selection = make(fake.url).select("x", [tool, {"type": "custom", "name": "other"}])
+    assert selection.names == ["read_file"]
+    assert selection.tools == [tool, {"type": "custom", "name": "other"}]
+    assert [sent["name"] for sent in fake.requests[0].json["tools"]] == ["read_file"]
+
+
+@pytest.mark.parametrize("wrapper", ["toolSpec", "function", None])
+def test_of_tools_that_share_a_name_the_first_counts_in_any_shape(make, wrapper):
+    cores = [{"name": name, "description": str(n)} for n, name in enumerate("abac")]
+    tools = [{wrapper: core} if wrapper else core for core in cores]
+    selection = make(None).select("x", tools)
+    assert selection.names == ["a", "b", "c"]
+    assert [id(tool) for tool in selection.tools] == [id(tools[n]) for n in (0, 1, 3)]
+
+
+@pytest.mark.parametrize("odd", [5, "x", [7]])
+def test_odd_declarations_are_no_tools(make, odd):
+    with pytest.raises(InvalidTool, match=r"tools\[0\]"):
+        make(None).select("x", [{"functionDeclarations": odd}])

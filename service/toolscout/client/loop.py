@@ -68,7 +68,7 @@ class Turn:
         self.original = request
         self.request = self._with_tools(request)
         if session:
-            store.store_deferred(session, offer.everything)
+            store.store_deferred(session, offer.names)
 
     def searches(self, response: Json) -> list[Call]:
         """The searches that a response asks for; empty when it is the client's to see."""

@@ -135,7 +135,7 @@ class Preparation:
             expanded=self.store.expanded(session),
         )
         if session:
-            self.store.store_deferred(session, [offer.by_name[n] for n in filtered.deferred])
+            self.store.store_deferred(session, filtered.deferred)
         if not filtered.deferred:
             return request
         kept = set(filtered.kept)

@@ -6,6 +6,7 @@ key) that keeps them apart.
 """
 
 import json
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
@@ -50,8 +51,8 @@ def hashed(message: Any, scope: str = "") -> str:
 class Session(msgspec.Struct):
     """What is remembered of one conversation."""
 
-    deferred: tuple[Any, ...] = ()
-    """The tools it deferred last, as the client sent them."""
+    deferred: tuple[str, ...] = ()
+    """Names of the tools it deferred last."""
     expanded: dict[str, None] = msgspec.field(default_factory=dict)
     """Names it has found, in the order of finding."""
     written: float = 0.0
@@ -72,8 +73,8 @@ class SessionStore:
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._swept = clock()
 
-    def deferred(self, session: str) -> tuple[Any, ...]:
-        """The tools deferred last."""
+    def deferred(self, session: str) -> tuple[str, ...]:
+        """The names deferred last."""
         with self._lock:
             found = self._live(session)
             return found.deferred if found else ()
@@ -84,15 +85,15 @@ class SessionStore:
             found = self._live(session)
             return tuple(found.expanded) if found else ()
 
-    def store_deferred(self, session: str, tools: Iterable[Any]) -> None:
-        """Replace the deferred tools."""
+    def store_deferred(self, session: str, names: Iterable[str]) -> None:
+        """Replace the deferred names. Names only: definitions come with every request anew."""
         with self._lock:
-            self._write(session).deferred = tuple(tools)
+            self._write(session).deferred = tuple(map(_shared, names))
 
     def mark_expanded(self, session: str, names: Iterable[str]) -> None:
         """Add found names."""
         with self._lock:
-            self._write(session).expanded.update(dict.fromkeys(names))
+            self._write(session).expanded.update(dict.fromkeys(map(_shared, names)))
 
     def __len__(self) -> int:
         with self._lock:
@@ -125,3 +126,8 @@ class SessionStore:
             if now - self._sessions[oldest].written <= self._ttl_s:
                 break
             del self._sessions[oldest]
+
+
+def _shared(name: str) -> str:
+    """The same text for the same name: thousands of sessions have the same tools."""
+    return sys.intern(str(name))

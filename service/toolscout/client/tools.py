@@ -1,14 +1,15 @@
 """Tools of any shape: their names, and what of them goes over the wire.
 
 OpenAI (chat and Responses), Anthropic, MCP, Gemini and Bedrock tools, as mappings, dataclasses,
-msgspec structs or pydantic models. A tool without a name is a provider's built-in (a web search,
-a cache point): it cannot be ranked, is never sent, and always stays.
+msgspec structs or pydantic models. A provider's built-in (a web search, a text editor, a cache
+point) cannot be ranked, is never sent, and always stays. It has no name, or it has a `type` of its
+own and no schema.
 """
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
-from operator import itemgetter
+from operator import itemgetter, methodcaller
 from typing import Any, Literal
 
 import msgspec
@@ -32,10 +33,15 @@ _NESTING = 8
 
 _name_of = itemgetter("name")
 _function_of = itemgetter("function")
+_spec_of = itemgetter("toolSpec")
+_type_of = methodcaller("get", "type")
+_ORDINARY = {None, "function"}
+"""Types of tools that are functions whatever else they hold; `custom` is one thing for Anthropic and
+another for OpenAI."""
 
 
 class Offer:
-    """The tools of one call: each name once (the first wins), and the tools without a name."""
+    """The tools of one call: each name once (the first wins), and the built-ins, `unnamed`."""
 
     __slots__ = ("_by_name", "_named", "names", "unnamed")
 
@@ -50,16 +56,18 @@ class Offer:
             raise InvalidArgument.of("tools", "a sequence of tools", tools)
         self.unnamed: tuple[Any, ...] = ()
         self._by_name: dict[str, Any] | None = None
-        names = _uniform_names(tools)
+        flat = _flat(tools)
+        names = _uniform_names(flat)
         if names is not None:
-            self.names, self._named = tuple(names), tuple(tools)
+            self.names, self._named = _each_once(names, flat)
             return
         by_name: dict[str, Any] = {}
         unnamed = []
         for number, tool in enumerate(tools):
-            for one in _declarations(tool):
-                name = _text(_core(as_mapping(one, number)).get("name"))
-                if name:
+            for one in _declarations(tool, number):
+                whole = as_mapping(one, number)
+                name = _text(_core(whole).get("name"))
+                if name and not _is_builtin(whole):
                     by_name.setdefault(name, one)
                 else:
                     unnamed.append(one)
@@ -192,27 +200,70 @@ class Encoder:
 
 
 def _uniform_names(tools: Sequence[Any]) -> list[str] | None:
-    """The names of tools that share one everyday shape and no name, at the speed of C.
+    """The names of tools that share one everyday shape, at the speed of C.
 
     None for all others: an open circuit is to cost next to nothing, however many tools there are.
     """
     try:
-        try:
+        first = tools[0]
+        if "toolSpec" in first:
+            names = list(map(_name_of, map(_spec_of, tools)))
+        elif "name" in first:
             names = list(map(_name_of, tools))
-        except KeyError:
+            if not _ORDINARY.issuperset(map(_type_of, tools)):
+                return None
+        else:
             names = list(map(_name_of, map(_function_of, tools)))
         "".join(names)  # fails unless all are texts
-        distinct = set(names)
-    except (KeyError, TypeError, IndexError):
+    except (KeyError, TypeError, IndexError, AttributeError):
         return None
-    return names if len(distinct) == len(names) and "" not in distinct else None
+    return None if "" in names else names
 
 
-def _declarations(tool: Any) -> list[Any]:
+def _each_once(
+    names: Sequence[str], tools: Sequence[Any]
+) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Names and tools without the later ones of each name."""
+    if len(set(names)) == len(names):
+        return tuple(names), tuple(tools)
+    first = dict(zip(reversed(names), reversed(tools), strict=True))
+    once = tuple(dict.fromkeys(names))
+    return once, tuple(map(first.__getitem__, once))
+
+
+def _flat(tools: Sequence[Any]) -> Sequence[Any]:
+    """The functions of a single Gemini tool that holds nothing else; else the tools themselves."""
+    if len(tools) != 1 or not isinstance(tools[0], dict) or len(tools[0]) != 1:
+        return tools
+    for key in _DECLARATIONS:
+        found = tools[0].get(key)
+        if isinstance(found, list) and found:
+            return found
+    return tools
+
+
+def _is_builtin(tool: Mapping[str, Any]) -> bool:
+    """Whether a tool that has a name is run by the provider, or takes no arguments by a schema.
+
+    Anthropic's `{"type": "bash_20250124", "name": "bash"}`; of OpenAI's Responses also
+    `{"type": "custom", "name": …}`, which takes free text, unlike Anthropic's type of that name.
+    """
+    kind = tool.get("type")
+    if not isinstance(kind, str) or kind in _ORDINARY or _core(tool) is not tool:
+        return False
+    return not any(isinstance(tool.get(key), Mapping) for key in _SCHEMAS)
+
+
+def _declarations(tool: Any, number: int) -> list[Any]:
     """Gemini wraps several functions in one tool; elsewhere a tool is one function."""
     if not isinstance(tool, Mapping) or _DECLARING.isdisjoint(tool):
         return [tool]
-    found = [one for key in _DECLARATIONS for one in tool.get(key) or ()]
+    found: list[Any] = []
+    for key in _DECLARATIONS:
+        declared = tool.get(key) or []
+        if not isinstance(declared, list | tuple):
+            raise InvalidTool.of(f"tools[{number}].{key}", "a list", declared)
+        found += declared
     others = {key: value for key, value in tool.items() if key not in _DECLARING}
     return [*found, others] if others else found
 
