@@ -36,8 +36,8 @@ _function_of = itemgetter("function")
 _spec_of = itemgetter("toolSpec")
 _type_of = methodcaller("get", "type")
 _ORDINARY = {None, "function"}
-"""Types of tools that are functions whatever else they hold; `custom` is one thing for Anthropic and
-another for OpenAI."""
+"""Types of tools that are functions whatever else they hold; `custom` means one thing to Anthropic
+and another to OpenAI."""
 
 
 class Offer:

@@ -6,11 +6,18 @@ from toolscout.client.providers.provider import Json, mapping, mappings
 from toolscout.client.streams import sse
 
 Key = tuple[int, int]
-"""A choice and the place of a call in it, as the model counts them."""
+"""A choice and the place of a call in it: as the model counts them, or as they began."""
+
+UNCOUNTED = 1 << 20
+"""Places of calls that the model did not count begin here."""
 
 
 class OpenAIStream:
-    """Chunks: pieces of searches are cut out, calls are counted anew, the rest goes on."""
+    """Chunks: pieces of searches are cut out, calls are counted anew, the rest goes on.
+
+    Not every model counts its calls, or names each only once: a new id begins a new call, a name
+    may come in pieces or again, and a call waits until its name is no beginning of the search's.
+    """
 
     def __init__(self, search_name: str) -> None:
         self._search_name = search_name
@@ -23,6 +30,9 @@ class OpenAIStream:
         self.wrote = False
         self._splitter = sse.Splitter()
         self._calls: dict[Key, Json] = {}
+        self._current: dict[Key, Key] = {}
+        self._waiting: dict[Key, Json] = {}
+        self._base: Json = {}
         self._places: dict[Key, int] = {}
         self._next_place: dict[int, int] = {}
         self._text: list[str] = []
@@ -34,13 +44,13 @@ class OpenAIStream:
 
     def response(self) -> Json:
         """The first choice with its text and calls."""
-        first = [call for (choice, _), call in sorted(self._calls.items()) if choice == 0]
+        first = [call for (choice, _), call in self._calls.items() if choice == 0]
         message = {"role": "assistant", "content": "".join(self._text) or None, "tool_calls": first}
         return {"choices": [{"index": 0, "message": message}]}
 
     def finish(self) -> bytes:
         """The finish reason, the usage and `[DONE]`; without a real call the turn just stops."""
-        out = b""
+        out = self._late()
         for event in self._held:
             data = event.data
             if data is None:
@@ -57,6 +67,14 @@ class OpenAIStream:
         self._held = []
         return out
 
+    def _late(self) -> bytes:
+        """Calls that waited for more of their names until the end."""
+        choices = [
+            {"index": key[0], "delta": {"tool_calls": [self._begun(key[0], key, piece)]}}
+            for key, piece in tuple(self._waiting.items())
+        ]
+        return sse.write(self._same({**self._base, "choices": choices})) if choices else b""
+
     def _take(self, events: list[sse.Event]) -> bytes:
         out = b"".join(self._pass(event) for event in events)
         self.wrote = self.wrote or bool(out)
@@ -69,6 +87,7 @@ class OpenAIStream:
             return b""
         if data is None or "choices" not in data:
             return event.raw
+        self._base = {key: data[key] for key in data if key not in ("choices", "usage")}
         choices = mappings(data["choices"])
         if (self._held or mapping(data.get("usage"))) and all(map(_is_bare, choices)):
             self._held.append(event)  # the usage belongs to the end, and nothing comes after that
@@ -108,21 +127,46 @@ class OpenAIStream:
 
     def _piece(self, number: int, piece: Json) -> Json | None:
         """A piece of a call under the client's count; None for a piece of a search."""
-        key = (number, _index(piece))
+        key = self._key(number, piece)
         function = mapping(piece.get("function"))
         call = self._calls.setdefault(
             key, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
         )
         call["id"] = piece.get("id") or call["id"]
-        for field in ("name", "arguments"):
-            if isinstance(function.get(field), str):
-                call["function"][field] += function[field]
-        if call["function"]["name"] == self._search_name:
+        said = call["function"]
+        named = function.get("name")
+        if isinstance(named, str) and named != said["name"]:
+            said["name"] += named
+        if isinstance(function.get("arguments"), str):
+            said["arguments"] += function["arguments"]
+        if said["name"] == self._search_name:
+            self._waiting.pop(key, None)
             return None
-        if key not in self._places:
-            self._places[key] = self._next_place.get(number, 0)
-            self._next_place[number] = self._places[key] + 1
-        return {**piece, "index": self._places[key]}
+        if key in self._places:
+            return {**piece, "index": self._places[key]}
+        if self._search_name.startswith(said["name"]) and not said["arguments"]:
+            self._waiting.setdefault(key, piece)
+            return None
+        return self._begun(number, key, piece)
+
+    def _begun(self, number: int, key: Key, piece: Json) -> Json:
+        """The piece with which a call begins for the client: all there is of it so far."""
+        self._places[key] = self._next_place.get(number, 0)
+        self._next_place[number] = self._places[key] + 1
+        if self._waiting.pop(key, None) is None:
+            return {**piece, "index": self._places[key]}
+        return {**piece, **self._calls[key], "index": self._places[key]}
+
+    def _key(self, number: int, piece: Json) -> Key:
+        """Which call a piece belongs to: that of its index, until another id comes."""
+        counted = (number, _index(piece))
+        key = self._current.get(counted, counted)
+        id_ = piece.get("id")
+        known = self._calls.get(key)
+        if known is not None and id_ and known["id"] and id_ != known["id"]:
+            key = (number, UNCOUNTED + len(self._calls))
+        self._current[counted] = key
+        return key
 
     def _same(self, data: Json) -> Json:
         """The client sees one completion, so every chunk bears the first one's id."""
