@@ -128,6 +128,25 @@ def test_a_redaction_decides_what_is_sent(make):
     assert selection.names == ["read_file", "search_code"]
 
 
+def test_a_redaction_works_on_a_copy(make):
+    def strip(tool: dict[str, Any]) -> dict[str, Any]:
+        tool["definition"]["input_schema"]["properties"].clear()
+        tool["definition"].pop("description")
+        return tool
+
+    tool = {
+        "name": "read_file",
+        "description": "Read",
+        "input_schema": {"properties": {"secret": {"type": "string"}}},
+    }
+    with peer(read_file) as fake:
+        chosen = make(fake.url, redact=strip).select("x", [tool]).tools
+    assert "secret" not in fake.requests[0].body.decode()
+    assert chosen == [tool]
+    assert tool["description"] == "Read"
+    assert "secret" in str(tool)
+
+
 def test_a_redaction_that_fails_sends_nothing_and_falls_open(make):
     def redact(tool: dict[str, Any]) -> dict[str, Any] | None:
         raise RuntimeError("no")

@@ -17,12 +17,15 @@ from typing import Any
 import msgspec
 
 from toolscout.client.calling import DEFAULT_TIMEOUT_S
+from toolscout.client.core.endpoint import without_secrets
 from toolscout.client.errors import ConfigurationError
 from toolscout.contract import DEFAULT_TOP_K
 from toolscout.ranking.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
 
 STRATEGIES = ("passthrough", "relevance", "tool-search", "api")
 SEARCH_TOOL_NAME = "gateway_search_tools"
+SECRET = ("api_key", "endpoint")
+"""Keys whose values no message repeats."""
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
@@ -35,6 +38,12 @@ class ApiConfig(msgspec.Struct, frozen=True):
     endpoint: str = ""
     api_key: str = ""
     timeout: float = DEFAULT_TIMEOUT_S
+
+    def __repr__(self) -> str:
+        """Without the key, and without what else of the endpoint is secret."""
+        key = "'…'" if self.api_key else "''"
+        endpoint = without_secrets(self.endpoint)
+        return f"ApiConfig(endpoint={endpoint!r}, api_key={key}, timeout={self.timeout})"
 
 
 class DiscoveryConfig(msgspec.Struct, frozen=True):
@@ -174,4 +183,5 @@ class _Reader:
         return _VARIABLE.sub(lambda m: os.environ.get(m[1], "") or m[2] or "", value)
 
     def _wrong(self, key: str, expected: str, value: object) -> ConfigurationError:
-        return ConfigurationError(f"{self._prefix}{key}: expected {expected}, got {value!r}")
+        got = type(value).__name__ if key in SECRET else repr(value)
+        return ConfigurationError(f"{self._prefix}{key}: expected {expected}, got {got}")

@@ -182,7 +182,11 @@ class Encoder:
     def _redacted(self, entry: dict[str, Any]) -> dict[str, Any] | None:
         assert self._redact is not None
         name = entry["name"]
-        kept = self._redact(entry)
+        written = self._rescue(entry)
+        if not written:
+            return None
+        # Written and read again it shares nothing with the caller's own objects.
+        kept = self._redact(msgspec.json.decode(written))
         if kept is None:
             return None
         if not isinstance(kept, dict):
