@@ -85,9 +85,11 @@ def test_the_ten_lines_of_the_readme_work(server: Server):
     names: dict[str, Any] = {}
     exec(code[1].replace("http://127.0.0.1:8080", server.url), names)
     request = names["before_forwarding"]({"model": "m", "tools": TOOLS}, "send a mail")
-    names["selector"].close()
     assert request["tools"][0] is TOOLS[3]
     assert len(request["tools"]) <= 5
+    for without in ({"model": "m"}, {"model": "m", "tools": []}, {"model": "m", "tools": None}):
+        assert names["before_forwarding"](dict(without), "send a mail") == {"model": "m"}
+    names["selector"].close()
 
 
 @pytest.mark.parametrize("kind", [Selector, ToolDiscovery])

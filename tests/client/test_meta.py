@@ -172,3 +172,27 @@ def test_the_risks_of_known_tools(data: Path):
 
 def test_levels_go_from_harmless_to_worst():
     assert LEVELS == ("read_only", "write_local", "write_remote", "destructive")
+
+
+@pytest.mark.parametrize("given", [None, "", "[]", "no json", b"7"])
+def test_arguments_that_are_no_object_are_as_good_as_none(given):
+    async def awaited(name: str) -> str | None:
+        async with AsyncSelector(None) as selector:
+            return await handle_meta_call_async(name, given, TOOLS, selector)
+
+    for name in META_TOOL_NAMES:
+        text = handle_meta_call(name, given, TOOLS)
+        assert text is not None
+        assert ("error" in json.loads(text)) == (name != "list_tools_meta")
+        assert asyncio.run(awaited(name)) == text
+    assert handle_meta_call("read_file", given, TOOLS) is None
+    assert asyncio.run(awaited("read_file")) is None
+
+
+def test_arguments_may_be_json_text_and_null_counts_are_the_default():
+    text = handle_meta_call("search_tools", '{"query": "email", "top_k": null}', TOOLS)
+    assert json.loads(text or "")["tools"][0]["name"] == "send_email"
+
+
+def test_a_cursor_that_is_no_text_is_answered_with_what_is_wrong():
+    assert "cursor" in ask("list_tools_meta", cursor=["x"])["error"]

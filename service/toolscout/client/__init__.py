@@ -3,7 +3,8 @@
 from toolscout.client import Selector
 
 with Selector("http://127.0.0.1:8080") as selector:
-    request["tools"] = selector.select(query, request["tools"]).tools
+    if tools := selector.select(query, request.pop("tools", None) or []).tools:
+        request["tools"] = tools
 """
 
 from toolscout.client.config import DiscoveryConfig, load

@@ -54,6 +54,7 @@ class Turn:
         self.session = session
         self.offer = offer
         self.rounds = 0
+        self._fell_open = False
         self._provider = provider
         self._store = store
         self._order = order
@@ -93,6 +94,9 @@ class Turn:
             new = self._show(selection)
             results.append((call, result_text(selection, new, self.offer)))
         if self.is_mixed(response):
+            if self._fell_open and self.session:
+                # Only the client goes on with this turn, and its next request needs every tool.
+                self._store.mark_expanded(self.session, self.offer.names)
             return None
         self.request = self._with_tools(self._provider.continued(self.request, response, results))
         return self.request
@@ -113,6 +117,8 @@ class Turn:
         self._shown = [*new, *self._shown] if self._order == "rank" else [*self._shown, *new]
         if self.session and not selection.fell_open:
             self._store.mark_expanded(self.session, new)
+        if selection.fell_open:
+            self._fell_open = True
         return new
 
     def _ordered(self) -> list[str]:

@@ -17,6 +17,7 @@ import msgspec
 
 from toolscout.catalog.summary import first_sentence
 from toolscout.client.providers import provider_named
+from toolscout.client.providers.provider import arguments_of
 from toolscout.client.risk import RiskGate, requires_confirmation, requires_full_schema, risk_of
 from toolscout.client.selection import Selection
 from toolscout.client.selector import AsyncSelector, Selector
@@ -86,7 +87,7 @@ def instructions() -> str:
 
 def handle_meta_call(
     name: str,
-    arguments: Mapping[str, Any],
+    arguments: Mapping[str, Any] | str | bytes | None,
     tools: Sequence[Any],
     selector: Selector | None = None,
     gate: RiskGate | None = None,
@@ -95,7 +96,8 @@ def handle_meta_call(
 
     Args:
         name: the tool the model called.
-        arguments: what it called it with; what is wrong with them is said in the answer.
+        arguments: what it called it with, as an object or as JSON text; what is wrong with them is
+            said in the answer.
         tools: all tools there are, of any shape.
         selector: asks the service; without one the search is local.
         gate: is told which schemas were read.
@@ -106,9 +108,10 @@ def handle_meta_call(
     offer = Offer(tools)
     if name not in _META or name in offer.names:
         return None
+    given = arguments_of(arguments)
     if name != "search_tools":
-        return _answer(name, arguments, offer, gate)
-    wanted = _search_arguments(arguments)
+        return _answer(name, given, offer, gate)
+    wanted = _search_arguments(given)
     if isinstance(wanted, str):
         return wanted
     query, top_k = wanted
@@ -119,15 +122,16 @@ def handle_meta_call(
 
 async def handle_meta_call_async(
     name: str,
-    arguments: Mapping[str, Any],
+    arguments: Mapping[str, Any] | str | bytes | None,
     tools: Sequence[Any],
     selector: AsyncSelector,
     gate: RiskGate | None = None,
 ) -> str | None:
     """As `handle_meta_call`, with an `AsyncSelector`."""
-    wanted = _search_arguments(arguments)
+    given = arguments_of(arguments)
+    wanted = _search_arguments(given)
     if name != "search_tools" or isinstance(wanted, str):
-        return handle_meta_call(name, arguments, tools, None, gate)
+        return handle_meta_call(name, given, tools, None, gate)
     offer = Offer(tools)
     if name in offer.names:
         return None
@@ -136,7 +140,8 @@ async def handle_meta_call_async(
 
 
 def _search_arguments(arguments: Mapping[str, Any]) -> tuple[str, int] | str:
-    query, top_k = arguments.get("query"), arguments.get("top_k", DEFAULT_TOP_K)
+    query, top_k = arguments.get("query"), arguments.get("top_k")
+    top_k = DEFAULT_TOP_K if top_k is None else top_k
     if not isinstance(query, str) or not query.strip():
         return _error("query: expected a text")
     if isinstance(top_k, bool) or not isinstance(top_k, int):
@@ -167,7 +172,7 @@ def _listed(arguments: Mapping[str, Any], offer: Offer) -> str:
         return _error("page_size: expected a whole number above 0")
     start = 0
     if cursor:
-        if cursor not in offer.names:
+        if not isinstance(cursor, str) or cursor not in offer.by_name:
             return _error("cursor: not one that this list gave")
         start = names.index(cursor) + 1
     page = names[start : start + min(size, MAX_PAGE_SIZE)]

@@ -25,8 +25,8 @@ def conversation(begun: Turn | Json) -> Steps:
     Is sent responses, or the exception that forwarding ended in.
     """
     response = _good((yield begun.request if isinstance(begun, Turn) else begun))
-    if not isinstance(begun, Turn):
-        return response
+    if not isinstance(begun, Turn) or not isinstance(response, dict):
+        return response  # what is no object is the client's to make sense of
     while calls := begun.searches(response):
         found = yield (begun, calls)
         resumed = begun.resume(response, found)
@@ -37,6 +37,8 @@ def conversation(begun: Turn | Json) -> Steps:
             # What was added to the request may be why; the client is owed what it asked for.
             logger.warning("forwarding failed after a search; the request goes out as it came")
             return _good((yield begun.original))
+        if not isinstance(answer, dict):
+            return _good(answer)
         response = answer
     return begun.finish(response)
 
