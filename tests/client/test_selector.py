@@ -203,11 +203,28 @@ def test_something_that_is_no_tool_has_an_error_of_its_own(make):
         {"rollout": "percent:150"},
         {"api_key": "two\nlines"},
         {"endpoint": 8080},
+        {"timeout": 1e10},
+        {"fallback": ["all"]},
+        {"observers": print},
+        {"observers": [print, 5]},
+        {"observers": "log"},
+        {"breaker": "x"},
+        {"max_connections": 0},
+        {"max_connections": -1},
+        {"max_connections": "x"},
+        {"max_connections": True},
+        {"verify": "ca.pem"},
+        {"rollout": None},
+        {"api_key": 5},
     ],
 )
 def test_a_selector_is_not_made_from_wrong_settings(options):
     with pytest.raises(InvalidArgument, match=next(iter(options))):
         Selector(**options)
+
+
+def test_no_observers_are_none(make):
+    assert make(None, observers=None).select("x", TOOLS).tools == TOOLS
 
 
 def test_a_tool_that_cannot_be_dumped_is_no_tool(make):

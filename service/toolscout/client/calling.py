@@ -29,6 +29,9 @@ logger = logging.getLogger("toolscout.client")
 
 DEFAULT_TIMEOUT_S = 1.5
 
+MAX_TIMEOUT_S = 86_400
+"""No proxy waits a day; the clocks below take no number of any size."""
+
 GIVE_UP_EARLY = 0.03
 """Share of the timeout kept back for giving up, at most `GIVE_UP_EARLY_S`: the cap is a promise."""
 
@@ -72,7 +75,7 @@ class SelectorBase:
         verify: True, or a context with certificates of one's own.
         trust_env: use the proxies of the environment, never for this machine itself.
         log_query: what of a query goes into events: `off`, `hashed` or `full`.
-        observers: called with the event of every search.
+        observers: called with the event of every search; None is nobody.
 
     Raises:
         InvalidArgument: an argument has the wrong type or is out of bounds.
@@ -95,14 +98,16 @@ class SelectorBase:
         verify: ssl.SSLContext | bool = True,
         trust_env: bool = True,
         log_query: QueryLog = "hashed",
-        observers: Sequence[Observer] = (log_event,),
+        observers: Sequence[Observer] | None = (log_event,),
     ) -> None:
         if endpoint is not None and not isinstance(endpoint, str):
             raise InvalidArgument.of("endpoint", "a URL or None", endpoint)
         if isinstance(timeout, bool) or not isinstance(timeout, int | float):
             raise InvalidArgument.of("timeout", "seconds", timeout)
-        if not isfinite(timeout) or timeout <= 0:
-            raise InvalidArgument(f"timeout: expected more than 0 seconds, got {timeout}")
+        if not isfinite(timeout) or not 0 < timeout <= MAX_TIMEOUT_S:
+            raise InvalidArgument(
+                f"timeout: expected more than 0 and at most {MAX_TIMEOUT_S} seconds, got {timeout}"
+            )
         _one_of("fallback", fallback, get_args(Fallback))
         _one_of("definition", definition, get_args(Definition))
         _one_of("log_query", log_query, get_args(QueryLog))
@@ -114,7 +119,15 @@ class SelectorBase:
         self._fallback = fallback
         self._permit = permit
         self._log_query = log_query
-        self._observers = tuple(observers)
+        self._observers = _observers(observers)
+        if breaker is not None and not isinstance(breaker, BreakerPolicy):
+            raise InvalidArgument.of("breaker", "a BreakerPolicy or None", breaker)
+        if isinstance(max_connections, bool) or not isinstance(max_connections, int):
+            raise InvalidArgument.of("max_connections", "a whole number", max_connections)
+        if max_connections < 1:
+            raise InvalidArgument(f"max_connections: expected 1 or more, got {max_connections}")
+        if not isinstance(verify, bool | ssl.SSLContext):
+            raise InvalidArgument.of("verify", "true, false or an SSLContext", verify)
         self.breaker = CircuitBreaker(breaker)
         self._conversations = Conversations(
             _header_text("api_key", api_key),
@@ -245,8 +258,16 @@ def _check_fields(fields: Mapping[str, Any]) -> None:
         raise InvalidArgument(f"fields: cannot be written as JSON ({error})") from error
 
 
+def _observers(given: object) -> tuple[Observer, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, Sequence) or not all(map(callable, given)):
+        raise InvalidArgument.of("observers", "a sequence of functions", given)
+    return tuple(given)
+
+
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise InvalidArgument(f"{name}: expected one of {', '.join(allowed)}, got {value!r}")
 
 
