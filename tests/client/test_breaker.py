@@ -1,9 +1,13 @@
 """The circuit breaker: when it opens, how long it stays open, and what closes it."""
 
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
-from tests.client.upstream import NAMES, TOOLS, Exchange, peer
-from toolscout.client import BreakerPolicy, Reason
+from tests.client.upstream import NAMES, TOOLS, Exchange, peer, until
+from toolscout.client import AsyncSelector, BreakerPolicy, Reason, Selector
 from toolscout.client.core.breaker import CircuitBreaker
 
 
@@ -148,3 +152,39 @@ def test_refusals_never_open_it(make, status: int):
         for _ in range(12):
             assert selector.select("x", TOOLS).reason is Reason.API_ERROR
         assert len(fake.requests) == 12
+
+
+def test_closing_while_calls_are_under_way_says_nothing_about_the_service():
+    def slow(exchange: Exchange) -> None:
+        exchange.stopping.wait(60)
+
+    with peer(slow) as fake:
+        selector = Selector(fake.url, timeout=30)
+        with ThreadPoolExecutor(6) as pool:
+            calls = [pool.submit(selector.select, "x", TOOLS) for _ in range(6)]
+            until(lambda: len(fake.requests) == 6)
+            selector.close()
+            selections = [call.result(20) for call in calls]
+        assert {selection.detail for selection in selections} == {"the selector was closed"}
+        assert all(selection.tools == TOOLS for selection in selections)
+        assert not selector.breaker.is_open
+        assert selector.breaker.failures == 0
+
+
+def test_closing_says_nothing_about_the_service_in_asyncio_either():
+    async def run(url: str, arrived: Callable[[], bool]) -> AsyncSelector:
+        selector = AsyncSelector(url, timeout=30)
+        calls = [asyncio.ensure_future(selector.select("x", TOOLS)) for _ in range(6)]
+        while not arrived():
+            await asyncio.sleep(0.005)
+        await selector.aclose()
+        selections = await asyncio.wait_for(asyncio.gather(*calls), 20)
+        assert {selection.detail for selection in selections} == {"the selector was closed"}
+        return selector
+
+    def slow(exchange: Exchange) -> None:
+        exchange.stopping.wait(60)
+
+    with peer(slow) as fake:
+        selector = asyncio.run(run(fake.url, lambda: len(fake.requests) == 6))
+        assert not selector.breaker.is_open

@@ -120,3 +120,25 @@ def test_a_digest_no_header_can_carry_is_not_learned(make):
         selector.select("x", TOOLS)
         selector.select("x", TOOLS)
     assert kinds(fake) == ["tools", "tools"]
+
+
+def test_a_service_that_forgets_again_and_again_is_sent_tools_for_a_while(make):
+    service = Service()
+    with peer(service) as fake:
+        selector = make(fake.url)
+        for _ in range(6):
+            assert selector.select("x", TOOLS).names == ["read_file"]
+            service.known.clear()
+    assert kinds(fake) == ["tools", "digest", "tools", "digest", "tools", "tools", "tools", "tools"]
+
+
+def test_a_service_that_knew_the_digest_meanwhile_may_forget_it_again(make):
+    service = Service()
+    with peer(service) as fake:
+        selector = make(fake.url)
+        for forgets in (True, False, True, False, False):
+            assert selector.select("x", TOOLS).names == ["read_file"]
+            if forgets:
+                service.known.clear()
+        assert selector.select("x", TOOLS).attempts == 1
+    assert kinds(fake)[-1] == "digest"

@@ -9,6 +9,7 @@ import os
 import threading
 import weakref
 from collections.abc import Coroutine
+from concurrent.futures import CancelledError
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -16,6 +17,10 @@ T = TypeVar("T")
 
 JOIN_S = 1.0
 """How long closing waits for the thread."""
+
+
+class Closed(Exception):  # noqa: N818 - nothing went wrong
+    """The work was given up because its loop was closed."""
 
 
 class Background:
@@ -34,10 +39,13 @@ class Background:
 
         Raises:
             TimeoutError: the deadline came first; the work is cancelled.
+            Closed: somebody closed it meanwhile.
         """
         future = asyncio.run_coroutine_threadsafe(work, self._running())
         try:
             return future.result(max(deadline - monotonic(), 0.0))
+        except CancelledError:
+            raise Closed from None
         finally:
             future.cancel()
 

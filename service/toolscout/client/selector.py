@@ -9,12 +9,12 @@ from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from toolscout.client.background import Background
+from toolscout.client.background import Background, Closed
 from toolscout.client.calling import SelectorBase
 from toolscout.client.core.call import Result, Step, Verdict
 from toolscout.client.errors import InvalidArgument
 from toolscout.client.selection import Reason, Selection
-from toolscout.client.transport import TOO_LATE
+from toolscout.client.transport import CLOSED, TOO_LATE
 from toolscout.contract import DEFAULT_TOP_K
 
 logger = logging.getLogger("toolscout.client")
@@ -83,6 +83,8 @@ class Selector(SelectorBase):
             return self._background.run(self._transport.perform(step), deadline)
         except TimeoutError:
             return TOO_LATE
+        except Closed:
+            return CLOSED
 
     def close(self) -> None:
         """Close connections and end the thread; a later call starts them anew."""

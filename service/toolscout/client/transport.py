@@ -29,6 +29,7 @@ CLOSE_S = 0.5
 """How long closing waits for exchanges that were left behind."""
 
 TOO_LATE = Failure("no usable answer within the timeout")
+CLOSED = Failure("the selector was closed", blame=False)
 
 
 class Transport:
@@ -41,7 +42,9 @@ class Transport:
         verify: ssl.SSLContext | bool,
         trust_env: bool,
     ) -> None:
-        self._url = url
+        # The HTTP library logs the URL of every request; a query may hold a key.
+        self._url = url.copy_with(query=None, fragment=None)
+        self._extensions: dict[str, Any] = {"target": url.raw_path} if url.query else {}
         self._limits = httpx2.Limits(
             max_connections=max_connections,
             max_keepalive_connections=max_connections,
@@ -52,6 +55,7 @@ class Transport:
         self._trust_env = trust_env and not endpoint.is_loopback(url)
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._under_way: set[asyncio.Task[Result]] = set()
         self._left_behind: set[asyncio.Task[Result]] = set()
 
     async def perform(self, step: Step) -> Result:
@@ -63,21 +67,25 @@ class Transport:
         if remaining <= 0:
             return TOO_LATE
         task = asyncio.ensure_future(self._exchange(step))
+        self._under_way.add(task)
         try:
             await asyncio.wait((task,), timeout=remaining)
         finally:
+            self._under_way.discard(task)
             if not task.done():
                 task.cancel()
                 self._left_behind.add(task)
                 task.add_done_callback(self._left_behind.discard)
-        return task.result() if task.done() else TOO_LATE
+        if not task.done():
+            return TOO_LATE
+        return CLOSED if task.cancelled() else task.result()
 
     async def aclose(self) -> None:
         """Close all connections."""
         client, self._client = self._client, None
         if client is None or self._loop is not asyncio.get_running_loop():
             return
-        left = tuple(self._left_behind)
+        left = (*self._under_way, *self._left_behind)
         for task in left:
             task.cancel()
         if left:
@@ -101,7 +109,7 @@ class Transport:
                 self._url,
                 content=step.body,
                 headers=step.headers,
-                extensions={"trace": trace},
+                extensions={**self._extensions, "trace": trace},
                 timeout=httpx2.Timeout(None, connect=CONNECT_SHARE * (step.deadline - monotonic())),
             ) as response:
                 answered = True

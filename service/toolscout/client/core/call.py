@@ -77,6 +77,8 @@ class Failure(msgspec.Struct, frozen=True):
 
     detail: str
     again: bool = False
+    blame: bool = True
+    """Whether the service is to blame; not when the caller closed the selector meanwhile."""
 
 
 Step = Send | Pause
@@ -161,7 +163,7 @@ class Conversations:
                 # The tools go after it in what is left of the time; no retry is spent on that.
                 by_digest = False
                 if _is_unknown(reply):
-                    self.digests.forget(key)
+                    self.digests.forget(key, self._clock())
                 else:
                     self.digests.pause(self._clock())
                 continue
@@ -174,6 +176,8 @@ class Conversations:
         verdict.attempts = attempts
         if isinstance(reply, Reply) and not verdict.failed and 200 <= reply.status < 300:
             given = reply.headers.get("x-catalog-digest", "")
+            if by_digest:
+                self.digests.served(key)
             if given.isalnum() and given.isascii() and len(given) <= MAX_DIGEST_CHARS:
                 self.digests.learn(key, given)
         return verdict
@@ -198,10 +202,16 @@ class Conversations:
 def _body(ask: Ask, catalogue: bytes) -> bytes:
     pattern = ask.pattern[:MAX_PATTERN_CHARS].encode("utf-8", "replace").decode()
     fields: dict[str, Any] = {**ask.fields, "pattern": pattern, "top_k": ask.top_k}
-    pins = [pin for pin in dict.fromkeys(ask.always_keep) if pin in ask.offer.by_name]
+    offered = ask.offer.by_name
+    pins = [pin for pin in dict.fromkeys(ask.always_keep) if pin in offered and _is_text(pin)]
     if pins:
         fields["always_keep"] = pins
     return msgspec.json.encode(fields)[:-1] + b"," + catalogue + b"}"
+
+
+def _is_text(name: str) -> bool:
+    """Whether JSON can carry it; half a surrogate pair is in no request."""
+    return name.encode("utf-8", "replace").decode() == name
 
 
 def _is_refused(reply: Reply | Failure, digest: str | None) -> bool:
@@ -232,7 +242,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _judge(reply: Reply | Failure, ask: Ask) -> Verdict:
     if isinstance(reply, Failure):
-        verdict = Verdict([], Reason.API_ERROR, reply.detail, failed=True)
+        verdict = Verdict([], Reason.API_ERROR, reply.detail, failed=reply.blame)
         verdict.request_id = ask.request_id
         return verdict
     verdict = _read(reply, ask)

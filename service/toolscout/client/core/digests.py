@@ -4,7 +4,10 @@ import threading
 from collections import OrderedDict
 
 PAUSE_S = 60.0
-"""How long no digest is sent to a service that turned out not to understand them."""
+"""How long no digest is sent to a service that turned out not to understand or to keep them."""
+
+PATIENCE = 2
+"""Times in a row that a catalogue may turn out forgotten; a restart forgets it once."""
 
 
 class Digests:
@@ -14,6 +17,7 @@ class Digests:
         self._limit = limit
         self._lock = threading.Lock()
         self._known: OrderedDict[bytes, str] = OrderedDict()
+        self._forgotten: dict[bytes, int] = {}
         self._paused_until = 0.0
 
     def get(self, tools: bytes, now: float) -> str | None:
@@ -30,15 +34,33 @@ class Digests:
             self._known[tools] = digest
             self._known.move_to_end(tools)
             while len(self._known) > self._limit:
-                self._known.popitem(last=False)
+                forgotten, _ = self._known.popitem(last=False)
+                self._forgotten.pop(forgotten, None)
 
-    def forget(self, tools: bytes) -> None:
-        """The service does not know this catalogue any more."""
+    def served(self, tools: bytes) -> None:
+        """The service knew this catalogue by its digest."""
+        with self._lock:
+            self._forgotten.pop(tools, None)
+
+    def forget(self, tools: bytes, now: float) -> None:
+        """The service does not know this catalogue any more.
+
+        When it forgets the same one again and again, every call would be two requests.
+        """
         with self._lock:
             self._known.pop(tools, None)
+            self._forgotten[tools] = self._forgotten.get(tools, 0) + 1
+            while len(self._forgotten) > self._limit:
+                del self._forgotten[next(iter(self._forgotten))]
+            if self._forgotten[tools] >= PATIENCE:
+                self._pause(now)
 
     def pause(self, now: float) -> None:
         """The service does not understand digests."""
         with self._lock:
-            self._known.clear()
-            self._paused_until = now + PAUSE_S
+            self._pause(now)
+
+    def _pause(self, now: float) -> None:
+        self._known.clear()
+        self._forgotten.clear()
+        self._paused_until = now + PAUSE_S
