@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer, until
-from toolscout.client import AsyncSelector, BreakerPolicy, Reason, Selector
+from toolscout.client import AsyncSelector, BreakerPolicy, InvalidArgument, Reason, Selector
 from toolscout.client.core.breaker import CircuitBreaker
 
 
@@ -188,3 +188,12 @@ def test_closing_says_nothing_about_the_service_in_asyncio_either():
     with peer(slow) as fake:
         selector = asyncio.run(run(fake.url, lambda: len(fake.requests) == 6))
         assert not selector.breaker.is_open
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"window": 0}, {"consecutive": -1}, {"ratio": 2.0}, {"jitter": -0.1}, {"first_pause_s": "5"}],
+)
+def test_a_policy_is_not_made_from_numbers_without_sense(wrong):
+    with pytest.raises(InvalidArgument, match=f"breaker.{next(iter(wrong))}"):
+        BreakerPolicy(**wrong)

@@ -198,3 +198,28 @@ def test_of_tools_that_share_a_name_the_first_counts_in_any_shape(make, wrapper)
 def test_odd_declarations_are_no_tools(make, odd):
     with pytest.raises(InvalidTool, match=r"tools\[0\]"):
         make(None).select("x", [{"functionDeclarations": odd}])
+
+
+def plain(name: str) -> dict[str, Any]:
+    return {"name": name, "description": name}
+
+
+@pytest.mark.parametrize(
+    ("tools", "names", "last"),
+    [
+        ([{"toolSpec": plain("a")}, {"cachePoint": {}}, {"toolSpec": plain("b")}], ["a", "b"], 1),
+        ([{"type": "bash_1", "name": "bash"}, plain("a"), plain("b")], ["a", "b"], 0),
+        ([{"type": "web_search"}, plain("a"), plain("a")], ["a"], 0),
+        ([plain("a"), {"type": "x", **plain("b"), "parameters": {}}], ["a", "b"], None),
+        ([{"functionDeclarations": [plain("a")]}, {"toolSpec": plain("b")}], ["a", "b"], None),
+        ([{"googleSearch": {}}, {"functionDeclarations": [plain("a")]}], ["a"], 0),
+        ([{"functionDeclarations": [plain("a")], "x": 1}, plain("b")], ["a", "b"], {"x": 1}),
+    ],
+)
+def test_tools_of_mixed_shapes_are_told_apart(make, tools, names, last):
+    selection = make(None).select("x", tools)
+    assert selection.names == names
+    if last is None:
+        assert len(selection.tools) == len(names)
+    else:
+        assert selection.tools[-1] == (tools[last] if isinstance(last, int) else last)

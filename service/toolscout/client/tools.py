@@ -9,7 +9,8 @@ own and no schema.
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
-from operator import itemgetter, methodcaller
+from itertools import repeat
+from operator import itemgetter
 from typing import Any, Literal
 
 import msgspec
@@ -34,7 +35,6 @@ _NESTING = 8
 _name_of = itemgetter("name")
 _function_of = itemgetter("function")
 _spec_of = itemgetter("toolSpec")
-_type_of = methodcaller("get", "type")
 _ORDINARY = {None, "function"}
 """Types of tools that are functions whatever else they hold; `custom` means one thing to Anthropic
 and another to OpenAI."""
@@ -58,6 +58,11 @@ class Offer:
         self._by_name: dict[str, Any] | None = None
         flat = _flat(tools)
         names = _uniform_names(flat)
+        if names is None and (split := _split(flat)) is not None:
+            flat, others = split
+            names = _uniform_names(flat)
+            if names is not None:
+                self.unnamed = others
         if names is not None:
             self.names, self._named = _each_once(names, flat)
             return
@@ -214,7 +219,7 @@ def _uniform_names(tools: Sequence[Any]) -> list[str] | None:
             names = list(map(_name_of, map(_spec_of, tools)))
         elif "name" in first:
             names = list(map(_name_of, tools))
-            if not _ORDINARY.issuperset(map(_type_of, tools)):
+            if not _ORDINARY.issuperset(map(dict.get, tools, repeat("type"))):
                 return None
         else:
             names = list(map(_name_of, map(_function_of, tools)))
@@ -236,14 +241,30 @@ def _each_once(
 
 
 def _flat(tools: Sequence[Any]) -> Sequence[Any]:
-    """The functions of a single Gemini tool that holds nothing else; else the tools themselves."""
-    if len(tools) != 1 or not isinstance(tools[0], dict) or len(tools[0]) != 1:
-        return tools
-    for key in _DECLARATIONS:
-        found = tools[0].get(key)
-        if isinstance(found, list) and found:
-            return found
+    """Gemini's declarations in the place of the tools that hold them; else the tools themselves."""
+    for tool in (tools[0], tools[-1]) if tools else ():
+        if isinstance(tool, dict) and not _DECLARING.isdisjoint(tool):
+            return [one for number, tool in enumerate(tools) for one in _declarations(tool, number)]
     return tools
+
+
+def _split(tools: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]] | None:
+    """Tools of one shape, and the built-ins among them; None where it is not as simple as that."""
+    try:
+        wrapper = next((key for key in ("toolSpec", "function") if key in tools[0]), None)
+        if wrapper is None:
+            wrapper = next((key for key in ("toolSpec", "function") if key in tools[-1]), None)
+        if wrapper is not None:
+            plain = [tool for tool in tools if wrapper in tool]
+            others = [tool for tool in tools if wrapper not in tool]
+        else:
+            plain = [t for t in tools if "name" in t and t.get("type") in _ORDINARY]
+            others = [t for t in tools if "name" not in t or t.get("type") not in _ORDINARY]
+        if not plain or any(_text(_core(t).get("name")) and not _is_builtin(t) for t in others):
+            return None
+    except (AttributeError, TypeError, IndexError):
+        return None
+    return plain, tuple(others)
 
 
 def _is_builtin(tool: Mapping[str, Any]) -> bool:

@@ -6,10 +6,13 @@ twice as long, up to a minute. The pauses vary by a fifth, so that many clients 
 not all probe it at once.
 """
 
+import math
 import random
 import threading
 from collections import deque
 from dataclasses import dataclass
+
+from toolscout.client.errors import InvalidArgument
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,26 @@ class BreakerPolicy:
     longest_pause_s: float = 60.0
     jitter: float = 0.2
     """Pauses are multiplied by a random factor within 1 ± this."""
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            InvalidArgument: one is out of bounds.
+        """
+        for name in ("consecutive", "window"):
+            count = getattr(self, name)
+            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+                raise InvalidArgument(f"breaker.{name}: expected a whole number above 0")
+        for name, least, most in (
+            ("ratio", 0.0, 1.0),
+            ("first_pause_s", 0.0, math.inf),
+            ("longest_pause_s", 0.0, math.inf),
+            ("jitter", 0.0, 1.0),
+        ):
+            number = getattr(self, name)
+            if not isinstance(number, int | float) or not least <= number <= most:
+                raise InvalidArgument(f"breaker.{name}: expected a number from {least} to {most}")
 
 
 class CircuitBreaker:
