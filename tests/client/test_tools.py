@@ -1,6 +1,7 @@
 """Tools of every shape: how they are named, sent, kept and hidden."""
 
 import dataclasses
+import time
 from typing import Any
 
 import msgspec
@@ -9,6 +10,8 @@ import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from toolscout.client import InvalidTool, Reason
+from toolscout.client.strategies import relevance
+from toolscout.client.tools import Offer
 
 
 def read_file(exchange: Exchange) -> None:
@@ -223,3 +226,46 @@ def test_tools_of_mixed_shapes_are_told_apart(make, tools, names, last):
         assert len(selection.tools) == len(names)
     else:
         assert selection.tools[-1] == (tools[last] if isinstance(last, int) else last)
+
+
+def test_a_redaction_that_takes_all_of_the_time_is_given_up(make):
+    redacted: list[str] = []
+
+    def slow(tool: dict[str, Any]) -> dict[str, Any]:
+        redacted.append(tool["name"])
+        time.sleep(0.06)
+        return tool
+
+    with peer(read_file) as fake:
+        selector = make(fake.url, timeout=0.1, redact=slow)
+        for _ in range(6):
+            selection = selector.select("x", TOOLS)
+            assert (selection.names, selection.attempts) == (NAMES, 0)
+            assert selection.detail == "the tools took all of the time"
+    assert 6 <= len(redacted) <= 12
+    assert fake.requests == []
+    assert selector.selector.breaker.failures == 0
+
+
+def test_a_local_pick_that_comes_too_late_keeps_every_tool():
+    offer = Offer(TOOLS)
+    assert relevance.pick("read a file", offer, 1) == ["read_file"]
+    assert relevance.pick("read a file", offer, 1, until=time.monotonic()) == []
+
+
+def test_a_local_pick_has_its_time_when_the_service_says_nothing(make):
+    tools = [{"name": f"tool_{n}", "description": f"about number{n}"} for n in range(1_000)]
+    with peer(lambda exchange: exchange.stopping.wait(60) and None) as fake:
+        selection = make(fake.url, timeout=1, fallback="relevance").select("number7", tools)
+        fake.stopping.set()
+    assert selection.reason is Reason.API_ERROR
+    assert selection.names == ["tool_7"]
+
+
+def test_a_thousand_tools_are_written_like_ten(make):
+    tools = [{"name": f"t{n}", "description": "\ud800" if n == 500 else "x"} for n in range(1_000)]
+    with peer(lambda exchange: exchange.select("t999")) as fake:
+        assert make(fake.url).select("x", tools).names == ["t999"]
+    sent = fake.requests[0].json["tools"]
+    assert [tool["name"] for tool in sent] == [tool["name"] for tool in tools]
+    assert "definition" not in sent[500]

@@ -37,6 +37,11 @@ GIVE_UP_EARLY = 0.03
 
 GIVE_UP_EARLY_S = 0.03
 
+PICK_S = 50e-6
+"""Kept back for each tool where a local pick may follow, at most `PICK_SHARE` of the timeout."""
+
+PICK_SHARE = 0.3
+
 OWN_FIELDS = frozenset({"pattern", "top_k", "always_keep", "tools", "catalog"})
 """Fields of a request that a call has arguments for."""
 
@@ -48,6 +53,8 @@ class Call(msgspec.Struct, frozen=True):
     session: str | None
     loop: int
     started: float
+    until: float
+    """When it must be over, on the monotonic clock."""
 
     @property
     def side(self) -> str:
@@ -153,7 +160,7 @@ class SelectorBase:
         loop: int,
         fields: Mapping[str, Any] | None,
     ) -> Call:
-        started = perf_counter()
+        started, until = perf_counter(), monotonic() + self.timeout
         if not isinstance(pattern, str):
             raise InvalidArgument.of("pattern", "a text", pattern)
         top_k = DEFAULT_TOP_K if top_k is None else top_k
@@ -174,6 +181,8 @@ class SelectorBase:
         if self._permit is not None:
             offer.keep(self._is_permitted)
         early = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
+        if self._fallback == "relevance" or self.rollout.mode == "shadow":
+            early += min(self.timeout * PICK_SHARE, len(offer.names) * PICK_S)
         ask = Ask(
             pattern=pattern,
             offer=offer,
@@ -181,10 +190,10 @@ class SelectorBase:
             top_k=min(top_k, MAX_TOP_K) if top_k >= 1 else DEFAULT_TOP_K,
             always_keep=tuple(pins),
             request_id=os.urandom(8).hex(),
-            deadline=monotonic() + self.timeout - early,
+            deadline=until - early,
             fields=dict(fields or {}),
         )
-        return Call(ask, session, loop, started)
+        return Call(ask, session, loop, started, until)
 
     def _conversation(self, call: Call) -> Generator[Step, Result, Verdict] | Verdict:
         """What to do for a call: hold this conversation, or nothing because this is the end."""
@@ -204,10 +213,10 @@ class SelectorBase:
         if mode in ("off", "dark", "shadow") or not self.rollout.includes(call.side):
             kept_by = mode
             if mode in ("dark", "shadow"):
-                shadow = self._shadow(ask, names)
+                shadow = self._shadow(call, names)
         open_ = verdict.reason is not None and kept_by is None
         if open_ and self._fallback == "relevance":
-            names = relevance.pick(ask.pattern, offer, ask.top_k, ask.always_keep)
+            names = relevance.pick(ask.pattern, offer, ask.top_k, ask.always_keep, call.until)
         if not names or kept_by is not None:
             names, tools = list(offer.names), list(offer.everything)
         else:
@@ -240,10 +249,11 @@ class SelectorBase:
             logger.exception("permit failed; the tool is left out")
             return False
 
-    def _shadow(self, ask: Ask, names: list[str]) -> Shadow:
+    def _shadow(self, call: Call, names: list[str]) -> Shadow:
         if self.rollout.mode == "dark":
             return Shadow(names)
-        local = relevance.pick(ask.pattern, ask.offer, ask.top_k, ask.always_keep)
+        ask = call.ask
+        local = relevance.pick(ask.pattern, ask.offer, ask.top_k, ask.always_keep, call.until)
         return Shadow(names, local, overlap(names, local))
 
 

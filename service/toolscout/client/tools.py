@@ -10,7 +10,9 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import repeat
+from math import inf
 from operator import itemgetter
+from time import monotonic
 from typing import Any, Literal
 
 import msgspec
@@ -29,6 +31,9 @@ WRAPPERS = ("function", "toolSpec", "tool")
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "argument_schema")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 _DECLARING = frozenset(_DECLARATIONS)
+BATCH = 256
+"""Tools that are written at once; nothing is given up meanwhile."""
+
 _NESTING = 8
 """Levels of a schema that a minimal definition follows."""
 
@@ -160,15 +165,32 @@ class Encoder:
         self._redact = redact
         self._encode = msgspec.json.Encoder(enc_hook=_foreign).encode
 
-    def encode(self, offer: Offer) -> tuple[bytes, bytes]:
-        """The array, and the SHA-256 by which it is recognised."""
-        items = offer.by_name.items()
-        entries = [entry for name, tool in items if (entry := self._entry(name, tool))]
-        try:
-            body = self._encode(entries)
-        except Exception:
-            body = b"[" + b",".join(filter(None, map(self._rescue, entries))) + b"]"
+    def encode(self, offer: Offer, deadline: float = inf) -> tuple[bytes, bytes]:
+        """The array, and the SHA-256 by which it is recognised.
+
+        Raises:
+            TimeoutError: the deadline (monotonic seconds) came before the end of the tools.
+        """
+        written: list[bytes] = []
+        entries: list[dict[str, Any]] = []
+        for name, tool in offer.by_name.items():
+            if monotonic() >= deadline:
+                raise TimeoutError
+            if entry := self._entry(name, tool):
+                entries.append(entry)
+            if len(entries) == BATCH:
+                written.append(self._written(entries))
+                entries = []
+        written.append(self._written(entries))
+        body = b"[" + b",".join(filter(None, written)) + b"]"
         return body, sha256(body).digest()
+
+    def _written(self, entries: list[dict[str, Any]]) -> bytes:
+        """Entries with commas between them."""
+        try:
+            return self._encode(entries)[1:-1]
+        except Exception:
+            return b",".join(filter(None, map(self._rescue, entries)))
 
     def _entry(self, name: str, tool: Any) -> dict[str, Any] | None:
         if len(name) > MAX_NAME_CHARS:

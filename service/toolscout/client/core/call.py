@@ -93,6 +93,8 @@ class Verdict(msgspec.Struct):
     detail: str = ""
     failed: bool = False
     """Whether the service itself is to blame, which is what the breaker counts."""
+    counts: bool = True
+    """Whether the call says anything about the service at all."""
     request_id: str = ""
     degraded: str | None = None
     outcome: str | None = None
@@ -140,14 +142,20 @@ class Conversations:
         except BaseException:
             self.breaker.withdraw(ticket)
             raise
-        self.breaker.record(ticket, verdict.failed, self._clock())
+        if verdict.counts:
+            self.breaker.record(ticket, verdict.failed, self._clock())
+        else:
+            self.breaker.withdraw(ticket)
         return verdict
 
     def _exchange(self, ask: Ask) -> Generator[Step, Result, Verdict]:
         self.retries.deposit()
-        tools, key = self._encoder.encode(ask.offer)
+        try:
+            tools, key = self._encoder.encode(ask.offer, ask.deadline)
+        except TimeoutError:
+            return Verdict([], Reason.API_ERROR, "the tools took all of the time", counts=False)
         if tools == b"[]":
-            return Verdict([], Reason.API_ERROR, "no tool could be sent")
+            return Verdict([], Reason.API_ERROR, "no tool could be sent", counts=False)
         digest = self.digests.get(key, self._clock()) if self._use_digests else None
         by_digest = digest is not None
         retried = False
@@ -242,7 +250,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _judge(reply: Reply | Failure, ask: Ask) -> Verdict:
     if isinstance(reply, Failure):
-        verdict = Verdict([], Reason.API_ERROR, reply.detail, failed=reply.blame)
+        verdict = Verdict([], Reason.API_ERROR, reply.detail, reply.blame, reply.blame)
         verdict.request_id = ask.request_id
         return verdict
     verdict = _read(reply, ask)

@@ -11,6 +11,8 @@ stand inside another word.
 """
 
 from collections.abc import Collection, Sequence
+from math import inf
+from time import monotonic
 from typing import Any, NamedTuple
 
 from toolscout.client.tools import Offer, texts
@@ -85,10 +87,23 @@ def filter_tools(
     return Filtered(kept, deferred)
 
 
-def pick(query: str, offer: Offer, top_k: int, always_keep: Collection[str] = ()) -> list[str]:
-    """The `top_k` best tools by score, pins among them; empty when no word speaks for any."""
+def pick(
+    query: str,
+    offer: Offer,
+    top_k: int,
+    always_keep: Collection[str] = (),
+    until: float = inf,
+) -> list[str]:
+    """The `top_k` best tools by score, pins among them; empty when no word speaks for any.
+
+    Empty too when the time (monotonic seconds) is up before all tools have their scores.
+    """
     said, asked = query.lower(), tokens(query)
-    scores = {tool.name: relevance(tool, said, asked) for tool in _candidates(offer)}
+    scores: dict[str, int] = {}
+    for name, tool in offer.by_name.items():
+        if monotonic() >= until:
+            return []
+        scores[name] = relevance(Candidate(name, texts(tool)[1]), said, asked)
     matches = sorted((name for name in scores if scores[name]), key=lambda name: -scores[name])
     if not matches:
         return []
