@@ -436,6 +436,34 @@ def test_a_rollout_that_is_not_on_changes_no_request(flow, shape, tools, service
     assert len(service.requests) == (mode in ("dark", "shadow"))
 
 
+def test_local_searches_make_events_too(flow, shape, tools):
+    events: list[SearchEvent] = []
+    model = Model(shape, search("^read_"), search("zxqv", "call_2"), DONE)
+    flow("tool-search", observers=[events.append]).complete(
+        shape.request("please help", tools), model, shape.name, session="s-1"
+    )
+    told = [(e.session, e.loop_count, e.status, e.selected, e.deferred_count) for e in events]
+    assert told == [("s-1", 1, "selected", ["read_file"], 6), ("s-1", 2, "selected", [], 6)]
+
+
+def test_an_openai_message_goes_back_with_its_reasoning_and_an_id_for_every_call(flow):
+    shape = SHAPES[0]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    first = shape.response(search("read"))
+    message = first["choices"][0]["message"]
+    message |= {"reasoning_content": "Let me think.", "refusal": None}
+    del message["tool_calls"][0]["id"]
+    answers = [first, shape.response(DONE)]
+    requests: list[Json] = []
+    flow().complete(
+        shape.request("please help", tools), lambda b: requests.append(b) or answers.pop(0)
+    )
+    turn, told = requests[1]["messages"][-2:]
+    assert turn["reasoning_content"] == "Let me think."
+    assert "refusal" not in turn
+    assert turn["tool_calls"][0]["id"] == told["tool_call_id"] == "call_0"
+
+
 def test_events_count_the_searches_of_a_turn(flow, shape, tools):
     events: list[SearchEvent] = []
     model = Model(shape, search("read"), search("email", "call_2"), DONE)

@@ -235,11 +235,24 @@ class SelectorBase:
             rollout=kept_by,
             shadow=shadow,
         )
-        if self._observers:
-            size, log = len(offer.names), self._log_query
-            event = event_of(selection, ask.pattern, call.session or "", size, call.loop, log)
-            notify(self._observers, event)
+        self.report(selection, ask.pattern, call.session or "", len(offer.names), call.loop)
         return selection
+
+    def report(
+        self, selection: Selection, pattern: str, session: str, offered: int, loop: int
+    ) -> None:
+        """Tell the observers of a search, also of one that was made elsewhere.
+
+        Args:
+            selection: what came of it.
+            pattern: what was searched for.
+            session: whose conversation it was; empty when unknown.
+            offered: number of tools that were searched.
+            loop: which search of one model turn it was, from 1; 0 outside of a loop.
+        """
+        if self._observers:
+            event = event_of(selection, pattern, session, offered, loop, self._log_query)
+            notify(self._observers, event)
 
     def _is_permitted(self, name: str) -> bool:
         assert self._permit is not None

@@ -37,6 +37,8 @@ AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
 class ToolDiscovery(Preparation):
     """The flow for blocking code. The settings are those of `Preparation`."""
 
+    selector: Selector
+
     def _prepare(self, settings: dict[str, Any]) -> None:
         self.selector = Selector(**settings)
 
@@ -131,6 +133,8 @@ class ToolDiscovery(Preparation):
 
 class AsyncToolDiscovery(Preparation):
     """The flow for asyncio code. The settings are those of `Preparation`."""
+
+    selector: AsyncSelector
 
     def _prepare(self, settings: dict[str, Any]) -> None:
         self.selector = AsyncSelector(**settings)

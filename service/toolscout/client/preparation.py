@@ -2,8 +2,10 @@
 
 import logging
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any, get_args
 
+from toolscout.client.calling import SelectorBase
 from toolscout.client.config import DiscoveryConfig
 from toolscout.client.errors import InvalidArgument
 from toolscout.client.loop import MAX_ROUNDS, Order, Turn
@@ -65,6 +67,8 @@ class Preparation:
                 **selector_options,
             }
         )
+
+    selector: SelectorBase
 
     def _prepare(self, settings: dict[str, Any]) -> None:
         """Make the selector of one kind of flow."""
@@ -163,13 +167,19 @@ class Preparation:
 
     def local_search(self, call: Call, turn: Turn) -> Selection:
         """Strategy `tool-search`: what the local search finds; nothing is a fact, not a failure."""
+        started = perf_counter()
         found = search.search(
             call.query,
             turn.offer.everything,
             self.config.max_search_results,
             self.config.always_keep,
         )
-        return Selection(found, list(turn.offer.pick(found)))
+        took = (perf_counter() - started) * 1_000
+        selection = Selection(found, list(turn.offer.pick(found)), latency_ms=took)
+        self.selector.report(
+            selection, call.query, turn.session, len(turn.offer.names), turn.rounds + 1
+        )
+        return selection
 
 
 def session_of(request: Json, provider: Provider, scope: str = "") -> str:

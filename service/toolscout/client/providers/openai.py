@@ -66,24 +66,33 @@ class OpenAIChat:
         return {"type": "function", "function": function}
 
     def calls(self, response: Json) -> list[Call]:
-        """The `tool_calls` of the first choice; a loop can go on with one choice only."""
+        """The `tool_calls` of the first choice; a loop can go on with one choice only.
+
+        A call without an id has its place for one.
+        """
         choices = mappings(response.get("choices"))
         message = mapping(choices[0].get("message")) if choices else {}
         return [
-            Call(str(call.get("id") or ""), name, arguments_of(function.get("arguments")))
-            for call in mappings(message.get("tool_calls"))
+            Call(call["id"], name, arguments_of(function.get("arguments")))
+            for call in _identified(message)
             if isinstance(name := (function := mapping(call.get("function"))).get("name"), str)
         ]
 
     def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
-        """The assistant's message with the answered calls, then one `tool` message for each."""
+        """The assistant's message with the answered calls, then one `tool` message for each.
+
+        The message keeps what else it holds: some models want their reasoning back.
+        """
         answered = {call.id for call, _ in results}
         said = mapping(mappings(response.get("choices"))[0].get("message"))
         turn = {
+            **{key: value for key, value in said.items() if value is not None},
             "role": "assistant",
             "content": said.get("content"),
-            "tool_calls": [c for c in mappings(said.get("tool_calls")) if c.get("id") in answered],
+            "tool_calls": [call for call in _identified(said) if call["id"] in answered],
         }
+        if isinstance(turn.get("audio"), dict):
+            turn["audio"] = {"id": turn["audio"].get("id")}  # all that may come back of it
         told = [
             {"role": "tool", "tool_call_id": call.id, "content": text} for call, text in results
         ]
@@ -106,3 +115,10 @@ class OpenAIChat:
                     choice["finish_reason"] = "stop"
             choices.append(choice)
         return {**response, "choices": choices} if changed else response
+
+
+def _identified(message: Json) -> list[Json]:
+    return [
+        call if isinstance(call.get("id"), str) and call["id"] else {**call, "id": f"call_{place}"}
+        for place, call in enumerate(mappings(message.get("tool_calls")))
+    ]
