@@ -192,7 +192,7 @@ def test_closing_says_nothing_about_the_service_in_asyncio_either():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"window": 0}, {"consecutive": -1}, {"ratio": 2.0}, {"jitter": -0.1}, {"first_pause_s": "5"}],
+    [{"window": 0}, {"consecutive": -1}, {"ratio": -0.5}, {"jitter": -0.1}, {"first_pause_s": "5"}],
 )
 def test_a_policy_is_not_made_from_numbers_without_sense(wrong):
     with pytest.raises(InvalidArgument, match=f"breaker.{next(iter(wrong))}"):

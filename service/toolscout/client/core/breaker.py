@@ -24,7 +24,7 @@ class BreakerPolicy:
     window: int = 20
     """Last calls that are looked at."""
     ratio: float = 0.5
-    """Share of failures among them, once there are that many, that opens it."""
+    """Share of failures among them, once there are that many, that opens it; above 1 never does."""
     first_pause_s: float = 5.0
     longest_pause_s: float = 60.0
     jitter: float = 0.2
@@ -41,7 +41,7 @@ class BreakerPolicy:
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise InvalidArgument(f"breaker.{name}: expected a whole number above 0")
         for name, least, most in (
-            ("ratio", 0.0, 1.0),
+            ("ratio", 0.0, math.inf),
             ("first_pause_s", 0.0, math.inf),
             ("longest_pause_s", 0.0, math.inf),
             ("jitter", 0.0, 1.0),
