@@ -19,7 +19,7 @@ from typing import Any
 
 import httpcore2
 
-READ_BYTES = 2_048
+READ_BYTES = 1_024
 """Most bytes of one read."""
 
 _Option = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
