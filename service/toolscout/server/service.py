@@ -203,7 +203,6 @@ class Service:
     def _tick(self) -> None:
         """Write the log and bring the gauges up to date, several times a second."""
         self.writer.flush()
-        self.tally.add_up()
         self._gauge()
         self._ticker = asyncio.get_running_loop().call_later(TICK_S, self._tick)
 

@@ -1,8 +1,4 @@
-"""Figures of each tenant's searches in this process.
-
-A search only notes what it did; several times a second the notes are added up, so that no search
-waits for arithmetic.
-"""
+"""Figures of each tenant's searches in this process, kept up with every search at little cost."""
 
 from collections import Counter, deque
 from typing import NamedTuple
@@ -15,6 +11,10 @@ from toolscout.ranking.strategy import Decision
 
 LATEST = 2_048
 """Searches per ranker and phase that the quantiles are of."""
+
+
+REMEMBERED = 1_000
+"""Catalogues whose tokens are not added up again."""
 
 
 class Note(NamedTuple):
@@ -40,30 +40,38 @@ class Tally:
     """Adds up what searches note."""
 
     def __init__(self) -> None:
-        self._notes: list[Note] = []
         self._of: dict[str, _Figures] = {}
+        self._totals: dict[str, int] = {}
+        """Tokens of whole catalogues, by digest."""
 
     def note(self, note: Note) -> None:
         """Take one search."""
-        self._notes.append(note)
+        tenant, decision, cache, phases, catalogue = note
+        figures = self._of.get(tenant)
+        if figures is None:
+            figures = self._of[tenant] = _Figures()
+        figures.outcomes[decision.outcome] += 1
+        figures.cache[cache] += 1
+        times = figures.times.setdefault(decision.ranking.ranker, {})
+        for phase, spent in phases.items():
+            known = times.get(phase)
+            if known is None:
+                known = times[phase] = deque(maxlen=LATEST)
+            known.append(spent)
+        if catalogue is not None:
+            figures.offered += self._total(catalogue)
+            figures.selected += int(catalogue.tokens[decision.rows].sum())
 
-    def add_up(self) -> None:
-        """Add the notes up; called several times a second, and before anybody looks."""
-        notes, self._notes = self._notes, []
-        for tenant, decision, cache, phases, catalogue in notes:
-            figures = self._of.setdefault(tenant, _Figures())
-            figures.outcomes[decision.outcome] += 1
-            figures.cache[cache] += 1
-            times = figures.times.setdefault(decision.ranking.ranker, {})
-            for phase, spent in phases.items():
-                times.setdefault(phase, deque(maxlen=LATEST)).append(spent)
-            if catalogue is not None:
-                figures.offered += int(catalogue.tokens.sum())
-                figures.selected += int(catalogue.tokens[decision.rows].sum())
+    def _total(self, catalogue: Catalogue) -> int:
+        total = self._totals.get(catalogue.digest)
+        if total is None:
+            if len(self._totals) >= REMEMBERED:
+                self._totals.clear()
+            total = self._totals[catalogue.digest] = int(catalogue.tokens.sum())
+        return total
 
     def of(self, tenant: str, learning: LearningSize | None) -> StatsAnswer:
         """One tenant's figures."""
-        self.add_up()
         figures = self._of.get(tenant, _Figures())
         return StatsAnswer(
             searches=figures.outcomes.total(),
