@@ -395,7 +395,6 @@ def test_calls_that_were_given_up_leave_no_connection_behind(make):
 
     with peer(script) as fake:
         selector = make(fake.url, timeout=0.1, max_connections=2)
-        for _ in range(4):
-            assert selector.select("x", TOOLS).fell_open
+        assert all(selector.select("x", TOOLS).fell_open for _ in range(4))
         slow.set()
         until(lambda: not selector.select("x", TOOLS).fell_open)

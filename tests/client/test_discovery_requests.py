@@ -1,0 +1,227 @@
+"""What a flow does with requests that are special, odd, or not for it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.client.flows import DONE, PHANTOM, Model, flow, search, service, shape, tools
+from tests.client.shapes import ABOUT, SHAPES, Json
+from toolscout.client import (
+    InvalidArgument,
+    SearchEvent,
+    SessionStore,
+)
+
+__all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
+
+
+def only(capable: Callable[[Any], Any]) -> pytest.MarkDecorator:
+    """Run with the providers that can say this at all."""
+    able = [shape for shape in SHAPES if capable(shape)]
+    return pytest.mark.parametrize("shape", able, ids=lambda shape: shape.name)
+
+
+@only(lambda shape: shape.forcing("create_db"))
+def test_the_tool_a_request_forces_is_not_deferred(flow, shape, tools):
+    model = Model(shape, DONE)
+    request = shape.request("please help", tools, **shape.forcing("create_db"))
+    flow().complete(request, model, shape.name)
+    assert model.seen(0) == [PHANTOM, "create_db"]
+
+
+@only(lambda shape: shape.forbidding())
+def test_a_request_that_allows_no_call_is_left_alone(flow, shape, tools):
+    model = Model(shape, DONE)
+    request = shape.request("please help", tools, **shape.forbidding())
+    flow().complete(request, model, shape.name)
+    assert model.requests == [request]
+
+
+ALLOWED = [
+    ("openai", {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto"}}}),
+    ("openai-responses", {"tool_choice": {"type": "allowed_tools", "mode": "auto"}}),
+    ("gemini", {"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": ["run_tests"]}}}),
+]
+
+
+@pytest.mark.parametrize(("name", "choice"), ALLOWED)
+def test_a_request_that_lists_allowed_tools_is_left_alone(flow, name, choice):
+    shape = next(shape for shape in SHAPES if shape.name == name)
+    tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
+    model = Model(shape, DONE)
+    request = shape.request("please help", tools, **choice)
+    flow().complete(request, model, name)
+    assert model.requests == [request]
+
+
+def test_built_in_tools_stay(flow, shape, tools):
+    model = Model(shape, DONE)
+    flow().complete(shape.request("please help", [*tools, shape.builtin]), model, shape.name)
+    assert shape.raw(model.requests[0])[1:] == [shape.builtin]
+
+
+@pytest.mark.parametrize(
+    ("provider", "builtin"),
+    [
+        ("anthropic", {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}),
+        ("anthropic", {"type": "bash_20250124", "name": "bash"}),
+        ("anthropic", {"type": "text_editor_20250728", "name": "str_replace_based_edit_tool"}),
+        ("anthropic", {"type": "computer_20250124", "name": "computer", "display_width_px": 9}),
+        ("openai-responses", {"type": "custom", "name": "code_exec", "description": "Runs it"}),
+        ("openai-responses", {"type": "web_search", "name": "web_search"}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value["name"],
+)
+def test_a_built_in_tool_that_has_a_name_stays_too(flow, service, provider, builtin):
+    shape = next(shape for shape in SHAPES if shape.name == provider)
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    model = Model(shape, search("read"), DONE)
+    flow().complete(shape.request("please help", [builtin, *tools]), model, provider)
+    assert shape.raw(model.requests[0])[1:] == [builtin]
+    assert builtin in shape.raw(model.requests[1])
+    sent = [tool["name"] for tool in service.requests[0].json["tools"]]
+    assert sent == list(ABOUT)
+
+
+def test_a_session_remembers_names_and_no_definitions(flow, shape, tools):
+    store = SessionStore()
+    request = shape.request("please help", tools)
+    flow(store=store).complete(request, Model(shape, DONE), shape.name, session="s")
+    assert store.deferred("s") == tuple(ABOUT)
+
+
+def test_few_tools_are_not_worth_deferring(flow, shape, tools):
+    model = Model(shape, DONE)
+    request = shape.request("please help", tools)
+    flow(defer_above=6).complete(request, model, shape.name)
+    assert model.requests == [request]
+
+
+@pytest.mark.parametrize("mode", ["on", "dark", "shadow"])
+@pytest.mark.parametrize("broken", [[], None, 5, "tools", [3], [None], ["x"], {"name": "x"}])
+def test_a_request_with_odd_tools_is_forwarded_as_it_came(flow, shape, broken, mode):
+    model = Model(shape, DONE)
+    request = shape.request("please help", broken)
+    flow(rollout=mode).complete(request, model, shape.name)
+    assert model.requests == [request]
+
+
+@pytest.mark.parametrize("mode", ["on", "dark", "shadow"])
+@pytest.mark.parametrize(
+    ("provider", "request_"),
+    [
+        ("openai", {"messages": 5, "tools": [{"name": "x"}]}),
+        ("gemini", {"contents": "x", "tools": [{"functionDeclarations": 5}]}),
+        ("gemini", {"contents": {"parts": [{"text": "x"}]}, "tools": 5}),
+        ("bedrock", {"messages": [], "toolConfig": {"tools": 5}}),
+        ("bedrock", {"messages": [], "toolConfig": 5}),
+    ],
+)
+def test_odd_containers_of_a_request_are_its_own_business(flow, provider, request_, mode):
+    answers: list[Json] = []
+    flow(rollout=mode).complete(request_, lambda body: answers.append(body) or {}, provider)
+    assert len(answers) == 1
+
+
+def test_what_the_model_raises_at_once_is_raised(flow, shape, tools):
+    model = Model(shape, RuntimeError("overloaded"))
+    with pytest.raises(RuntimeError, match="overloaded"):
+        flow().complete(shape.request("please help", tools), model, shape.name)
+    assert len(model.requests) == 1
+
+
+def test_what_fails_after_a_search_is_tried_as_it_came(flow, shape, tools):
+    model = Model(shape, search("read"), RuntimeError("too long"), DONE)
+    request = shape.request("please help", tools)
+    response = flow().complete(request, model, shape.name)
+    assert model.requests[2] == request
+    assert shape.read(response) == DONE
+
+
+def test_passthrough_forwards_the_request_as_it_is(flow, shape, tools):
+    model = Model(shape, DONE)
+    request = shape.request("please help", tools)
+    flow("passthrough").complete(request, model, shape.name)
+    assert model.requests == [request]
+
+
+def test_relevance_filters_and_injects_nothing(flow, shape, tools):
+    model = Model(shape, DONE)
+    request = shape.request("search code and read the file", tools)
+    flow("relevance", max_tools=1, always_keep=("run_tests",)).complete(request, model, shape.name)
+    assert model.seen(0) == [name for name in ABOUT if name != "create_db"]
+
+
+def test_tool_search_finds_by_expression_without_asking_anyone(flow, shape, tools, service):
+    model = Model(shape, search("^(read|send)_"), search("zxqv", "call_2"), DONE)
+    flow("tool-search").complete(shape.request("please help", tools), model, shape.name)
+    assert model.seen(1) == [PHANTOM, "read_file", "send_email"]
+    assert "No tool was found" in shape.results(model.requests[2])["call_2"]
+    assert service.requests == []
+
+
+@pytest.mark.parametrize("mode", ["off", "dark", "shadow", "percent:0"])
+def test_a_rollout_that_is_not_on_changes_no_request(flow, shape, tools, service, mode):
+    model = Model(shape, DONE)
+    request = shape.request("read a file", tools)
+    flow(rollout=mode).complete(request, model, shape.name)
+    assert model.requests == [request]
+    assert len(service.requests) == (mode in ("dark", "shadow"))
+
+
+def test_local_searches_make_events_too(flow, shape, tools):
+    events: list[SearchEvent] = []
+    model = Model(shape, search("^read_"), search("zxqv", "call_2"), DONE)
+    flow("tool-search", observers=[events.append]).complete(
+        shape.request("please help", tools), model, shape.name, session="s-1"
+    )
+    told = [(e.session, e.loop_count, e.status, e.selected, e.deferred_count) for e in events]
+    assert told == [("s-1", 1, "selected", ["read_file"], 6), ("s-1", 2, "selected", [], 6)]
+
+
+def test_an_openai_message_goes_back_with_its_reasoning_and_an_id_for_every_call(flow):
+    shape = SHAPES[0]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    first = shape.response(search("read"))
+    message = first["choices"][0]["message"]
+    message |= {"reasoning_content": "Let me think.", "refusal": None}
+    del message["tool_calls"][0]["id"]
+    answers = [first, shape.response(DONE)]
+    requests: list[Json] = []
+    flow().complete(
+        shape.request("please help", tools), lambda b: requests.append(b) or answers.pop(0)
+    )
+    turn, told = requests[1]["messages"][-2:]
+    assert turn["reasoning_content"] == "Let me think."
+    assert "refusal" not in turn
+    assert turn["tool_calls"][0]["id"] == told["tool_call_id"] == "call_0"
+
+
+def test_events_count_the_searches_of_a_turn(flow, shape, tools):
+    events: list[SearchEvent] = []
+    model = Model(shape, search("read"), search("email", "call_2"), DONE)
+    flow(observers=[events.append]).complete(
+        shape.request("please help", tools), model, shape.name, session="s-1"
+    )
+    assert [(event.session, event.loop_count) for event in events] == [("s-1", 1), ("s-1", 2)]
+    assert events[1].selected == ["send_email"]
+
+
+def test_a_store_can_be_shared(flow, shape, tools):
+    store = SessionStore()
+    request = shape.request("please help", tools)
+    flow(store=store).complete(request, Model(shape, search("read"), DONE), shape.name)
+    model = Model(shape, DONE)
+    flow(store=store).complete(request, model, shape.name)
+    assert model.seen(0) == [PHANTOM, "read_file"]
+
+
+def test_permissions_are_not_for_a_flow_that_shows_every_tool_in_the_end(flow):
+    with pytest.raises(InvalidArgument, match="permit"):
+        flow(permit=lambda name: True)
+
+
+def test_an_unknown_provider_is_the_callers_error(flow, tools):
+    with pytest.raises(InvalidArgument, match="provider: expected one of"):
+        flow().complete({"tools": tools}, Model(SHAPES[0], DONE), "nobody")
