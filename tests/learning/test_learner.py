@@ -1,6 +1,7 @@
 """Learning across processes: two learners on one store stand for two processes."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -48,6 +49,8 @@ async def follow(learner: Learner, reports: list[str] | None = None) -> None:
     following = asyncio.create_task(learner.follow(["acme"], told.append))
     await asyncio.sleep(0.2)
     following.cancel()
+    with suppress(asyncio.CancelledError):
+        await following
 
 
 async def test_the_next_search_knows():

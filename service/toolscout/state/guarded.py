@@ -59,7 +59,9 @@ class Guard:
                 action.close()
             raise StoreUnavailable("left alone after failures")
         try:
-            result = await asyncio.wait_for(action, limit_s)
+            # Not wait_for, which loses a cancellation that comes as the action ends.
+            async with asyncio.timeout(limit_s):
+                result = await action
         except (StoreUnavailable, TimeoutError) as error:
             self._failed(name)
             self._failures += 1
