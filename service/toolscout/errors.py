@@ -7,6 +7,7 @@ ToolscoutError
 │   ├── TooManyTools    more distinct tools than the limit
 │   └── BadCursor       a cursor is not one of this list
 ├── CatalogUnknown      no catalogue of that name or digest is known here
+├── Overloaded          more work waits than can be done in time
 └── ConfigurationError  a setting is unknown, malformed or contradicts another
 """
 
@@ -84,6 +85,12 @@ class CatalogUnknown(ToolscoutError):
     """The caller named a catalogue that was never sent, or has been evicted since."""
 
     code = "catalog_unknown"
+
+
+class Overloaded(ToolscoutError):
+    """More unknown tools wait to be read or compiled than can be in time."""
+
+    code = "overloaded"
 
 
 class BadCursor(InvalidRequest):

@@ -1,20 +1,29 @@
 """Too many requests at once: some get 503 with Retry-After, none get anything worse."""
 
 import json
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
 
 from tests.support import (
     GATEWAY,
     SEARCH,
     TOOLS,
     Server,
+    crowd,
     problem_of,
     raw_request,
     read_response,
+    running,
     until,
 )
+from toolscout.errors import Overloaded
+from toolscout.ranking.ladder import Costs
+from toolscout.server.admission import FEW, Admission
 
 BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS[:3]}).encode()
 IN_FLIGHT = "toolscout_inflight_requests"
@@ -72,3 +81,47 @@ def test_parallel_requests_get_200_or_503(crowded: Server):
     assert all("retry-after" in r.headers for r in responses if r.status_code == 503)
     assert crowded.post(BODY).status_code == 200
     assert crowded.metric(IN_FLIGHT) == 0
+
+
+def test_unknown_tools_that_many_others_wait_to_have_read_are_refused():
+    admission, costs = Admission(max_in_flight=256, max_lag_ms=400), Costs()
+    with ExitStack() as waiting:
+        for _ in range(FEW):  # however long it takes
+            waiting.enter_context(admission.unknown_tools(1_000_000, costs, left_ms=1))
+        with pytest.raises(Overloaded), admission.unknown_tools(1, costs, left_ms=148):
+            pass
+    with admission.unknown_tools(1_000_000, costs, left_ms=1):
+        pass
+
+
+def test_many_small_unknown_lists_have_time():
+    admission, costs = Admission(max_in_flight=256, max_lag_ms=400), Costs()
+    with ExitStack() as waiting:
+        for _ in range(10 * FEW):
+            waiting.enter_context(admission.unknown_tools(10, costs, left_ms=148))
+
+
+def test_what_unknown_tools_cost_is_learned_from_how_long_they_took():
+    admission, costs = Admission(max_in_flight=256, max_lag_ms=400), Costs()
+    before = costs.expected("read")
+    for _ in range(5):
+        with admission.unknown_tools(1, costs, left_ms=148):
+            time.sleep(0.001)
+    assert costs.expected("read") > before
+
+
+def test_lists_that_wait_to_be_compiled_take_bounded_memory(tmp_path: Path):
+    """Past the bound they are answered by words, and compiled when somebody asks once more."""
+    with running(tmp_path, "--cache-bytes", str(2**20)) as server:
+
+        def ask(number: int) -> tuple[int, str]:
+            tools = crowd(200, f"widget{number}")
+            response = server.search("spin a widget", tools, latency_budget_ms=60)
+            return response.status_code, response.headers.get("x-tool-selection", "")
+
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(ask, range(64)))
+        assert {status for status, _ in answers} <= {200, 503}
+        assert any("degraded=keyword" in selection for _, selection in answers)
+        until(lambda: server.metric("toolscout_compiles_in_progress") == 0)
+        until(lambda: "degraded=no" in ask(7)[1])

@@ -14,8 +14,16 @@ RUNGS: dict[str, tuple[str, ...]] = {
 }
 """For each ranker, what stands in for it when time is short, cheapest last."""
 
-FIRST_GUESS_MS = {"keyword": 0.05, "bm25": 0.1, "regex": 1.0, "compile": 0.15, "scan": 0.02}
-"""Cost before anything was measured; compile and scan are per tool, the others per question."""
+FIRST_GUESS_MS = {
+    "keyword": 0.05,
+    "bm25": 0.1,
+    "regex": 1.0,
+    "compile": 0.15,
+    "scan": 0.02,
+    "read": 0.04,
+}
+"""Cost before anything was measured: of compile and scan per tool, of reading and scanning together
+per KiB of tools, of the others per question."""
 
 PESSIMISM = 2.0
 """Estimates are multiplied by this: a late answer costs the caller more than a plainer one."""

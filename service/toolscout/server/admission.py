@@ -4,13 +4,24 @@ The event loop is the queue: a request that was accepted waits until the loop ge
 requests are counted when their headers arrive, before the body is read, and the lag of the loop
 is watched. Past either limit a new request gets 503 with Retry-After at once, and those that are
 already in keep their latency. Probes and metrics do not pass through here.
+
+Unknown tools are read and scanned in threads, which have a queue of their own: a request that would
+wait there for longer than its latency budget is refused as well.
 """
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter
+
+from toolscout.errors import Overloaded
+from toolscout.ranking.ladder import Costs
 
 PROBE_S = 0.02
 """How often the lag of the event loop is measured."""
+
+FEW = 4
+"""Requests with unknown tools that are read however long it takes: late words beat no answer."""
 
 
 class Admission:
@@ -21,6 +32,9 @@ class Admission:
         self._max_lag = max_lag_ms / 1_000
         self.in_flight = 0
         self.lag = 0.0
+        self._reading = 0
+        self._backlog_kib = 0.0
+        """Unknown tools that are being read and scanned."""
         self._due = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -41,6 +55,28 @@ class Admission:
         # The lag so far of a probe that is overdue counts too: it says how late it is now.
         lag = max(self.lag, perf_counter() - self._due)
         return "loop_lag" if lag > self._max_lag else None
+
+    @contextmanager
+    def unknown_tools(self, kib: float, costs: Costs, left_ms: float) -> Iterator[None]:
+        """While that much of unknown tools is read and scanned.
+
+        Raises:
+            Overloaded: others wait, and with them it would take longer than there is time left.
+        """
+        waiting = self._backlog_kib + kib
+        needed_ms = costs.estimate("read", waiting) + self.lag * 1_000
+        if self._reading >= FEW and needed_ms > left_ms:
+            raise Overloaded("too many unknown tools at once; try again shortly")
+        self._reading += 1
+        self._backlog_kib = waiting
+        began = perf_counter()
+        try:
+            yield
+            # What was ahead of it is part of the time it took.
+            costs.learn("read", (perf_counter() - began) * 1_000 / waiting)
+        finally:
+            self._reading -= 1
+            self._backlog_kib = self._backlog_kib - kib if self._reading else 0.0
 
     def _probe(self) -> None:
         now = perf_counter()

@@ -7,6 +7,7 @@ needs long native calls (sorting, FAISS) releases the lock by itself.
 
 import asyncio
 import enum
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from toolscout.catalog.cache import CatalogueCache
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.compile import Compiler
 from toolscout.catalog.toollist import ToolList
+from toolscout.errors import Overloaded
 
 T = TypeVar("T")
 
@@ -50,7 +52,11 @@ class Urgency(enum.Enum):
 
 
 class CompileJob:
-    """A compile on its way; each future is set as soon as its stage is done."""
+    """A compile on its way; each future is set as soon as its stage is done.
+
+    Where too much waits to be compiled, only the tools are read, and the later stages fail with
+    `Overloaded`.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.tools: asyncio.Future[ToolList] = loop.create_future()
@@ -69,6 +75,7 @@ class CompileQueue:
         compiler: Compiler,
         cache: CatalogueCache,
         max_tools: int,
+        max_waiting: int,
         urgency: Callable[[], Urgency],
         learn: Callable[[str, float], None],
         compiled: Callable[[str, Catalogue], None],
@@ -76,6 +83,10 @@ class CompileQueue:
         self._compiler = compiler
         self._cache = cache
         self._max_tools = max_tools
+        self._max_waiting = max_waiting
+        self._waiting = 0
+        """Bytes of lists that are read and not yet compiled."""
+        self._lock = threading.Lock()
         self._urgency = urgency
         self._learn = learn
         self._compiled = compiled
@@ -120,12 +131,29 @@ class CompileQueue:
                 _set(loop, job.lexical, known)
                 _set(loop, job.complete, known)
                 return
-            self._compilers.submit(self._compile, loop, job, tenant, tools)
+            self._take(len(raw))
+            self._compilers.submit(self._compile, loop, job, tenant, tools, len(raw))
         except Exception as error:
             _fail(loop, job, error)
 
+    def _take(self, nbytes: int) -> None:
+        """Make a list wait for its compile; one always may.
+
+        Raises:
+            Overloaded: those that wait take all the memory there is for it.
+        """
+        with self._lock:
+            if self._waiting and self._waiting + nbytes > self._max_waiting:
+                raise Overloaded("too many unknown tools wait to be compiled; try again shortly")
+            self._waiting += nbytes
+
     def _compile(
-        self, loop: asyncio.AbstractEventLoop, job: CompileJob, tenant: str, tools: ToolList
+        self,
+        loop: asyncio.AbstractEventLoop,
+        job: CompileJob,
+        tenant: str,
+        tools: ToolList,
+        nbytes: int,
     ) -> None:
         began = time.perf_counter()
         try:
@@ -141,6 +169,9 @@ class CompileQueue:
             _set(loop, job.complete, catalogue)
         except Exception as error:
             _fail(loop, job, error)
+        finally:
+            with self._lock:
+                self._waiting -= nbytes
 
 
 class _Breath:

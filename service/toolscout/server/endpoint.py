@@ -7,7 +7,7 @@ from time import perf_counter
 
 from litestar.types import Receive, Scope, Send
 
-from toolscout.errors import ToolscoutError
+from toolscout.errors import Overloaded, ToolscoutError
 from toolscout.server.answer import Trace
 from toolscout.server.exchange import ClientGone, Exchange, Refused
 from toolscout.server.log import RequestLine, hashed
@@ -72,6 +72,8 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call
     except Refused as refusal:
         return await _refuse(service, exchange, refusal)
     except ToolscoutError as error:
+        if isinstance(error, Overloaded):
+            service.metrics.shed.labels("unknown_tools").inc()
         return await _refuse(service, exchange, Refused(error.code, error.detail, error.errors))
     except ClientGone:
         return "client_gone"

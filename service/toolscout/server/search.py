@@ -15,7 +15,7 @@ from time import perf_counter
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import is_absent
-from toolscout.errors import CatalogUnknown
+from toolscout.errors import CatalogUnknown, Overloaded
 from toolscout.ranking import ladder
 from toolscout.ranking.chaining import with_chain
 from toolscout.ranking.strategy import Ask, decide_cold
@@ -124,28 +124,41 @@ async def cold(
 
     It may lack its vectors; then it answers by words. Where not even their words would be indexed
     in time, the texts are scanned and the bare tools returned.
+
+    Raises:
+        InvalidRequest: the tools are at fault.
+        Overloaded: the tools of others keep this process busy for longer than there is time.
     """
     assert service.compiles is not None
     raw = bytes(read.request.tools)
-    with service.urgent():
+    costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
+    with service.urgent(), service.admission.unknown_tools(len(raw) / 1_024, costs, left_ms):
         job = service.compiles.start(trace.tenant, read.raw_hash, raw)
         tools = await asyncio.shield(job.tools)
         trace.offered, count = tools.offered, len(tools.tools)
         stage = job.lexical if ranker in ("bm25", "regex") else job.complete
-        reserve = service.costs.estimate("scan", count) / 1_000
+        reserve = costs.estimate("scan", count) / 1_000
         left = deadline - reserve - perf_counter()
-        if not stage.done() and service.costs.expected("compile", count) / 1_000 > left:
+        # The compiles before this one are taken to be of its size.
+        queued = costs.expected("compile", count) * len(service.compiles)
+        if not stage.done() and queued / 1_000 > left:
             await scan(tools)  # before the compile gets a turn
             return tools
     with service.patient():
         await asyncio.wait([stage], timeout=max(left, 0.0))
-    if stage.done():
-        return stage.result()
-    if job.lexical.done():
-        return job.lexical.result()
+    found = _finished(stage) or _finished(job.lexical)
+    if found is not None:
+        return found
     with service.urgent():
         await scan(tools)
     return tools
+
+
+def _finished(stage: "asyncio.Future[Catalogue]") -> Catalogue | None:
+    """What a stage made; None when it is not done, or there was no room to compile."""
+    if not stage.done() or isinstance(stage.exception(), Overloaded):
+        return None
+    return stage.result()
 
 
 async def prepare(catalogue: Catalogue, ask: Ask) -> None:

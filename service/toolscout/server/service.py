@@ -49,6 +49,10 @@ hold up a warm answer ten times longer than the answer takes."""
 WARM_S = 0.05
 """How long after a warm answer compiles keep stepping aside for the next."""
 
+WAITING_SHARE = 8
+"""What part of the memory for compiled catalogues, on top of it, lists may take that wait for their
+compile."""
+
 TICK_S = 0.1
 """How long a log line may wait to be written, and a gauge to be right."""
 
@@ -116,6 +120,7 @@ class Service:
             self.engine.compiler,
             self.cache,
             self.settings.max_tools,
+            settings.cache_bytes // WAITING_SHARE,
             self._urgency,
             self.costs.learn,
             self._compiled,
