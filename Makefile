@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration image load drills sbom audit bench evals openapi clean
+.PHONY: help serve test check lint types unit test-integration image load soak drills sbom audit bench evals openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -49,6 +49,10 @@ test-integration: $(VENV)/.loaded ## tests that need minutes or real peers
 
 load: $(VENV)/.loaded ## load from locust users, with a verdict; report in loadtests/results
 	$(BIN)/python -m loadtests
+
+SOAK_S ?= 3600
+soak: $(VENV)/.loaded ## the same load for an hour (SOAK_S seconds), watched for growth
+	$(BIN)/python -m loadtests --soak --seconds $(SOAK_S)
 
 image: $(VENV)/.tested ## lint, build and run the container image without a registry (root on Debian)
 	$(BIN)/pytest -m integration -s tests/integration/test_image.py

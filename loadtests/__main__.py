@@ -1,6 +1,8 @@
 """Start the service, put load on it, and say whether it kept its latency budget.
 
-Exit status: 0 kept, 1 missed or errors. The report (HTML) and the figures (CSV) stay in a folder.
+With `--soak` it also says whether memory, threads or open files grew once caches were full.
+Exit status: 0 kept, 1 missed, errors or growth. The report (HTML) and the figures (CSV) stay in a
+folder.
 """
 
 import argparse
@@ -12,9 +14,14 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from evals.speed import servers
+from loadtests.watch import Watch, grown
 
 BUDGET_MS = 150
 """What is promised to proxies: 95 of 100 calls take no longer."""
+
+SOAK_CACHE_BYTES = 16 * 2**20
+SAMPLES = 600
+"""How often a soaked process is looked at, whatever the length of the run."""
 
 ALL = "Aggregated"
 
@@ -28,13 +35,22 @@ def main() -> int:
     parser.add_argument("--host", help="a service that runs already, e.g. http://10.0.0.5:8080")
     parser.add_argument("--api-key", default="", help="for that service")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--soak", action="store_true", help="watch the process for growth")
     flags = parser.parse_args()
+    if flags.soak and flags.host:
+        parser.error("--soak watches a process that it starts; leave out --host")
     flags.out.mkdir(parents=True, exist_ok=True)
     server: AbstractContextManager[servers.Running | None]
-    server = nullcontext() if flags.host else servers.toolscout()
+    # A small cache is full soon, and only what happens after that says anything of growth.
+    few = ("--cache-bytes", str(SOAK_CACHE_BYTES)) if flags.soak else ()
+    server = nullcontext() if flags.host else servers.toolscout(*few)
+    watch: AbstractContextManager[Watch | None] = nullcontext()
     with server as running:
         host = flags.host or f"http://127.0.0.1:{running.port if running else 0}"
-        status = _locust(flags, host)
+        if running and flags.soak:
+            watch = Watch(running.pid, max(flags.seconds / SAMPLES, 0.2))
+        with watch as watched:
+            status = _locust(flags, host)
         if running:
             resident, peak = running.memory_mib()
     if status:
@@ -48,7 +64,21 @@ def main() -> int:
     print(f"report: {flags.out / 'load.html'}")
     verdict = "kept" if kept else "MISSED"
     print(f"budget over all calls, p95 of {BUDGET_MS} ms and no errors: {verdict}")
+    if watched is not None:
+        kept = _steady(watched) and kept
     return 0 if kept else 1
+
+
+def _steady(watched: Watch) -> bool:
+    """Print what became of the process; returns whether nothing grew."""
+    early, late, found = grown(watched.samples)
+    for moment in (early, late):
+        print(
+            f"after {moment.seconds:.0f} s: {moment.memory_mib:.0f} MiB, "
+            f"{moment.threads} threads, {moment.files} open files"
+        )
+    print(f"growth: {', '.join(found) or 'none'}")
+    return not found
 
 
 def _locust(flags: argparse.Namespace, host: str) -> int:

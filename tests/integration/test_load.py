@@ -34,6 +34,20 @@ def test_load_leaves_a_table_a_report_and_no_errors(tmp_path: Path):
     assert "<html" in (tmp_path / "load.html").read_text("utf-8")
 
 
+def test_a_soak_says_whether_the_process_grew(tmp_path: Path):
+    command = [sys.executable, "-m", "loadtests", "--soak", "--seconds", "30"]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path)],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    print(f"\n{done.stdout[done.stdout.rindex('budget over') :]}")
+    assert "growth: none" in done.stdout, done.stdout + done.stderr
+
+
 def test_load_on_a_service_that_is_not_there_is_missed(tmp_path: Path):
     command = [sys.executable, "-m", "loadtests", "--seconds", "2", "--out", str(tmp_path)]
     done = subprocess.run(

@@ -20,7 +20,7 @@ FIRST_GUESS_MS = {
     "regex": 1.0,
     "compile": 0.15,
     "scan": 0.02,
-    "read": 0.04,
+    "read": 0.02,
 }
 """Cost before anything was measured: of compile and scan per tool, of reading and scanning together
 per KiB of tools, of the others per question."""

@@ -20,7 +20,7 @@ from toolscout.ranking.ladder import Costs
 PROBE_S = 0.02
 """How often the lag of the event loop is measured."""
 
-FEW = 4
+FEW = 8
 """Requests with unknown tools that are read however long it takes: late words beat no answer."""
 
 
@@ -64,7 +64,7 @@ class Admission:
             Overloaded: others wait, and with them it would take longer than there is time left.
         """
         waiting = self._backlog_kib + kib
-        needed_ms = costs.estimate("read", waiting) + self.lag * 1_000
+        needed_ms = costs.expected("read", waiting) + self.lag * 1_000
         if self._reading >= FEW and needed_ms > left_ms:
             raise Overloaded("too many unknown tools at once; try again shortly")
         self._reading += 1
