@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
-from tests.support import Server, crowd, problem_of, running, until
+from tests.support import TOOLS, Server, crowd, problem_of, running, until
 
 FEEDBACK, LEARNING = "/v1/tool-discovery/feedback", "/v1/learning"
 WORKED: dict[str, Any] = {"pattern": "ship the parcel", "tool": "resize_image", "success": True}
@@ -99,6 +99,19 @@ def test_filters_beat_experience(empty: Server):
 def test_tools_that_are_not_offered_are_never_selected(empty: Server):
     tell(empty, {"events": [WORKED] * 3})
     assert "resize_image" not in names(empty, tools=crowd(5))
+
+
+def test_the_hot_tools_of_a_large_list_follow_what_worked(empty: Server):
+    tools = [*TOOLS, *crowd(1_100)]
+    tell(empty, {"events": [WORKED] * 3})
+    body = {"message": "ship the parcel", "tools": tools}
+
+    def fitting() -> list[str]:
+        answer = empty.post(body, "/v1/tool-discovery/hot", {"x-api-key": ACME_OLD})
+        assert answer.status_code == 200, answer.text
+        return [tool["name"] for tool in answer.json()["tiers"]["tier1"]]
+
+    until(lambda: fitting()[:1] == ["resize_image"])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import msgspec
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.details import cost_of, details
 from toolscout.contract import Detail, HotAnswer, HotRequest, Tiers, TierTokens
-from toolscout.ranking.strategy import Ask, decide
+from toolscout.ranking.strategy import Ask, Prior, decide
 from toolscout.ranking.tiers import TIER0_SHARE, TIER1_SHARE, TIER1_TOOLS, TOKEN_BUDGET, fill
 from toolscout.server import answer, envelope
 from toolscout.server.answer import Trace
@@ -39,14 +39,17 @@ async def hot_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
     budget = TOKEN_BUDGET if given is None else given
     catalogue = await compiled_call(service, read, arrived, trace)
     began = perf_counter()
-    work = partial(_tiers, service, trace.tenant, catalogue, request, budget)
+    # Here, not in the thread: the index of a large catalogue is made by a task of this loop.
+    learner = service.learner
+    prior = None if learner is None else learner.prior(trace.tenant, catalogue)
+    work = partial(_tiers, service, catalogue, request, budget, prior)
     found = work() if len(catalogue) <= AT_ONCE else await asyncio.to_thread(work)
     trace.phases["rank"] = perf_counter() - began
     await exchange.answer(200, _encode(found), answer.common_headers(trace))
 
 
 def _tiers(
-    service: Service, tenant: str, catalogue: Catalogue, request: HotRequest, budget: int
+    service: Service, catalogue: Catalogue, request: HotRequest, budget: int, prior: Prior | None
 ) -> HotAnswer:
     def whole(row: int) -> int:
         return cost_of(catalogue.tool(row), "full")
@@ -60,7 +63,7 @@ def _tiers(
         named = [row for row in named if allowed[row]]
     first, tokens0 = fill(named, int(budget * TIER0_SHARE), whole, brief)
     shown = {row for row, _ in first}
-    ranked = [row for row in _ranked(service, tenant, catalogue, request) if row not in shown]
+    ranked = [row for row in _ranked(service, catalogue, request, prior) if row not in shown]
     second, tokens1 = fill(ranked, int(budget * TIER1_SHARE), brief, most=TIER1_TOOLS)
     levels: tuple[Detail, Detail] = ("full", "brief")
     taxonomy = catalogue.taxonomy
@@ -73,7 +76,9 @@ def _tiers(
     )
 
 
-def _ranked(service: Service, tenant: str, catalogue: Catalogue, request: HotRequest) -> list[int]:
+def _ranked(
+    service: Service, catalogue: Catalogue, request: HotRequest, prior: Prior | None
+) -> list[int]:
     """The tools for a message, best first.
 
     Where no message is, or it finds nothing, the words of the surroundings are asked, and then what
@@ -82,7 +87,6 @@ def _ranked(service: Service, tenant: str, catalogue: Catalogue, request: HotReq
     context, session = request.context, request.session
     around = [] if context is None else [*(context.signals or ()), *(context.files or ())]
     assert service.engine is not None
-    prior = None if service.learner is None else service.learner.prior(tenant, catalogue)
     for pattern in (request.message or "", " ".join(around)):
         if not pattern.strip():
             continue
