@@ -39,6 +39,7 @@ from toolscout.ranking.resolve import Resolver
 from toolscout.ranking.strategy import Ask
 from toolscout.server import answer, envelope
 from toolscout.server.answer import Trace
+from toolscout.server.beside import beside
 from toolscout.server.envelope import Decode, R, Read
 from toolscout.server.exchange import Exchange
 from toolscout.server.search import (
@@ -50,7 +51,7 @@ from toolscout.server.search import (
     scan_one,
 )
 from toolscout.server.service import Service
-from toolscout.server.sharing import with_shared
+from toolscout.server.sharing import compiled, start, with_shared
 from toolscout.server.tally import Note
 
 AT_ONCE = 500
@@ -123,10 +124,8 @@ async def resolve(service: Service, exchange: Exchange, trace: Trace) -> None:
     catalogue = await compiled_call(service, read, arrived, trace)
     resolver = Resolver(catalogue)
     began = perf_counter()
-    if len(names) * len(catalogue) <= AT_ONCE:
-        results = list(map(resolver.resolve, names))
-    else:
-        results = await asyncio.to_thread(lambda: list(map(resolver.resolve, names)))
+    size = len(names) * len(catalogue)
+    results = await beside(size, AT_ONCE, lambda: list(map(resolver.resolve, names)))
     trace.phases["rank"] = perf_counter() - began
     await exchange.answer(200, _encode(ResolveAnswer(results)), answer.common_headers(trace))
 
@@ -139,7 +138,7 @@ async def filter_tools(service: Service, exchange: Exchange, trace: Trace) -> No
     Raises:
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
-    body = await _body(service, exchange)
+    body = await exchange.json_body(service.settings)
     arrived = perf_counter()
     # Not by the short cut for known tools: a catalogue does not keep the order they came in.
     request = envelope.decode(body, _filter)
@@ -156,22 +155,16 @@ async def filter_tools(service: Service, exchange: Exchange, trace: Trace) -> No
     )
     began = perf_counter()
     trace.phases["decode"] = began - arrived
-    found = split() if trace.unique <= AT_ONCE else await asyncio.to_thread(split)
+    found = await beside(trace.unique, AT_ONCE, split)
     trace.phases["rank"] = perf_counter() - began
     await exchange.answer(200, _encode(found), answer.common_headers(trace))
-
-
-async def _body(service: Service, exchange: Exchange) -> bytes:
-    exchange.check_json()
-    settings = service.settings
-    return await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
 
 
 async def read_call(
     service: Service, exchange: Exchange, trace: Trace, decoder: Decode[R]
 ) -> tuple[Read[R], float]:
     """The request, and when its body had arrived."""
-    body = await _body(service, exchange)
+    body = await exchange.json_body(service.settings)
     arrived = perf_counter()
     read = envelope.read_as(decoder, body, service.cache, trace.tenant)
     envelope.need_tools(read.request)
@@ -193,15 +186,10 @@ async def compiled_call(service: Service, read: Read[R], arrived: float, trace: 
     """The catalogue of a request, compiled first where it is new, as far as its words go."""
     if read.known is not None or is_absent(read.request.tools):
         catalogue = _known(service, read, trace)
+        trace.catalog, trace.unique = catalogue.digest, len(catalogue)
     else:
-        assert service.compiles is not None
         trace.cache = "miss"
-        job = service.compiles.start(trace.tenant, read.raw_hash, bytes(read.request.tools))
-        with service.patient():
-            tools = await asyncio.shield(job.tools)
-            trace.offered = tools.offered
-            catalogue = await asyncio.shield(job.lexical)
-    trace.catalog, trace.unique = catalogue.digest, len(catalogue)
+        catalogue = await compiled(service, trace, bytes(read.request.tools), read.raw_hash)
     trace.phases["decode"] = perf_counter() - arrived
     return catalogue
 
@@ -217,10 +205,8 @@ async def _in_order(service: Service, request: FilterRequest, trace: Trace) -> l
     raw = bytes(request.tools)
     raw_hash = sha256(raw).digest()
     if service.cache.by_alias(trace.tenant, raw_hash) is None:
-        assert service.compiles is not None
         trace.cache = "miss"
-        job = service.compiles.start(trace.tenant, raw_hash, raw)
-        found = await asyncio.shield(job.tools)
+        found = await asyncio.shield(start(service, trace.tenant, raw, raw_hash).tools)
     else:
         trace.cache = "hit"
         found = await asyncio.to_thread(ToolList.decode, raw, service.settings.max_tools)

@@ -5,9 +5,11 @@ what the caller has seen; without it, a change is made on top of whatever is the
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from secrets import randbelow
 from time import time
+from typing import TypeVar
 
 import msgspec
 
@@ -21,7 +23,8 @@ from toolscout.server.envelope import decode
 from toolscout.server.exchange import Exchange, Refused
 from toolscout.server.service import Service
 from toolscout.state.registry import Changed, Record
-from toolscout.state.store import StoreUnavailable
+
+T = TypeVar("T")
 
 TRIES = 30
 WAIT_MS = 20
@@ -38,22 +41,20 @@ async def put_catalog(service: Service, exchange: Exchange, trace: Trace) -> Non
 
     Raises:
         Refused, InvalidRequest: the request is at fault, or a condition does not hold.
+        StoreUnavailable: the store cannot serve it; so for every change below.
     """
     name = _new_name(exchange)
-    request = decode(await _body(service, exchange), _put)
+    request = decode(await exchange.json_body(service.settings), _put)
     catalogue = await sharing.compiled(service, trace, bytes(request.tools))
-    for _ in range(TRIES):
-        known = await _record(service, trace, name)
+
+    async def change() -> tuple[int, Record]:
+        known = await service.registry.record(trace.tenant, name)
         _check_conditions(exchange, known)
-        try:
-            record = await _write(service, trace, name, known, catalogue, request.ttl_s)
-        except Changed:
-            await asyncio.sleep(randbelow(WAIT_MS) / 1_000)
-            continue
-        status = 201 if known is None else 200
-        await exchange.answer(status, _encode(_info(name, record)), _tag(record.digest))
-        return
-    raise Refused("overloaded", "others kept changing the catalogue")
+        record = await _write(service, trace, name, known, catalogue, request.ttl_s)
+        return 201 if known is None else 200, record
+
+    status, record = await _alone(change)
+    await exchange.answer(status, _encode(_info(name, record)), _tag(record.digest))
 
 
 async def patch_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
@@ -63,28 +64,22 @@ async def patch_catalog(service: Service, exchange: Exchange, trace: Trace) -> N
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
     name = exchange.parameters["id"]
-    request = decode(await _body(service, exchange), _patch)
-    for _ in range(TRIES):
-        known = await _record(service, trace, name)
-        if known is None:
-            raise CatalogUnknown("no catalogue is registered under this name")
-        _check_conditions(exchange, known)
-        raw = await _tools(service, trace, name, known)
+    request = decode(await exchange.json_body(service.settings), _patch)
+
+    async def change() -> Record:
+        known = await _registered(service, exchange, trace)
+        raw = await service.registry.tools(trace.tenant, name, known)
         if raw is None:
-            continue  # deleted or replaced since its record was read
+            raise Changed  # deleted or replaced since its record was read
         listed = await asyncio.to_thread(_patched, raw, request, service.settings.max_tools)
         catalogue = await sharing.compiled(service, trace, listed)
         lasts = request.ttl_s
         if lasts is None and known.expires is not None:
             lasts = max(0.001, known.expires - time())
-        try:
-            record = await _write(service, trace, name, known, catalogue, lasts)
-        except Changed:
-            await asyncio.sleep(randbelow(WAIT_MS) / 1_000)
-            continue
-        await exchange.answer(200, _encode(_info(name, record)), _tag(record.digest))
-        return
-    raise Refused("overloaded", "others kept changing the catalogue")
+        return await _write(service, trace, name, known, catalogue, lasts)
+
+    record = await _alone(change)
+    await exchange.answer(200, _encode(_info(name, record)), _tag(record.digest))
 
 
 async def get_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
@@ -94,7 +89,8 @@ async def get_catalog(service: Service, exchange: Exchange, trace: Trace) -> Non
         CatalogUnknown: there is none.
     """
     name = exchange.parameters["id"]
-    record = None if sharing.is_digest(name) else await _record(service, trace, name)
+    digest = sharing.is_digest(name)
+    record = None if digest else await service.registry.record(trace.tenant, name)
     if record is None:
         catalogue = await sharing.find(service, trace, name)
         info = CatalogInfo(name, catalogue.digest, len(catalogue))
@@ -113,36 +109,32 @@ async def delete_catalog(service: Service, exchange: Exchange, trace: Trace) -> 
     Raises:
         Refused, CatalogUnknown: there is none, or a condition does not hold.
     """
-    name = exchange.parameters["id"]
+
+    async def change() -> None:
+        known = await _registered(service, exchange, trace)
+        await service.registry.delete(trace.tenant, exchange.parameters["id"], known)
+
+    await _alone(change)
+    await exchange.answer(204, b"")
+
+
+async def _alone(change: Callable[[], Awaitable[T]]) -> T:
+    """What a change comes to, made anew as long as others change the same catalogue meanwhile."""
     for _ in range(TRIES):
-        known = await _record(service, trace, name)
-        if known is None:
-            raise CatalogUnknown("no catalogue is registered under this name")
-        _check_conditions(exchange, known)
         try:
-            await service.registry.delete(trace.tenant, name, known)
+            return await change()
         except Changed:
             await asyncio.sleep(randbelow(WAIT_MS) / 1_000)
-            continue
-        except StoreUnavailable:
-            raise _unavailable() from None
-        await exchange.answer(204, b"")
-        return
     raise Refused("overloaded", "others kept changing the catalogue")
 
 
-async def _record(service: Service, trace: Trace, name: str) -> Record | None:
-    try:
-        return await service.registry.record(trace.tenant, name)
-    except StoreUnavailable:
-        raise _unavailable() from None
-
-
-async def _tools(service: Service, trace: Trace, name: str, known: Record) -> bytes | None:
-    try:
-        return await service.registry.tools(trace.tenant, name, known)
-    except StoreUnavailable:
-        raise _unavailable() from None
+async def _registered(service: Service, exchange: Exchange, trace: Trace) -> Record:
+    """The record that a change is made on, if the request's conditions hold for it."""
+    known = await service.registry.record(trace.tenant, exchange.parameters["id"])
+    if known is None:
+        raise CatalogUnknown("no catalogue is registered under this name")
+    _check_conditions(exchange, known)
+    return known
 
 
 async def _write(
@@ -155,12 +147,7 @@ async def _write(
 ) -> Record:
     expires = None if ttl_s is None else time() + ttl_s
     tools = list(catalogue.wires)
-    try:
-        return await service.registry.put(
-            trace.tenant, name, known, catalogue.digest, tools, expires
-        )
-    except StoreUnavailable:
-        raise _unavailable() from None
+    return await service.registry.put(trace.tenant, name, known, catalogue.digest, tools, expires)
 
 
 def _patched(raw: bytes, request: CatalogPatch, most: int) -> bytes:
@@ -217,13 +204,3 @@ def _info(name: str, record: Record) -> CatalogInfo:
         updated_at=datetime.fromtimestamp(record.updated, UTC),
         expires_at=None if expires is None else datetime.fromtimestamp(expires, UTC),
     )
-
-
-def _unavailable() -> Refused:
-    return Refused("overloaded", "the state store could not be reached")
-
-
-async def _body(service: Service, exchange: Exchange) -> bytes:
-    exchange.check_json()
-    settings = service.settings
-    return await exchange.body(settings.max_body_bytes, settings.body_timeout_s)

@@ -7,9 +7,9 @@ from time import perf_counter
 
 from litestar.types import Receive, Scope, Send
 
-from toolscout.errors import Overloaded, ToolscoutError
+from toolscout.errors import Overloaded
 from toolscout.server.answer import Trace
-from toolscout.server.exchange import ClientGone, Exchange, Refused
+from toolscout.server.exchange import REFUSALS, ClientGone, Exchange, Refused, refusal
 from toolscout.server.log import RequestLine, hashed
 from toolscout.server.routes import Call
 from toolscout.server.service import Service
@@ -69,12 +69,10 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call
             raise Refused("rate_limited", "try again later", headers=retry)
         await answer(service, exchange, trace)
         return "ok"
-    except Refused as refusal:
-        return await _refuse(service, exchange, refusal)
-    except ToolscoutError as error:
+    except REFUSALS as error:
         if isinstance(error, Overloaded):
             service.metrics.shed.labels("unknown_tools").inc()
-        return await _refuse(service, exchange, Refused(error.code, error.detail, error.errors))
+        return await _refuse(service, exchange, refusal(error))
     except ClientGone:
         return "client_gone"
     except TimeoutError:
@@ -87,14 +85,14 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call
         return await _refuse(service, exchange, Refused("internal_error", "see the service's log"))
 
 
-async def _refuse(service: Service, exchange: Exchange, refusal: Refused) -> str:
+async def _refuse(service: Service, exchange: Exchange, refused: Refused) -> str:
     settings = service.settings
     try:
         await exchange.drain(settings.max_body_bytes, min(settings.body_timeout_s, 1.0))
-        await exchange.refuse(refusal)
+        await exchange.refuse(refused)
     except ClientGone:
         return "client_gone"
-    return refusal.code
+    return refused.code
 
 
 def _record(service: Service, exchange: Exchange, trace: Trace, code: str, name: str) -> None:

@@ -13,8 +13,10 @@ from urllib.parse import parse_qs
 import msgspec
 from litestar.types import Receive, Scope, Send
 
-from toolscout.errors import FieldError, not_json, wrong_field
+from toolscout.errors import FieldError, ToolscoutError, not_json, wrong_field
 from toolscout.server.problems import CODES, problem
+from toolscout.settings import Settings
+from toolscout.state.store import StoreUnavailable
 
 _encode = msgspec.json.Encoder().encode
 _MAX_REQUEST_ID = 128
@@ -37,6 +39,19 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
         self.detail = detail
         self.errors = errors
         self.headers = list(headers)
+
+
+REFUSALS = (Refused, ToolscoutError, StoreUnavailable)
+"""What ends a request in an error answer that says why."""
+
+
+def refusal(error: Refused | ToolscoutError | StoreUnavailable) -> Refused:
+    """The error answer for what ended a request."""
+    if isinstance(error, ToolscoutError):
+        return Refused(error.code, error.detail, error.errors)
+    if isinstance(error, StoreUnavailable):
+        return Refused("overloaded", "the state store could not be reached")
+    return error
 
 
 class Exchange:
@@ -69,38 +84,20 @@ class Exchange:
         found = parse_qs(self.query.decode("latin-1"), keep_blank_values=True)
         return {name: values[-1] for name, values in found.items()}
 
-    def check_json(self) -> None:
-        """Refuse bodies that are not plain JSON.
+    async def json_body(self, settings: Settings) -> bytes:
+        """The whole body, which must be plain JSON by its headers.
 
         Raises:
-            Refused: another media type, or a compressed body.
+            Refused: another media type, a compressed body, or one that is too large.
+            asyncio.TimeoutError: it did not arrive in time.
+            ClientGone: the caller hung up.
         """
         media = self.header(b"content-type").partition(b";")[0].strip().lower()
         if media and media != _JSON and not media.endswith(b"+json"):
             raise Refused("unsupported_media_type", "send Content-Type: application/json")
         if self.header(b"content-encoding").strip().lower() not in (b"", b"identity"):
             raise Refused("unsupported_media_type", "send the body without Content-Encoding")
-
-    async def body(self, limit: int, timeout: float) -> bytes:
-        """The whole body.
-
-        Raises:
-            Refused: it is larger than `limit` bytes, by its header or in fact.
-            asyncio.TimeoutError: it did not arrive in time.
-            ClientGone: the caller hung up.
-        """
-        declared = self.header(b"content-length")
-        if declared.isdigit() and int(declared) > limit:
-            raise self._too_large(limit)
-        chunks: list[bytes] = []
-        size = 0
-        async with asyncio.timeout(timeout):
-            while not self._drained:
-                chunks.append(self._chunk(await self._receive()))
-                size += len(chunks[-1])
-                if size > limit:
-                    raise self._too_large(limit)
-        return b"".join(chunks)
+        return await self._body(settings.max_body_bytes, settings.body_timeout_s)
 
     async def drain(self, limit: int, timeout: float) -> None:
         """Read and forget what is left of the body, so that the caller sees the answer.
@@ -151,6 +148,20 @@ class Exchange:
             lines.append((b"connection", b"close"))
         await self._send({"type": "http.response.start", "status": status, "headers": lines})
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def _body(self, limit: int, timeout: float) -> bytes:
+        declared = self.header(b"content-length")
+        if declared.isdigit() and int(declared) > limit:
+            raise self._too_large(limit)
+        chunks: list[bytes] = []
+        size = 0
+        async with asyncio.timeout(timeout):
+            while not self._drained:
+                chunks.append(self._chunk(await self._receive()))
+                size += len(chunks[-1])
+                if size > limit:
+                    raise self._too_large(limit)
+        return b"".join(chunks)
 
     def _chunk(self, message: object) -> bytes:
         assert isinstance(message, dict)

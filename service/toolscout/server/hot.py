@@ -1,7 +1,5 @@
 """One call that gives an agent its tools before the model runs."""
 
-import asyncio
-from functools import partial
 from time import perf_counter
 
 import msgspec
@@ -13,6 +11,7 @@ from toolscout.ranking.strategy import Ask, Prior, decide
 from toolscout.ranking.tiers import TIER0_SHARE, TIER1_SHARE, TIER1_TOOLS, TOKEN_BUDGET, fill
 from toolscout.server import answer, envelope
 from toolscout.server.answer import Trace
+from toolscout.server.beside import beside
 from toolscout.server.calls import compiled_call, read_call
 from toolscout.server.exchange import Exchange
 from toolscout.server.service import Service
@@ -42,8 +41,8 @@ async def hot_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
     # Here, not in the thread: the index of a large catalogue is made by a task of this loop.
     learner = service.learner
     prior = None if learner is None else learner.prior(trace.tenant, catalogue)
-    work = partial(_tiers, service, catalogue, request, budget, prior)
-    found = work() if len(catalogue) <= AT_ONCE else await asyncio.to_thread(work)
+    size = len(catalogue)
+    found = await beside(size, AT_ONCE, _tiers, service, catalogue, request, budget, prior)
     trace.phases["rank"] = perf_counter() - began
     await exchange.answer(200, _encode(found), answer.common_headers(trace))
 

@@ -44,9 +44,7 @@ async def feedback(service: Service, exchange: Exchange, trace: Trace) -> None:
         EmptyPattern: a pattern is blank.
     """
     learner = _learner(service)
-    settings = service.settings
-    exchange.check_json()
-    body = await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
+    body = await exchange.json_body(service.settings)
     arrived = perf_counter()
     batch = decode(body, _peek).get("events", _NULL) != _NULL
     events = decode(body, _many).events if batch else (decode(body, _one),)
@@ -86,9 +84,7 @@ async def report_chain(service: Service, exchange: Exchange, trace: Trace) -> No
         EmptyPattern: the intent is blank.
     """
     learner = _learner(service)
-    settings = service.settings
-    exchange.check_json()
-    body = await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
+    body = await exchange.json_body(service.settings)
     report = decode(body, _chain)
     if not report.intent.strip():
         raise EmptyPattern("intent is blank", (FieldError("intent", "must not be blank"),))
@@ -134,12 +130,10 @@ async def forget(service: Service, exchange: Exchange, trace: Trace) -> None:
     """Forget everything the tenant's feedback came to.
 
     Raises:
-        Refused: learning is off, or the store could not be reached.
+        Refused: learning is off.
+        StoreUnavailable: nothing was forgotten.
     """
-    try:
-        await _learner(service).reset(trace.tenant)
-    except StoreUnavailable:
-        raise Refused("overloaded", "the state store could not be reached") from None
+    await _learner(service).reset(trace.tenant)
     await exchange.answer(204, b"")
 
 

@@ -24,15 +24,13 @@ from toolscout import __version__
 from toolscout.catalog import pages
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.details import details
-from toolscout.errors import ToolscoutError
 from toolscout.ranking.resolve import Resolver
 from toolscout.ranking.strategy import Ask
 from toolscout.server import sharing
 from toolscout.server.answer import Trace
-from toolscout.server.exchange import Exchange, Refused
+from toolscout.server.exchange import REFUSALS, Exchange, Refused, refusal
 from toolscout.server.mcp_texts import INSTRUCTIONS, PROMPTS, TEMPLATES, TOOLS, find_tool
 from toolscout.server.service import Service
-from toolscout.state.store import StoreUnavailable
 
 _LOOPBACK = ["127.0.0.1:*", "localhost:*", "[::1]:*"]
 
@@ -231,7 +229,5 @@ async def _readable(answer: Awaitable[Any]) -> Any:
     """The answer; of our own errors only what is meant for callers."""
     try:
         return await answer
-    except (ToolscoutError, Refused) as error:
-        raise ValueError(error.detail) from None
-    except StoreUnavailable:
-        raise ValueError("the state store could not be reached") from None
+    except REFUSALS as error:
+        raise ValueError(refusal(error).detail) from None

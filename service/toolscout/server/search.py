@@ -21,9 +21,10 @@ from toolscout.ranking.chaining import with_chain
 from toolscout.ranking.strategy import Ask, decide_cold
 from toolscout.server import answer, envelope
 from toolscout.server.answer import Trace
+from toolscout.server.beside import beside
 from toolscout.server.exchange import Exchange
 from toolscout.server.service import Service
-from toolscout.server.sharing import with_shared
+from toolscout.server.sharing import start, with_shared
 
 ENCODE_RESERVE_MS = 2.0
 """Time kept back for writing the answer when the budget is divided."""
@@ -43,8 +44,7 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
     settings = service.settings
-    exchange.check_json()
-    body = await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
+    body = await exchange.json_body(settings)
     arrived = perf_counter()
     read = envelope.read(body, service.cache, trace.tenant)
     if read.known is None:
@@ -91,8 +91,7 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
             explained=bool(request.explain),
             newer_contract=newer,
         )
-        few = len(trace.decision.names) <= SHOWN_AT_ONCE
-        text = rich() if few else await asyncio.to_thread(rich)
+        text = await beside(len(trace.decision.names), SHOWN_AT_ONCE, rich)
     else:
         text = answer.plain(trace.decision, newer)
     await exchange.answer(200, text, answer.headers(trace))
@@ -129,11 +128,10 @@ async def cold(
         InvalidRequest: the tools are at fault.
         Overloaded: the tools of others keep this process busy for longer than there is time.
     """
-    assert service.compiles is not None
     raw = bytes(read.request.tools)
     costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
     with service.urgent(), service.admission.unknown_tools(len(raw) / 1_024, costs, left_ms):
-        job = service.compiles.start(trace.tenant, read.raw_hash, raw)
+        job = start(service, trace.tenant, raw, read.raw_hash)
         tools = await asyncio.shield(job.tools)
         trace.offered, count = tools.offered, len(tools.tools)
         stage = job.lexical if ranker in ("bm25", "regex") else job.complete

@@ -10,8 +10,8 @@ from toolscout.catalog.catalogue import Catalogue
 from toolscout.contract import is_absent
 from toolscout.errors import CatalogUnknown
 from toolscout.server.answer import Trace
+from toolscout.server.compiling import CompileJob
 from toolscout.server.envelope import R, Read
-from toolscout.server.exchange import Refused
 from toolscout.server.service import Service
 from toolscout.state.store import StoreUnavailable
 
@@ -61,14 +61,11 @@ async def find(service: Service, trace: Trace, name: str) -> Catalogue:
 
     Raises:
         CatalogUnknown: there is none.
-        Refused: the store could not be read.
+        StoreUnavailable: the store could not be read.
     """
     catalogue = service.cache.by_digest(trace.tenant, name)
     if catalogue is None:
-        try:
-            digest, raw = await _look_up(service, trace.tenant, name)
-        except StoreUnavailable:
-            raise Refused("overloaded", "the state store could not be reached") from None
+        digest, raw = await _look_up(service, trace.tenant, name)
         catalogue = None if digest is None else service.cache.by_digest(trace.tenant, digest)
         if catalogue is None and raw is not None:
             catalogue = await compiled(service, trace, raw)
@@ -78,14 +75,21 @@ async def find(service: Service, trace: Trace, name: str) -> Catalogue:
     return catalogue
 
 
-async def compiled(service: Service, trace: Trace, raw: bytes) -> Catalogue:
+def start(service: Service, tenant: str, raw: bytes, raw_hash: bytes | None = None) -> CompileJob:
+    """Compile a JSON array of tools, or join the compile under way; `raw_hash` is its SHA-256."""
+    assert service.compiles is not None
+    return service.compiles.start(tenant, raw_hash or sha256(raw).digest(), raw)
+
+
+async def compiled(
+    service: Service, trace: Trace, raw: bytes, raw_hash: bytes | None = None
+) -> Catalogue:
     """The catalogue of a JSON array of tools, compiled as far as its words go.
 
     Raises:
         InvalidRequest: the tools are at fault.
     """
-    assert service.compiles is not None
-    job = service.compiles.start(trace.tenant, sha256(raw).digest(), raw)
+    job = start(service, trace.tenant, raw, raw_hash)
     with service.patient():
         trace.offered = (await asyncio.shield(job.tools)).offered
         catalogue = await asyncio.shield(job.lexical)
@@ -119,6 +123,6 @@ async def _load(service: Service, tenant: str, name: str) -> tuple[str | None, b
         digest, raw = await _look_up(service, tenant, name)
     except StoreUnavailable:
         return None, None
-    if raw is not None and service.compiles is not None:
-        service.compiles.start(tenant, sha256(raw).digest(), raw)
+    if raw is not None:
+        start(service, tenant, raw)
     return digest, raw

@@ -1,8 +1,6 @@
 """Looking into a catalogue: pages, single tools, batches, completion, index, overview."""
 
-import asyncio
-from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from collections.abc import Iterable
 
 import msgspec
 
@@ -25,12 +23,10 @@ from toolscout.errors import FieldError, InvalidRequest
 from toolscout.ranking.resolve import Resolver
 from toolscout.server import sharing
 from toolscout.server.answer import Trace
+from toolscout.server.beside import beside
 from toolscout.server.envelope import decode
 from toolscout.server.exchange import Exchange, Refused
 from toolscout.server.service import Service
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 PAGE_SIZE = 50
 MAX_PAGE_SIZE = 1_000
@@ -50,7 +46,7 @@ async def list_tools(service: Service, exchange: Exchange, trace: Trace) -> None
     detail = _detail(query, "brief", _DETAILS)
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
     rows, following = pages.page(catalogue, query.get("cursor"), size)
-    shown = await _beside(len(rows), details, catalogue, rows, catalogue.taxonomy, detail)
+    shown = await beside(len(rows), AT_ONCE, details, catalogue, rows, catalogue.taxonomy, detail)
     await _answer(exchange, catalogue, ToolPage(shown, len(catalogue), following))
 
 
@@ -71,27 +67,26 @@ async def one_tool(service: Service, exchange: Exchange, trace: Trace) -> None:
 
 async def schemas(service: Service, exchange: Exchange, trace: Trace) -> None:
     """Several tools whole, and for the other names what they may have meant."""
-    exchange.check_json()
-    settings = service.settings
-    body = await exchange.body(settings.max_body_bytes, settings.body_timeout_s)
-    request = decode(body, _schemas)
+    request = decode(await exchange.json_body(service.settings), _schemas)
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
     size = len(request.names) * len(catalogue)
-    await _answer(exchange, catalogue, await _beside(size, _found, catalogue, request.names))
+    await _answer(
+        exchange, catalogue, await beside(size, AT_ONCE, _found, catalogue, request.names)
+    )
 
 
 async def completions(service: Service, exchange: Exchange, trace: Trace) -> None:
     """Names that begin like `prefix`, in any spelling."""
     prefix = exchange.arguments().get("prefix", "")
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
-    names = await _beside(len(catalogue), pages.complete, catalogue, prefix)
+    names = await beside(len(catalogue), AT_ONCE, pages.complete, catalogue, prefix)
     await _answer(exchange, catalogue, CompletionAnswer(names))
 
 
 async def index(service: Service, exchange: Exchange, trace: Trace) -> None:
     """Every tool in a line."""
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
-    lines = await _beside(len(catalogue), lambda: list(pages.index(catalogue)))
+    lines = await beside(len(catalogue), AT_ONCE, lambda: list(pages.index(catalogue)))
     entries = [IndexEntry(name, summary) for name, summary in lines]
     await _answer(exchange, catalogue, IndexAnswer(catalogue.digest, entries))
 
@@ -99,8 +94,8 @@ async def index(service: Service, exchange: Exchange, trace: Trace) -> None:
 async def overview(service: Service, exchange: Exchange, trace: Trace) -> None:
     """A catalogue in at most 500 tokens."""
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
-    text = await _beside(len(catalogue), pages.overview, catalogue)
-    domains = await _beside(len(catalogue), pages.domains, catalogue)
+    text = await beside(len(catalogue), AT_ONCE, pages.overview, catalogue)
+    domains = await beside(len(catalogue), AT_ONCE, pages.domains, catalogue)
     answer = OverviewAnswer(catalogue.digest, len(catalogue), domains, text)
     await _answer(exchange, catalogue, answer)
 
@@ -116,13 +111,6 @@ def _found(catalogue: Catalogue, names: Iterable[str]) -> SchemasAnswer:
         elif answer.name not in found:
             found[answer.name] = _shown(catalogue, answer.name, "full")
     return SchemasAnswer(list(found.values()), errors, len(found))
-
-
-async def _beside(size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do what takes long for many tools beside the event loop."""
-    if size <= AT_ONCE:
-        return work(*args, **kwargs)
-    return await asyncio.to_thread(work, *args, **kwargs)
 
 
 async def _answer(exchange: Exchange, catalogue: Catalogue, answer: msgspec.Struct) -> None:
