@@ -67,6 +67,43 @@ def test_experience_is_a_reason(empty: Server):
     assert body["outcome"] == "match"
 
 
+def test_a_tool_tells_how_its_calls_went(empty: Server):
+    tools = [*TOOLS, {"name": "idle", "description": "Do nothing"}]
+    put = {"tools": tools}
+    empty.client.put("/v1/catalogs/used", json=put, headers={"x-api-key": ACME_OLD})
+
+    def shown(name: str, key: str = ACME_OLD, catalog: str = "used") -> Any:
+        return empty.get(f"/v1/catalogs/{catalog}/tools/{name}", **{"x-api-key": key})
+
+    unused = shown("resize_image")
+    assert not {"uses", "success_rate", "typical_duration_ms"} & set(unused.json())
+    assert unused.headers["etag"]
+    events = [WORKED | {"duration_ms": 12}] * 2 + [WORKED, WORKED | {"success": False}]
+    tell(empty, {"events": events})
+    used = shown("resizeImage")
+    assert used.json() == unused.json() | {
+        "uses": 4,
+        "success_rate": 0.75,
+        "typical_duration_ms": 12.0,
+    }
+    assert "etag" not in used.headers
+    assert "uses" not in shown("idle").json()
+
+
+def test_a_tool_that_changed_has_not_been_used(empty: Server):
+    headers = {"x-api-key": ACME_OLD}
+    path = "/v1/catalogs/changing"
+    digest = empty.client.put(path, json={"tools": TOOLS}, headers=headers).json()["digest"]
+    tell(empty, WORKED | {"catalog": digest})
+    assert empty.get(f"{path}/tools/resize_image", **headers).json()["uses"] == 1
+    status = {"status": {"resize_image": "unavailable"}}
+    empty.client.patch(path, json=status, headers=headers)
+    assert empty.get(f"{path}/tools/resize_image", **headers).json()["uses"] == 1
+    other = {"upsert": [{"name": "resize_image", "description": "Crop a picture"}]}
+    assert empty.client.patch(path, json=other, headers=headers).status_code == 200
+    assert "uses" not in empty.get(f"{path}/tools/resize_image", **headers).json()
+
+
 def test_an_explicit_ranker_does_not_listen(empty: Server):
     tell(empty, {"events": [WORKED] * 3})
     for ranker in ("bm25", "semantic", "regex"):

@@ -26,7 +26,8 @@ KEYED = {
 def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A service with the facade and one registered catalogue of the tenant acme."""
     keys = f"acme={ACME_OLD},zenith={ZENITH}"
-    with running(tmp_path_factory.mktemp("mcp"), "--mcp", TOOLSCOUT_API_KEYS=keys) as started:
+    flags = ["--mcp", "--learning"]
+    with running(tmp_path_factory.mktemp("mcp"), *flags, TOOLSCOUT_API_KEYS=keys) as started:
         body, headers = {"tools": [*TOOLS, KEYED]}, {"x-api-key": ACME_OLD}
         assert (
             started.client.put("/v1/catalogs/office", json=body, headers=headers).status_code == 201
@@ -77,6 +78,15 @@ async def test_a_tool_is_found_and_inspected_end_to_end(facade: Server):
         assert full["description"] == "Pay an invoice. At once."
         keys = await call(client, "get_required_keys_for_tool", name="pay_invoice")
         assert keys == {"name": "pay_invoice", "required_keys": ["BANK"]}
+
+
+async def test_a_tool_tells_how_its_calls_went(facade: Server):
+    event = {"pattern": "draw", "tool": "resize_image", "success": True, "duration_ms": 40}
+    facade.post(event, "/v1/tool-discovery/feedback", {"x-api-key": ACME_OLD})
+    async with session(facade) as client:
+        used = await call(client, "tool_info", name="resize_image")
+        assert (used["uses"], used["success_rate"], used["typical_duration_ms"]) == (1, 1.0, 40.0)
+        assert "uses" not in await call(client, "tool_info", name="read_file")
 
 
 async def test_pages_reach_every_tool(facade: Server):

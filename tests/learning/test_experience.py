@@ -61,6 +61,15 @@ def test_only_successful_calls_have_a_typical_duration():
     assert tool.duration_ms == pytest.approx(100.0)
 
 
+def test_calls_of_which_only_the_name_was_known_count_for_the_tool():
+    experience = Experience()
+    experience.learn(used(digest="one", duration_ms=10.0), point(0))
+    experience.learn(used(success=False), point(0))
+    experience.learn(used(digest="two"), point(0))
+    assert experience.use("tool", "one") == (1, 1, 10.0)
+    assert experience.use("other", "one") is None
+
+
 def test_the_tools_used_longest_ago_are_forgotten_first():
     experience = Experience()
     for number in range(MAX_TOOLS + 10):

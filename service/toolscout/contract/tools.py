@@ -62,4 +62,10 @@ class ToolDetail(msgspec.Struct, frozen=True, omit_defaults=True):
     required_keys: tuple[str, ...] | None = None
     tokens_brief: int | None = None
     tokens_full: int | None = None
+    uses: int | None = None
+    """How often feedback told of a call of this tool as it is now; none where nothing is known."""
+    success_rate: float | None = None
+    """The share of these calls that did what was wanted, 0 to 1."""
+    typical_duration_ms: float | None = None
+    """A running mean of the successful ones, as far as feedback said how long they took."""
     definition: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from math import sqrt
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -103,6 +104,24 @@ class ToolExperience:
         return self.slots[best], float(cosines[best])
 
 
+class Use(NamedTuple):
+    """What came of a tool's calls; the duration is of the successful ones, in milliseconds."""
+
+    successes: int
+    failures: int
+    duration_ms: float | None
+
+    @property
+    def success_rate(self) -> float:
+        """The share of calls that did what was wanted."""
+        return round(self.successes / (self.successes + self.failures), 4)
+
+    @property
+    def typical_duration_ms(self) -> float | None:
+        """The duration as it is shown."""
+        return None if self.duration_ms is None else round(self.duration_ms, 1)
+
+
 class Experience:
     """The tools of one tenant."""
 
@@ -130,6 +149,19 @@ class Experience:
     def of(self, key: Key) -> ToolExperience | None:
         """What is known of a tool."""
         return self._tools.get(key)
+
+    def use(self, name: str, digest: str) -> Use | None:
+        """What came of a tool's calls, those included of which only its name was known."""
+        found = [self._tools.get((name, each)) for each in (digest, "")]
+        tools = [tool for tool in found if tool is not None]
+        if not tools:
+            return None
+        durations = [tool.duration_ms for tool in tools if tool.duration_ms is not None]
+        return Use(
+            sum(tool.successes for tool in tools),
+            sum(tool.failures for tool in tools),
+            durations[0] if durations else None,
+        )
 
     def __iter__(self) -> Iterator[tuple[Key, ToolExperience]]:
         return iter(self._tools.items())

@@ -17,7 +17,7 @@ import msgspec
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.contract import Tool
 from toolscout.learning.chains import Chains, Insight
-from toolscout.learning.experience import Experience, Observation
+from toolscout.learning.experience import Experience, Observation, Use
 from toolscout.learning.patterns import pattern_vector
 from toolscout.learning.prior import LearnedIndex
 from toolscout.ranking.query import analyse
@@ -100,6 +100,11 @@ class Learner:
     def experience(self, tenant: str) -> Experience:
         """What is known of a tenant's tools."""
         return self._tenant(tenant).experience
+
+    def use(self, tenant: str, catalogue: Catalogue, row: int) -> Use | None:
+        """What came of the calls of a catalogue's tool; None where nothing is known."""
+        content = _content_digest(catalogue.wires[row])
+        return self._tenant(tenant).experience.use(catalogue.names[row], content)
 
     def prior(self, tenant: str, catalogue: Catalogue) -> Prior | None:
         """What scores a catalogue's tools by experience; None while there is none."""

@@ -7,6 +7,7 @@ from time import perf_counter
 
 import msgspec
 
+from toolscout.catalog.catalogue import Catalogue
 from toolscout.contract import (
     ChainReport,
     FeedbackAnswer,
@@ -15,9 +16,10 @@ from toolscout.contract import (
     InsightAnswer,
     LearnedTool,
     LearningAnswer,
+    ToolDetail,
 )
 from toolscout.errors import EmptyPattern, FieldError
-from toolscout.learning.experience import Key, Observation, ToolExperience
+from toolscout.learning.experience import Key, Observation, ToolExperience, Use
 from toolscout.learning.learner import Learner
 from toolscout.server.answer import Trace
 from toolscout.server.envelope import decode
@@ -137,6 +139,20 @@ async def forget(service: Service, exchange: Exchange, trace: Trace) -> None:
     await exchange.answer(204, b"")
 
 
+def with_use(service: Service, tenant: str, catalogue: Catalogue, shown: ToolDetail) -> ToolDetail:
+    """A tool with what came of its calls, where learning is on and feedback told of any."""
+    learner = service.learner
+    use = None if learner is None else learner.use(tenant, catalogue, catalogue.rows[shown.name])
+    if use is None:
+        return shown
+    return msgspec.structs.replace(
+        shown,
+        uses=use.successes + use.failures,
+        success_rate=use.success_rate,
+        typical_duration_ms=use.typical_duration_ms,
+    )
+
+
 def _learner(service: Service) -> Learner:
     if service.learner is None:
         raise Refused("not_found", "learning is off; start the service with learning = on")
@@ -145,12 +161,13 @@ def _learner(service: Service) -> Learner:
 
 def _described(key: Key, tool: ToolExperience) -> LearnedTool:
     name, content = key
+    use = Use(tool.successes, tool.failures, tool.duration_ms)
     return LearnedTool(
         name=name,
         successes=tool.successes,
         failures=tool.failures,
-        success_rate=round(tool.successes / (tool.successes + tool.failures), 4),
+        success_rate=use.success_rate,
         patterns=len(tool.slots),
-        typical_duration_ms=None if tool.duration_ms is None else round(tool.duration_ms, 1),
+        typical_duration_ms=use.typical_duration_ms,
         content=content or None,
     )

@@ -29,6 +29,7 @@ from toolscout.ranking.strategy import Ask
 from toolscout.server import sharing
 from toolscout.server.answer import Trace
 from toolscout.server.exchange import REFUSALS, Exchange, Refused, refusal
+from toolscout.server.learning import with_use
 from toolscout.server.mcp_texts import INSTRUCTIONS, PROMPTS, TEMPLATES, TOOLS, find_tool
 from toolscout.server.service import Service
 
@@ -162,7 +163,9 @@ class McpFacade:
     async def _info(self, arguments: Arguments) -> Any:
         catalogue = await self._catalogue(arguments)
         row = _row(catalogue, arguments["name"])
-        return details(catalogue, [row], catalogue.taxonomy, arguments.get("detail", "brief"))[0]
+        detail = arguments.get("detail", "brief")
+        shown = details(catalogue, [row], catalogue.taxonomy, detail)[0]
+        return with_use(self._service, _tenant.get(), catalogue, shown)
 
     async def _required_keys(self, arguments: Arguments) -> Any:
         catalogue = await self._catalogue(arguments)

@@ -53,7 +53,7 @@ TOOLS = [
     ),
     _tool(
         "tool_info",
-        "One tool: in brief its parameters and risk, in full its schema too.",
+        "One tool: in brief its parameters, risk and how its calls went, in full its schema too.",
         ["name"],
         name=_NAME,
         detail=_levels("brief", "full"),

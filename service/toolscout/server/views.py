@@ -26,6 +26,7 @@ from toolscout.server.answer import Trace
 from toolscout.server.beside import beside
 from toolscout.server.envelope import decode
 from toolscout.server.exchange import Exchange, Refused
+from toolscout.server.learning import with_use
 from toolscout.server.service import Service
 
 PAGE_SIZE = 50
@@ -53,6 +54,9 @@ async def list_tools(service: Service, exchange: Exchange, trace: Trace) -> None
 async def one_tool(service: Service, exchange: Exchange, trace: Trace) -> None:
     """One tool by its name in any spelling, in brief unless `detail=full`.
 
+    What came of its calls is told with it, and then the entity tag, which names the content of the
+    catalogue, is left out: the answer changes with use.
+
     Raises:
         Refused: no tool has that name, or several have.
     """
@@ -62,7 +66,9 @@ async def one_tool(service: Service, exchange: Exchange, trace: Trace) -> None:
     if found.name is None:
         several = "several tools answer to that name" if found.ambiguous else "no such tool"
         raise Refused("not_found", f"{several}; resolve says which there are")
-    await _answer(exchange, catalogue, _shown(catalogue, found.name, detail))
+    shown = _shown(catalogue, found.name, detail)
+    known = with_use(service, trace.tenant, catalogue, shown)
+    await _answer(exchange, catalogue, known, tagged=known is shown)
 
 
 async def schemas(service: Service, exchange: Exchange, trace: Trace) -> None:
@@ -113,9 +119,13 @@ def _found(catalogue: Catalogue, names: Iterable[str]) -> SchemasAnswer:
     return SchemasAnswer(list(found.values()), errors, len(found))
 
 
-async def _answer(exchange: Exchange, catalogue: Catalogue, answer: msgspec.Struct) -> None:
+async def _answer(
+    exchange: Exchange, catalogue: Catalogue, answer: msgspec.Struct, *, tagged: bool = True
+) -> None:
     digest = catalogue.digest.encode()
-    headers = [(b"etag", b'"' + digest + b'"'), (b"x-catalog-digest", digest)]
+    headers = [(b"x-catalog-digest", digest)]
+    if tagged:
+        headers.append((b"etag", b'"' + digest + b'"'))
     await exchange.answer(200, _encode(answer), headers)
 
 
