@@ -3,7 +3,7 @@
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.documents import read_tool
@@ -42,10 +42,10 @@ def page(catalogue: Catalogue, cursor: str | None, size: int) -> tuple[range, st
     ) else None
 
 
-def index(catalogue: Catalogue) -> Iterator[tuple[str, str]]:
-    """Every tool's name with a summary of a line."""
-    for row, name in enumerate(catalogue.names):
-        yield name, first_sentence(_said(catalogue.tool(row)), INDEX_CHARS)
+def index(catalogue: Catalogue, rows: Iterable[int] | None = None) -> Iterator[tuple[str, str]]:
+    """The name of every tool, or of some, with a summary of a line."""
+    for row in range(len(catalogue)) if rows is None else rows:
+        yield catalogue.names[row], first_sentence(_said(catalogue.tool(row)), INDEX_CHARS)
 
 
 def complete(catalogue: Catalogue, prefix: str) -> list[str]:

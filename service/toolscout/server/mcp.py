@@ -5,7 +5,7 @@ registered catalogues and those known by digest, and never runs a tool.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from time import perf_counter
@@ -37,6 +37,10 @@ _LOOPBACK = ["127.0.0.1:*", "localhost:*", "[::1]:*"]
 
 _tenant: ContextVar[str] = ContextVar("tenant")
 Arguments = dict[str, Any]
+Found = tuple[Any, str | None]
+"""What a call found, and the text that a model reads of it, where that is not simply the same."""
+
+Shown = tuple[list[types.TextContent], Arguments]
 
 
 class McpFacade:
@@ -59,7 +63,7 @@ class McpFacade:
             security_settings=local,
             max_request_body_size=service.settings.max_body_bytes,
         )
-        self._calls: dict[str, Callable[[Arguments], Awaitable[Any]]] = {
+        self._calls: dict[str, Callable[[Arguments], Awaitable[Found]]] = {
             "search_tools": self._search,
             "list_tools_meta": self._list,
             "tool_info": self._info,
@@ -97,12 +101,15 @@ class McpFacade:
             return TOOLS
 
         @server.call_tool()  # type: ignore[untyped-decorator]
-        async def call_tool(name: str, arguments: Arguments) -> Arguments:
+        async def call_tool(name: str, arguments: Arguments) -> Shown:
             call = self._calls.get(name)
             if call is None:
                 raise ValueError(f"no tool {name}")
-            found: Arguments = msgspec.to_builtins(await _readable(call(arguments)))
-            return found
+            found, text = await _readable(call(arguments))
+            structured: Arguments = msgspec.to_builtins(found)
+            # The SDK's own text is indented: a third more tokens for the same.
+            text = text or msgspec.json.encode(structured).decode()
+            return [types.TextContent(type="text", text=text)], structured
 
         @server.list_prompts()  # type: ignore[no-untyped-call, untyped-decorator]
         async def list_prompts() -> list[types.Prompt]:
@@ -132,7 +139,7 @@ class McpFacade:
         async def read_resource(uri: Any) -> list[ReadResourceContents]:
             return [await self._resource(str(uri))]
 
-    async def _search(self, arguments: Arguments) -> Any:
+    async def _search(self, arguments: Arguments) -> Found:
         catalogue = await self._catalogue(arguments)
         engine, learner = self._service.engine, self._service.learner
         assert engine is not None
@@ -149,28 +156,30 @@ class McpFacade:
         decision = engine.decide(catalogue, ask, prior=prior)
         detail = arguments.get("detail", "brief")
         shown = details(catalogue, decision.rows, catalogue.taxonomy, detail)
-        return {"tools": shown, "outcome": decision.outcome, "catalog": catalogue.digest}
+        found = {"tools": shown, "outcome": decision.outcome, "catalog": catalogue.digest}
+        lines = [f"outcome: {decision.outcome}", *_lines(catalogue, decision.rows)]
+        return found, "\n".join(lines) if detail == "brief" else None
 
-    async def _list(self, arguments: Arguments) -> Any:
+    async def _list(self, arguments: Arguments) -> Found:
         catalogue = await self._catalogue(arguments)
         rows, following = pages.page(
             catalogue, arguments.get("cursor"), arguments.get("page_size", 50)
         )
         shown = details(catalogue, rows, catalogue.taxonomy, arguments.get("detail", "brief"))
         found = {"tools": shown, "total": len(catalogue)}
-        return found | ({"next_cursor": following} if following else {})
+        return found | ({"next_cursor": following} if following else {}), None
 
-    async def _info(self, arguments: Arguments) -> Any:
+    async def _info(self, arguments: Arguments) -> Found:
         catalogue = await self._catalogue(arguments)
         row = _row(catalogue, arguments["name"])
         detail = arguments.get("detail", "brief")
         shown = details(catalogue, [row], catalogue.taxonomy, detail)[0]
-        return with_use(self._service, _tenant.get(), catalogue, shown)
+        return with_use(self._service, _tenant.get(), catalogue, shown), None
 
-    async def _required_keys(self, arguments: Arguments) -> Any:
+    async def _required_keys(self, arguments: Arguments) -> Found:
         catalogue = await self._catalogue(arguments)
         tool = catalogue.tool(_row(catalogue, arguments["name"]))
-        return {"name": tool.name, "required_keys": list(tool.required_keys or ())}
+        return {"name": tool.name, "required_keys": list(tool.required_keys or ())}, None
 
     async def _prompt(self, name: str, arguments: dict[str, str]) -> str:
         if name == "discover":
@@ -195,8 +204,7 @@ class McpFacade:
         if kind == "overview":
             return ReadResourceContents(pages.overview(catalogue), "text/plain")
         if kind == "index":
-            entries = await asyncio.to_thread(lambda: list(pages.index(catalogue)))
-            lines = [f"{tool}: {summary}" for tool, summary in entries]
+            lines = await asyncio.to_thread(_lines, catalogue)
             return ReadResourceContents("\n".join(lines), "text/plain")
         shown = details(catalogue, [_row(catalogue, tool)], catalogue.taxonomy, "full")[0]
         return ReadResourceContents(msgspec.json.encode(shown).decode(), "application/json")
@@ -218,6 +226,11 @@ class McpFacade:
     async def _names(self) -> list[str]:
         names: list[str] = await _readable(self._service.registry.names(_tenant.get()))
         return names
+
+
+def _lines(catalogue: Catalogue, rows: Iterable[int] | None = None) -> list[str]:
+    """The tools of these rows, or all, in a line each."""
+    return [f"{tool}: {summary}" for tool, summary in pages.index(catalogue, rows)]
 
 
 def _row(catalogue: Catalogue, name: str) -> int:

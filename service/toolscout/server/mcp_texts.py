@@ -6,7 +6,8 @@ from mcp import types
 
 INSTRUCTIONS = """Toolscout finds tools; it never runs them. Look before you load:
 1. search_tools with what you want to do: names and one line each.
-2. tool_info with detail "brief" for parameters, then "full" for the schema of the one you call.
+2. tool_info with detail "full" for the schema of the one you call; "brief" tells the parameters,
+   where several may fit.
 3. list_tools_meta pages through everything, when a search finds nothing.
 Call the tool itself where it lives. Before that, get_required_keys_for_tool says which keys it
 needs."""
