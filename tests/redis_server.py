@@ -7,16 +7,34 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RedisServer:
-    """A running server."""
+    """A server on a port of its own that keeps nothing on disk."""
 
+    binary: str
     port: int
-    process: "subprocess.Popen[bytes]"
+    folder: Path
+    process: "subprocess.Popen[bytes]" = field(init=False)
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        command = [self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+        self.process = subprocess.Popen([*command, "--dir", self.folder], stdout=subprocess.DEVNULL)
+        for _ in range(100):
+            try:
+                if self.command("PING").startswith(b"+PONG"):
+                    break
+            except OSError:
+                time.sleep(0.05)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.wait()
 
     @property
     def url(self) -> str:
@@ -43,6 +61,15 @@ class RedisServer:
             self.process.send_signal(signal.SIGCONT)
 
     @contextmanager
+    def killed(self) -> Iterator[None]:
+        """End the process at once; afterwards another one begins, with nothing in it."""
+        self.kill()
+        try:
+            yield
+        finally:
+            self.start()
+
+    @contextmanager
     def full(self) -> Iterator[None]:
         """Leave no memory for further values."""
         self.command("CONFIG SET maxmemory 3mb")
@@ -54,7 +81,7 @@ class RedisServer:
 
 @contextmanager
 def running(folder: Path) -> Iterator[RedisServer]:
-    """A server that keeps nothing on disk; installs Debian's package when there is none."""
+    """A server; installs Debian's package when there is none."""
     binary = shutil.which("redis-server") or shutil.which("valkey-server")
     if binary is None:
         install = ["apt-get", "install", "-y", "-q", "redis-server"]
@@ -64,17 +91,9 @@ def running(folder: Path) -> Iterator[RedisServer]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    server = RedisServer(port, process)
+    server = RedisServer(binary, port, folder)
+    server.start()
     try:
-        for _ in range(100):
-            try:
-                if server.command("PING").startswith(b"+PONG"):
-                    break
-            except OSError:
-                time.sleep(0.05)
         yield server
     finally:
-        process.kill()
-        process.wait()
+        server.kill()

@@ -1,7 +1,10 @@
 """Two processes on one store: digests and experience reach the other one, tenants stay apart."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,8 @@ import pytest
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
 from tests.redis_server import RedisServer
-from tests.support import SEARCH, TOOLS, Server, crowd, problem_of, running, until
+from tests.support import PATIENCE_S, SEARCH, TOOLS, Server, crowd, problem_of, running, until
+from toolscout.state.redis import READ_S
 
 FEEDBACK = "/v1/tool-discovery/feedback"
 WORKED = {"pattern": "ship the parcel", "tool": "resize_image", "success": True}
@@ -117,26 +121,57 @@ def failures(server: Server) -> float:
     )
 
 
+@pytest.fixture
+def replica(tmp_path: Path, redis_server: RedisServer) -> Iterator[Server]:
+    """A service on a Redis, with a client that waits half as long as the store may take."""
+    with running(tmp_path, "--learning", "--store", redis_server.url) as server:
+        server.client.timeout = READ_S / 2
+        yield server
+
+
+def ask_all_ways(server: Server, word: str, digest: str) -> None:
+    """New tools, known ones by digest, digests and names nobody knows, calls that look tools up."""
+    assert server.search("turn", crowd(5, word)).status_code == 200
+    assert server.post({"pattern": "spin", "catalog": digest}).status_code == 200
+    for named in (sha256(word.encode()).hexdigest(), word):
+        unknown = server.post({"pattern": "spin", "catalog": named})
+        problem_of(unknown, 404, "catalog_unknown")
+    hot = server.post({"message": "spin", "catalog": digest}, "/v1/tool-discovery/hot")
+    assert hot.status_code == 200
+    assert server.get("/readyz").status_code == 200
+
+
 @pytest.mark.integration
-def test_a_redis_that_hangs_or_is_full_fails_no_search(tmp_path: Path, redis_server: RedisServer):
-    flags = ["--learning", "--store", redis_server.url]
-    with running(tmp_path, *flags) as server:
-        digest = server.search("read", crowd(5, "before")).headers["x-catalog-digest"]
-        for trouble in (redis_server.hanging, redis_server.full):
-            with trouble():
-                for number in range(12):
-                    tools = crowd(5, f"during{trouble.__name__}{number}")
-                    assert server.search("turn", tools).status_code == 200
-                    assert server.post({"pattern": "spin", "catalog": digest}).status_code == 200
-                    unknown = server.post({"pattern": "spin", "catalog": "0" * 64})
-                    problem_of(unknown, 404, "catalog_unknown")
-                assert server.get("/readyz").status_code == 200
-                until(lambda: failures(server) > 0)
+@pytest.mark.parametrize("trouble", ["hanging", "full", "killed"])
+def test_trouble_with_redis_amid_searches_fails_and_delays_none(
+    replica: Server, redis_server: RedisServer, trouble: str
+):
+    digest = replica.search("read", crowd(5, "before")).headers["x-catalog-digest"]
+    assert replica.post({"events": [WORKED] * 3}, FEEDBACK).status_code == 202
+    over = threading.Event()
 
-        def kept() -> bool:
-            return server.post(WORKED, FEEDBACK).status_code == 202
+    def ask(worker: int) -> int:
+        asked = 0
+        while not over.is_set():
+            ask_all_ways(replica, f"{trouble}{worker}x{asked}", digest)
+            asked += 1
+        return asked
 
-        until(kept)
+    with ThreadPoolExecutor(4) as workers:
+        asking = [workers.submit(ask, number) for number in range(4)]
+        try:
+            before = failures(replica)
+            with getattr(redis_server, trouble)():
+                if trouble == "full":
+                    until(lambda: replica.post(WORKED, FEEDBACK).status_code == 503)
+                until(lambda: failures(replica) > before + 3)
+                assert replica.names("ship the parcel")[:1] == ["resize_image"]
+        finally:
+            over.set()
+        assert all(worker.result() > 0 for worker in asking)
+    redis_server.empty()
+    replica.client.timeout = PATIENCE_S
+    until(lambda: replica.post(WORKED, FEEDBACK).status_code == 202)
 
 
 @pytest.mark.integration

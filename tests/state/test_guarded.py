@@ -66,3 +66,18 @@ async def test_each_failed_try_doubles_the_pause():
     assert guard.is_open
     clock.now += 0.5 * PAUSE_S
     assert not guard.is_open
+
+
+async def test_what_fails_together_lengthens_the_pause_once():
+    clock = Clock()
+    guard = Guard(MemoryStore(), clock=clock)
+
+    async def failing_later() -> bytes:
+        await asyncio.sleep(0.01)
+        return await failing()
+
+    crowd = [guard.run("get", failing_later(), 1) for _ in range(10 * FAILURES)]
+    answers = await asyncio.gather(*crowd, return_exceptions=True)
+    assert all(isinstance(answer, StoreUnavailable) for answer in answers)
+    clock.now += PAUSE_S
+    assert not guard.is_open

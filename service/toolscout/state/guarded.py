@@ -65,7 +65,8 @@ class Guard:
         except (StoreUnavailable, TimeoutError) as error:
             self._failed(name)
             self._failures += 1
-            if self._failures >= FAILURES:
+            # What was under way as the store was given up fails too, and says nothing new.
+            if self._failures >= FAILURES and not self.is_open:
                 self._closed_until = self._clock() + self._pause
                 self._pause = min(2 * self._pause, MAX_PAUSE_S)
             if isinstance(error, TimeoutError):
