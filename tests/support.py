@@ -182,15 +182,20 @@ def toolscout(*arguments: str, **settings: str) -> subprocess.CompletedProcess[s
 
 
 @contextmanager
-def running(folder: Path, *flags: str, **settings: str) -> Iterator[Server]:
-    """A server that is ready, stopped at the end whatever happens."""
+def running(
+    folder: Path, *flags: str, before: Sequence[str] = (), **settings: str
+) -> Iterator[Server]:
+    """A server that is ready, stopped at the end whatever happens.
+
+    `before` stands before its command, and becomes it.
+    """
     port = free_port()
     given = ["--port", str(port), *flags]
     if "--drain-s" not in flags:
         given += ["--drain-s", "0"]
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         process = subprocess.Popen(
-            [sys.executable, "-m", "toolscout", "serve", *given],
+            [*before, sys.executable, "-m", "toolscout", "serve", *given],
             stdout=out,
             stderr=err,
             env=environment(**settings),

@@ -130,9 +130,10 @@ def replica(tmp_path: Path, redis_server: RedisServer) -> Iterator[Server]:
 
 
 def ask_all_ways(server: Server, word: str, digest: str) -> None:
-    """New tools, known ones by digest, digests and names nobody knows, calls that look tools up."""
+    """New tools, known ones by digest and by name, what nobody knows, calls that look tools up."""
     assert server.search("turn", crowd(5, word)).status_code == 200
-    assert server.post({"pattern": "spin", "catalog": digest}).status_code == 200
+    for known_as in (digest, "before"):
+        assert server.post({"pattern": "spin", "catalog": known_as}).status_code == 200
     for named in (sha256(word.encode()).hexdigest(), word):
         unknown = server.post({"pattern": "spin", "catalog": named})
         problem_of(unknown, 404, "catalog_unknown")
@@ -146,7 +147,10 @@ def ask_all_ways(server: Server, word: str, digest: str) -> None:
 def test_trouble_with_redis_amid_searches_fails_and_delays_none(
     replica: Server, redis_server: RedisServer, trouble: str
 ):
-    digest = replica.search("read", crowd(5, "before")).headers["x-catalog-digest"]
+    tools = crowd(5, "before")
+    digest = replica.search("read", tools).headers["x-catalog-digest"]
+    assert replica.client.put("/v1/catalogs/before", json={"tools": tools}).status_code == 201
+    assert replica.search("spin", catalog="before").status_code == 200
     assert replica.post({"events": [WORKED] * 3}, FEEDBACK).status_code == 202
     over = threading.Event()
 

@@ -53,7 +53,7 @@ async def test_a_failing_store_is_left_alone_and_tried_again():
         await guard.run("get", guard.store.get("key"), 1)
     clock.now += PAUSE_S
     assert await guard.run("get", guard.store.get("key"), 1) is None
-    assert not guard.is_open
+    assert not guard.is_open("get")
 
 
 async def test_each_failed_try_doubles_the_pause():
@@ -63,9 +63,9 @@ async def test_each_failed_try_doubles_the_pause():
     clock.now += PAUSE_S
     await fail(guard, 1)
     clock.now += 1.5 * PAUSE_S
-    assert guard.is_open
+    assert guard.is_open("get")
     clock.now += 0.5 * PAUSE_S
-    assert not guard.is_open
+    assert not guard.is_open("get")
 
 
 async def test_what_fails_together_lengthens_the_pause_once():
@@ -80,4 +80,14 @@ async def test_what_fails_together_lengthens_the_pause_once():
     answers = await asyncio.gather(*crowd, return_exceptions=True)
     assert all(isinstance(answer, StoreUnavailable) for answer in answers)
     clock.now += PAUSE_S
-    assert not guard.is_open
+    assert not guard.is_open("get")
+
+
+async def test_a_store_that_takes_nothing_more_can_be_read():
+    guard = Guard(MemoryStore())
+    for _ in range(FAILURES):
+        with pytest.raises(StoreUnavailable):
+            await guard.run("put", failing(), 1)
+    with pytest.raises(StoreUnavailable, match="left alone"):
+        await guard.run("append", failing(), 1)
+    assert await guard.run("get", guard.store.get("key"), 1) is None

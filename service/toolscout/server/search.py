@@ -129,6 +129,7 @@ async def cold(
         Overloaded: the tools of others keep this process busy for longer than there is time.
     """
     raw = bytes(read.request.tools)
+    assert service.compiles is not None
     costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
     with service.urgent(), service.admission.unknown_tools(len(raw) / 1_024, costs, left_ms):
         job = start(service, trace.tenant, raw, read.raw_hash)

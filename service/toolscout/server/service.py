@@ -12,7 +12,7 @@ from time import perf_counter
 
 from litestar.types import ASGIApp
 
-from toolscout.catalog.cache import CatalogueCache
+from toolscout.catalog.cache import ByteLru, CatalogueCache
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.engine import Engine
 from toolscout.learning.learner import Learner
@@ -53,6 +53,8 @@ WAITING_SHARE = 8
 """What part of the memory for compiled catalogues, on top of it, lists may take that wait for their
 compile."""
 
+NAMES_KEPT = 16_384
+
 TICK_S = 0.1
 """How long a log line may wait to be written, and a gauge to be right."""
 
@@ -78,6 +80,9 @@ class Service:
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""
+        self.named: ByteLru[tuple[str, str], str] = ByteLru(NAMES_KEPT)
+        """The digest that a registered name was last seen to stand for, for when the store is
+        away; empty where there was none."""
         self.registry = Registry(self.guard)
         self.shared: SharedCatalogues | None = None
         if not isinstance(store, MemoryStore):

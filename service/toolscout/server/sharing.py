@@ -32,7 +32,8 @@ def is_digest(name: str) -> bool:
 async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:
     """The request with what it names in place of the name: tools, or a digest known here.
 
-    The store is waited for a few milliseconds. What nobody knows is left as it is.
+    The store is waited for a few milliseconds, and without it a name stands for what it stood for
+    last. What nobody knows is left as it is.
     """
     named = read.request.catalog
     if named is None or read.known is not None or not is_absent(read.request.tools):
@@ -45,9 +46,10 @@ async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:
         service.loads[tenant, named] = loading
         loading.add_done_callback(lambda _: service.loads.pop((tenant, named), None))
     await asyncio.wait([loading], timeout=WAIT_S)
-    if not loading.done():
-        return read  # it goes on; the next request may find what this one could not wait for
-    digest, raw = loading.result()
+    # What takes longer goes on; the next request may find what this one could not wait for.
+    digest, raw = (
+        loading.result() if loading.done() else (_remembered(service, tenant, named), None)
+    )
     if raw is not None:
         request = msgspec.structs.replace(read.request, tools=msgspec.Raw(raw))
         return Read(request, None, sha256(raw).digest())
@@ -109,6 +111,7 @@ async def _look_up(service: Service, tenant: str, name: str) -> tuple[str | None
     if not NAME.fullmatch(name):
         return None, None
     record = await service.registry.record(tenant, name)
+    service.named.put((tenant, name), "" if record is None else record.digest, 1)
     if record is None:
         return None, None
     if service.cache.by_digest(tenant, record.digest) is not None:
@@ -122,7 +125,12 @@ async def _load(service: Service, tenant: str, name: str) -> tuple[str | None, b
     try:
         digest, raw = await _look_up(service, tenant, name)
     except StoreUnavailable:
-        return None, None
+        return _remembered(service, tenant, name), None
     if raw is not None:
         start(service, tenant, raw)
     return digest, raw
+
+
+def _remembered(service: Service, tenant: str, name: str) -> str | None:
+    """The digest that a registered name stood for when it was last looked up here."""
+    return service.named.get((tenant, name)) or None

@@ -30,7 +30,7 @@ class SharedCatalogues:
 
     def keep(self, tenant: str, catalogue: Catalogue) -> None:
         """Write a list to the store in the background; a failure is counted and no more."""
-        if len(self._writes) < MAX_WRITES and not self._guard.is_open:
+        if len(self._writes) < MAX_WRITES and not self._guard.is_open("put"):
             writing = asyncio.create_task(self._write(tenant, catalogue))
             self._writes.add(writing)
             writing.add_done_callback(self._writes.discard)
