@@ -11,7 +11,7 @@ import sys
 from os import cpu_count
 from pathlib import Path
 
-from evals.speed import report, scenarios, traffic
+from evals.speed import learning, report, scenarios, traffic
 
 
 def main() -> int:
@@ -20,11 +20,16 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder with catalogs/ (or TOOLSCOUT_DATA)")
     parser.add_argument("--repeats", type=int, default=5, help="repeats per row")
     parser.add_argument("--quick", action="store_true", help="small sizes, few calls")
+    parser.add_argument("--learning", action="store_true", help="what learning costs, only")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parsed = parser.parse_args()
     folder = traffic.catalogues(parsed.data)
     if folder is None:
         print("skipped: no catalogues; name their folder with --data or TOOLSCOUT_DATA")
+        return 0
+    if parsed.learning:
+        for line in learning.report(folder, 100 if parsed.quick else 600):
+            print(line, flush=True)
         return 0
     plan = scenarios.Plan(folder, 2 if parsed.quick else parsed.repeats, parsed.quick)
     rows = scenarios.measure(plan)

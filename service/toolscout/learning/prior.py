@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.learning.experience import SLOTS, Experience, Key
-from toolscout.learning.patterns import DIMENSIONS
+from toolscout.learning.patterns import HALF
 from toolscout.ranking.semantic import inner_products
 
 Floats = NDArray[np.float32]
@@ -24,6 +24,9 @@ SHARPNESS = 12.0
 
 REACH = 0.3
 """How much farther than the nearest a pattern may be to vote; beyond, its vote is nothing."""
+
+CLOSE = 0.1
+"""How far is looked first: of thousands of patterns, enough are nearly as near as the nearest."""
 
 NEAR, ALIKE = 0.05, 0.4
 """Cosine of the nearest pattern below which experience says nothing, and from which it counts in
@@ -73,7 +76,9 @@ class LearnedIndex:
         known = [key for key in self._row_of if experience.of(key) is not None]
         self._place: dict[Key, int] = {}
         self._used = 0
-        self._points = np.zeros((0, DIMENSIONS), np.float32)
+        self._meanings = np.zeros((0, HALF), np.float32)
+        self._words = np.zeros((HALF, 0), np.float32)
+        """By dimension: a pattern has few words, so few of them are looked at."""
         self._owners = np.zeros(0, np.int64)
         self._values = np.zeros(0, np.float32)
         self._reserve(len(known))
@@ -98,22 +103,35 @@ class LearnedIndex:
         """What to add to each tool's score (0 to 1 at best), shape (tools,); None for nothing."""
         if not self._used:
             return None
-        cosines = inner_products(self._points[: self._used], pattern)
+        cosines = self._cosines(pattern)
         closest = float(np.maximum.reduce(cosines))
         if closest <= NEAR:
             return None
-        near = np.flatnonzero(cosines > max(closest - REACH, 0.0))
+        near = np.flatnonzero(cosines > max(closest - CLOSE, 0.0))
+        if len(near) < NEIGHBOURS:
+            near = np.flatnonzero(cosines > max(closest - REACH, 0.0))
         if len(near) > NEIGHBOURS:
             near = near[np.argpartition(-cosines[near], NEIGHBOURS)[:NEIGHBOURS]]
-        found = cosines[near]
-        votes = np.exp(SHARPNESS * (found - closest))
+        votes = np.exp(SHARPNESS * (cosines[near] - closest))
         votes *= self._values[near] / votes.sum()
-        share = np.bincount(self._owners[near], votes, self._size)
         trust = min(1.0, (closest - NEAR) / (ALIKE - NEAR))
-        added = np.clip(STRENGTH * trust * share, -CAP, CAP)
-        added[np.abs(added) < LEAST] = 0.0
-        final: Floats = added.astype(np.float32)
-        return final
+        share: dict[int, float] = {}
+        for row, vote in zip(self._owners[near].tolist(), votes.tolist(), strict=True):
+            share[row] = share.get(row, 0.0) + vote
+        added = np.zeros(self._size, np.float32)
+        for row, vote in share.items():
+            more = STRENGTH * trust * vote
+            if abs(more) >= LEAST:
+                added[row] = max(-CAP, min(CAP, more))
+        return added
+
+    def _cosines(self, pattern: Floats) -> Floats:
+        """How near each past pattern is, shape (used,)."""
+        found = inner_products(self._meanings[: self._used], pattern[:HALF])
+        words = pattern[HALF:]
+        for dimension in words.nonzero()[0]:
+            found += words[dimension] * self._words[dimension, : self._used]
+        return found
 
     def _take(self, key: Key, now: float) -> None:
         """Write the patterns of a tool into its place."""
@@ -128,10 +146,10 @@ class LearnedIndex:
             self._used += self._slots
         rows = slice(start, start + self._slots)
         self._owners[rows] = self._row_of[key]
-        self._values[rows], self._points[rows] = 0.0, 0.0
+        self._values[rows], self._meanings[rows], self._words[:, rows] = 0.0, 0.0, 0.0
         slots = [] if tool is None else sorted(tool.slots, key=lambda slot: -slot.seen)
         for row, slot in enumerate(slots[: self._slots], start):
-            self._points[row] = slot.vector
+            self._meanings[row], self._words[:, row] = slot.vector[:HALF], slot.vector[HALF:]
             fading = 0.5 ** (max(0.0, now - slot.seen) / self._half_life)
             uses = (slot.successes + slot.failures) * fading
             gain = (slot.successes - slot.failures) * fading
@@ -141,6 +159,7 @@ class LearnedIndex:
         """Have room for the patterns of so many tools."""
         size = tools * self._slots
         more = size - len(self._owners)
-        self._points = np.pad(self._points, ((0, more), (0, 0)))
+        self._meanings = np.pad(self._meanings, ((0, more), (0, 0)))
+        self._words = np.pad(self._words, ((0, 0), (0, more)))
         self._owners = np.pad(self._owners, (0, more))
         self._values = np.pad(self._values, (0, more))
