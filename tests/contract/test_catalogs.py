@@ -32,6 +32,50 @@ def names(server: Server, name: str) -> list[str]:
     return [tool["name"] for tool in page["tools"]]
 
 
+@pytest.mark.parametrize("name", ["-a", ".a", "a b", "ä", "a+b", "a" * 129])
+@pytest.mark.parametrize("rest", ["", "/tools", "/index"])
+def test_a_name_that_cannot_be_is_told_what_can(server: Server, name: str, rest: str):
+    for response in (server.get(url(name, rest)), *([] if rest else [put(server, name)])):
+        problem = problem_of(response, 422, "invalid_request")
+        assert problem["errors"][0]["path"] == "id"
+        assert "A-Z" in problem["detail"]
+
+
+def test_a_tenant_has_a_limited_number_of_names(tmp_path: Path):
+    with running(tmp_path, "--max-catalogs", "2") as few:
+        for name in ("one", "two", "two"):
+            assert put(few, name).is_success
+        problem = problem_of(put(few, "three"), 422, "invalid_request")
+        assert "at most 2" in problem["detail"]
+        assert few.client.delete(url("one")).status_code == 204
+        assert put(few, "three").status_code == 201
+
+
+def test_a_change_that_makes_a_list_too_long_is_refused(small: Server):
+    five = [{"name": f"tool{number}"} for number in range(5)]
+    put(small, "full", five)
+    problem = problem_of(patch(small, "full", {"upsert": [{"name": "a"}]}), 422, "too_many_tools")
+    assert problem["errors"][0]["path"] == "upsert"
+    one_for_one = {"upsert": [{"name": "a"}], "remove": ["tool0"]}
+    assert patch(small, "full", one_for_one).status_code == 200
+    many = {"upsert": [{"name": f"new{number}"} for number in range(6)]}
+    problem = problem_of(patch(small, "full", many), 422, "too_many_tools")
+    assert problem["errors"][0]["path"] == "upsert"
+
+
+@pytest.mark.parametrize(
+    "rest", ["", "/tools", "/tools?detail=names", "/index", "/overview", "/tools:complete?prefix=s"]
+)
+def test_what_the_caller_has_already_is_not_sent_again(server: Server, rest: str):
+    put(server, "steady")
+    first = server.get(url("steady", rest))
+    tag = first.headers["etag"]
+    again = server.get(url("steady", rest), **{"if-none-match": tag})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    other = server.get(url("steady", rest), **{"if-none-match": '"other"'})
+    assert (other.status_code, other.content) == (200, first.content)
+
+
 def test_a_list_is_registered_described_and_deleted(server: Server):
     made = put(server, "mill")
     assert made.status_code == 201
@@ -247,9 +291,8 @@ def test_an_overview_is_short_however_large_the_catalogue(server: Server, count:
     assert "space0" in body["text"]
 
 
-@pytest.mark.parametrize("name", ["-a", ".a", "a b", "a/b", "ä", "a" * 129])
-def test_a_name_of_odd_letters_has_no_catalogue(server: Server, name: str):
-    problem_of(put(server, name), 404, "not_found")
+def test_a_name_of_two_parts_is_no_path(server: Server):
+    problem_of(put(server, "a/b"), 404, "not_found")
 
 
 def test_tenants_register_apart_and_need_a_key(keyed: Server):

@@ -39,6 +39,10 @@ def test_metrics_add_up_over_the_processes(pair: Server):
     assert pair.metric("toolscout_catalog_cache_entries") >= 1
 
 
+def test_that_each_process_has_its_own_memory_is_said(pair: Server):
+    assert "each of 2 processes has its own registered catalogues" in pair.stderr
+
+
 def test_sigterm_ends_them_all(tmp_path: Path):
     with running(tmp_path, "--workers", "2") as server:
         assert ask(server).status_code == 200

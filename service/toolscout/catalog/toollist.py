@@ -38,8 +38,8 @@ class ToolList:
     offered: int
 
     @classmethod
-    def of(cls, tools: Iterable[Tool], limit: int = MAX_TOOLS) -> "ToolList":
-        """Keep the first tool of each name.
+    def of(cls, tools: Iterable[Tool], limit: int = MAX_TOOLS, path: str = "tools") -> "ToolList":
+        """Keep the first tool of each name. `path` is where errors say they stood.
 
         Raises:
             TooManyTools: more than `limit` distinct names.
@@ -50,8 +50,8 @@ class ToolList:
         first = dict(zip(names, range(len(names) - 1, -1, -1), strict=True))
         if len(first) > limit:
             raise TooManyTools(
-                f"tools holds {len(first)} distinct names; the limit is {limit}",
-                (FieldError("tools", f"at most {limit} distinct names, got {len(first)}"),),
+                f"{path} holds {len(first)} distinct names; the limit is {limit}",
+                (FieldError(path, f"at most {limit} distinct names, got {len(first)}"),),
             )
         places = tuple([first[name] for name in sorted(first)])
         tools = tuple([offered[place] for place in places])
@@ -78,7 +78,7 @@ class ToolList:
             raise InvalidJson(f"{path} is not valid JSON", (not_json(path, error),)) from None
         for field in RAW_FIELDS:
             _check_objects(path, field, map(attrgetter(field), tools))
-        return cls.of(tools, limit)
+        return cls.of(tools, limit, path)
 
 
 def _check_objects(root: str, field: str, raws: Iterable[msgspec.Raw]) -> None:

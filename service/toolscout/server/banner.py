@@ -28,8 +28,17 @@ def banner(settings: Settings) -> str:
         f"  model   {settings.model or 'bundled'} ({model_digest(model)})",
         f"  limits  {settings.max_tools:,} tools, {settings.max_body_bytes // 2**20} MiB, "
         f"{settings.latency_budget_ms} ms budget, {settings.workers} process(es)",
+        *_warnings(settings),
         f"  docs    {url}/docs",
         "  try     curl -s "
         f"{url}/v1/tool-discovery/search -H 'Content-Type: application/json'{key} -d '{_EXAMPLE}'",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _warnings(settings: Settings) -> list[str]:
+    """What a person may not expect of these settings."""
+    if settings.workers == 1 or settings.store != "memory":
+        return []
+    kept = "registered catalogues and learning" if settings.learning else "registered catalogues"
+    return [f"  warning store = memory: each of {settings.workers} processes has its own {kept}"]

@@ -19,6 +19,13 @@ _TOOL = {
     "description": "A tool's name in any spelling",
     "schema": {"type": "string", "minLength": 1, "pattern": "^[A-Za-z0-9_.-]+$"},
 }
+_KNOWN = {
+    "name": "If-None-Match",
+    "in": "header",
+    "description": "The entity tag that is known already",
+    "schema": {"type": "string"},
+}
+_UNCHANGED = {"304": {"description": "Not modified"}}
 _EXAMPLE_TOOLS = [{"name": "search_code", "description": "Search the code of a repository"}]
 
 
@@ -33,8 +40,8 @@ def paths() -> dict[str, Any]:
             "get": _operation(
                 "getCatalog",
                 "Describe a catalogue",
-                {"200": _content("CatalogInfo"), "304": {"description": "Not modified"}},
-                parameters=[_header("If-None-Match", "The entity tag that is known already")],
+                {"200": _content("CatalogInfo"), **_UNCHANGED},
+                parameters=[_KNOWN],
             ),
             "put": _operation(
                 "putCatalog",
@@ -59,8 +66,9 @@ def paths() -> dict[str, Any]:
             "get": _operation(
                 "listTools",
                 "One page of tools; `cursor=` takes `next_cursor` of the page before",
-                {"200": _content("ToolPage")},
+                {"200": _content("ToolPage"), **_UNCHANGED},
                 parameters=[
+                    _KNOWN,
                     _query("page_size", _SIZE, "Tools per page"),
                     _query("detail", _levels("names", "brief", "full"), "How much of each"),
                 ],
@@ -80,8 +88,11 @@ def paths() -> dict[str, Any]:
             "get": _operation(
                 "completeNames",
                 "Names that begin so",
-                {"200": _content("CompletionAnswer")},
-                parameters=[_query("prefix", {"type": "string"}, "The beginning, any spelling")],
+                {"200": _content("CompletionAnswer"), **_UNCHANGED},
+                parameters=[
+                    _KNOWN,
+                    _query("prefix", {"type": "string"}, "The beginning, any spelling"),
+                ],
             ),
             "parameters": [_ID],
         },
@@ -96,13 +107,19 @@ def paths() -> dict[str, Any]:
         },
         below + "/index": {
             "get": _operation(
-                "toolIndex", "Every tool in a line", {"200": _content("IndexAnswer")}
+                "toolIndex",
+                "Every tool in a line",
+                {"200": _content("IndexAnswer"), **_UNCHANGED},
+                parameters=[_KNOWN],
             ),
             "parameters": [_ID],
         },
         below + "/overview": {
             "get": _operation(
-                "overview", "A catalogue in 500 tokens", {"200": _content("OverviewAnswer")}
+                "overview",
+                "A catalogue in 500 tokens",
+                {"200": _content("OverviewAnswer"), **_UNCHANGED},
+                parameters=[_KNOWN],
             ),
             "parameters": [_ID],
         },
@@ -148,12 +165,3 @@ def _query(name: str, schema: dict[str, Any], description: str) -> dict[str, Any
 
 def _levels(*names: str) -> dict[str, Any]:
     return {"type": "string", "enum": list(names), "default": "brief"}
-
-
-def _header(name: str, description: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "in": "header",
-        "description": description,
-        "schema": {"type": "string"},
-    }

@@ -16,8 +16,8 @@ import msgspec
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import CatalogInfo, CatalogPatch, CatalogPut, is_absent
-from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest
-from toolscout.server import sharing
+from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooManyTools
+from toolscout.server import entity_tags, sharing
 from toolscout.server.answer import Trace
 from toolscout.server.envelope import decode
 from toolscout.server.exchange import Exchange, Refused
@@ -50,11 +50,13 @@ async def put_catalog(service: Service, exchange: Exchange, trace: Trace) -> Non
     async def change() -> tuple[int, Record]:
         known = await service.registry.record(trace.tenant, name)
         _check_conditions(exchange, known)
+        if known is None:
+            await _check_room(service, trace)
         record = await _write(service, trace, name, known, catalogue, request.ttl_s)
         return 201 if known is None else 200, record
 
     status, record = await _alone(change)
-    await exchange.answer(status, _encode(_info(name, record)), _tag(record.digest))
+    await exchange.answer(status, _encode(_info(name, record)), entity_tags.tag(record.digest))
 
 
 async def patch_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
@@ -79,7 +81,7 @@ async def patch_catalog(service: Service, exchange: Exchange, trace: Trace) -> N
         return await _write(service, trace, name, known, catalogue, lasts)
 
     record = await _alone(change)
-    await exchange.answer(200, _encode(_info(name, record)), _tag(record.digest))
+    await exchange.answer(200, _encode(_info(name, record)), entity_tags.tag(record.digest))
 
 
 async def get_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
@@ -96,11 +98,8 @@ async def get_catalog(service: Service, exchange: Exchange, trace: Trace) -> Non
         info = CatalogInfo(name, catalogue.digest, len(catalogue))
     else:
         info = _info(name, record)
-    tag = _tag(info.digest)
-    if _matches(exchange.header(b"if-none-match"), info.digest):
-        await exchange.answer(304, b"", tag)
-    else:
-        await exchange.answer(200, _encode(info), tag)
+    if not await entity_tags.is_known(exchange, info.digest):
+        await exchange.answer(200, _encode(info), entity_tags.tag(info.digest))
 
 
 async def delete_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
@@ -116,6 +115,14 @@ async def delete_catalog(service: Service, exchange: Exchange, trace: Trace) -> 
 
     await _alone(change)
     await exchange.answer(204, b"")
+
+
+async def _check_room(service: Service, trace: Trace) -> None:
+    """Refuse one more name than a tenant may have; of names that come at once a few more pass."""
+    most = service.settings.max_catalogs
+    if len(await service.registry.names(trace.tenant)) >= most:
+        message = f"at most {most} catalogues may be registered; delete one first"
+        raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
 
 
 async def _alone(change: Callable[[], Awaitable[T]]) -> T:
@@ -154,7 +161,7 @@ def _patched(raw: bytes, request: CatalogPatch, most: int) -> bytes:
     """The JSON array of the tools after a change, each name once."""
     by_name = {tool.name: tool for tool in ToolList.decode(raw, most).tools}
     if not is_absent(request.upsert):
-        changed = ToolList.decode(request.upsert, path="upsert").tools
+        changed = ToolList.decode(request.upsert, most, "upsert").tools
         by_name.update({tool.name: tool for tool in changed})
     for name in request.remove or ():
         by_name.pop(name, None)
@@ -164,6 +171,9 @@ def _patched(raw: bytes, request: CatalogPatch, most: int) -> bytes:
             raise Refused("not_found", "status: the catalogue has no tool of that name", (what,))
         kept = None if status == "available" else status
         by_name[name] = msgspec.structs.replace(by_name[name], status=kept)
+    if len(by_name) > most:
+        message = f"makes it {len(by_name)} tools; the limit is {most}"
+        raise TooManyTools(f"upsert {message}", (FieldError("upsert", message),))
     return b"[" + b",".join(map(_encode, by_name.values())) + b"]"
 
 
@@ -178,19 +188,10 @@ def _new_name(exchange: Exchange) -> str:
 def _check_conditions(exchange: Exchange, known: Record | None) -> None:
     digest = None if known is None else known.digest
     wanted, unwanted = exchange.header(b"if-match"), exchange.header(b"if-none-match")
-    if wanted and (digest is None or not _matches(wanted, digest)):
+    if wanted and (digest is None or not entity_tags.names(wanted, digest)):
         raise Refused("precondition_failed", "If-Match names another content than there is")
-    if unwanted and digest is not None and _matches(unwanted, digest):
+    if unwanted and digest is not None and entity_tags.names(unwanted, digest):
         raise Refused("precondition_failed", "If-None-Match names the content that is there")
-
-
-def _matches(header: bytes, digest: str) -> bool:
-    tags = [tag.strip().removeprefix(b"W/").strip(b'"') for tag in header.split(b",")]
-    return b"*" in tags or digest.encode() in tags
-
-
-def _tag(digest: str) -> list[tuple[bytes, bytes]]:
-    return [(b"etag", f'"{digest}"'.encode()), (b"x-catalog-digest", digest.encode())]
 
 
 def _info(name: str, record: Record) -> CatalogInfo:

@@ -8,6 +8,7 @@ from time import perf_counter
 from litestar.types import Receive, Scope, Send
 
 from toolscout.errors import Overloaded
+from toolscout.server import sharing
 from toolscout.server.answer import Trace
 from toolscout.server.exchange import REFUSALS, ClientGone, Exchange, Refused, refusal
 from toolscout.server.log import RequestLine, hashed
@@ -67,6 +68,8 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call
         if wait:
             retry = [(b"retry-after", b"%d" % ceil(wait))]
             raise Refused("rate_limited", "try again later", headers=retry)
+        if "id" in exchange.parameters:
+            sharing.check_name(exchange.parameters["id"])
         await answer(service, exchange, trace)
         return "ok"
     except REFUSALS as error:

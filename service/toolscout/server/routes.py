@@ -93,7 +93,9 @@ _CALLS = {
 CALLS = _CALLS | {path + "/": call for path, call in _CALLS.items()}
 """Answered before any routing: for a small body, routing costs as much as the ranking."""
 
-_ID = r"/v1/catalogs/(?P<id>[A-Za-z0-9][A-Za-z0-9._-]{0,127})"
+_ID = r"/v1/catalogs/(?P<id>[^/]+)"
+"""Any id: which ones are allowed is told by the answer to others."""
+
 _PATTERNS = tuple(
     (re.compile(pattern), Call(name, methods))
     for pattern, name, methods in (

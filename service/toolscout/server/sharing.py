@@ -8,7 +8,7 @@ import msgspec
 
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.contract import is_absent
-from toolscout.errors import CatalogUnknown
+from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest
 from toolscout.server.answer import Trace
 from toolscout.server.compiling import CompileJob
 from toolscout.server.envelope import R, Read
@@ -27,6 +27,17 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 def is_digest(name: str) -> bool:
     """Whether a catalogue is named by its content."""
     return _DIGEST.fullmatch(name) is not None
+
+
+def check_name(name: str) -> None:
+    """Check that a catalogue can be called so.
+
+    Raises:
+        InvalidRequest: it cannot.
+    """
+    if not NAME.fullmatch(name):
+        message = "expected 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit"
+        raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
 
 
 async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:

@@ -21,7 +21,7 @@ from toolscout.contract import (
 )
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.ranking.resolve import Resolver
-from toolscout.server import sharing
+from toolscout.server import entity_tags, sharing
 from toolscout.server.answer import Trace
 from toolscout.server.beside import beside
 from toolscout.server.envelope import decode
@@ -46,6 +46,8 @@ async def list_tools(service: Service, exchange: Exchange, trace: Trace) -> None
     size = _whole(query, "page_size", PAGE_SIZE, MAX_PAGE_SIZE)
     detail = _detail(query, "brief", _DETAILS)
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
+    if await entity_tags.is_known(exchange, catalogue.digest):
+        return
     rows, following = pages.page(catalogue, query.get("cursor"), size)
     shown = await beside(len(rows), AT_ONCE, details, catalogue, rows, catalogue.taxonomy, detail)
     await _answer(exchange, catalogue, ToolPage(shown, len(catalogue), following))
@@ -85,6 +87,8 @@ async def completions(service: Service, exchange: Exchange, trace: Trace) -> Non
     """Names that begin like `prefix`, in any spelling."""
     prefix = exchange.arguments().get("prefix", "")
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
+    if await entity_tags.is_known(exchange, catalogue.digest):
+        return
     names = await beside(len(catalogue), AT_ONCE, pages.complete, catalogue, prefix)
     await _answer(exchange, catalogue, CompletionAnswer(names))
 
@@ -92,6 +96,8 @@ async def completions(service: Service, exchange: Exchange, trace: Trace) -> Non
 async def index(service: Service, exchange: Exchange, trace: Trace) -> None:
     """Every tool in a line."""
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
+    if await entity_tags.is_known(exchange, catalogue.digest):
+        return
     lines = await beside(len(catalogue), AT_ONCE, lambda: list(pages.index(catalogue)))
     entries = [IndexEntry(name, summary) for name, summary in lines]
     await _answer(exchange, catalogue, IndexAnswer(catalogue.digest, entries))
@@ -100,6 +106,8 @@ async def index(service: Service, exchange: Exchange, trace: Trace) -> None:
 async def overview(service: Service, exchange: Exchange, trace: Trace) -> None:
     """A catalogue in at most 500 tokens."""
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
+    if await entity_tags.is_known(exchange, catalogue.digest):
+        return
     text = await beside(len(catalogue), AT_ONCE, pages.overview, catalogue)
     domains = await beside(len(catalogue), AT_ONCE, pages.domains, catalogue)
     answer = OverviewAnswer(catalogue.digest, len(catalogue), domains, text)
@@ -122,10 +130,9 @@ def _found(catalogue: Catalogue, names: Iterable[str]) -> SchemasAnswer:
 async def _answer(
     exchange: Exchange, catalogue: Catalogue, answer: msgspec.Struct, *, tagged: bool = True
 ) -> None:
-    digest = catalogue.digest.encode()
-    headers = [(b"x-catalog-digest", digest)]
-    if tagged:
-        headers.append((b"etag", b'"' + digest + b'"'))
+    headers = entity_tags.tag(catalogue.digest)
+    if not tagged:
+        headers = [(b"x-catalog-digest", catalogue.digest.encode())]
     await exchange.answer(200, _encode(answer), headers)
 
 

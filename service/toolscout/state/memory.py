@@ -2,10 +2,14 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from heapq import heapify, heappop, heappush
 from itertools import islice
 from time import time
 
 from toolscout.state.store import START, Entry
+
+SLACK = 1_000
+"""Outdated times of expiry that are kept before they are cleared away."""
 
 
 class MemoryStore:
@@ -14,8 +18,14 @@ class MemoryStore:
     def __init__(self, clock: Callable[[], float] = time) -> None:
         self._clock = clock
         self._values: dict[str, tuple[bytes, float | None]] = {}
+        self._until: list[tuple[float, str]] = []
+        """A heap of when values expire; those that were set anew stay in it until then."""
         self._logs: dict[str, deque[tuple[int, bytes]]] = {}
         self._last = 0
+
+    def __len__(self) -> int:
+        """Values that are kept."""
+        return len(self._values)
 
     async def get(self, key: str) -> bytes | None:
         """The value of a key."""
@@ -26,8 +36,18 @@ class MemoryStore:
         return value
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
-        """Set a value."""
-        self._values[key] = (value, None if ttl_s is None else self._clock() + ttl_s)
+        """Set a value, and forget those that have expired, also if nobody asks for them."""
+        now = self._clock()
+        while self._until and self._until[0][0] <= now:
+            _, expired = heappop(self._until)
+            await self.get(expired)
+        until = None if ttl_s is None else now + ttl_s
+        self._values[key] = (value, until)
+        if until is not None:
+            heappush(self._until, (until, key))
+        if len(self._until) > 2 * len(self._values) + SLACK:
+            self._until = [(t, k) for k, (_, t) in self._values.items() if t is not None]
+            heapify(self._until)
 
     async def swap(
         self, key: str, expected: bytes | None, value: bytes | None, ttl_s: float | None = None

@@ -1,0 +1,22 @@
+"""Entity tags: the digest of a catalogue's content, for conditional requests."""
+
+from toolscout.server.exchange import Exchange
+
+
+def tag(digest: str) -> list[tuple[bytes, bytes]]:
+    """The headers that tell the content."""
+    return [(b"etag", f'"{digest}"'.encode()), (b"x-catalog-digest", digest.encode())]
+
+
+def names(header: bytes, digest: str) -> bool:
+    """Whether the value of `If-Match` or `If-None-Match` names this content."""
+    tags = [tag.strip().removeprefix(b"W/").strip(b'"') for tag in header.split(b",")]
+    return b"*" in tags or digest.encode() in tags
+
+
+async def is_known(exchange: Exchange, digest: str) -> bool:
+    """Whether the caller has this content already; then that is answered (304)."""
+    if not names(exchange.header(b"if-none-match"), digest):
+        return False
+    await exchange.answer(304, b"", tag(digest))
+    return True
