@@ -43,6 +43,18 @@ def test_searches_are_told_by_ranker_phase_outcome_and_tenant(counted: Server):
     assert stats(counted, ZENITH)["searches"] == 1
 
 
+def test_turns_of_agents_are_counted(counted: Server):
+    before = stats(counted)
+    body = {"message": "read a text file", "tools": TOOLS, "tier0": ["send_email"]}
+    answer = counted.post(body, "/v1/tool-discovery/hot", {"x-api-key": ACME_OLD}).json()
+    after = stats(counted)
+    assert (before["hot"], after["hot"]) == (0, 1)
+    assert after["searches"] == before["searches"]
+    assert after["latency_ms"]["hot"]["total"]["count"] == 1
+    saved = after["tokens"]["saved"] - before["tokens"]["saved"]
+    assert saved == answer["tokens"]["offered"] - answer["tokens"]["total"]
+
+
 def test_a_key_is_needed(counted: Server):
     problem_of(counted.get(STATS), 401, "unauthorized")
 

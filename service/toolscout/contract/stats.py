@@ -43,5 +43,7 @@ class StatsAnswer(msgspec.Struct, frozen=True):
     """By ranker, then by phase."""
     cache: CacheCounts
     tokens: TokenTotals
+    hot: int = 0
+    """Turns that tools were prepared for; their times stand under `hot`, their tokens are in."""
     learning: LearningSize | None = None
     """None while learning is off."""

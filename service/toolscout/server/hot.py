@@ -44,6 +44,8 @@ async def hot_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
     size = len(catalogue)
     found = await beside(size, AT_ONCE, _tiers, service, catalogue, request, budget, prior)
     trace.phases["rank"] = perf_counter() - began
+    phases = trace.phases | {"total": perf_counter() - exchange.started}
+    service.tally.note_hot(trace.tenant, phases, found.tokens)
     await exchange.answer(200, _encode(found), answer.common_headers(trace))
 
 

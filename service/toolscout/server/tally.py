@@ -6,7 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from toolscout.catalog.catalogue import Catalogue
-from toolscout.contract import CacheCounts, LearningSize, Quantiles, StatsAnswer, TokenTotals
+from toolscout.contract import (
+    CacheCounts,
+    LearningSize,
+    Quantiles,
+    StatsAnswer,
+    TierTokens,
+    TokenTotals,
+)
 from toolscout.ranking.strategy import Decision
 
 LATEST = 2_048
@@ -29,11 +36,20 @@ class Note(NamedTuple):
 
 class _Figures:
     def __init__(self) -> None:
+        self.hot = 0
         self.outcomes: Counter[str] = Counter()
         self.cache: Counter[str] = Counter()
         self.times: dict[str, dict[str, deque[float]]] = {}
         self.offered = 0
         self.selected = 0
+
+    def time(self, ranker: str, phases: dict[str, float]) -> None:
+        times = self.times.setdefault(ranker, {})
+        for phase, spent in phases.items():
+            known = times.get(phase)
+            if known is None:
+                known = times[phase] = deque(maxlen=LATEST)
+            known.append(spent)
 
 
 class Tally:
@@ -47,20 +63,27 @@ class Tally:
     def note(self, note: Note) -> None:
         """Take one search."""
         tenant, decision, cache, phases, catalogue = note
-        figures = self._of.get(tenant)
-        if figures is None:
-            figures = self._of[tenant] = _Figures()
+        figures = self._figures(tenant)
         figures.outcomes[decision.outcome] += 1
         figures.cache[cache] += 1
-        times = figures.times.setdefault(decision.ranking.ranker, {})
-        for phase, spent in phases.items():
-            known = times.get(phase)
-            if known is None:
-                known = times[phase] = deque(maxlen=LATEST)
-            known.append(spent)
+        figures.time(decision.ranking.ranker, phases)
         if catalogue is not None:
             figures.offered += self._total(catalogue)
             figures.selected += int(catalogue.tokens[decision.rows].sum())
+
+    def note_hot(self, tenant: str, phases: dict[str, float], tokens: TierTokens) -> None:
+        """Take one turn that tools were prepared for."""
+        figures = self._figures(tenant)
+        figures.hot += 1
+        figures.time("hot", phases)
+        figures.offered += tokens.offered
+        figures.selected += tokens.total
+
+    def _figures(self, tenant: str) -> _Figures:
+        figures = self._of.get(tenant)
+        if figures is None:
+            figures = self._of[tenant] = _Figures()
+        return figures
 
     def _total(self, catalogue: Catalogue) -> int:
         total = self._totals.get(catalogue.digest)
@@ -84,6 +107,7 @@ class Tally:
             tokens=TokenTotals(
                 figures.offered, figures.selected, figures.offered - figures.selected
             ),
+            hot=figures.hot,
             learning=learning,
         )
 
