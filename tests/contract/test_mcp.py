@@ -1,5 +1,6 @@
 """The MCP facade, asked by the official client over HTTP."""
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,7 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import McpError
 
 from tests.conftest import ACME_OLD, ZENITH
-from tests.support import TOOLS, Server, crowd, problem_of, running
+from tests.support import TOOLS, Server, crowd, problem_of, running, until
 
 pytestmark = pytest.mark.anyio
 
@@ -152,6 +153,41 @@ async def test_where_there_are_several_catalogues_one_has_to_be_named(facade: Se
 
 def test_a_key_is_needed(facade: Server):
     problem_of(facade.post({}, "/mcp"), 401, "unauthorized")
+
+
+def test_errors_are_problem_documents(tmp_path_factory: pytest.TempPathFactory):
+    flags = ["--mcp", "--max-body-bytes", "4096"]
+    with running(tmp_path_factory.mktemp("tight"), *flags) as server:
+        problem_of(server.post(b"x" * 5_000, "/mcp"), 413, "payload_too_large")
+        chunked = server.client.post(
+            "/mcp",
+            content=(b"x" * 1_000 for _ in range(5)),
+            headers={"content-type": "application/json"},
+        )
+        problem_of(chunked, 413, "payload_too_large")
+        text = server.post(b"{}", "/mcp", {"content-type": "text/plain"})
+        problem_of(text, 415, "unsupported_media_type")
+        problem_of(server.client.put("/mcp"), 405, "method_not_allowed")
+
+
+async def test_calls_are_logged_like_any_other_and_the_sdk_writes_no_lines(
+    tmp_path_factory: pytest.TempPathFactory,
+):
+    with running(tmp_path_factory.mktemp("logged"), "--mcp") as server:
+        banner = server.stderr
+        async with session(server) as client:
+            await failure(client, "tool_info", name="nothing_like_it")
+            await failure(client, "run_tool")
+            with pytest.raises(McpError):
+                await client.get_prompt("unheard-of")
+        accept = {"accept": "application/json, text/event-stream"}
+        for body in (b"not json", b"{}", b"[]"):
+            assert server.post(body, "/mcp", accept).status_code == 400
+        assert server.stderr == banner
+        until(lambda: server.stdout.count('"event":"mcp"') >= 6)
+        lines = [json.loads(line) for line in server.stdout.splitlines()]
+        assert {line["event"] for line in lines} == {"mcp"}
+        assert lines[-1]["status"] == 400
 
 
 def test_a_page_in_a_browser_cannot_ask_a_service_without_keys(

@@ -11,7 +11,7 @@ from time import perf_counter
 from urllib.parse import parse_qs
 
 import msgspec
-from litestar.types import Receive, Scope, Send
+from litestar.types import Message, Receive, Scope, Send
 
 from toolscout.errors import FieldError, ToolscoutError, not_json, wrong_field
 from toolscout.server.problems import CODES, problem
@@ -118,6 +118,12 @@ class Exchange:
     ) -> None:
         """Send the answer."""
         await self._respond(status, body, _JSON, headers)
+
+    async def relayed(self, message: Message) -> None:
+        """Send on what another application answers, and remember its status."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        await self._send(message)
 
     async def refuse(self, refusal: Refused) -> None:
         """Send an error answer."""

@@ -5,10 +5,10 @@ registered catalogues and those known by digest, and never runs a tool.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
-from time import perf_counter
 from typing import Any
 from urllib.parse import unquote
 
@@ -28,12 +28,17 @@ from toolscout.ranking.resolve import Resolver
 from toolscout.ranking.strategy import Ask
 from toolscout.server import sharing
 from toolscout.server.answer import Trace
-from toolscout.server.exchange import REFUSALS, Exchange, Refused, refusal
+from toolscout.server.endpoint import serve_call
+from toolscout.server.exchange import REFUSALS, Exchange, refusal
 from toolscout.server.learning import with_use
 from toolscout.server.mcp_texts import INSTRUCTIONS, PROMPTS, TEMPLATES, TOOLS, find_tool
+from toolscout.server.routes import Call
 from toolscout.server.service import Service
 
 _LOOPBACK = ["127.0.0.1:*", "localhost:*", "[::1]:*"]
+
+# What callers get wrong is in their answers and in the log of requests.
+logging.getLogger("mcp").setLevel(logging.ERROR)
 
 _tenant: ContextVar[str] = ContextVar("tenant")
 Arguments = dict[str, Any]
@@ -61,7 +66,7 @@ class McpFacade:
             json_response=True,
             stateless=True,
             security_settings=local,
-            max_request_body_size=service.settings.max_body_bytes,
+            max_request_body_size=service.settings.max_body_bytes,  # read before, by the same limit
         )
         self._calls: dict[str, Callable[[Arguments], Awaitable[Found]]] = {
             "search_tools": self._search,
@@ -75,25 +80,23 @@ class McpFacade:
         return self._manager.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request."""
-        exchange = Exchange(scope, receive, send)
-        service, admission = self._service, self._service.admission
-        tenant = service.keyring.tenant(exchange.headers)
-        code = "ok"
-        if service.stopping or admission.refusal() is not None:
-            code = "draining" if service.stopping else "overloaded"
-            await exchange.refuse(Refused(code, "try again shortly"))
-        elif tenant is None:
-            code = "unauthorized"
-            await exchange.refuse(Refused(code, "send Authorization: Bearer KEY"))
-        else:
-            _tenant.set(tenant)
-            admission.in_flight += 1
-            try:
-                await self._manager.handle_request(scope, receive, send)  # type: ignore[arg-type]
-            finally:
-                admission.in_flight -= 1
-        service.metrics.count_call("mcp", code, perf_counter() - exchange.started)
+        """Answer one HTTP request, behind the same admission, keys, limits and log as any call."""
+
+        async def relay(service: Service, exchange: Exchange, trace: Trace) -> None:
+            _tenant.set(trace.tenant)
+            body = b""
+            if exchange.method == "POST":
+                body = await exchange.json_body(service.settings)
+            whole = {"type": "http.request", "body": body, "more_body": False}
+            waiting = [whole]
+
+            async def again() -> Any:
+                return waiting.pop() if waiting else await receive()
+
+            await self._manager.handle_request(scope, again, exchange.relayed)  # type: ignore[arg-type]
+
+        call = Call("mcp", dict.fromkeys(("POST", "GET", "DELETE"), relay))
+        await serve_call(self._service, scope, receive, send, call, {})
 
     def _register(self, server: "Server[Any, Any]") -> None:
         @server.list_tools()  # type: ignore[no-untyped-call, untyped-decorator]
