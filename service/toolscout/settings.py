@@ -134,6 +134,7 @@ SETTINGS: tuple[Setting, ...] = (
         "learning_half_life_days", 30, "age at which feedback counts half", float, 0.01, 36_500
     ),
     Setting("mcp", False, "answer the Model Context Protocol at /mcp", bool),
+    Setting("tracing", False, "send a span per request by OTLP, as OTEL_* variables say", bool),
     Setting("log", "hashed", "decision log", choices=("off", "hashed", "full")),
 )
 

@@ -139,7 +139,7 @@ async def filter_tools(service: Service, exchange: Exchange, trace: Trace) -> No
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
     body = await exchange.json_body(service.settings)
-    arrived = perf_counter()
+    arrived = exchange.arrived
     # Not by the short cut for known tools: a catalogue does not keep the order they came in.
     request = envelope.decode(body, _filter)
     envelope.need_tools(request)
@@ -165,7 +165,7 @@ async def read_call(
 ) -> tuple[Read[R], float]:
     """The request, and when its body had arrived."""
     body = await exchange.json_body(service.settings)
-    arrived = perf_counter()
+    arrived = exchange.arrived
     read = envelope.read_as(decoder, body, service.cache, trace.tenant)
     envelope.need_tools(read.request)
     return await with_shared(service, trace.tenant, read), arrived

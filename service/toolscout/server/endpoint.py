@@ -12,7 +12,7 @@ from toolscout.server import sharing
 from toolscout.server.answer import Trace
 from toolscout.server.exchange import REFUSALS, ClientGone, Exchange, Refused, refusal
 from toolscout.server.log import RequestLine, hashed
-from toolscout.server.routes import Call
+from toolscout.server.routes import Call, route
 from toolscout.server.service import Service
 from toolscout.server.tally import Note
 
@@ -41,7 +41,7 @@ async def serve_call(
         exchange.close = True
         code = "draining" if reason == "draining" else "overloaded"
         await _refuse(service, exchange, Refused(code, "try again shortly"))
-        _record(service, exchange, trace, code, call.name)
+        _record(service, exchange, trace, code, call)
         return
     admission.in_flight += 1
     code = "internal_error"
@@ -49,7 +49,7 @@ async def serve_call(
         code = await _answer(service, exchange, trace, call)
     finally:
         admission.in_flight -= 1
-        _record(service, exchange, trace, code, call.name)
+        _record(service, exchange, trace, code, call)
 
 
 async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call) -> str:
@@ -98,9 +98,9 @@ async def _refuse(service: Service, exchange: Exchange, refused: Refused) -> str
     return refused.code
 
 
-def _record(service: Service, exchange: Exchange, trace: Trace, code: str, name: str) -> None:
+def _record(service: Service, exchange: Exchange, trace: Trace, code: str, call: Call) -> None:
     """Count the request and write its line."""
-    metrics, decision = service.metrics, trace.decision
+    metrics, decision, name = service.metrics, trace.decision, call.name
     total = perf_counter() - exchange.started
     outcome = decision.outcome if decision is not None and code == "ok" else code
     if name == "search":
@@ -117,6 +117,10 @@ def _record(service: Service, exchange: Exchange, trace: Trace, code: str, name:
         metrics.count_decision(trace.cache, trace.unique, len(decision.names), decision.outcome)
         if decision.degraded:
             metrics.degraded.labels(decision.degraded).inc()
+    trace_id = ""
+    if service.tracing is not None:
+        shown = route(call, exchange.path)
+        trace_id = service.tracing.record(exchange, trace, total, outcome, name, shown)
     mode = service.settings.log
     if mode == "off":
         return
@@ -125,6 +129,7 @@ def _record(service: Service, exchange: Exchange, trace: Trace, code: str, name:
         level="error" if code == "internal_error" else "info",
         event=name,
         request_id=exchange.request_id,
+        trace_id=trace_id,
         tenant=trace.tenant,
         status=exchange.status,
         outcome=outcome,

@@ -59,10 +59,13 @@ class Exchange:
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.started = perf_counter()
+        self.arrived = 0.0
+        """When the body was there; 0 where none was read."""
         self._receive = receive
         self._send = send
         self.path = str(scope["path"])
         self.method = str(scope.get("method", ""))
+        self._scope = scope
         self.query = bytes(scope.get("query_string", b""))
         self.parameters: Mapping[str, str] = {}
         """What stands in the variable parts of the path."""
@@ -74,6 +77,16 @@ class Exchange:
         self.status = 0
         self.bytes_in = 0
         self._drained = False
+
+    @property
+    def scheme(self) -> str:
+        """`http` or `https`, as the server sees it."""
+        return str(self._scope.get("scheme", "http"))
+
+    @property
+    def http_version(self) -> str:
+        """The protocol's version, such as `1.1`."""
+        return str(self._scope.get("http_version", ""))
 
     def header(self, name: bytes) -> bytes:
         """A request header by its lower-case name, empty when absent."""
@@ -97,7 +110,9 @@ class Exchange:
             raise Refused("unsupported_media_type", "send Content-Type: application/json")
         if self.header(b"content-encoding").strip().lower() not in (b"", b"identity"):
             raise Refused("unsupported_media_type", "send the body without Content-Encoding")
-        return await self._body(settings.max_body_bytes, settings.body_timeout_s)
+        body = await self._body(settings.max_body_bytes, settings.body_timeout_s)
+        self.arrived = perf_counter()
+        return body
 
     async def drain(self, limit: int, timeout: float) -> None:
         """Read and forget what is left of the body, so that the caller sees the answer.

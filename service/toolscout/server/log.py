@@ -23,6 +23,7 @@ class RequestLine(msgspec.Struct, omit_defaults=True, kw_only=True):
     level: str
     event: str
     request_id: str
+    trace_id: str = ""
     tenant: str = ""
     status: int
     outcome: str

@@ -119,6 +119,17 @@ _PATTERNS = tuple(
 )
 
 
+_TEMPLATES = {
+    call.name: re.sub(r"\(\?P<(\w+)>[^)]*\)", r"{\1}", pattern.pattern)
+    for pattern, call in _PATTERNS
+}
+
+
+def route(call: Call, path: str) -> str:
+    """A path with its variable parts, which may be names of tools, replaced by what they are."""
+    return _TEMPLATES.get(call.name) or path.rstrip("/")
+
+
 def find_call(path: str) -> tuple[Call, Mapping[str, str]] | None:
     """What answers a path, and what stands in its variable parts; None for the framework's."""
     call = CALLS.get(path)

@@ -45,7 +45,7 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     """
     settings = service.settings
     body = await exchange.json_body(settings)
-    arrived = perf_counter()
+    arrived = exchange.arrived
     read = envelope.read(body, service.cache, trace.tenant)
     if read.known is None:
         read = await with_shared(service, trace.tenant, read)

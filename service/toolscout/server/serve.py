@@ -18,6 +18,7 @@ from toolscout.ranking.lexicon import load_lexicon
 from toolscout.ranking.semantic import BUNDLED_MODEL
 from toolscout.server.auth import Keyring
 from toolscout.server.banner import banner
+from toolscout.server.service import open_tracing
 from toolscout.settings import Settings
 
 BACKLOG = 2_048
@@ -67,6 +68,8 @@ def serve(settings: Settings) -> int:
             f"host {settings.host} is reachable by others and no API key is set: "
             "set TOOLSCOUT_API_KEYS, or pass --insecure to mean it"
         )
+    if settings.tracing:
+        open_tracing().close()  # what is wrong with it is said before listening
     load_lexicon(settings.synonyms, settings.domains)
     if settings.workers == 1 or settings.model:
         load_embedder(settings.model or str(BUNDLED_MODEL))  # a wrong one is said before listening

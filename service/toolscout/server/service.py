@@ -9,12 +9,14 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from litestar.types import ASGIApp
 
 from toolscout.catalog.cache import ByteLru, CatalogueCache
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.engine import Engine
+from toolscout.errors import ConfigurationError
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ladder import Costs
 from toolscout.ranking.semantic import BUNDLED_MODEL
@@ -34,6 +36,9 @@ from toolscout.state.memory import MemoryStore
 from toolscout.state.opening import open_store
 from toolscout.state.registry import Registry
 from toolscout.state.store import StoreUnavailable
+
+if TYPE_CHECKING:
+    from toolscout.server.tracing import Tracing
 
 _SELF_TEST = (
     {"name": "read_file", "description": "Read a text file from disk"},
@@ -96,6 +101,8 @@ class Service:
         """Requests that wait for their tools to be compiled, and for nothing else."""
         self.mcp: ASGIApp | None = None
         """What answers `/mcp`, where it is on."""
+        self.tracing: Tracing | None = None
+        """What makes spans, where that is on."""
         self.draining = False
         self.stopping = False
         self._self_tested = False
@@ -143,6 +150,8 @@ class Service:
         if keys is not None:
             changed = KeyFile(keys, self._use_keys, self.log, self._count_keys)
             self._tasks.append(asyncio.create_task(changed.follow()))
+        if settings.tracing:
+            self.tracing = open_tracing()
         self.metrics.describe(model_digest(source or BUNDLED_MODEL))
         sys.setswitchinterval(SWITCH_S)
         self.admission.start()
@@ -165,6 +174,8 @@ class Service:
             self.compiles.close()
         if self.shadow is not None:
             self.shadow.close()
+        if self.tracing is not None:
+            await asyncio.to_thread(self.tracing.close)
 
     def _compiled(self, tenant: str, catalogue: Catalogue) -> None:
         if self.shared is not None:
@@ -230,6 +241,21 @@ class Service:
         if self.admission.in_flight > self.waiting:
             return Urgency.ANSWER
         return Urgency.WARM if perf_counter() - self.warm_at < WARM_S else Urgency.NONE
+
+
+def open_tracing() -> "Tracing":
+    """What makes spans; imported only where it is wanted.
+
+    Raises:
+        ConfigurationError: the SDK is not installed, or the environment is wrong.
+    """
+    try:
+        from toolscout.server.tracing import Tracing
+    except ImportError:
+        raise ConfigurationError(
+            "tracing: needs the OpenTelemetry SDK: pip install 'toolscout[otel]'"
+        ) from None
+    return Tracing()
 
 
 @cache

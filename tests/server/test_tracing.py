@@ -1,0 +1,259 @@
+"""Tracing: spans as a collector receives them, and nothing of it where it is off."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+
+from tests.otlp import Receiver, receiving, values
+from tests.server.test_log import line_of
+from tests.support import SEARCH, Server, crowd, free_port, running, toolscout, until
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+PARENT = "b7ad6b7169203331"
+
+
+@dataclass
+class Traced:
+    server: Server
+    receiver: Receiver
+
+    def span(self, request_id: str) -> Span:
+        return self.receiver.span(request_id)
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
+    with receiving() as receiver:
+        variables = {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url,
+            "OTEL_BSP_SCHEDULE_DELAY": "20",
+            "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test",
+            "OTEL_EXPORTER_OTLP_HEADERS": "x-tenant=plugh",
+        }
+        folder = tmp_path_factory.mktemp("traced")
+        with running(folder, "--tracing", "--mcp", **variables) as server:
+            yield Traced(server, receiver)
+
+
+def test_a_search_is_one_server_span_with_what_was_decided(traced: Traced):
+    tools = crowd(40, "sprocket")
+    answer = traced.server.search(
+        "sprocket 7", tools + tools, top_k=3, headers={"x-request-id": "span-1", "user-agent": "me"}
+    )
+    span = traced.span("span-1")
+    assert span.kind == Span.SPAN_KIND_SERVER
+    assert span.name == f"POST {SEARCH}"
+    assert span.end_time_unix_nano > span.start_time_unix_nano
+    assert span.status.code == Status.STATUS_CODE_UNSET
+    assert values(span) == {
+        "http.request.method": "POST",
+        "http.route": SEARCH,
+        "url.path": SEARCH,
+        "url.scheme": "http",
+        "network.protocol.version": "1.1",
+        "http.request.body.size": len(answer.request.content),
+        "http.response.status_code": 200,
+        "user_agent.original": "me",
+        "toolscout.call": "search",
+        "toolscout.outcome": "match",
+        "toolscout.request_id": "span-1",
+        "toolscout.tenant": "anonymous",
+        "toolscout.cache": "miss",
+        "toolscout.catalog": answer.headers["x-catalog-digest"],
+        "toolscout.tools.offered": 80,
+        "toolscout.tools.unique": 40,
+        "toolscout.tools.selected": 3,
+        "toolscout.ranker": "hybrid",
+        "toolscout.degraded": "no",
+        "toolscout.top_k": 3,
+    }
+
+
+def test_phases_are_events_one_after_another_within_the_span(traced: Traced):
+    tools = crowd(5, "cogwheel")
+    for number, expected in enumerate(
+        (["receive", "decode", "compile", "rank"], ["receive", "decode", "rank"])
+    ):
+        traced.server.search("cogwheel", tools, headers={"x-request-id": f"phase-{number}"})
+        span = traced.span(f"phase-{number}")
+        assert [event.name for event in span.events] == expected
+        times = [event.time_unix_nano for event in span.events]
+        bounds = [span.start_time_unix_nano, *times, span.end_time_unix_nano]
+        assert bounds == sorted(bounds)
+        assert all(values(event)["toolscout.duration_ms"] >= 0 for event in span.events)
+
+
+def test_a_caller_that_sends_traceparent_is_the_parent(traced: Traced):
+    given = {"traceparent": f"00-{TRACE}-{PARENT}-01", "tracestate": "vendor=1"}
+    traced.server.search(headers=given | {"x-request-id": "parent-1"})
+    span = traced.span("parent-1")
+    assert (span.trace_id.hex(), span.parent_span_id.hex()) == (TRACE, PARENT)
+    assert span.trace_state == "vendor=1"
+    assert line_of(traced.server, "parent-1")["trace_id"] == TRACE
+
+
+@pytest.mark.parametrize("given", ["", "00-zz-zz-01", f"00-{'0' * 32}-{PARENT}-01", "7" * 900])
+def test_without_a_usable_traceparent_a_trace_begins(traced: Traced, given: str):
+    identity = f"root-{given.encode().hex()}"[:60]
+    headers = {"x-request-id": identity} | ({"traceparent": given} if given else {})
+    assert traced.server.search(headers=headers).status_code == 200
+    span = traced.span(identity)
+    assert span.parent_span_id == b""
+    assert line_of(traced.server, identity)["trace_id"] == span.trace_id.hex()
+
+
+def test_a_caller_that_does_not_sample_is_not_sampled(traced: Traced):
+    given = {"traceparent": f"00-{TRACE}-{PARENT}-00", "x-request-id": "unsampled"}
+    traced.server.search(headers=given)
+    traced.server.search(headers={"x-request-id": "after"})
+    traced.span("after")
+    spans = [values(span)["toolscout.request_id"] for span in traced.receiver.spans]
+    assert "unsampled" not in spans
+    assert line_of(traced.server, "unsampled")["trace_id"] == TRACE
+
+
+def test_a_refused_request_has_its_code_and_is_no_error_of_the_server(traced: Traced):
+    traced.server.post(b"{", headers={"x-request-id": "refused-1"})
+    span = traced.span("refused-1")
+    attributes = values(span)
+    assert attributes["http.response.status_code"] == 400
+    assert attributes["toolscout.outcome"] == "invalid_json"
+    assert "error.type" not in attributes
+    assert span.status.code == Status.STATUS_CODE_UNSET
+
+
+def test_a_server_error_is_an_error_of_the_span(tmp_path: Path):
+    variables = {"OTEL_BSP_SCHEDULE_DELAY": "20"}
+    with receiving() as receiver:
+        variables["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] = receiver.url + "/here"
+        flags = ["--tracing", "on", "--max-in-flight", "1"]
+        with running(tmp_path, *flags, **variables) as server:
+            with server.connect() as held:
+                held.sendall(
+                    f"POST {SEARCH} HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\n{{".encode()
+                )
+                while server.search(headers={"x-request-id": "shed"}).status_code != 503:
+                    pass
+            span = next(s for s in _named(receiver, "shed") if s.status.code)
+        assert set(receiver.paths) == {"/here"}
+    assert span.status.code == Status.STATUS_CODE_ERROR
+    assert values(span)["error.type"] == "overloaded"
+
+
+def _named(receiver: Receiver, identity: str) -> list[Span]:
+    def found() -> list[Span]:
+        return [s for s in receiver.spans if values(s)["toolscout.request_id"] == identity]
+
+    until(lambda: any(span.status.code for span in found()))
+    return found()
+
+
+def test_paths_with_names_in_them_are_shown_as_routes(traced: Traced):
+    server = traced.server
+    server.client.put("/v1/catalogs/plughlist", json={"tools": [{"name": "plughtool"}]})
+    path = "/v1/catalogs/plughlist/tools/plughtool?detail=full"
+    assert server.get(path, **{"x-request-id": "route-1"}).status_code == 200
+    span = traced.span("route-1")
+    assert span.name == "GET /v1/catalogs/{id}/tools/{tool}"
+    assert values(span)["url.path"] == "/v1/catalogs/{id}/tools/{tool}"
+
+
+def test_the_model_context_protocol_is_traced_as_one_route(traced: Traced):
+    headers = {"x-request-id": "mcp-1", "accept": "application/json, text/event-stream"}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    assert traced.server.post(body, "/mcp", headers).status_code == 200
+    assert traced.span("mcp-1").name == "POST /mcp"
+
+
+def test_no_text_of_a_request_leaves_with_a_span(traced: Traced):
+    tools = [{"name": "frobtool", "description": "frobtext", "tags": ["frobtag"]}]
+    traced.server.search("frobpattern", tools, headers={"authorization": "Bearer frobkey"})
+    traced.server.search("frobpattern", tools, session={"id": "frobsession"}, explain=True)
+    traced.server.post({"names": ["frobname"], "tools": tools}, "/v1/tool-discovery/resolve")
+    traced.server.search(headers={"x-request-id": "texts-end"})
+    traced.span("texts-end")
+    assert not any(b"frob" in body or b"plugh" in body for body in traced.receiver.bodies)
+
+
+def test_the_resource_is_the_services_and_the_environments(traced: Traced):
+    traced.server.search(headers={"x-request-id": "resource-1"})
+    traced.span("resource-1")
+    resource = traced.receiver.resource()
+    assert resource["service.name"] == "toolscout"
+    assert resource["service.version"]
+    assert resource["deployment.environment.name"] == "test"
+    assert traced.receiver.headers[0]["x-tenant"] == "plugh"
+    assert set(traced.receiver.paths) == {"/v1/traces"}
+
+
+def test_probes_make_no_spans(traced: Traced):
+    for path in ("/healthz", "/readyz", "/metrics"):
+        traced.server.get(path, **{"x-request-id": "probe"})
+    traced.server.search(headers={"x-request-id": "probes-end"})
+    traced.span("probes-end")
+    names = {span.name for span in traced.receiver.spans}
+    assert not any("z" in name.rpartition("/")[2] or "metrics" in name for name in names)
+
+
+def test_the_last_spans_are_sent_when_the_service_stops(tmp_path: Path):
+    with receiving() as receiver:
+        with running(tmp_path, "--tracing", OTEL_EXPORTER_OTLP_ENDPOINT=receiver.url) as server:
+            server.search(headers={"x-request-id": "last"})
+            server.process.terminate()
+            assert server.wait() == 0
+        assert receiver.span("last")
+
+
+def test_a_collector_that_is_not_there_fails_no_request(tmp_path: Path):
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": nowhere, "OTEL_BSP_SCHEDULE_DELAY": "20"}
+    with running(tmp_path, "--tracing", **variables) as server:
+        assert all(server.search().status_code == 200 for _ in range(5))
+        server.process.terminate()
+        assert server.wait() == 0
+
+
+def test_switched_off_neither_api_nor_sdk_is_imported(tmp_path: Path):
+    """Litestar reads the names of attributes where they are installed: constants, no more."""
+    with running(tmp_path, PYTHONPROFILEIMPORTTIME="1") as server:
+        assert server.search().status_code == 200
+        imported = re.findall(r"^import time:.*\| +(\S+)$", server.stderr, re.MULTILINE)
+    assert "toolscout.server.endpoint" in imported
+    assert "toolscout.server.tracing" not in imported
+    working = {f"opentelemetry.{part}" for part in ("trace", "context", "sdk", "exporter")}
+    assert working.isdisjoint(imported)
+
+
+def test_a_missing_extra_is_said_before_anything_listens():
+    script = """
+import sys
+sys.modules["opentelemetry"] = None
+from toolscout.cli import main
+sys.exit(main(["serve", "--port", "0", "--tracing", "on"]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "pip install 'toolscout[otel]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+        ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),
+        ("OTEL_TRACES_EXPORTER", "zipkin"),
+    ],
+)
+def test_an_exporter_that_is_not_there_is_refused(variable: str, value: str):
+    done = toolscout("serve", "--port", "0", "--tracing", **{variable: value})
+    assert done.returncode == 2
+    assert variable in done.stderr
+    assert value in done.stderr
+    assert "Traceback" not in done.stderr
