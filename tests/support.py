@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -62,14 +63,15 @@ class Server:
     port: int
     process: subprocess.Popen[bytes]
     folder: Path
+    tls: ssl.SSLContext | None = None
     client: httpx2.Client = field(init=False)
 
     def __post_init__(self) -> None:
-        self.client = httpx2.Client(base_url=self.url, timeout=PATIENCE_S, trust_env=False)
+        self.client = self.new_client(self.tls)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
     @property
     def stdout(self) -> str:
@@ -78,6 +80,11 @@ class Server:
     @property
     def stderr(self) -> str:
         return (self.folder / "stderr").read_text("utf-8", "replace")
+
+    def new_client(self, tls: ssl.SSLContext | None) -> httpx2.Client:
+        """A client with connections of its own."""
+        verify = tls or False
+        return httpx2.Client(base_url=self.url, timeout=PATIENCE_S, trust_env=False, verify=verify)
 
     def get(self, path: str, **headers: str) -> httpx2.Response:
         return self.client.get(path, headers=headers)
@@ -183,11 +190,15 @@ def toolscout(*arguments: str, **settings: str) -> subprocess.CompletedProcess[s
 
 @contextmanager
 def running(
-    folder: Path, *flags: str, before: Sequence[str] = (), **settings: str
+    folder: Path,
+    *flags: str,
+    before: Sequence[str] = (),
+    tls: ssl.SSLContext | None = None,
+    **settings: str,
 ) -> Iterator[Server]:
     """A server that is ready, stopped at the end whatever happens.
 
-    `before` stands before its command, and becomes it.
+    `before` stands before its command, and becomes it; `tls` is its client's.
     """
     port = free_port()
     given = ["--port", str(port), *flags]
@@ -200,7 +211,7 @@ def running(
             stderr=err,
             env=environment(**settings),
         )
-    server = Server(port, process, folder)
+    server = Server(port, process, folder, tls)
     try:
         until(lambda: _ready(server))
         yield server

@@ -76,10 +76,12 @@ def _search(parsed: argparse.Namespace) -> int:
 
 
 def _check_config(parsed: argparse.Namespace) -> int:
+    from toolscout.server import tls
     from toolscout.server.auth import Keyring
 
     settings = _settings(parsed)
     Keyring(settings.api_keys)
+    tls.options(settings)
     if settings.synonyms or settings.domains:
         from toolscout.ranking.lexicon import load_lexicon
 

@@ -89,6 +89,9 @@ SETTINGS: tuple[Setting, ...] = (
         "api_keys", None, "comma-separated KEY or TENANT=KEY, each ≥ 32 characters", secret=True
     ),
     Setting("insecure", False, "allow a non-loopback address without any key", bool),
+    Setting("tls_cert", None, "file with the server's certificate (PEM); turns TLS on"),
+    Setting("tls_key", None, "file with its private key, where tls_cert does not hold it"),
+    Setting("tls_client_ca", None, "file with the authority that callers' certificates must have"),
     Setting("metrics_auth", False, "require a key for /metrics", bool),
     Setting("ranker", "auto", "ranker when a request names none", choices=RANKERS),
     Setting("model", None, "model2vec folder or hub id instead of the bundled model"),

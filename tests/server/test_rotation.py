@@ -1,6 +1,7 @@
 """Keys change while the service runs, and a wrong file changes nothing."""
 
 import json
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,6 +55,24 @@ def test_keys_rotate_without_a_restart_and_a_bad_file_keeps_them(tmp_path: Path)
         assert server.metric('toolscout_key_changes_total{result="refused"}') == len(wrong)
         for secret in (OLD, NEW, wrong[0]):
             assert secret.partition("=")[2] not in server.stdout + server.stderr
+
+
+def test_sighup_has_the_file_read_at_once(tmp_path: Path):
+    file = tmp_path / "keys"
+    file.write_text(OLD, "utf-8")
+    with running(tmp_path, TOOLSCOUT_API_KEYS_FILE=str(file)) as server:
+        file.write_text(NEW, "utf-8")
+        server.signal(signal.SIGHUP)
+        until(lambda: bool(events(server, "files_read")))
+        assert (status(server, OLD), status(server, NEW)) == (401, 200)
+
+
+def test_sighup_reaches_every_process_and_ends_none(tmp_path: Path):
+    with running(tmp_path, "--workers", "2", TOOLSCOUT_API_KEYS=OLD) as server:
+        server.signal(signal.SIGHUP)
+        until(lambda: len(events(server, "files_read")) == 2)
+        assert status(server, OLD) == 200
+        assert "Traceback" not in server.stderr
 
 
 def test_only_keys_from_a_secret_file_are_followed(tmp_path: Path):

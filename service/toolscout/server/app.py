@@ -12,7 +12,7 @@ from litestar.exceptions import HTTPException
 from litestar.types import Receive, Scope, Send
 
 from toolscout.errors import ConfigurationError
-from toolscout.server import shutdown
+from toolscout.server import hangup, shutdown
 from toolscout.server.endpoint import serve_call
 from toolscout.server.exchange import Refused, challenge, request_id
 from toolscout.server.problems import CODES, problem
@@ -73,7 +73,10 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
     # Before anything watches the event loop: loading the SDK would look like overload.
     facade = _mcp_facade(service) if service.settings.mcp else None
     service.start()
-    shutdown.install(service)
+    server = shutdown.serving()
+    if server is not None:
+        hangup.install(service, server)
+        shutdown.install(service, server)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(service.stop)
         if facade is not None:

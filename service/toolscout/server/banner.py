@@ -20,17 +20,22 @@ def banner(settings: Settings) -> str:
     # Nobody can connect to "all addresses"; the example calls the loopback one.
     shown = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104
     model = settings.model or BUNDLED_MODEL
-    url = f"http://{shown}:{settings.port}"
+    scheme = "https" if settings.tls_cert else "http"
+    url = f"{scheme}://{shown}:{settings.port}"
     key = " -H 'Authorization: Bearer YOUR_KEY'" if keys else ""
+    trust = " --cacert CA.pem" if settings.tls_cert else ""
+    if settings.tls_client_ca:
+        trust += " --cert CLIENT.pem --key CLIENT.key"
     lines = [
-        f"Toolscout {__version__} is ready at http://{host}:{settings.port}",
+        f"Toolscout {__version__} is ready at {scheme}://{host}:{settings.port}",
         f"  auth    {f'{keys} key(s)' if keys else 'off: anyone who reaches this address'}",
+        f"  tls     {_tls(settings)}",
         f"  model   {settings.model or 'bundled'} ({model_digest(model)})",
         f"  limits  {settings.max_tools:,} tools, {settings.max_body_bytes // 2**20} MiB, "
         f"{settings.latency_budget_ms} ms budget, {settings.workers} process(es)",
         *_warnings(settings),
         f"  docs    {url}/docs",
-        "  try     curl -s "
+        f"  try     curl -s{trust} "
         f"{url}/v1/tool-discovery/search -H 'Content-Type: application/json'{key} -d '{_EXAMPLE}'",
     ]
     return "\n".join(lines) + "\n"
@@ -42,3 +47,9 @@ def _warnings(settings: Settings) -> list[str]:
         return []
     kept = "registered catalogues and learning" if settings.learning else "registered catalogues"
     return [f"  warning store = memory: each of {settings.workers} processes has its own {kept}"]
+
+
+def _tls(settings: Settings) -> str:
+    if not settings.tls_cert:
+        return "off"
+    return "on, callers need a certificate" if settings.tls_client_ca else "on"

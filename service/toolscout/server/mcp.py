@@ -37,9 +37,6 @@ from toolscout.server.service import Service
 
 _LOOPBACK = ["127.0.0.1:*", "localhost:*", "[::1]:*"]
 
-# What callers get wrong is in their answers and in the log of requests.
-logging.getLogger("mcp").setLevel(logging.ERROR)
-
 _tenant: ContextVar[str] = ContextVar("tenant")
 Arguments = dict[str, Any]
 Found = tuple[Any, str | None]
@@ -48,11 +45,19 @@ Found = tuple[Any, str | None]
 Shown = tuple[list[types.TextContent], Arguments]
 
 
+def _silence_sdk() -> None:
+    """Keep the SDK's own log off the streams: it repeats what callers send."""
+    logger = logging.getLogger("mcp")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+
+
 class McpFacade:
     """Answers MCP over HTTP for one service; `running` must be entered first."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
+        _silence_sdk()
         server = Server("toolscout", __version__, INSTRUCTIONS)
         self._register(server)
         # Without keys a page in the user's browser could ask, by a name that resolves to here.

@@ -1,8 +1,8 @@
 """Keys change while the service runs.
 
 Where they come from a file (`TOOLSCOUT_API_KEYS_FILE`), every process reads it again once a second
-and whenever its text differs, the new keys hold from the next request on. A file that is missing,
-empty or malformed changes nothing: the keys so far stay, and the log says why.
+and on SIGHUP; whenever its text differs, the new keys hold from the next request on. A file that is
+missing, empty or malformed changes nothing: the keys so far stay, and the log says why.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class KeyFile:
     async def follow(self) -> None:
         """Read the file again and again, until cancelled."""
         while True:
-            self.take(await asyncio.to_thread(self._read))
+            self.take(await asyncio.to_thread(self._text))
             await asyncio.sleep(READ_EVERY_S)
 
     def take(self, text: str) -> None:
@@ -58,7 +58,11 @@ class KeyFile:
             self._count("ok")
             self._log.info("keys_changed", keys=len(keys), tenants=len(keys.tenants))
 
-    def _read(self) -> str:
+    def read(self) -> None:
+        """Read the file now."""
+        self.take(self._text())
+
+    def _text(self) -> str:
         try:
             return self._path.read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError):

@@ -16,6 +16,7 @@ from toolscout.engine import load_embedder
 from toolscout.errors import ConfigurationError
 from toolscout.ranking.lexicon import load_lexicon
 from toolscout.ranking.semantic import BUNDLED_MODEL
+from toolscout.server import tls
 from toolscout.server.auth import Keyring
 from toolscout.server.banner import banner
 from toolscout.server.service import open_tracing
@@ -45,6 +46,16 @@ class Server(uvicorn.Server):
             self.config.timeout_graceful_shutdown = 1
 
 
+class Processes(Multiprocess):
+    """uvicorn's supervisor; hands SIGHUP on to the processes instead of replacing them."""
+
+    def handle_hup(self) -> None:
+        """Let every process read its files again."""
+        for process in self.processes:
+            if process.pid is not None:
+                os.kill(process.pid, signal.SIGHUP)
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address."""
     if host == "localhost":
@@ -59,8 +70,8 @@ def serve(settings: Settings) -> int:
     """Serve until told to stop; returns the exit status.
 
     Raises:
-        ConfigurationError: the address is open to others and no key is set, or the model or a
-            word list cannot be loaded.
+        ConfigurationError: the address is open to others and no key is set, or the model, a word
+            list or a certificate cannot be loaded.
     """
     keys = Keyring(settings.api_keys)
     if not is_loopback(settings.host) and not len(keys) and not settings.insecure:
@@ -70,6 +81,7 @@ def serve(settings: Settings) -> int:
         )
     if settings.tracing:
         open_tracing().close()  # what is wrong with it is said before listening
+    tls.options(settings)
     load_lexicon(settings.synonyms, settings.domains)
     if settings.workers == 1 or settings.model:
         load_embedder(settings.model or str(BUNDLED_MODEL))  # a wrong one is said before listening
@@ -82,7 +94,7 @@ def serve(settings: Settings) -> int:
         config = _config(settings)
         listener = config.bind_socket()
         sys.stderr.write(banner(settings))
-        Multiprocess(config, sockets=[listener]).run()
+        Processes(config, sockets=[listener]).run()
     return 0
 
 
@@ -107,4 +119,5 @@ def _config(settings: Settings) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         date_header=False,
+        **tls.options(settings),
     )

@@ -3,13 +3,13 @@
 import asyncio
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from litestar.types import ASGIApp
 
@@ -71,6 +71,7 @@ class Service:
         self.settings = settings
         self.rate_limit = RateLimit(settings.rate_limit)
         self.keyring = Keyring(settings.api_keys)
+        self.key_file: KeyFile | None = None
         self.writer = log.LineWriter(sys.stdout.buffer)
         self.log = log.configure(self.writer)
         self.metrics = Metrics()
@@ -144,12 +145,11 @@ class Service:
                 settings.learning_half_life_days,
                 self.cache.by_digest,
             )
-            following = self.learner.follow(self.keyring.tenants, self._warn)
-            self._tasks.append(asyncio.create_task(following))
+            self.run(self.learner.follow(self.keyring.tenants, self._warn))
         keys = secret_file(settings, "api_keys")
         if keys is not None:
-            changed = KeyFile(keys, self._use_keys, self.log, self._count_keys)
-            self._tasks.append(asyncio.create_task(changed.follow()))
+            self.key_file = KeyFile(keys, self._use_keys, self.log, self._count_keys)
+            self.run(self.key_file.follow())
         if settings.tracing:
             self.tracing = open_tracing()
         self.metrics.describe(model_digest(source or BUNDLED_MODEL))
@@ -159,6 +159,10 @@ class Service:
         # What lives as long as the process need not be walked by every collection.
         gc.collect()
         gc.freeze()
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the requests until the service stops."""
+        self._tasks.append(asyncio.create_task(work))
 
     async def stop(self) -> None:
         """Release threads, timers and the store."""

@@ -19,13 +19,16 @@ SAME_SIGNAL_S = 1.0
 """Within this time a second SIGTERM is taken for an echo of the first."""
 
 
-def install(service: Service) -> None:
-    """Take over SIGTERM from the uvicorn server that runs this application, if one does."""
+def serving() -> uvicorn.Server | None:
+    """The uvicorn server that runs this application and takes its signals, if one does."""
     if threading.current_thread() is not threading.main_thread():
-        return
+        return None
     server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
-    if not isinstance(server, uvicorn.Server):
-        return
+    return server if isinstance(server, uvicorn.Server) else None
+
+
+def install(service: Service, server: uvicorn.Server) -> None:
+    """Take over SIGTERM from a server."""
     loop = asyncio.get_running_loop()
     first = 0.0
 

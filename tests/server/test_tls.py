@@ -1,0 +1,199 @@
+"""TLS and mutual TLS with real certificates: who is served, and what is refused at the start."""
+
+import re
+import shutil
+import signal
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import httpx2
+import pytest
+from cryptography.hazmat.primitives import serialization
+
+from tests.certificates import Authority, Pair
+from tests.support import TOOLS, Server, running, toolscout, until
+from toolscout.client import Selector
+
+
+@dataclass
+class Mutual:
+    """A server that asks callers for a certificate."""
+
+    server: Server
+    authority: Authority
+    caller: Pair
+    folder: Path
+
+    def status(self, tls: ssl.SSLContext) -> int:
+        """The status of one search on a connection of its own."""
+        with self.server.new_client(tls) as client:
+            body = {"pattern": "read a file", "tools": TOOLS}
+            return client.post("/v1/tool-discovery/search", json=body).status_code
+
+    def serial(self) -> str:
+        """Which certificate the server shows to a new connection."""
+        tls = self.authority.trusting(self.caller)
+        with (
+            socket.create_connection(("127.0.0.1", self.server.port)) as bare,
+            tls.wrap_socket(bare, server_hostname="localhost") as secured,
+        ):
+            shown = secured.getpeercert()
+            assert shown is not None
+            return str(shown["serialNumber"])
+
+
+def flags_for(pair: Pair, authority: Authority) -> list[str]:
+    files = ["--tls-cert", str(pair.cert), "--tls-key", str(pair.key)]
+    return [*files, "--tls-client-ca", str(authority.file)]
+
+
+@pytest.fixture(scope="module")
+def mutual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mutual]:
+    folder = tmp_path_factory.mktemp("mutual")
+    authority = Authority(folder)
+    caller = authority.issue("caller")
+    flags = flags_for(authority.issue("server", server=True), authority)
+    with running(folder, *flags, tls=authority.trusting(caller)) as server:
+        yield Mutual(server, authority, caller, folder)
+
+
+def test_a_caller_with_a_certificate_of_the_authority_is_served(mutual: Mutual):
+    assert mutual.status(mutual.authority.trusting(mutual.caller)) == 200
+
+
+def test_a_caller_without_a_certificate_is_refused(mutual: Mutual):
+    with pytest.raises(httpx2.TransportError):
+        mutual.status(mutual.authority.trusting())
+
+
+def test_a_certificate_of_another_authority_is_refused(mutual: Mutual, tmp_path: Path):
+    stranger = Authority(tmp_path, "stranger").issue("caller")
+    with pytest.raises(httpx2.TransportError):
+        mutual.status(mutual.authority.trusting(stranger))
+
+
+def test_an_expired_certificate_is_refused(mutual: Mutual):
+    expired = mutual.authority.issue("expired", age=timedelta(days=1))
+    with pytest.raises(httpx2.TransportError):
+        mutual.status(mutual.authority.trusting(expired))
+
+
+def test_plain_http_gets_no_answer(mutual: Mutual):
+    with pytest.raises(httpx2.TransportError):
+        httpx2.get(f"http://127.0.0.1:{mutual.server.port}/healthz", trust_env=False)
+
+
+def test_the_client_shows_its_certificate(mutual: Mutual):
+    with Selector(
+        mutual.server.url, verify=mutual.authority.trusting(mutual.caller), timeout=10
+    ) as selector:
+        assert selector.select("read a text file", TOOLS, top_k=1).names == ["read_file"]
+    with Selector(mutual.server.url, verify=mutual.authority.trusting(), timeout=10) as selector:
+        assert selector.select("read a text file", TOOLS, top_k=1).reason == "api_error"
+
+
+def test_the_banner_says_https_and_that_a_certificate_is_needed(mutual: Mutual):
+    assert f"is ready at https://127.0.0.1:{mutual.server.port}" in mutual.server.stderr
+    assert "callers need a certificate" in mutual.server.stderr
+    assert "--cacert" in mutual.server.stderr
+    assert "Traceback" not in mutual.server.stderr
+
+
+def test_a_renewed_certificate_holds_without_a_restart_and_a_wrong_one_changes_nothing(
+    mutual: Mutual,
+):
+    server, before = mutual.server, mutual.serial()
+    held = {name: (mutual.folder / name).read_bytes() for name in ("server.pem", "server.key")}
+    (mutual.folder / "server.key").write_text("no key", "utf-8")
+    server.signal(signal.SIGHUP)
+    until(lambda: "certificate_kept" in server.stdout)
+    assert mutual.serial() == before
+    (mutual.folder / "server.key").write_bytes(held["server.key"])
+    renewed = mutual.authority.issue("renewed", server=True)
+    shutil.copy(renewed.key, mutual.folder / "server.key")
+    shutil.copy(renewed.cert, mutual.folder / "server.pem")
+    until(lambda: mutual.serial() != before)
+    assert mutual.status(mutual.authority.trusting(mutual.caller)) == 200
+    until(lambda: "certificate_changed" in server.stdout)
+
+
+def test_tls_alone_serves_callers_without_a_certificate(tmp_path: Path):
+    authority = Authority(tmp_path)
+    pair = authority.issue("server", server=True)
+    both = tmp_path / "both.pem"
+    both.write_bytes(pair.cert.read_bytes() + pair.key.read_bytes())
+    with running(tmp_path, "--tls-cert", str(both), tls=authority.trusting()) as server:
+        assert server.names("read a text file", top_k=1) == ["read_file"]
+
+
+def test_several_processes_ask_for_certificates_too(tmp_path: Path):
+    authority = Authority(tmp_path)
+    flags = flags_for(authority.issue("server", server=True), authority)
+    caller = authority.trusting(authority.issue("caller"))
+    with running(tmp_path, *flags, "--workers", "2", tls=caller) as server:
+        assert server.names("read a text file", top_k=1) == ["read_file"]
+        with pytest.raises(httpx2.TransportError), server.new_client(authority.trusting()) as bare:
+            bare.get("/healthz")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"tls_cert": "nowhere.pem"}, "tls_cert: cannot read .*nowhere.pem: No such file"),
+        ({"tls_cert": "."}, "tls_cert: cannot read .*: Is a directory"),
+        ({"tls_cert": "text"}, "tls_cert: .*text.*must hold the key too.*PEM"),
+        ({"tls_cert": "server.pem", "tls_key": "nowhere.key"}, "tls_key: cannot read"),
+        ({"tls_cert": "server.pem", "tls_key": "caller.key"}, "tls_cert: .*caller.key"),
+        ({"tls_cert": "server.pem", "tls_key": "secret.key"}, "tls_key: is encrypted"),
+        ({"tls_key": "server.key"}, "tls_key: means nothing without tls_cert"),
+        ({"tls_client_ca": "authority.pem"}, "tls_client_ca: means nothing without tls_cert"),
+        (
+            {"tls_cert": "server.pem", "tls_key": "server.key", "tls_client_ca": "text"},
+            "tls_client_ca: .*text: no certificates",
+        ),
+    ],
+)
+def test_what_is_wrong_with_the_files_is_said_before_listening(
+    files: Path, given: dict[str, str], said: str
+):
+    variables = {f"TOOLSCOUT_{n.upper()}": str(files / path) for n, path in given.items()}
+    done = toolscout("check-config", **variables)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert re.search(said, done.stderr), done.stderr
+
+
+def test_a_key_given_in_place_of_its_path_is_never_shown(files: Path):
+    for command in ("check-config", "serve"):
+        variables = {
+            "TOOLSCOUT_TLS_CERT": str(files / "server.pem"),
+            "TOOLSCOUT_TLS_KEY_FILE": str(files / "server.key"),
+        }
+        done = toolscout(command, **variables)
+        assert done.returncode == 2
+        assert "tls_key: expected the path of a file" in done.stderr
+        assert "PRIVATE" not in done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    authority = Authority(folder)
+    authority.issue("server", server=True)
+    authority.issue("caller")
+    (folder / "text").write_text("plain text", "utf-8")
+    (folder / "secret.key").write_bytes(_encrypted(folder / "server.key"))
+    return folder
+
+
+def _encrypted(path: Path) -> bytes:
+    key = serialization.load_pem_private_key(path.read_bytes(), None)
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(b"passphrase"),
+    )
