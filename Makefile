@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration image load soak drills sbom audit bench evals openapi clean
+.PHONY: help serve test check lint types unit test-integration image load soak deploy-check drills sbom audit bench evals openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -57,7 +57,10 @@ soak: $(VENV)/.loaded ## the same load for an hour (SOAK_S seconds), watched for
 image: $(VENV)/.tested ## lint, build and run the container image without a registry (root on Debian)
 	$(BIN)/pytest -m integration -s tests/integration/test_image.py
 
-drills: $(VENV)/.tested ## replicas die, restart and are held up, behind a real HAProxy (Debian)
+deploy-check: $(VENV)/.tested ## have what lies in deploy/ checked by the programs it is for (Debian)
+	$(BIN)/pytest -m integration -s tests/integration/test_deploy.py
+
+drills: $(VENV)/.tested ## replicas die, restart and are held up, behind real balancers (Debian)
 	$(BIN)/pytest -m integration -s tests/integration/test_drills.py
 
 # What a server install consists of, apart from what developers have.

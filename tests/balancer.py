@@ -1,4 +1,4 @@
-"""Two replicas behind a real HAProxy, and callers that never try twice."""
+"""Two replicas behind a real balancer, and callers that never try twice."""
 
 import http.client
 import json
@@ -9,16 +9,17 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.request import urlopen
 
-from tests import debian
+from tests import debian, wheels
 from tests.support import PATIENCE_S, SEARCH, crowd, environment, free_port, until
 
-CONFIG = Path(__file__).parents[1] / "deploy" / "haproxy.cfg"
+FOLDER = Path(__file__).parents[1] / "deploy" / "balancers"
+CONFIG = FOLDER / "haproxy.cfg"
 CALLERS = 8
 
 
@@ -83,25 +84,67 @@ class Balanced:
     replicas: list[Replica]
 
 
-@contextmanager
-def running(folder: Path, *flags: str) -> Iterator[Balanced]:
-    """HAProxy with the example's configuration, and two replicas that are ready."""
+def _haproxy(_: Path, port: int, replicas: Sequence[int]) -> tuple[list[str], dict[str, str]]:
     debian.need(haproxy="haproxy")
+    binary = shutil.which("haproxy") or "/usr/sbin/haproxy"
+    ports = {f"REPLICA_{n}": f"127.0.0.1:{one}" for n, one in enumerate(replicas, 1)}
+    return [binary, "-f", str(CONFIG)], {"BIND": f"127.0.0.1:{port}", **ports}
+
+
+def _envoy(folder: Path, port: int, replicas: Sequence[int]) -> tuple[list[str], dict[str, str]]:
+    text = _replaced("envoy.yaml", "0.0.0.0, port_value: 8080", f"127.0.0.1, port_value: {port}")
+    text = text.replace("port_value: 9901", "port_value: 0")
+    for number, one in enumerate(replicas, 1):
+        there = f"address: replica-{number}, port_value: 8080"
+        assert there in text
+        text = text.replace(there, f"address: 127.0.0.1, port_value: {one}")
+    config = folder / "envoy.yaml"
+    config.write_text(text, "utf-8")
+    flags = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "warning"]
+    return [str(wheels.envoy()), "-c", str(config), *flags], {}
+
+
+def _nginx(folder: Path, port: int, replicas: Sequence[int]) -> tuple[list[str], dict[str, str]]:
+    debian.need(nginx="nginx-light")
+    text = _replaced("nginx.conf", "listen 8080;", f"listen 127.0.0.1:{port};")
+    text = text.replace("/tmp/toolscout-nginx", str(folder / "nginx"))
+    for number, one in enumerate(replicas, 1):
+        there = f"server 10.0.0.{number}:8080"
+        assert there in text
+        text = text.replace(there, f"server 127.0.0.1:{one}")
+    config = folder / "nginx.conf"
+    config.write_text(text, "utf-8")
+    binary = shutil.which("nginx") or "/usr/sbin/nginx"
+    return [binary, "-c", str(config), "-g", "daemon off;"], {}
+
+
+def _replaced(name: str, there: str, here: str) -> str:
+    text = (FOLDER / name).read_text("utf-8")
+    assert there in text
+    return text.replace(there, here)
+
+
+PROGRAMS = {"haproxy": _haproxy, "envoy": _envoy, "nginx": _nginx}
+"""How each is started with the example's configuration: its command and its environment."""
+
+
+@contextmanager
+def running(folder: Path, *flags: str, program: str = "haproxy") -> Iterator[Balanced]:
+    """A balancer with the example's configuration, and two replicas that are ready."""
     replicas = [Replica(*flags), Replica(*flags)]
     port = free_port()
-    ports = {f"REPLICA_{n}": f"127.0.0.1:{r.port}" for n, r in enumerate(replicas, 1)}
-    environ = environment(BIND=f"127.0.0.1:{port}", **ports)
-    binary = shutil.which("haproxy") or "/usr/sbin/haproxy"
     try:
+        command, variables = PROGRAMS[program](folder, port, [r.port for r in replicas])
+        environ = environment(**variables)
         until(lambda: all(replica.ready() for replica in replicas))
-        with (folder / "haproxy").open("wb") as log:
-            balancer = subprocess.Popen([binary, "-f", CONFIG], env=environ, stderr=log, stdout=log)
+        with (folder / program).open("wb") as log:
+            balancer = subprocess.Popen(command, env=environ, stderr=log, stdout=log)
         try:
             until(lambda: balancer.poll() is not None or get(port, "/readyz") == 200)
-            assert balancer.poll() is None, (folder / "haproxy").read_text("utf-8")
+            assert balancer.poll() is None, (folder / program).read_text("utf-8")
             yield Balanced(port, replicas)
         finally:
-            balancer.kill()
+            balancer.terminate()  # nginx has a second process to end
             balancer.wait()
     finally:
         for replica in replicas:

@@ -1,9 +1,7 @@
 """What operators fear, with real processes behind a real balancer; each drill prints figures."""
 
 import json
-import shutil
 import socket
-import subprocess
 import time
 from collections import Counter
 from http.client import HTTPConnection
@@ -11,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import balancer, debian
-from tests.support import PATIENCE_S, SEARCH, TOOLS, environment, read_response, until
+from tests import balancer
+from tests.support import PATIENCE_S, SEARCH, TOOLS, read_response, until
 
 pytestmark = pytest.mark.integration
 
@@ -23,22 +21,14 @@ def calls(traffic: balancer.Traffic, count: int) -> None:
     until(lambda: len(traffic.answers) >= goal)
 
 
-def test_the_balancers_own_checker_accepts_the_configuration():
-    debian.need(haproxy="haproxy")
-    binary = shutil.which("haproxy") or "/usr/sbin/haproxy"
-    ports = {"BIND": ":8080", "REPLICA_1": "127.0.0.1:8081", "REPLICA_2": "127.0.0.1:8082"}
-    command = [binary, "-c", "-f", str(balancer.CONFIG)]
-    done = subprocess.run(
-        command, env=environment(**ports), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "WARNING" not in done.stderr
-
-
-def test_a_killed_replica_costs_callers_nothing(tmp_path: Path):
-    with balancer.running(tmp_path) as balanced, balancer.Traffic(balanced.port) as traffic:
+@pytest.mark.parametrize("program", ["haproxy", "envoy"])
+def test_a_killed_replica_costs_callers_nothing(tmp_path: Path, program: str):
+    with (
+        balancer.running(tmp_path, program=program) as balanced,
+        balancer.Traffic(balanced.port) as traffic,
+    ):
         calls(traffic, 200)
-        assert all(replica.answered() for replica in balanced.replicas)
+        until(lambda: all(replica.answered() for replica in balanced.replicas))
         killed = time.monotonic()
         balanced.replicas[0].kill()
         calls(traffic, 400)
@@ -46,7 +36,8 @@ def test_a_killed_replica_costs_callers_nothing(tmp_path: Path):
         until(lambda: balanced.replicas[0].answered() > 0)
     lost = traffic.failures
     recovered = max((when - killed for when, _ in lost), default=0.0)
-    print(f"\nkill -9 of one of two: {traffic.summary()}; last failure after {recovered:.2f} s")
+    said = f"{traffic.summary()}; last failure after {recovered:.2f} s"
+    print(f"\nkill -9 of one of two behind {program}: {said}")
     assert lost == []
 
 
@@ -65,9 +56,10 @@ def test_a_rolling_restart_costs_callers_nothing(tmp_path: Path):
     assert traffic.failures == []
 
 
-def test_one_digest_finds_one_replica(tmp_path: Path):
+@pytest.mark.parametrize("program", balancer.PROGRAMS)
+def test_one_digest_finds_one_replica(tmp_path: Path, program: str):
     seen: Counter[int] = Counter()
-    with balancer.running(tmp_path) as balanced:
+    with balancer.running(tmp_path, program=program) as balanced:
         connection = HTTPConnection("127.0.0.1", balanced.port, timeout=PATIENCE_S)
 
         def post(body: dict, digest: str) -> tuple[int, str]:
@@ -88,7 +80,9 @@ def test_one_digest_finds_one_replica(tmp_path: Path):
             for _ in range(10):
                 seen[post({"pattern": "read", "catalog": digest}, digest)[0]] += 1
         connection.close()
-    print(f"\n40 catalogues by digest over two replicas: {seen[200]} of {seen.total()} known")
+        assert all(replica.answered() for replica in balanced.replicas)
+    said = f"{seen[200]} of {seen.total()} known"
+    print(f"\n40 catalogues by digest over two replicas behind {program}: {said}")
     assert seen == {200: 400}
 
 

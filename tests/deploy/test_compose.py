@@ -1,0 +1,80 @@
+"""The composition: what it mounts is there, what it sets is a setting, what it names is pinned."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from toolscout.settings import load
+
+FOLDER = Path(__file__).parents[2] / "deploy"
+COMPOSE: dict[str, Any] = yaml.safe_load((FOLDER / "compose.yaml").read_text("utf-8"))
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+REPLICAS = ("replica-1", "replica-2")
+
+
+def mounts() -> list[str]:
+    return [
+        volume.partition(":")[0]
+        for service in SERVICES.values()
+        for volume in service.get("volumes", [])
+    ]
+
+
+@pytest.mark.parametrize("source", [source for source in mounts() if source.startswith("./")])
+def test_what_is_mounted_is_there(source: str):
+    assert (FOLDER / source).exists()
+
+
+def test_named_volumes_are_declared():
+    assert {source for source in mounts() if not source.startswith("./")} == set(COMPOSE["volumes"])
+
+
+@pytest.mark.parametrize("name", REPLICAS)
+def test_a_replica_is_configured_by_settings_that_exist(name: str, tmp_path: Path):
+    given = dict(SERVICES[name]["environment"])
+    keys = tmp_path / "api-keys"
+    keys.write_text("acme=" + "k" * 48, "utf-8")
+    given["TOOLSCOUT_API_KEYS_FILE"] = str(keys)
+    settings = load(environ=given)
+    assert settings.store == "redis://valkey:6379/0"
+    assert "valkey" in SERVICES
+
+
+@pytest.mark.parametrize("name", REPLICAS)
+def test_a_replica_writes_nothing_and_may_do_nothing(name: str):
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["tmpfs"] == ["/tmp"]
+    assert "ports" not in service
+
+
+@pytest.mark.parametrize("name", sorted(set(SERVICES) - set(REPLICAS)))
+def test_images_of_others_are_pinned_to_a_version(name: str):
+    tag = SERVICES[name]["image"].rpartition(":")[2]
+    assert any(letter.isdigit() for letter in tag)
+
+
+def test_nothing_is_open_to_other_machines():
+    for service in SERVICES.values():
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
+
+
+def test_a_replica_is_stopped_only_after_it_has_drained():
+    settings = load(environ={})
+    patience = int(SERVICES["replica-1"]["stop_grace_period"].removesuffix("s"))
+    assert patience > settings.drain_s + settings.shutdown_s
+
+
+def test_prometheus_and_envoy_know_the_replicas_by_their_names():
+    config = yaml.safe_load((FOLDER / "prometheus" / "prometheus.yml").read_text("utf-8"))
+    targets = config["scrape_configs"][0]["static_configs"][0]["targets"]
+    assert targets == [f"{name}:8080" for name in REPLICAS]
+    envoy = (FOLDER / "balancers" / "envoy.yaml").read_text("utf-8")
+    assert all(f"address: {name}, port_value: 8080" in envoy for name in REPLICAS)
+
+
+def test_no_key_is_part_of_the_project():
+    assert "deploy/api-keys" in (FOLDER.parent / ".gitignore").read_text("utf-8").splitlines()

@@ -1,0 +1,159 @@
+"""Dashboard and alerts ask for what the service says, by name, by label and by value."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client.metrics import MetricWrapperBase
+
+from tests.support import Server
+from toolscout.server.metrics import Metrics
+from toolscout.server.problems import CODES
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboards" / "toolscout.json").read_text("utf-8"))
+RULES = yaml.safe_load((DEPLOY / "prometheus" / "rules.yml").read_text("utf-8"))
+
+PANELS = [
+    (panel["title"], target["expr"]) for panel in DASHBOARD["panels"] for target in panel["targets"]
+]
+ALERTS = [
+    (rule.get("record") or rule["alert"], rule["expr"])
+    for group in RULES["groups"]
+    for rule in group["rules"]
+]
+RECORDED = {
+    rule["record"] for group in RULES["groups"] for rule in group["rules"] if "record" in rule
+}
+
+OF_PROMETHEUS = {"instance", "job", "le"}
+"""Labels that scraping adds, and the bound of a bucket."""
+
+_SELECTOR = re.compile(r"([a-zA-Z_:][\w:]*)\s*(?:\{([^}]*)\})?")
+_WORDS = {"by", "on", "or", "and", "le", "vector"}
+
+
+def asked(expr: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each metric in an expression, with its label matchers."""
+    bare = re.sub(r"\b(?:by|on|without)\s*\([^)]*\)", "", expr)
+    bare = re.sub(r"\[[^]]*\]", "", bare)
+    for found in _SELECTOR.finditer(bare):
+        name, matchers = found.groups()
+        rest = bare[found.end() :].lstrip()
+        if (
+            name in _WORDS
+            or rest.startswith("(")
+            or bare[found.start() - 1 : found.start()].isdigit()
+        ):
+            continue
+        pairs = re.findall(r'(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"', matchers or "")
+        yield name, dict(pairs)
+
+
+@pytest.fixture(scope="module")
+def exposed(server: Server) -> set[str]:
+    """The names of all samples that the running service can expose."""
+    server.search()
+    names = set()
+    for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", server.get("/metrics").text, re.M):
+        suffixes = ("_bucket", "_sum", "_count") if kind == "histogram" else ("",)
+        names |= {name + suffix for suffix in suffixes}
+    return names
+
+
+def labels() -> dict[str, set[str]]:
+    """The labels of each metric family."""
+    found = {}
+    for metric in vars(Metrics()).values():
+        if isinstance(metric, MetricWrapperBase):
+            found[metric._name] = set(metric._labelnames)
+    return found
+
+
+def family(name: str) -> str:
+    return re.sub(r"_(?:total|bucket|sum|count)$", "", name)
+
+
+def test_the_reader_of_expressions_reads_them():
+    expr = 'sum by (le, a) (rate(x_total{b="c", d=~"e|f"}[5m]) or vector(0)) / 2 * y:z > 0.15'
+    assert list(asked(expr)) == [("x_total", {"b": "c", "d": "e|f"}), ("y:z", {})]
+
+
+@pytest.mark.parametrize(("title", "expr"), PANELS)
+def test_a_panel_asks_for_metrics_that_the_service_exposes(
+    exposed: set[str], title: str, expr: str
+):
+    names = [name for name, _ in asked(expr)]
+    assert names
+    assert set(names) <= exposed
+
+
+@pytest.mark.parametrize(("title", "expr"), ALERTS)
+def test_a_rule_asks_for_metrics_that_are_exposed_or_recorded(
+    exposed: set[str], title: str, expr: str
+):
+    names = {name for name, _ in asked(expr)}
+    assert names
+    assert names <= exposed | RECORDED | {"up"}
+
+
+@pytest.mark.parametrize(("title", "expr"), PANELS + ALERTS)
+def test_an_expression_selects_and_groups_by_labels_that_exist(title: str, expr: str):
+    known = labels()
+    of_all: set[str] = set(OF_PROMETHEUS)
+    for name, matchers in asked(expr):
+        of_metric = known.get(family(name), set()) | OF_PROMETHEUS
+        assert set(matchers) <= of_metric
+        of_all |= of_metric
+    for group in re.findall(r"\bby\s*\(([^)]*)\)", expr):
+        assert {label.strip() for label in group.split(",")} <= of_all
+
+
+@pytest.mark.parametrize(("title", "expr"), PANELS + ALERTS)
+def test_selected_values_are_ones_the_service_writes(server: Server, title: str, expr: str):
+    server.search()
+    text = server.get("/metrics").text
+    bounds = set(re.findall(r'request_duration_seconds_bucket\{le="([^"]+)"', text))
+    outcomes = {"match", "weak", "no_match", "client_gone", *CODES}
+    allowed = {
+        "le": bounds,
+        "outcome": outcomes,
+        "phase": {"total"},
+        "result": {"hit", "miss", "ok", "refused"},
+        "job": {"toolscout"},
+        "instance": {"$instance"},
+    }
+    for _, matchers in asked(expr):
+        for label, value in matchers.items():
+            assert set(value.split("|")) <= allowed[label]
+
+
+def test_every_metric_of_the_service_but_the_shadows_is_on_the_dashboard():
+    shown = {family(name) for _, expr in PANELS for name, _ in asked(expr)}
+    missing = {name for name in labels() if name not in shown and "shadow" not in name}
+    assert missing <= {"toolscout_call_duration_seconds"}
+
+
+def test_panels_stand_side_by_side_and_have_numbers_of_their_own():
+    taken: set[tuple[int, int]] = set()
+    for panel in DASHBOARD["panels"]:
+        at = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
+        }
+        assert not cells & taken
+        assert max(x for x, _ in cells) < 24
+        taken |= cells
+    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
+
+
+def test_the_dashboard_asks_the_data_source_that_is_provisioned():
+    folder = DEPLOY / "grafana" / "provisioning"
+    sources = yaml.safe_load((folder / "datasources" / "prometheus.yaml").read_text("utf-8"))
+    uids = {source["uid"] for source in sources["datasources"]}
+    assert {panel["datasource"]["uid"] for panel in DASHBOARD["panels"]} <= uids

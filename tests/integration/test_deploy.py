@@ -1,0 +1,84 @@
+"""What lies in `deploy`, checked by the programs that it is for."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import balancer, debian, wheels
+from tests.support import environment
+
+pytestmark = pytest.mark.integration
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+
+
+def checked(*command: object, **variables: str) -> str:
+    """What a program says that accepts; it must neither refuse nor warn."""
+    program, *rest = map(str, command)
+    found = shutil.which(program) or shutil.which(program, path="/usr/sbin") or program
+    done = subprocess.run(
+        [found, *rest],
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=DEPLOY,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert "warn" not in said.lower()
+    return said
+
+
+def test_haproxy_accepts_its_configuration():
+    debian.need(haproxy="haproxy")
+    ports = {"BIND": ":8080", "REPLICA_1": "127.0.0.1:8081", "REPLICA_2": "127.0.0.1:8082"}
+    checked("haproxy", "-c", "-f", balancer.CONFIG, **ports)
+
+
+def test_nginx_accepts_its_configuration():
+    debian.need(nginx="nginx-light")
+    said = checked("nginx", "-t", "-c", balancer.FOLDER / "nginx.conf")
+    assert "test is successful" in said
+
+
+def test_envoy_accepts_its_configuration():
+    config = balancer.FOLDER / "envoy.yaml"
+    said = checked(wheels.envoy(), "--mode", "validate", "-c", config)
+    assert f"configuration '{config}' OK" in said
+
+
+def test_compose_accepts_the_composition(tmp_path: Path):
+    debian.need(docker_compose="docker-compose", recommended=False)
+    shutil.copytree(DEPLOY, tmp_path / "deploy")
+    (tmp_path / "deploy" / "api-keys").write_text("acme=" + "k" * 48, "utf-8")
+    checked("docker-compose", "-f", tmp_path / "deploy" / "compose.yaml", "config", "--quiet")
+
+
+def test_prometheus_accepts_configuration_and_rules():
+    debian.need(promtool="prometheus")
+    assert "33 rules found" in checked("promtool", "check", "config", "prometheus/prometheus.yml")
+    checked("promtool", "check", "rules", "--lint-fatal", "prometheus/rules.yml")
+
+
+def test_the_alerts_come_when_they_should_and_not_otherwise():
+    debian.need(promtool="prometheus")
+    assert "SUCCESS" in checked("promtool", "test", "rules", "prometheus/rules_test.yml")
+
+
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [(" * 0.001", " * 0.1"), ("> 0.15", "> 15"), ('le="0.15"', 'le="1"')],
+)
+def test_the_tests_of_the_alerts_notice_a_changed_rule(tmp_path: Path, there: str, here: str):
+    debian.need(promtool="prometheus")
+    rules = (DEPLOY / "prometheus" / "rules.yml").read_text("utf-8")
+    assert there in rules
+    (tmp_path / "rules.yml").write_text(rules.replace(there, here), "utf-8")
+    shutil.copy(DEPLOY / "prometheus" / "rules_test.yml", tmp_path)
+    command = [shutil.which("promtool"), "test", "rules", tmp_path / "rules_test.yml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "FAILED" in done.stdout + done.stderr
