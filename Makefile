@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration image load soak deploy-check drills sbom audit bench evals openapi clean
+.PHONY: help serve test check lint types unit test-integration image load soak scale-out deploy-check drills sbom audit bench evals openapi clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -53,6 +53,9 @@ load: $(VENV)/.loaded ## load from locust users, with a verdict; report in loadt
 SOAK_S ?= 3600
 soak: $(VENV)/.loaded ## the same load for an hour (SOAK_S seconds), watched for growth
 	$(BIN)/python -m loadtests --soak --seconds $(SOAK_S)
+
+scale-out: $(VENV)/.tested ## throughput and cache hits of 1, 2 and 4 processes behind HAProxy
+	$(BIN)/python -m loadtests.scaleout
 
 image: $(VENV)/.tested ## lint, build and run the container image without a registry (root on Debian)
 	$(BIN)/pytest -m integration -s tests/integration/test_image.py
