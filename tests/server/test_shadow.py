@@ -20,6 +20,21 @@ def compared(server: Server) -> float:
     return server.metric('toolscout_shadow_total{result="compared"}')
 
 
+@pytest.fixture(autouse=True)
+def _at_rest(shadowed: Server) -> None:
+    """What earlier tests asked has been compared."""
+
+    def told() -> float:
+        results = ("compared", "skipped", "dropped", "failed")
+        return sum(shadowed.metric(f'toolscout_shadow_total{{result="{r}"}}') for r in results)
+
+    def answered() -> float:
+        outcomes = ("match", "weak", "no_match")
+        return sum(shadowed.metric(f'toolscout_requests_total{{outcome="{o}"}}') for o in outcomes)
+
+    until(lambda: told() == answered())
+
+
 def test_answers_are_those_without_a_shadow(shadowed: Server, server: Server):
     for query in QUERIES:
         assert shadowed.search(query).content == server.search(query).content

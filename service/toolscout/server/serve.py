@@ -50,9 +50,12 @@ class Processes(Multiprocess):
     """uvicorn's supervisor; hands SIGHUP on to the processes instead of replacing them."""
 
     def handle_hup(self) -> None:
-        """Let every process read its files again."""
+        """Let every process read its files again; one that is starting reads them anyway.
+
+        It would also be ended by the signal, which it does not take yet.
+        """
         for process in self.processes:
-            if process.pid is not None:
+            if process.pid is not None and process.is_ready(timeout=1):
                 os.kill(process.pid, signal.SIGHUP)
 
 
