@@ -10,8 +10,8 @@ def tag(digest: str) -> list[tuple[bytes, bytes]]:
 
 def names(header: bytes, digest: str) -> bool:
     """Whether the value of `If-Match` or `If-None-Match` names this content."""
-    tags = [tag.strip().removeprefix(b"W/").strip(b'"') for tag in header.split(b",")]
-    return b"*" in tags or digest.encode() in tags
+    named = [each.strip().removeprefix(b"W/").strip(b'"') for each in header.split(b",")]
+    return b"*" in named or digest.encode() in named
 
 
 async def is_known(exchange: Exchange, digest: str) -> bool:
