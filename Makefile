@@ -61,7 +61,7 @@ image: $(VENV)/.tested ## lint, build and run the container image without a regi
 	$(BIN)/pytest -m integration -s tests/integration/test_image.py
 
 deploy-check: $(VENV)/.tested ## have what lies in deploy/ checked by the programs it is for (Debian)
-	$(BIN)/pytest -m integration -s tests/integration/test_deploy.py
+	$(BIN)/pytest -m integration -s tests/integration/test_deploy.py tests/integration/test_helm.py
 
 drills: $(VENV)/.tested ## replicas die, restart and are held up, behind real balancers (Debian)
 	$(BIN)/pytest -m integration -s tests/integration/test_drills.py

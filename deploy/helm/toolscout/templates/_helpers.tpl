@@ -1,0 +1,64 @@
+{{- define "toolscout.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "toolscout.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 54 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "toolscout.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 54 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 54 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "toolscout.selector" -}}
+app.kubernetes.io/name: {{ include "toolscout.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "toolscout.labels" -}}
+{{ include "toolscout.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{- define "toolscout.metadata" -}}
+name: {{ include "toolscout.fullname" . }}
+labels: {{- include "toolscout.labels" . | nindent 2 }}
+{{- end -}}
+
+{{- define "toolscout.keySecret" -}}
+{{- if .Values.apiKeys.existingSecret -}}
+{{- .Values.apiKeys.existingSecret -}}
+{{- else if .Values.apiKeys.value -}}
+{{- include "toolscout.fullname" . }}-api-keys
+{{- end -}}
+{{- end -}}
+
+{{- /* Seconds from SIGTERM to the end, and a little. */ -}}
+{{- define "toolscout.grace" -}}
+{{- $drain := .Values.settings.drain_s | default 5 | float64 -}}
+{{- $shutdown := .Values.settings.shutdown_s | default 10 | float64 -}}
+{{- addf $drain $shutdown 5.0 | ceil | int -}}
+{{- end -}}
+
+{{- /* What cannot work is said when the chart is rendered. */ -}}
+{{- define "toolscout.check" -}}
+{{- if and (eq .Values.mode "deployment") (not (include "toolscout.keySecret" .)) (ne (toString .Values.settings.insecure) "true") -}}
+{{- fail "without a key anybody in the cluster could call: set apiKeys.existingSecret (or apiKeys.value), or settings.insecure: true to mean it" -}}
+{{- end -}}
+{{- if and .Values.tls.clientCA (not .Values.tls.existingSecret) -}}
+{{- fail "tls.clientCA needs tls.existingSecret" -}}
+{{- end -}}
+{{- if and .Values.tls.clientCA .Values.serviceMonitor.enabled (not .Values.serviceMonitor.tlsConfig) -}}
+{{- fail "tls.clientCA: give Prometheus a certificate by serviceMonitor.tlsConfig" -}}
+{{- end -}}
+{{- if and (eq .Values.mode "deployment") .Values.networkPolicy.enabled (or .Values.store.existingSecret (hasPrefix "redis" .Values.store.url)) (not .Values.networkPolicy.egress) -}}
+{{- fail "networkPolicy.egress is empty, so the store could not be reached: allow it there" -}}
+{{- end -}}
+{{- end -}}

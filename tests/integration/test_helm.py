@@ -1,0 +1,284 @@
+"""The Helm chart, rendered by Helm itself and held against the schemas of Kubernetes."""
+
+import json
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+from referencing import Registry
+from referencing.jsonschema import DRAFT7
+
+from tests import wheels
+from toolscout.server.metrics import Metrics
+from toolscout.settings import load
+
+pytestmark = pytest.mark.integration
+
+CHARTS = Path(__file__).parents[2] / "deploy" / "helm"
+CHART = CHARTS / "toolscout"
+KEYED: dict[str, Any] = {"apiKeys": {"existingSecret": "keys"}}
+FULL: dict[str, Any] = KEYED | {
+    "image": {"tag": "1.2.3", "pullPolicy": "Always"},
+    "imagePullSecrets": [{"name": "pull"}],
+    "settings": {"cache_bytes": 268435456, "rate_limit": 0.5, "learning": True, "drain_s": 20},
+    "store": {"existingSecret": "store"},
+    "tls": {"existingSecret": "certificate"},
+    "autoscaling": {"enabled": True},
+    "ingress": {"enabled": True, "host": "tools.example.org", "tlsSecret": "public"},
+    "networkPolicy": {"egress": [{"to": [{"podSelector": {"matchLabels": {"app": "valkey"}}}]}]},
+    "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "podLabels": {"team": "search"},
+    "podAnnotations": {"note": "none"},
+    "priorityClassName": "high",
+    "tolerations": [{"operator": "Exists"}],
+    "nodeSelector": {"disk": "fast"},
+    "extraEnv": [{"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://collector:4318"}],
+    "service": {"annotations": {"note": "none"}},
+}
+MUTUAL: dict[str, Any] = KEYED | {"tls": {"existingSecret": "certificate", "clientCA": True}}
+VALUES = {
+    "keyed": KEYED,
+    "full": FULL,
+    "mutual": MUTUAL,
+    "trial": {"apiKeys": {"value": "acme=" + "k" * 40}},
+    "open": {"settings": {"insecure": True}, "networkPolicy": {"enabled": False}},
+}
+
+FIELDS = "port path interval scheme tlsConfig relabelings authorization"
+MONITOR = {
+    "type": "object",
+    "required": ["selector", "endpoints"],
+    "additionalProperties": False,
+    "properties": {
+        "selector": {"type": "object"},
+        "endpoints": {
+            "type": "array",
+            "items": {
+                "additionalProperties": False,
+                "properties": dict.fromkeys(FIELDS.split(), True),
+            },
+        },
+    },
+}
+"""As much of the Prometheus operator's schema as the chart uses: Kubernetes has none of it."""
+
+
+def helm(*arguments: object) -> "subprocess.CompletedProcess[str]":
+    command = [str(wheels.helm()), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def attempt(folder: Path, values: dict[str, Any]) -> "subprocess.CompletedProcess[str]":
+    file = folder / "values.yaml"
+    file.write_text(json.dumps(values), "utf-8")
+    return helm("template", "drill", CHART, "--namespace", "tools", "--values", file)
+
+
+def render(folder: Path, values: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """The rendered objects by kind and name."""
+    done = attempt(folder, values)
+    assert done.returncode == 0, done.stderr
+    return objects(done.stdout)
+
+
+def objects(text: str) -> dict[tuple[str, str], dict[str, Any]]:
+    found = [item for item in yaml.safe_load_all(text) if item]
+    by_name = {(item["kind"], item["metadata"]["name"]): item for item in found}
+    assert len(by_name) == len(found)
+    return by_name
+
+
+@cache
+def definitions(release: str) -> Registry[Any]:
+    """What the schemas of one release refer to."""
+    text = (wheels.kubernetes_schemas(release) / "_definitions.json").read_text("utf-8")
+    shared = DRAFT7.create_resource(json.loads(text))
+    return Registry().with_resource("/api/_definitions.json", shared)
+
+
+@cache
+def schema(kind: str, api: str, release: str) -> Draft7Validator:
+    group, _, version = api.rpartition("/")
+    parts = [kind.lower(), *([group.partition(".")[0]] if group else []), version]
+    file = wheels.kubernetes_schemas(release) / ("-".join(parts) + ".json")
+    return Draft7Validator(json.loads(file.read_text("utf-8")), registry=definitions(release))
+
+
+def wrong(item: dict[str, Any], release: str) -> list[str]:
+    """What a Kubernetes of some release has against an object."""
+    if item["kind"] == "ServiceMonitor":
+        return [error.message for error in Draft7Validator(MONITOR).iter_errors(item["spec"])]
+    checker = schema(item["kind"], item["apiVersion"], release)
+    return [f"{list(e.absolute_path)}: {e.message}" for e in checker.iter_errors(item)]
+
+
+def container(items: dict[tuple[str, str], dict[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = pod(items)["containers"][0]
+    return found
+
+
+def pod(items: dict[tuple[str, str], dict[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = items["Deployment", "drill-toolscout"]["spec"]["template"]["spec"]
+    return found
+
+
+@pytest.mark.parametrize("release", ["1.27.0", "1.31.0", "1.36.0"])
+@pytest.mark.parametrize("name", VALUES)
+def test_kubernetes_takes_every_object(tmp_path: Path, name: str, release: str):
+    items = render(tmp_path, VALUES[name])
+    assert ("Deployment", "drill-toolscout") in items
+    assert [fault for item in items.values() for fault in wrong(item, release)] == []
+
+
+def test_the_schemas_notice_a_misspelt_field(tmp_path: Path):
+    items = render(tmp_path, KEYED)
+    pod(items)["containers"][0]["readynessProbe"] = {}
+    assert wrong(items["Deployment", "drill-toolscout"], "1.31.0")
+
+
+def test_helm_finds_nothing_to_object_to():
+    done = helm("lint", "--strict", CHART, "--set", "apiKeys.existingSecret=keys")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stdout + done.stderr
+
+
+def test_the_pod_may_do_nothing_and_is_spread(tmp_path: Path):
+    items = render(tmp_path, KEYED)
+    secured = container(items)["securityContext"]
+    assert secured["runAsUser"] == 65532
+    assert secured["runAsNonRoot"] is True
+    assert secured["readOnlyRootFilesystem"] is True
+    assert secured["allowPrivilegeEscalation"] is False
+    assert secured["capabilities"] == {"drop": ["ALL"]}
+    spec = pod(items)
+    assert spec["automountServiceAccountToken"] is False
+    assert {one["topologyKey"] for one in spec["topologySpreadConstraints"]} == {
+        "kubernetes.io/hostname",
+        "topology.kubernetes.io/zone",
+    }
+    assert items["PodDisruptionBudget", "drill-toolscout"]["spec"]["maxUnavailable"] == 1
+
+
+def test_the_environment_is_what_the_service_reads(tmp_path: Path):
+    spec = container(render(tmp_path, FULL))
+    given = {pair["name"]: pair["value"] for pair in spec["env"]}
+    mounts = {mount["mountPath"] for mount in spec["volumeMounts"]}
+    files = {value for value in given.values() if value.startswith("/etc/toolscout/")}
+    assert {file.rpartition("/")[0] for file in files} == mounts - {"/tmp"}
+    read = {n: v for n, v in given.items() if n.startswith("TOOLSCOUT_") and v not in files}
+    settings = load(environ=read)
+    assert settings.host == "0.0.0.0"
+    assert (settings.cache_bytes, settings.rate_limit) == (268435456, 0.5)
+    assert settings.learning is True
+    assert given["TOOLSCOUT_STORE_FILE"] in files
+    assert given["OTEL_EXPORTER_OTLP_ENDPOINT"]
+
+
+def test_secrets_are_directories_so_that_they_follow_a_rotation(tmp_path: Path):
+    spec = pod(render(tmp_path, FULL))
+    volumes = {volume["name"]: volume for volume in spec["volumes"]}
+    for mount in spec["containers"][0]["volumeMounts"]:
+        assert "subPath" not in mount
+        assert mount["name"] in volumes
+    assert volumes["toolscout-keys"]["secret"]["secretName"] == "keys"
+    assert not any("secretKeyRef" in json.dumps(pair) for pair in spec["containers"][0]["env"])
+
+
+def test_a_pod_has_the_time_to_drain(tmp_path: Path):
+    assert pod(render(tmp_path, FULL))["terminationGracePeriodSeconds"] == 20 + 10 + 5
+
+
+def test_probes_speak_what_the_service_speaks(tmp_path: Path):
+    plain = container(render(tmp_path, KEYED))["readinessProbe"]["httpGet"]
+    assert (plain["path"], plain["scheme"]) == ("/readyz", "HTTP")
+    assert container(render(tmp_path, FULL))["livenessProbe"]["httpGet"]["scheme"] == "HTTPS"
+    assert container(render(tmp_path, MUTUAL))["readinessProbe"]["tcpSocket"] == {"port": "http"}
+
+
+def test_scaling_goes_by_cpu_and_by_a_metric_that_the_service_exposes(tmp_path: Path):
+    items = render(tmp_path, FULL)
+    scaling = items["HorizontalPodAutoscaler", "drill-toolscout"]["spec"]
+    cpu, wait = scaling["metrics"]
+    assert cpu["resource"]["name"] == "cpu"
+    (exposed,) = Metrics().lag.collect()
+    assert wait["pods"]["metric"]["name"] == exposed.name
+    assert "replicas" not in items["Deployment", "drill-toolscout"]["spec"]
+    target = scaling["scaleTargetRef"]
+    assert (target["kind"], target["name"]) in items
+
+
+def test_only_those_who_are_named_reach_a_pod(tmp_path: Path):
+    closed = render(tmp_path, KEYED)["NetworkPolicy", "drill-toolscout"]["spec"]
+    assert closed["egress"] == []
+    assert closed["policyTypes"] == ["Ingress", "Egress"]
+    assert closed["ingress"][0]["from"] == [{"podSelector": {}}]
+    opened = render(tmp_path, FULL)["NetworkPolicy", "drill-toolscout"]["spec"]
+    assert len(opened["egress"]) == 2
+
+
+def test_everything_selects_the_same_pods(tmp_path: Path):
+    items = render(tmp_path, FULL)
+    labels = items["Deployment", "drill-toolscout"]["spec"]["template"]["metadata"]["labels"]
+    for (kind, _), item in items.items():
+        selector = item["spec"].get("selector") or item["spec"].get("podSelector")
+        if kind in ("Service", "PodDisruptionBudget", "NetworkPolicy", "Deployment"):
+            wanted = selector.get("matchLabels", selector)
+            assert wanted.items() <= labels.items()
+    monitor = items["ServiceMonitor", "drill-toolscout"]["spec"]
+    service = items["Service", "drill-toolscout"]
+    headless = items["Service", "drill-toolscout-headless"]
+    assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    absent = monitor["selector"]["matchExpressions"][0]["key"]
+    assert absent in headless["metadata"]["labels"]
+    assert absent not in service["metadata"]["labels"]
+    assert headless["spec"]["clusterIP"] == "None"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "without a key anybody"),
+        (KEYED | {"tls": {"clientCA": True}}, "tls.clientCA needs tls.existingSecret"),
+        (KEYED | {"store": {"url": "redis://valkey:6379/0"}}, "networkPolicy.egress is empty"),
+        (KEYED | {"ingress": {"enabled": True}}, "ingress.host is needed"),
+        (MUTUAL | {"serviceMonitor": {"enabled": True}}, "serviceMonitor.tlsConfig"),
+        (KEYED | {"settings": {"max_tool": 5}}, "max_tool"),
+        (KEYED | {"settings": {"ranker": "best"}}, "ranker"),
+        (KEYED | {"replica": 3}, "replica"),
+        (KEYED | {"mode": "daemon"}, "mode"),
+        (KEYED | {"store": {"url": "postgres://x"}}, "store"),
+    ],
+)
+def test_what_cannot_work_is_said(tmp_path: Path, values: dict[str, Any], said: str):
+    done = attempt(tmp_path, values)
+    assert done.returncode != 0
+    assert said in done.stderr
+
+
+def test_as_a_sidecar_it_stands_in_the_pod_of_another_chart(tmp_path: Path):
+    for chart in ("toolscout", "sidecar-example"):
+        shutil.copytree(CHARTS / chart, tmp_path / chart)
+    example = tmp_path / "sidecar-example"
+    built = helm("dependency", "build", example)
+    assert built.returncode == 0, built.stderr
+    done = helm("template", "drill", example)
+    assert done.returncode == 0, done.stderr
+    items = objects(done.stdout)
+    assert list(items) == [("Deployment", "drill-proxy")]
+    assert [fault for item in items.values() for fault in wrong(item, "1.31.0")] == []
+    spec = items["Deployment", "drill-proxy"]["spec"]["template"]["spec"]
+    assert spec["enableServiceLinks"] is False
+    proxy, sidecar = spec["containers"]
+    given = {pair["name"]: pair["value"] for pair in sidecar["env"]}
+    settings = load(environ=given)
+    assert settings.host == "127.0.0.1"
+    assert f"http://127.0.0.1:{settings.port}/" in proxy["env"][0]["value"]
+    assert sidecar["readinessProbe"]["exec"]["command"][0] == "python"
+    assert {mount["name"] for mount in sidecar["volumeMounts"]} <= {
+        v["name"] for v in spec["volumes"]
+    }
