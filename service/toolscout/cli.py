@@ -76,12 +76,14 @@ def _search(parsed: argparse.Namespace) -> int:
 
 
 def _check_config(parsed: argparse.Namespace) -> int:
-    from toolscout.server import tls
     from toolscout.server.auth import Keyring
 
     settings = _settings(parsed)
     Keyring(settings.api_keys)
-    tls.options(settings)
+    if settings.tls_cert or settings.tls_key or settings.tls_client_ca:
+        from toolscout.server import tls
+
+        tls.options(settings)
     if settings.synonyms or settings.domains:
         from toolscout.ranking.lexicon import load_lexicon
 
