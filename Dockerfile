@@ -3,6 +3,8 @@
 ARG BASE=python:3.11-slim-bookworm
 
 FROM ${BASE} AS build
+# With otel beside them the image can trace: --build-arg EXTRAS=server,redis,otel
+ARG EXTRAS=server,redis
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY service ./service
@@ -13,7 +15,7 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     python3 -m venv /opt/toolscout \
     && /opt/toolscout/bin/python -m pip wheel --no-cache-dir --no-deps --wheel-dir /dist . \
     && /opt/toolscout/bin/python -m pip install --no-cache-dir \
-        "toolscout[server,redis] @ file://$(echo /dist/*.whl)" \
+        "toolscout[${EXTRAS}] @ file://$(echo /dist/*.whl)" \
     && /opt/toolscout/bin/python -m pip uninstall --yes faker hf-xet pip setuptools \
     && find /opt/toolscout -depth -type d -name tests -exec rm -rf {} +
 
