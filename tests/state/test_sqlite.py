@@ -105,3 +105,11 @@ async def test_a_folder_that_cannot_be_made_leaves_the_store_unavailable(tmp_pat
     with pytest.raises(StoreUnavailable):
         await store.get("key")
     await store.close()
+
+
+async def test_many_processes_may_begin_one_file_at_once(tmp_path: Path):
+    for number in range(10):
+        stores = [SqliteStore(tmp_path / f"{number}.db") for _ in range(4)]
+        await asyncio.gather(*(store.put(f"key{n}", b"value") for n, store in enumerate(stores)))
+        assert len(await stores[0].keys("key")) == 4
+        await asyncio.gather(*(store.close() for store in stores))

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from time import time
+from time import monotonic, sleep, time
 from typing import TypeVar
 
 from toolscout.state.store import SCHEMA, START, Entry, StoreUnavailable
@@ -152,7 +152,7 @@ class SqliteStore:
         db = sqlite3.connect(
             self._path, timeout=BUSY_S, check_same_thread=False, isolation_level=None
         )
-        db.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(db)
         db.execute("PRAGMA synchronous = FULL")
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version not in (0, SCHEMA):
@@ -178,3 +178,17 @@ class SqliteStore:
         db.execute("DELETE FROM kept WHERE until <= ?", (now,))
         until = None if ttl_s is None else now + ttl_s
         db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", (key, value, until))
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log. The library does not wait for others here by itself."""
+    until = monotonic() + BUSY_S
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > until:
+                raise
+            sleep(0.01)
+        else:
+            return
