@@ -2,7 +2,8 @@
 
 Every wanted tool of the first half is one successful use of it for that query. The second half is
 asked before and after, with the first use, the first three and all uses of each tool, and with a
-fifth of the feedback given to a wrong tool.
+fifth of the feedback given to a wrong tool. Queries that no tool fits are asked before and after as
+well: experience must not make a match of them.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from evals.calibrate import FOREIGN, gibberish
 from evals.rankers import Ours
 from evals.sets import DEV, Question, ToolSet, load_set
 from toolscout.catalog.catalogue import Catalogue
@@ -31,6 +33,9 @@ SPLITS = (1, 2, 3)
 """Seeds of the halves; figures are means over them."""
 
 MOST_QUESTIONS = 1_500
+HOPELESS = 150
+"""Queries of another domain that are asked, and strings of letters, per set."""
+
 HALF_LIFE_DAYS = 30.0
 
 
@@ -59,8 +64,8 @@ def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[
     lines = [
         "| set | R@5 before | "
         + " | ".join(replay.name for replay in REPLAYS)
-        + " | uses per tool |",
-        "|---|--:" + "|--:" * len(REPLAYS) + "|--:|",
+        + " | uses per tool | hopeless that match |",
+        "|---|--:" + "|--:" * len(REPLAYS) + "|--:|--:|",
     ]
     rows: list[dict[str, Any]] = []
     for name in SETS:
@@ -68,20 +73,35 @@ def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[
         if not (path / "corpus.jsonl").exists():
             lines.append(f"| {name} | skipped: there is no such set |")
             continue
-        row = _row(load_set(path), ours, min(limit or MOST_QUESTIONS, MOST_QUESTIONS))
+        hopeless = _hopeless(folder, name.partition("/")[2])
+        row = _row(load_set(path), ours, min(limit or MOST_QUESTIONS, MOST_QUESTIONS), hopeless)
         rows.append(row)
         before = row["before"]
         cells = [f"{after:.3f} ({after - before:+.3f})" for after in row["after"].values()]
-        cells = [row["set"], f"{before:.3f}", *cells, f"{row['uses_per_tool']:.1f}"]
+        matched = " → ".join(f"{share:.1%}" for share in row["hopeless"])
+        cells = [row["set"], f"{before:.3f}", *cells, f"{row['uses_per_tool']:.1f}", matched]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines), rows
 
 
-def _row(asked: ToolSet, ours: Ours, limit: int) -> dict[str, Any]:
+def _hopeless(folder: Path, name: str) -> list[str]:
+    """Queries that no tool of a set fits."""
+    found = gibberish(HOPELESS)
+    for other in (other for other, on in FOREIGN.items() if name in on):
+        path = folder / "toolsets" / "dev" / other
+        if (path / "corpus.jsonl").exists():
+            questions = load_set(path).questions
+            texts = Random(0).sample(questions, min(HOPELESS, len(questions)))
+            found += [question.text for question in texts]
+    return found
+
+
+def _row(asked: ToolSet, ours: Ours, limit: int, hopeless: Sequence[str]) -> dict[str, Any]:
     catalogue = ours.compile(asked.tools)
     before: list[float] = []
     after: dict[str, list[float]] = {replay.name: [] for replay in REPLAYS}
     uses: list[float] = []
+    matched: tuple[float, float] = (0.0, 0.0)
     for seed in tqdm(SPLITS, desc=asked.name, unit="split", leave=False):
         questions = Random(seed).sample(asked.questions, min(limit, len(asked.questions)))
         told, tested = questions[: len(questions) // 2], questions[len(questions) // 2 :]
@@ -91,11 +111,16 @@ def _row(asked: ToolSet, ours: Ours, limit: int) -> dict[str, Any]:
             after[replay.name].append(_recall(catalogue, tested, ours.embedder, prior))
             if replay.uses is None and not replay.wrong:
                 uses.append(told_tools)
+                matched = (
+                    _matched(catalogue, hopeless, ours.embedder, None),
+                    _matched(catalogue, hopeless, ours.embedder, prior),
+                )
     return {
         "set": asked.name,
         "before": mean(before),
         "after": {name: mean(values) for name, values in after.items()},
         "uses_per_tool": mean(uses),
+        "hopeless": matched,
     }
 
 
@@ -130,3 +155,11 @@ def _recall(
         for question in questions
         if (ask := Ask(pattern=question.text)) and question.gold
     )
+
+
+def _matched(
+    catalogue: Catalogue, texts: Sequence[str], embedder: Embedder, prior: Prior | None
+) -> float:
+    """The share of queries that are answered with a match."""
+    decisions = (decide(catalogue, Ask(pattern=text), embedder, prior=prior) for text in texts)
+    return mean(decision.outcome == "match" for decision in decisions)

@@ -8,7 +8,9 @@ from toolscout import Engine
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.patterns import pattern_vector
 from toolscout.learning.prior import CAP, DAY_S, STALE_S, LearnedIndex
-from toolscout.ranking.query import analyse
+from toolscout.ranking.query import Query, analyse
+from toolscout.ranking.semantic import QueryVectors
+from toolscout.ranking.strategy import Ask
 
 ENGINE = Engine(TOOLS)
 NAMES = ENGINE.catalogue.names
@@ -36,8 +38,8 @@ def learn(
 
 def prior(experience: Experience, pattern: str, now: float = 0.0, days: float = 30) -> dict:
     """What is added, by tool."""
-    added = LearnedIndex(KEYS, experience, days, now).prior(point(pattern))
-    return {} if added is None else dict(zip(NAMES, added.tolist(), strict=True))
+    found = LearnedIndex(KEYS, experience, days, now).prior(point(pattern))
+    return {} if found is None else dict(zip(NAMES, found[0].tolist(), strict=True))
 
 
 def test_without_experience_there_is_no_prior():
@@ -119,11 +121,12 @@ def test_an_index_follows_what_is_learned_later():
     for tool in NAMES:
         learn(experience, f"use {tool} now", tool, times=2)
         assert index.is_current(experience, 0.0)
-        added = index.prior(point(f"use {tool} now"))
-        assert added is not None
-        assert NAMES[int(added.argmax())] == tool
+        found = index.prior(point(f"use {tool} now"))
+        assert found is not None
+        assert NAMES[int(found[0].argmax())] == tool
         anew = LearnedIndex(KEYS, experience, 30, 0.0).prior(point(f"use {tool} now"))
-        assert anew == pytest.approx(added, abs=1e-6)
+        assert anew is not None
+        assert anew[0] == pytest.approx(found[0], abs=1e-6)
 
 
 def test_an_index_is_made_anew_when_it_is_old_or_of_other_experience():
@@ -138,3 +141,25 @@ def test_unknown_script_is_learned_by_its_words():
     experience = Experience()
     learn(experience, "고객에게 소포를 보내 주세요", "send_email", times=3)
     assert prior(experience, "고객에게 소포를 보내")["send_email"] > 0.1
+
+
+def test_what_worked_for_an_unlike_query_makes_a_match_of_nothing():
+    experience = Experience()
+    uses = ("ship the parcel", "paint the fence", "water the roses", "tune the piano")
+    for pattern, name in zip(uses, NAMES, strict=False):
+        learn(experience, pattern, name, times=10)
+    index = LearnedIndex(KEYS, experience, 30, 0.0)
+
+    def told(query: Query, vectors: QueryVectors | None) -> tuple[np.ndarray, float] | None:
+        return index.prior(pattern_vector(query, vectors))
+
+    for hopeless in ("qwxz vbnmp", "the boiling point of tungsten"):
+        ask = Ask(pattern=hopeless)
+        before, after = (
+            ENGINE.decide(ENGINE.catalogue, ask),
+            ENGINE.decide(ENGINE.catalogue, ask, prior=told),
+        )
+        assert (before.outcome, after.outcome) == ("no_match", "no_match")
+    assert (
+        ENGINE.decide(ENGINE.catalogue, Ask(pattern="ship a parcel"), prior=told).outcome == "match"
+    )

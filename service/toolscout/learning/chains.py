@@ -14,6 +14,9 @@ from toolscout.learning.prior import STRENGTH, LearnedIndex
 MAX_CHAINS = 1_000
 """Chains of one tenant that are remembered; the least recently used go first."""
 
+SURE = 0.4
+"""Cosine of the nearest intent from which its chain is taken for sure."""
+
 _JOINT = "\x1f"
 
 
@@ -43,16 +46,18 @@ class Chains:
         self, pattern: Floats, now: float, fits: Callable[[str], bool] = lambda _: True
     ) -> Insight | None:
         """The chain for a pattern, of those whose tools all fit; None when no chain is near."""
-        votes = self._current(now).prior(pattern) if len(self._experience) else None
-        if votes is None:
+        found = self._current(now).prior(pattern) if len(self._experience) else None
+        if found is None:
             return None
+        votes, closest = found
+        sureness = min(1.0, closest / SURE)
         for row in (-votes).argsort(kind="stable").tolist():
             if votes[row] <= 0:
                 return None
             chain = tuple(self._keys[row][0].split(_JOINT))
             tool = self._experience.of(self._keys[row])
             if tool is not None and all(map(fits, chain)):
-                confidence = round(float(votes[row]) / STRENGTH, 4)
+                confidence = round(sureness * float(votes[row]) / STRENGTH, 4)
                 return Insight(chain, confidence, tool.successes + tool.failures)
         return None
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+from toolscout.learning.patterns import Floats, Kept, keep, restore
+
 Key = tuple[str, str]
 """A tool's name, and the digest of its content or "" where that was not known."""
 
@@ -57,7 +57,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
 class Slot:
     """One typical pattern of a tool."""
 
-    vector: NDArray[np.float16]
+    point: Kept
     successes: float
     failures: float
     seen: float
@@ -86,12 +86,12 @@ class ToolExperience:
             self.duration_ms = spent if known is None else 0.8 * known + 0.2 * spent
         nearest, cosine = self._nearest(vector)
         if nearest is None or (cosine < ALIKE and len(self.slots) < SLOTS):
-            point = vector.astype(np.float16)
-            self.slots.append(Slot(point, float(worked), float(not worked), observation.time))
+            slot = Slot(keep(vector), float(worked), float(not worked), observation.time)
+            self.slots.append(slot)
             return
         count = nearest.successes + nearest.failures
-        mean = nearest.vector.astype(np.float32) * count + vector
-        nearest.vector = (mean / np.float32(sqrt(mean @ mean) or 1.0)).astype(np.float16)
+        mean = restore(nearest.point) * np.float32(count) + vector
+        nearest.point = keep(mean / np.float32(sqrt(mean @ mean) or 1.0))
         nearest.successes += worked
         nearest.failures += not worked
         nearest.seen = max(nearest.seen, observation.time)
@@ -99,7 +99,7 @@ class ToolExperience:
     def _nearest(self, vector: Floats) -> tuple[Slot | None, float]:
         if not self.slots:
             return None, 0.0
-        cosines = np.stack([slot.vector for slot in self.slots]).astype(np.float32) @ vector
+        cosines = np.stack([restore(slot.point) for slot in self.slots]) @ vector
         best = int(cosines.argmax())
         return self.slots[best], float(cosines[best])
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.learning.experience import SLOTS, Experience, Key
-from toolscout.learning.patterns import HALF
+from toolscout.learning.patterns import MEANING, WORDS
 from toolscout.ranking.semantic import inner_products
 
 Floats = NDArray[np.float32]
@@ -28,15 +28,15 @@ REACH = 0.3
 CLOSE = 0.1
 """How far is looked first: of thousands of patterns, enough are nearly as near as the nearest."""
 
-NEAR, ALIKE = 0.05, 0.4
-"""Cosine of the nearest pattern below which experience says nothing, and from which it counts in
-full."""
+ALIKE = 0.2
+"""Cosine of the nearest pattern from which its vote counts in full; below it in proportion. The
+words of a language that the model does not know make no higher ones."""
 
 THIN = 1.0
 """Uses that are missing for certainty: one success counts half of many."""
 
-STRENGTH = 1.75
-CAP = 1.0
+STRENGTH = 2.1
+CAP = 1.5
 """What the whole vote would add, and what is added at most, in units of the best score of the
 ranking without it. Chosen on the development sets: more gains on the hardest and loses where many
 tools are nearly alike."""
@@ -44,7 +44,7 @@ tools are nearly alike."""
 LEAST = 0.05
 """What would be added below this is noise: it must not make something of a query for nothing."""
 
-MAX_ROWS = 16_384
+MAX_ROWS = 8_192
 """Past patterns of one catalogue that are compared; with more tools each brings fewer."""
 
 DAY_S = 86_400.0
@@ -76,8 +76,8 @@ class LearnedIndex:
         known = [key for key in self._row_of if experience.of(key) is not None]
         self._place: dict[Key, int] = {}
         self._used = 0
-        self._meanings = np.zeros((0, HALF), np.float32)
-        self._words = np.zeros((HALF, 0), np.float32)
+        self._meanings = np.zeros((0, MEANING), np.float32)
+        self._words = np.zeros((WORDS, 0), np.float32)
         """By dimension: a pattern has few words, so few of them are looked at."""
         self._owners = np.zeros(0, np.int64)
         self._values = np.zeros(0, np.float32)
@@ -99,13 +99,16 @@ class LearnedIndex:
             self._seen = experience.changes
         return True
 
-    def prior(self, pattern: Floats) -> Floats | None:
-        """What to add to each tool's score (0 to 1 at best), shape (tools,); None for nothing."""
+    def prior(self, pattern: Floats) -> tuple[Floats, float] | None:
+        """What to add to each tool's score, shape (tools,), and the cosine of the nearest pattern.
+
+        None where experience has nothing to say.
+        """
         if not self._used:
             return None
         cosines = self._cosines(pattern)
         closest = float(np.maximum.reduce(cosines))
-        if closest <= NEAR:
+        if closest <= 0:
             return None
         near = np.flatnonzero(cosines > max(closest - CLOSE, 0.0))
         if len(near) < NEIGHBOURS:
@@ -114,7 +117,7 @@ class LearnedIndex:
             near = near[np.argpartition(-cosines[near], NEIGHBOURS)[:NEIGHBOURS]]
         votes = np.exp(SHARPNESS * (cosines[near] - closest))
         votes *= self._values[near] / votes.sum()
-        trust = min(1.0, (closest - NEAR) / (ALIKE - NEAR))
+        trust = min(1.0, closest / ALIKE)
         share: dict[int, float] = {}
         for row, vote in zip(self._owners[near].tolist(), votes.tolist(), strict=True):
             share[row] = share.get(row, 0.0) + vote
@@ -123,12 +126,12 @@ class LearnedIndex:
             more = STRENGTH * trust * vote
             if abs(more) >= LEAST:
                 added[row] = max(-CAP, min(CAP, more))
-        return added
+        return added, closest
 
     def _cosines(self, pattern: Floats) -> Floats:
         """How near each past pattern is, shape (used,)."""
-        found = inner_products(self._meanings[: self._used], pattern[:HALF])
-        words = pattern[HALF:]
+        found = inner_products(self._meanings[: self._used], pattern[:MEANING])
+        words = pattern[MEANING:]
         for dimension in words.nonzero()[0]:
             found += words[dimension] * self._words[dimension, : self._used]
         return found
@@ -149,7 +152,8 @@ class LearnedIndex:
         self._values[rows], self._meanings[rows], self._words[:, rows] = 0.0, 0.0, 0.0
         slots = [] if tool is None else sorted(tool.slots, key=lambda slot: -slot.seen)
         for row, slot in enumerate(slots[: self._slots], start):
-            self._meanings[row], self._words[:, row] = slot.vector[:HALF], slot.vector[HALF:]
+            self._meanings[row] = slot.point.meaning
+            self._words[slot.point.places, row] = slot.point.weights
             fading = 0.5 ** (max(0.0, now - slot.seen) / self._half_life)
             uses = (slot.successes + slot.failures) * fading
             gain = (slot.successes - slot.failures) * fading

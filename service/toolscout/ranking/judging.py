@@ -33,11 +33,18 @@ def score(ranking: "Ranking", row: int) -> float:
         found = 1.0 if ranking.scores[row] > 0 else 0.0
     else:
         found = calibration.relevance(evidence(ranking, row))
-    if ranking.learned is not None:
-        found = calibration.with_experience(found, float(ranking.learned[row]))
+    found = _experienced(ranking, row, found)
     if ranking.boosts is not None:
         found = min(1.0, found * float(ranking.boosts.factors[row]))
     return round(found, 4)
+
+
+def _experienced(ranking: "Ranking", row: int, chance: float) -> float:
+    """The relevance of a tool, with what experience says of it."""
+    if ranking.learned is None:
+        return chance
+    learned, likeness = float(ranking.learned[row]), ranking.likeness
+    return calibration.with_experience(chance, learned, likeness, ranking.familiarity)
 
 
 def judge(ranking: "Ranking", ranked: Sequence[int]) -> Outcome:
@@ -47,9 +54,7 @@ def judge(ranking: "Ranking", ranked: Sequence[int]) -> Outcome:
     highest = 0.0
     for row in ranked[:JUDGED]:
         chance = calibration.relevance(evidence(ranking, row))
-        if ranking.learned is not None:
-            chance = calibration.with_experience(chance, float(ranking.learned[row]))
-        highest = max(highest, chance)
+        highest = max(highest, _experienced(ranking, row, chance))
         if highest >= calibration.MATCH:
             return "match"
     coverage, cosine = 0.0, None

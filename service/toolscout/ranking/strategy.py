@@ -43,8 +43,9 @@ from toolscout.ranking.semantic import Embedder, QueryVectors
 
 Floats = NDArray[np.float32]
 
-Prior = Callable[[Query, QueryVectors | None], Floats | None]
-"""What to add to each tool's score for a query, shape (tools,); None for nothing."""
+Prior = Callable[[Query, QueryVectors | None], tuple[Floats, float] | None]
+"""What to add to each tool's score for a query, shape (tools,), and how alike the nearest query is
+that this comes from (a cosine); None for nothing."""
 
 NO_SIMILARITY = 0.12
 """Cosine below which a tool that shares no word with the query is not offered at all."""
@@ -92,6 +93,8 @@ class Ranking:
     boosts: Boosts | None = None
     learned: Floats | None = None
     """What experience adds to each score; negative where a tool failed."""
+    likeness: float = 0.0
+    """Cosine of the nearest query that this experience comes from."""
     note: str | None = None
     """Why another ranker ran than the one asked for, or how a pattern was read."""
 
@@ -287,7 +290,9 @@ def rank(
             ranking.cosine, ranking.whole = catalogue.vectors.similarities(vectors)
             ranking.familiarity = vectors.familiarity
         if prior is not None and ranker == "hybrid":
-            ranking.learned = prior(query, vectors)
+            experience = prior(query, vectors)
+            if experience is not None:
+                ranking.learned, ranking.likeness = experience
     if allowed is not None:
         _drop(ranking, allowed)
     ranking.scores = _combined(ranking, ask.top_k)
