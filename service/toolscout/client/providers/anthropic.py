@@ -6,48 +6,36 @@ from typing import Any
 from toolscout.client.providers.provider import (
     Call,
     Json,
+    Turns,
     arguments_of,
     mapping,
     mappings,
+    names_once,
     text_of,
 )
 
 
-class Anthropic:
+class Anthropic(Turns):
     """`POST /v1/messages`."""
 
     name = "anthropic"
 
-    def tools(self, request: Json) -> list[Any]:
-        """`tools`, the server-side ones among them."""
-        return list(request.get("tools") or [])
-
-    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
-        """The request with other tools; without any, the key goes."""
-        rest = {key: value for key, value in request.items() if key != "tools"}
-        return {**rest, "tools": list(tools)} if tools else rest
-
     def query(self, request: Json) -> str:
         """The last user message that holds text; those with tool results alone are passed over."""
-        for message in reversed(mappings(request.get("messages"))):
+        for message in reversed(self.turns(request)):
             if message.get("role") == "user" and (text := text_of(message.get("content"))):
                 return text
         return ""
-
-    def first_message(self, request: Json) -> Any:
-        """The first message of role `user`."""
-        messages = mappings(request.get("messages"))
-        return next((message for message in messages if message.get("role") == "user"), None)
 
     def recent(self, request: Json) -> list[str]:
         """Names in the assistant's `tool_use` blocks."""
         names = [
             block.get("name")
-            for message in mappings(request.get("messages"))
+            for message in self.turns(request)
             for block in mappings(message.get("content"))
             if block.get("type") == "tool_use"
         ]
-        return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+        return names_once(names)
 
     def forced(self, request: Json) -> str | None:
         """`tool_choice`: `none`, or the name of a tool."""

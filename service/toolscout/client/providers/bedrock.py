@@ -7,9 +7,11 @@ from toolscout.client.providers.anthropic import Anthropic
 from toolscout.client.providers.provider import (
     Call,
     Json,
+    Turns,
     arguments_of,
     mapping,
     mappings,
+    names_once,
 )
 
 
@@ -19,7 +21,7 @@ class AnthropicOnBedrock(Anthropic):
     name = "bedrock-anthropic"
 
 
-class BedrockConverse:
+class BedrockConverse(Turns):
     """`Converse`."""
 
     name = "bedrock"
@@ -36,24 +38,19 @@ class BedrockConverse:
 
     def query(self, request: Json) -> str:
         """The last user message that holds text; those with tool results alone are passed over."""
-        for message in reversed(mappings(request.get("messages"))):
+        for message in reversed(self.turns(request)):
             if message.get("role") == "user" and (text := _text(message)):
                 return text
         return ""
-
-    def first_message(self, request: Json) -> Any:
-        """The first message of role `user`."""
-        messages = mappings(request.get("messages"))
-        return next((message for message in messages if message.get("role") == "user"), None)
 
     def recent(self, request: Json) -> list[str]:
         """Names in `toolUse` blocks."""
         names = [
             mapping(block.get("toolUse")).get("name")
-            for message in mappings(request.get("messages"))
+            for message in self.turns(request)
             for block in mappings(message.get("content"))
         ]
-        return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+        return names_once(names)
 
     def forced(self, request: Json) -> str | None:
         """`toolConfig.toolChoice.tool.name`; there is no choice of none."""

@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolscout.client.providers.provider import Call, Json, arguments_of, mapping, mappings
+from toolscout.client.providers.provider import (
+    Call,
+    Json,
+    arguments_of,
+    mapping,
+    mappings,
+    names_once,
+)
 
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 
@@ -47,7 +54,7 @@ class Gemini:
     def recent(self, request: Json) -> list[str]:
         """Names in `functionCall` parts."""
         names = [_called(part).get("name") for c in _contents(request) for part in _parts(c)]
-        return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+        return names_once(names)
 
     def forced(self, request: Json) -> str | None:
         """Mode `NONE`; and where functions are listed as allowed, a request is left alone too.

@@ -6,47 +6,35 @@ from typing import Any
 from toolscout.client.providers.provider import (
     Call,
     Json,
+    Turns,
     arguments_of,
     mapping,
     mappings,
+    names_once,
     text_of,
 )
 
 
-class OpenAIChat:
+class OpenAIChat(Turns):
     """`POST /v1/chat/completions`."""
 
     name = "openai"
 
-    def tools(self, request: Json) -> list[Any]:
-        """`tools`; the long deprecated `functions` stay as they are."""
-        return list(request.get("tools") or [])
-
-    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
-        """An empty `tools` is refused by the API, so the key goes then."""
-        rest = {key: value for key, value in request.items() if key != "tools"}
-        return {**rest, "tools": list(tools)} if tools else rest
-
     def query(self, request: Json) -> str:
         """The last message of role `user`."""
-        for message in reversed(mappings(request.get("messages"))):
+        for message in reversed(self.turns(request)):
             if message.get("role") == "user":
                 return text_of(message.get("content"))
         return ""
-
-    def first_message(self, request: Json) -> Any:
-        """The first message of role `user`."""
-        messages = mappings(request.get("messages"))
-        return next((message for message in messages if message.get("role") == "user"), None)
 
     def recent(self, request: Json) -> list[str]:
         """Names in the assistant's `tool_calls`."""
         names = [
             mapping(call.get("function")).get("name")
-            for message in mappings(request.get("messages"))
+            for message in self.turns(request)
             for call in mappings(message.get("tool_calls"))
         ]
-        return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+        return names_once(names)
 
     def forced(self, request: Json) -> str | None:
         """`tool_choice`: `none`, or the name of a function.

@@ -3,7 +3,7 @@
 Requests and responses are plain JSON-like dicts. None of these functions changes what it is given.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -63,6 +63,32 @@ class Provider(Protocol):
 
     def without_calls(self, response: Json, name: str) -> Json:
         """The response without calls of one tool, as if they had never been made."""
+
+
+class Turns:
+    """What the providers have in common whose requests hold turns with roles, and `tools`."""
+
+    def turns(self, request: Json) -> list[Json]:
+        """The conversation, oldest first."""
+        return mappings(request.get("messages"))
+
+    def tools(self, request: Json) -> list[Any]:
+        """`tools`, those that the provider runs itself among them."""
+        return list(request.get("tools") or [])
+
+    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
+        """The request with other tools. An empty `tools` is refused, so the key goes then."""
+        rest = {key: value for key, value in request.items() if key != "tools"}
+        return {**rest, "tools": list(tools)} if tools else rest
+
+    def first_message(self, request: Json) -> Any:
+        """The first turn of role `user`."""
+        return next((turn for turn in self.turns(request) if turn.get("role") == "user"), None)
+
+
+def names_once(names: Iterable[Any]) -> list[str]:
+    """Those that are names, each once, in their order."""
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
 def arguments_of(raw: Any) -> Mapping[str, Any]:

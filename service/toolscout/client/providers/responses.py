@@ -6,14 +6,16 @@ from typing import Any
 from toolscout.client.providers.provider import (
     Call,
     Json,
+    Turns,
     arguments_of,
     mapping,
     mappings,
+    names_once,
     text_of,
 )
 
 
-class OpenAIResponses:
+class OpenAIResponses(Turns):
     """`POST /v1/responses`.
 
     With `previous_response_id` the first message of the request is not the conversation's: give the
@@ -22,30 +24,22 @@ class OpenAIResponses:
 
     name = "openai-responses"
 
-    def tools(self, request: Json) -> list[Any]:
-        """`tools`: flat functions, and built-ins without a name."""
-        return list(request.get("tools") or [])
-
-    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
-        """The request with other tools; without any, the key goes."""
-        rest = {key: value for key, value in request.items() if key != "tools"}
-        return {**rest, "tools": list(tools)} if tools else rest
+    def turns(self, request: Json) -> list[Json]:
+        """The items of `input`; one that is a text is a user's."""
+        given = request.get("input")
+        return [{"role": "user", "content": given}] if isinstance(given, str) else mappings(given)
 
     def query(self, request: Json) -> str:
-        """The last item of role `user`; an `input` that is a text is one."""
-        for item in reversed(_items(request)):
+        """The last item of role `user`."""
+        for item in reversed(self.turns(request)):
             if item.get("role") == "user":
                 return text_of(item.get("content"))
         return ""
 
-    def first_message(self, request: Json) -> Any:
-        """The first item of role `user`."""
-        return next((item for item in _items(request) if item.get("role") == "user"), None)
-
     def recent(self, request: Json) -> list[str]:
         """Names in `function_call` items."""
-        names = [i.get("name") for i in _items(request) if i.get("type") == "function_call"]
-        return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+        names = [i.get("name") for i in self.turns(request) if i.get("type") == "function_call"]
+        return names_once(names)
 
     def forced(self, request: Json) -> str | None:
         """`tool_choice`: `none`, or the name of a function.
@@ -84,15 +78,10 @@ class OpenAIResponses:
             {"type": "function_call_output", "call_id": call.id, "output": text}
             for call, text in results
         ]
-        return {**request, "input": [*_items(request), *said, *told]}
+        return {**request, "input": [*self.turns(request), *said, *told]}
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Without these items."""
         items = mappings(response.get("output"))
         kept = [i for i in items if i.get("type") != "function_call" or i.get("name") != name]
         return response if len(kept) == len(items) else {**response, "output": kept}
-
-
-def _items(request: Json) -> list[Json]:
-    given = request.get("input")
-    return [{"role": "user", "content": given}] if isinstance(given, str) else mappings(given)
