@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from urllib.parse import quote
 
 from evals.speed import client, servers, traffic
 from evals.speed.client import Timings
@@ -41,7 +42,8 @@ def measure(plan: Plan) -> list[Row]:
     rows: list[Row] = []
     with servers.floor() as floor, servers.toolscout() as ours:
         rows.append(_started(ours))
-        for scenario in (_warm, _busy, _digest, _rankers, _classes, _cold, _during_compiles):
+        scenarios = (_warm, _busy, _digest, _rankers, _agents, _classes, _cold, _during_compiles)
+        for scenario in scenarios:
             for row in scenario(plan, floor, ours):
                 _say(row)
                 rows.append(row)
@@ -101,6 +103,23 @@ def _rankers(plan: Plan, floor: servers.Running, ours: servers.Running) -> Itera
         payloads = traffic.by_digest(digest, patterns, ranker=ranker)
         runs = [client.run(ours.port, payloads, 1, 1_000) for _ in range(plan.repeats)]
         yield _row(f"{ranker}, 300 by digest", runs)
+
+
+def _agents(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
+    """What agents ask beside searches: their tools for a turn, and single tools."""
+    tools = traffic.load(plan.folder, 300)
+    digest = _learn(ours, json.dumps(tools), 300)
+    names = [tool["name"] for tool in tools]
+    turns = [{"message": p, "catalog": digest, "tier0": names[:3]} for p in traffic.PROSE]
+    kinds = {"hot tools": [client.request(traffic.HOT, json.dumps(t).encode()) for t in turns]}
+    for detail in ("brief", "full"):
+        paths = [f"/v1/catalogs/{digest}/tools/{quote(n, safe='')}?detail={detail}" for n in names]
+        kinds[f"one tool in {detail}"] = [
+            f"GET {p} HTTP/1.1\r\nHost: bench\r\n\r\n".encode() for p in paths
+        ]
+    for kind, payloads in kinds.items():
+        runs = [client.run(ours.port, payloads, 1, 400) for _ in range(plan.repeats)]
+        yield _row(f"{kind}, 300 by digest", runs)
 
 
 def _classes(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:

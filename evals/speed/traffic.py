@@ -10,6 +10,7 @@ from typing import Any
 from evals.speed.client import request
 
 SEARCH = "/v1/tool-discovery/search"
+HOT = "/v1/tool-discovery/hot"
 SIZES = (50, 300, 1_000, 3_000, 10_000)
 
 _VERBS = ("create", "list", "find", "update", "delete", "summarise", "export", "compare")
