@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration image load soak scale-out deploy-check drills sbom audit bench evals openapi clean
+.PHONY: help serve test check lint types unit test-integration image load soak scale-out deploy-check drills sbom audit bench evals openapi docs clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -102,6 +102,9 @@ evals: $(VENV)/.evaluated ## the accuracy tables in docs/ranking.md (TOOLSCOUT_D
 
 openapi: $(STAMP) ## write openapi.yaml anew
 	$(BIN)/toolscout openapi > openapi.yaml
+
+docs: $(STAMP) ## write the reference pages in docs/ anew
+	$(BIN)/python -m docs.generate
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build

@@ -1,10 +1,8 @@
-"""The command line: serve, search a file of tools, check the settings, print the API.
-
-Exit status: 0 done, 1 nothing matched, 2 wrong usage, settings or files.
-"""
+"""The command line: serve, search a file of tools, check the settings, print the API."""
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +14,17 @@ from toolscout.settings import RANKERS, SETTINGS, Settings, load
 
 OK, NOTHING, USAGE = 0, 1, 2
 
+EXITS = {
+    OK: "done",
+    NOTHING: "a search found nothing, or the service could not listen",
+    USAGE: "wrong usage, settings or files; standard error says which, where and what was expected",
+}
+"""What the exit status of a command means."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    parsed = _parser().parse_args(arguments)
+    parsed = parser().parse_args(arguments)
     try:
         status: int = parsed.run(parsed)
         return status
@@ -37,7 +42,10 @@ def main(arguments: list[str] | None = None) -> int:
 def _serve(parsed: argparse.Namespace) -> int:
     from toolscout.server.serve import serve
 
-    return serve(_settings(parsed))
+    try:
+        return serve(_settings(parsed))
+    except SystemExit:  # uvicorn's way of giving up when it cannot listen, after it said why
+        return NOTHING
 
 
 def _search(parsed: argparse.Namespace) -> int:
@@ -136,37 +144,49 @@ def _print_json(value: Any) -> None:
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="toolscout", description=__doc__)
-    parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands; completion and docs/cli.md are made from it."""
+    statuses = "; ".join(f"{status}: {text}" for status, text in EXITS.items())
+    whole = argparse.ArgumentParser(
+        prog="toolscout", description=__doc__, epilog=f"Exit status. {statuses}."
+    )
+    whole.add_argument("--version", action="version", version=__version__)
+    commands = whole.add_subparsers(required=True, metavar="COMMAND")
 
-    serve = commands.add_parser("serve", help="run the service")
-    serve.set_defaults(run=_serve)
-    check = commands.add_parser("check-config", help="show the effective settings")
+    def command(name: str, run: Callable[[argparse.Namespace], int], about: str) -> Any:
+        shown = f"{about[0].upper()}{about[1:]}."
+        added = commands.add_parser(name, help=about, description=shown)
+        added.set_defaults(run=run)
+        return added
+
+    serve = command("serve", _serve, "run the service")
+    check = command("check-config", _check_config, "show the effective settings")
     check.add_argument("--json", action="store_true", help="as JSON")
-    check.set_defaults(run=_check_config)
-    for command in (serve, check):
-        command.add_argument("--config", type=Path, help="TOML file with settings")
+    for one in (serve, check):
+        one.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings")
         for setting in SETTINGS:
-            _add_setting(command, setting)
+            _add_setting(one, setting)
 
-    search = commands.add_parser("search", help="search a file of tools, without a server")
+    search = command("search", _search, "search a file of tools, without a server")
     search.add_argument("pattern", help="what to look for")
-    search.add_argument("--tools", type=Path, required=True, help="JSON file, any provider's shape")
-    search.add_argument("--ranker", choices=RANKERS, default="auto")
-    search.add_argument("--top-k", type=_positive, default=5, help="names to print at most")
+    search.add_argument(
+        "--tools", type=Path, metavar="FILE", required=True, help="JSON file, any provider's shape"
+    )
+    search.add_argument("--ranker", choices=RANKERS, default="auto", help="which ranker")
+    search.add_argument(
+        "--top-k", type=_positive, metavar="COUNT", default=5, help="names to print at most"
+    )
     search.add_argument("--always-keep", nargs="*", metavar="NAME", help="names to keep anyway")
-    search.add_argument("--model", help="model2vec folder or hub id")
-    search.add_argument("--synonyms", type=Path, help="TOML file with further synonyms")
-    search.add_argument("--domains", type=Path, help="TOML file with further domains")
+    search.add_argument("--model", metavar="FOLDER", help="model2vec folder or hub id")
+    for words in ("synonyms", "domains"):
+        told = f"TOML file with further {words}"
+        search.add_argument(f"--{words}", type=Path, metavar="FILE", help=told)
     search.add_argument("--explain", action="store_true", help="scores and reasons")
     search.add_argument("--json", action="store_true", help="as JSON")
-    search.set_defaults(run=_search)
 
-    commands.add_parser("openapi", help="print the OpenAPI document").set_defaults(run=_openapi)
-    commands.add_parser("version", help="print the version").set_defaults(run=_version)
-    return parser
+    command("openapi", _openapi, "print the OpenAPI document")
+    command("version", _version, "print the version")
+    return whole
 
 
 def _add_setting(command: argparse.ArgumentParser, setting: Any) -> None:

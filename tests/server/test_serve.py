@@ -60,7 +60,7 @@ def test_a_taken_port_is_said():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         done = toolscout("serve", "--port", str(taken.getsockname()[1]))
-    assert done.returncode != 0
+    assert done.returncode == 1
     assert "address already in use" in done.stderr.lower()
     assert "Traceback" not in done.stderr
     assert "is ready" not in done.stderr

@@ -1,0 +1,17 @@
+"""Write every reference page into docs/."""
+
+from pathlib import Path
+
+from docs.generate.pages import PAGES
+
+FOLDER = Path(__file__).parents[1]
+
+
+def main() -> None:
+    """Write them all."""
+    for name, page in PAGES.items():
+        (FOLDER / name).write_text(page(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""docs/cli.md: a heading per command and flag, from the parser."""
+
+import argparse
+
+from docs.generate.notes import WRITTEN, joined, notes
+from toolscout.cli import EXITS, parser
+from toolscout.settings import SETTINGS
+
+_SETTINGS = frozenset(setting.flag for setting in SETTINGS)
+
+
+def page() -> str:
+    """The whole page."""
+    exits = "\n".join(f"- `{status}`: {text}" for status, text in EXITS.items())
+    parts = [WRITTEN, "# Command line", notes("introductions")["cli"], "## Exit status", exits]
+    for name, command in commands().items():
+        parts += _section(name, command)
+    return joined(parts)
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    """The parser of each command."""
+    (found,) = (a for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
+    return dict(found.choices)
+
+
+def heading(command: str, action: argparse.Action) -> str:
+    """The heading of one flag or argument."""
+    written = ", ".join(action.option_strings) or str(action.metavar or action.dest).upper()
+    return f"### `{command} {written}`"
+
+
+def takes_settings(command: argparse.ArgumentParser) -> bool:
+    """Whether its flags are the settings."""
+    return "--port" in command._option_string_actions
+
+
+def flags(command: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Flags and arguments; those that are settings are in configuration.md."""
+    elsewhere = _SETTINGS if takes_settings(command) else frozenset()
+    return [
+        action
+        for action in command._actions
+        if action.dest != "help" and not elsewhere.intersection(action.option_strings)
+    ]
+
+
+def _section(name: str, command: argparse.ArgumentParser) -> list[str]:
+    about = str(command.description)
+    parts = [f"## `toolscout {name}`", about, notes("commands").get(name, "")]
+    if takes_settings(command):
+        parts.append("Every setting is a flag too: see [configuration.md](configuration.md).")
+    for action in flags(command):
+        said = str(action.help)
+        if action.choices:
+            said += ": " + ", ".join(f"`{choice}`" for choice in action.choices)
+        if action.required and action.option_strings:
+            said += " (required)"
+        elif action.default not in (None, False, argparse.SUPPRESS):
+            said += f" (default `{action.default}`)"
+        parts += [heading(name, action), f"{said[0].upper()}{said[1:]}."]
+    return parts

@@ -1,0 +1,48 @@
+"""docs/metrics.md: a heading per metric, from the objects that count."""
+
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.metrics import MetricWrapperBase
+
+from docs.generate.notes import WRITTEN, joined, notes
+from toolscout.client.metrics import PrometheusMetrics
+from toolscout.server.metrics import Metrics
+
+
+def page() -> str:
+    """The whole page."""
+    texts = notes("introductions")
+    return joined(
+        [
+            WRITTEN,
+            "# Metrics",
+            texts["metrics"],
+            "## Of the service",
+            *(_section(metric) for metric in families(Metrics())),
+            "## Of the client",
+            texts["client_metrics"],
+            *(_section(metric) for metric in families(PrometheusMetrics(CollectorRegistry()))),
+        ]
+    )
+
+
+def families(holder: Any) -> list[MetricWrapperBase]:
+    """The metrics that are attributes of an object, in the order they were made."""
+    return [value for value in vars(holder).values() if isinstance(value, MetricWrapperBase)]
+
+
+def exposed(metric: MetricWrapperBase) -> str:
+    """The name that `/metrics` shows: a counter's ends in `_total`."""
+    (family,) = metric.describe()
+    return family.name + ("_total" if family.type == "counter" else "")
+
+
+def _section(metric: MetricWrapperBase) -> str:
+    (family,) = metric.describe()
+    labels = ", ".join(f"`{label}`" for label in metric._labelnames)
+    said = f"{family.documentation}. A {family.type}"
+    said += f", by {labels}." if labels else "."
+    name = exposed(metric)
+    note = notes("metrics").get(name, "")
+    return "\n\n".join(filter(None, [f"### `{name}`", said, note]))

@@ -1,0 +1,13 @@
+"""Which pages are generated, and by what."""
+
+from collections.abc import Callable
+
+from docs.generate import api, commands, configuration, metrics
+
+PAGES: dict[str, Callable[[], str]] = {
+    "api.md": api.page,
+    "cli.md": commands.page,
+    "configuration.md": configuration.page,
+    "metrics.md": metrics.page,
+}
+"""By file name in docs/."""

@@ -1,0 +1,51 @@
+"""JSON schemas in words."""
+
+from typing import Any
+
+
+def kind_of(schema: dict[str, Any]) -> str:
+    """What a value may be: `text`, `list of [Tool](#tool)`, `whole number, 1 to 32`."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        kinds = [kind_of(kind) for kind in schema["anyOf"] if kind.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    return _simple(schema)
+
+
+def fields_of(schema: dict[str, Any]) -> list[tuple[str, str, bool]]:
+    """Name, type and whether it must be there, of each field of an object."""
+    needed = schema.get("required", [])
+    return [
+        (name, kind_of(field), name in needed)
+        for name, field in schema.get("properties", {}).items()
+    ]
+
+
+def _simple(schema: dict[str, Any]) -> str:
+    kind = str(schema.get("type"))
+    if kind == "array":
+        items = kind_of(schema["items"]) if schema.get("items") else "anything"
+        bounds = _bounds(schema.get("minItems"), schema.get("maxItems"))
+        return f"list of {items}" + (f"; {bounds} of them" if bounds else "")
+    if kind == "object":
+        inner = schema.get("additionalProperties")
+        return f"object of {kind_of(inner)}" if isinstance(inner, dict) and inner else "object"
+    if kind == "string":
+        form = "time" if schema.get("format") == "date-time" else "text"
+        bounds = _bounds(None, schema.get("maxLength"))
+        return form + (f", {bounds} characters" if bounds else "")
+    words = {"integer": "whole number", "number": "number", "boolean": "boolean"}
+    above = schema.get("exclusiveMinimum")
+    parts = [words.get(kind, "anything"), f"above {above}" if above is not None else ""]
+    parts.append(_bounds(schema.get("minimum"), schema.get("maximum")))
+    return ", ".join(filter(None, parts))
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    if low is None:
+        return "" if high is None else f"at most {high:,}"
+    return f"at least {low:,}" if high is None else f"{low:,} to {high:,}"

@@ -1,0 +1,101 @@
+"""The reference pages say what the code says."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.generate import api, commands, metrics
+from docs.generate.pages import PAGES
+from toolscout.cli import EXITS
+from toolscout.server.metrics import Metrics
+from toolscout.server.openapi import document
+from toolscout.server.problems import CODES
+from toolscout.settings import SETTINGS
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+NOTES: dict[str, dict[str, str]] = tomllib.loads(
+    (DOCS / "generate" / "notes.toml").read_text("utf-8")
+)
+
+
+def headings(page: str) -> set[str]:
+    """The headings of one page, as they are written."""
+    text = (DOCS / page).read_text("utf-8")
+    return set(re.findall(r"^#+ (.+)$", text, re.M))
+
+
+def schemas() -> dict[str, Any]:
+    return document()["components"]["schemas"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_what_would_be_written_now(page: str):
+    assert (DOCS / page).read_text("utf-8") == PAGES[page](), "run `make docs`"
+
+
+def test_every_setting_has_its_heading():
+    assert {f"`{setting.name}`" for setting in SETTINGS} <= headings("configuration.md")
+
+
+def test_every_error_code_has_its_heading():
+    assert {f"`{code}`" for code in CODES} <= headings("api.md")
+
+
+def test_every_metric_has_its_heading():
+    served = {
+        line.split()[2] for line in Metrics().render().decode().splitlines() if "TYPE" in line
+    }
+    served = {name for name in served if not name.endswith("_created")}
+    assert len(served) > 20
+    assert {f"`{name}`" for name in served} <= headings("metrics.md")
+
+
+def test_every_command_and_flag_has_its_heading():
+    written = headings("cli.md")
+    for name, command in commands.commands().items():
+        assert f"`toolscout {name}`" in written
+        for action in commands.flags(command):
+            assert commands.heading(name, action).removeprefix("### ") in written
+    settings = headings("configuration.md")
+    for flag in commands.commands()["serve"]._option_string_actions:
+        name = flag.removeprefix("--").replace("-", "_")
+        assert {f"`{name}`", f"`serve {flag}`"} & (settings | written) or flag in ("-h", "--help")
+
+
+def test_every_call_and_every_shape_has_its_heading():
+    written = headings("api.md")
+    assert {f"{method.upper()} {path}" for path, method, _ in api.operations()} <= written
+    assert set(schemas()) <= written
+
+
+def test_every_field_has_a_meaning():
+    known = NOTES["fields"]
+    for name, schema in schemas().items():
+        for field in schema.get("properties", {}):
+            assert known.get(f"{name}.{field}") or known.get(field), f"{name}.{field}"
+
+
+def test_every_exit_status_is_listed():
+    page = (DOCS / "cli.md").read_text("utf-8")
+    assert all(f"- `{status}`: {text}" in page for status, text in EXITS.items())
+
+
+def test_no_note_is_of_something_that_is_gone():
+    fields = {field for schema in schemas().values() for field in schema.get("properties", {})}
+    fields |= {f"{n}.{field}" for n, s in schemas().items() for field in s.get("properties", {})}
+    assert set(NOTES["settings"]) <= {setting.name for setting in SETTINGS}
+    assert set(NOTES["errors"]) == set(CODES)
+    assert set(NOTES["commands"]) <= set(commands.commands())
+    assert set(NOTES["fields"]) <= fields
+    assert {f"`{name}`" for name in NOTES["metrics"]} <= headings("metrics.md")
+
+
+def test_metrics_of_the_service_and_of_the_client_are_told_apart():
+    page = (DOCS / "metrics.md").read_text("utf-8")
+    service, _, client = page.partition("## Of the client")
+    assert all(metrics.exposed(metric) in service for metric in metrics.families(Metrics()))
+    assert "toolscout_client_searches_total" in client
