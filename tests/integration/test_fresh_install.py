@@ -79,8 +79,9 @@ def test_the_server_install_answers_the_readme(wheel: Path, tmp_path: Path):
         assert server.wait(30) == 0
 
 
-def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
-    for _ in range(300):
+def wait_for(url: str, server: subprocess.Popen[bytes], patience_s: float = 30) -> None:
+    """Until it answers, or its process has ended."""
+    for _ in range(int(10 * patience_s)):
         assert server.poll() is None
         try:
             with urlopen(url) as answer:
@@ -88,4 +89,4 @@ def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
                     return
         except OSError:
             time.sleep(0.1)
-    raise AssertionError("not ready after 30 seconds")
+    raise AssertionError(f"not ready after {patience_s} seconds")
