@@ -54,7 +54,7 @@ SOAK_S ?= 3600
 soak: $(VENV)/.loaded ## the same load for an hour (SOAK_S seconds), watched for growth
 	$(BIN)/python -m loadtests --soak --seconds $(SOAK_S)
 
-scale-out: $(VENV)/.tested ## throughput and cache hits of 1, 2 and 4 processes behind HAProxy
+scale-out: $(VENV)/.loaded ## throughput and cache hits of 1, 2 and 4 processes behind HAProxy
 	$(BIN)/python -m loadtests.scaleout
 
 image: $(VENV)/.tested ## lint, build and run the container image without a registry (root on Debian)

@@ -27,7 +27,7 @@ def report(
         variants.append(with_model("plain distillation as the model", str(plain)))
     results: dict[str, dict[str, list[Figures]]] = {}
     work = [(variant, ranker) for variant in variants for ranker in variant.rankers]
-    for variant, ranker in tqdm(work, desc="ablations", unit="run"):
+    for variant, ranker in tqdm(work, desc="ablations", unit="run", disable=None):
         measured = measure(variant, ranker, sets, model, limit)
         results.setdefault(variant.title, {})[ranker] = measured
     data = {

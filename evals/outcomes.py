@@ -66,10 +66,10 @@ def _groups(
         return [timed(searches[catalogue], text)[0] for text in texts]
 
     texts = {name: [q.text for q in limited(s.questions, limit)] for name, s in sets.items()}
-    for name in tqdm(sets, desc="good", unit="set", leave=False):
+    for name in tqdm(sets, desc="good", unit="set", disable=None, leave=False):
         yield GOOD, name, answers(texts[name], name)
     pairs = [(name, other) for name, others in FOREIGN.items() for other in others]
-    for name, other in tqdm(pairs, desc="hopeless", unit="pair", leave=False):
+    for name, other in tqdm(pairs, desc="hopeless", unit="pair", disable=None, leave=False):
         yield HOPELESS, f"{name} on {other}", answers(texts[name], other)
     for name in sets:
         letters = gibberish(GIBBERISH, GIBBERISH_SEED)

@@ -43,7 +43,7 @@ def scored(sets: Sequence[ToolSet], model: str) -> tuple[Floats, Floats]:
     good: list[tuple[float, float]] = []
     hopeless: list[tuple[float, float]] = []
     for own in sets:
-        for question in tqdm(own.questions, desc=own.name, unit="q", leave=False):
+        for question in tqdm(own.questions, desc=own.name, unit="q", disable=None, leave=False):
             for name in (own.name, *FOREIGN[own.name]):
                 decision = decide(catalogues[name], Ask(pattern=question.text), ours.embedder)
                 matches = explain(catalogues[name], decision)

@@ -55,7 +55,7 @@ def evaluate(
     long: list[Answer] = []
     spent: list[float] = []
     title = f"{name} on {asked.name}"
-    for question in tqdm(questions, desc=title, unit="q", disable=quiet, leave=False):
+    for question in tqdm(questions, desc=title, unit="q", disable=quiet or None, leave=False):
         answer, seconds = timed(search, question.text)
         short.append(answer)
         spent.append(seconds)
@@ -77,7 +77,9 @@ def evaluate_requests(
     answers: list[Answer] = []
     spent: list[float] = []
     hits = 0
-    for request in tqdm(requests, desc=f"{name} on {requests[0].name}", unit="q", leave=False):
+    for request in tqdm(
+        requests, desc=f"{name} on {requests[0].name}", unit="q", disable=None, leave=False
+    ):
         (question,) = request.questions
         answer, seconds = timed(ranker(request.tools), question.text)
         answers.append(answer)

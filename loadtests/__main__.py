@@ -10,8 +10,12 @@ import csv
 import os
 import subprocess
 import sys
+import tempfile
+import time
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+
+from tqdm import tqdm
 
 from evals.speed import servers
 from loadtests.watch import Watch, grown
@@ -93,10 +97,20 @@ def _locust(flags: argparse.Namespace, host: str) -> int:
         command += ["--api-key", flags.api_key]
     path = os.pathsep.join(part for part in (str(root), os.environ.get("PYTHONPATH")) if part)
     environ = os.environ | {"PYTHONPATH": path}
-    done = subprocess.run(command, cwd=root, env=environ, check=False, capture_output=True)
-    if done.returncode:
-        sys.stderr.buffer.write(done.stderr)
-    return done.returncode
+    with (
+        tempfile.TemporaryFile() as said,
+        tqdm(total=flags.seconds, desc="load", unit="s", disable=None) as bar,
+        subprocess.Popen(
+            command, cwd=root, env=environ, stdout=subprocess.DEVNULL, stderr=said
+        ) as process,
+    ):
+        while process.poll() is None:
+            time.sleep(1)
+            bar.update(min(1, flags.seconds - bar.n))
+        if process.returncode:
+            said.seek(0)
+            sys.stderr.buffer.write(said.read())
+    return process.returncode
 
 
 def _report(path: Path) -> bool:

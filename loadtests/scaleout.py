@@ -24,6 +24,8 @@ from time import monotonic, perf_counter, sleep
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from tqdm import tqdm
+
 from evals.speed import servers, traffic
 from loadtests import catalogues
 
@@ -82,14 +84,18 @@ def main() -> int:
     print("| processes | balanced | calls/s | p50 ms | p95 ms | found their catalogue | failed |")
     print("|---|---|---|---|---|---|---|")
     failed = 0
-    for count in flags.processes:
-        for policy in POLICIES if count > 1 else ("by catalogue",):
-            tally = measure(count, policy, flags.seconds)
-            failed += tally.failed
-            rate = len(tally.latencies) / flags.seconds
-            cells = (count, policy, f"{rate:,.0f}", f"{tally.quantile(0.5):.1f}")
-            more = (f"{tally.quantile(0.95):.1f}", f"{tally.hit_rate:.1%}", tally.failed)
-            print(f"| {' | '.join(map(str, cells + more))} |", flush=True)
+    rows = [
+        (count, policy)
+        for count in flags.processes
+        for policy in (POLICIES if count > 1 else ("by catalogue",))
+    ]
+    for count, policy in tqdm(rows, desc="scale-out", unit="row", disable=None):
+        tally = measure(count, policy, flags.seconds)
+        failed += tally.failed
+        rate = len(tally.latencies) / flags.seconds
+        cells = (count, policy, f"{rate:,.0f}", f"{tally.quantile(0.5):.1f}")
+        more = (f"{tally.quantile(0.95):.1f}", f"{tally.hit_rate:.1%}", tally.failed)
+        tqdm.write(f"| {' | '.join(map(str, cells + more))} |")
     return 1 if failed else 0
 
 

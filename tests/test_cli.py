@@ -85,6 +85,59 @@ def test_files_that_are_wrong_are_named(
     assert said in error
 
 
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ('[\n  {"name": "a"},\n  {"näme": oops}\n]', ":3:12: "),
+        ('[{"name": "a"}', ":1:15: "),
+        ("[1]\n]", ":2:1: "),
+        ("[1,\n]", ":2:1: "),
+    ],
+)
+def test_a_file_that_is_no_json_is_told_by_line_and_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, place: str
+):
+    path = tmp_path / "wrong.json"
+    path.write_text(content, "utf-8")
+    assert main(["search", "x", "--tools", str(path)]) == 2
+    assert f"wrong.json{place}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('# mine\nport = "x"\n', "wrong.toml, line 2): expected a whole number, got 'x'"),
+        ("# mine\n\nprot = 1\n", "wrong.toml, line 3: unknown setting prot; did you mean port?"),
+        ("port = 1\nranker = \n", "at line 2"),
+        ("[[rankr]]\n", "wrong.toml, line 1: unknown setting rankr; did you mean ranker?"),
+    ],
+)
+def test_a_settings_file_is_told_by_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, said: str, monkeypatch
+):
+    monkeypatch.delenv("TOOLSCOUT_DATA", raising=False)
+    path = tmp_path / "wrong.toml"
+    path.write_text(content, "utf-8")
+    assert main(["check-config", "--config", str(path)]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["serve", "--prot", "1"], "did you mean --port?"),
+        (["serve", "--rankr=bm25"], "did you mean --ranker?"),
+        (["search", "x", "--tools", "t", "--explane"], "did you mean --explain?"),
+    ],
+)
+def test_an_unknown_flag_is_answered_with_the_nearest(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+):
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert said in capsys.readouterr().err
+
+
 def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["search", "x", "--tools", str(tmp_path / "nowhere.json")]) == 2
     assert "nowhere.json" in capsys.readouterr().err
@@ -180,6 +233,16 @@ def test_check_config_says_what_is_wrong(settings: dict[str, str], said: str):
 def test_version(capsys: pytest.CaptureFixture[str]):
     assert main(["version"]) == 0
     assert capsys.readouterr().out.strip() == __version__
+
+
+def test_version_prints_json(capsys: pytest.CaptureFixture[str]):
+    assert main(["version", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["version"] == __version__
+
+
+def test_openapi_prints_json(capsys: pytest.CaptureFixture[str]):
+    assert main(["openapi", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["openapi"] == "3.1.0"
 
 
 def test_help_lists_every_setting(capsys: pytest.CaptureFixture[str]):

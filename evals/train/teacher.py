@@ -44,7 +44,7 @@ class Teacher:
         """Unit vectors of the texts, shape (len(texts), 384)."""
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         out = np.zeros((len(texts), 384), dtype=np.float32)
-        with tqdm(total=len(texts), desc=title, unit=" texts") as bar:
+        with tqdm(total=len(texts), desc=title, unit=" texts", disable=None) as bar:
             for start in range(0, len(order), BATCH):
                 chosen = order[start : start + BATCH]
                 out[chosen] = self._batch([texts[i] for i in chosen])

@@ -119,7 +119,7 @@ def _steps(
     ]
     optimiser = torch.optim.Adam([dict(group) for group in groups], fused=True)
     falling = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 - step / count)
-    for _ in trange(count, desc=title, unit=" steps"):
+    for _ in trange(count, desc=title, unit=" steps", disable=None):
         yield optimiser
         falling.step()
 

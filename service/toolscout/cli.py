@@ -1,16 +1,19 @@
-"""The command line: serve, search a file of tools, check the settings, print the API."""
+"""The command line: serve, search, check the settings, print the API and completion."""
 
 import argparse
+import platform
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
-from toolscout import __version__
+from toolscout import __version__, completion
 from toolscout.errors import ConfigurationError, ToolscoutError
 from toolscout.settings import RANKERS, SETTINGS, Settings, load
+from toolscout.terminal import BOLD, DIM, GREEN, RED, YELLOW, painted
 
 OK, NOTHING, USAGE = 0, 1, 2
 
@@ -29,13 +32,12 @@ def main(arguments: list[str] | None = None) -> int:
         status: int = parsed.run(parsed)
         return status
     except ToolscoutError as error:
-        sys.stderr.write(f"toolscout: {error.detail}\n")
+        said = error.detail
     except OSError as error:
-        sys.stderr.write(f"toolscout: {error}\n")
+        said = str(error)
     except ModuleNotFoundError as error:
-        sys.stderr.write(
-            f"toolscout: {error.name} is not installed: pip install 'toolscout[server]'\n"
-        )
+        said = f"{error.name} is not installed: pip install 'toolscout[server]'"
+    sys.stderr.write(f"{painted('toolscout:', RED, sys.stderr)} {said}\n")
     return USAGE
 
 
@@ -70,17 +72,22 @@ def _search(parsed: argparse.Namespace) -> int:
     if parsed.json:
         _print_json(result)
     elif parsed.explain:
-        print(f"{result.outcome}, ranker {result.ranker}, {result.counts.unique} tools")
-        for match in result.matches:
-            mark = " (pinned)" if match.pinned else ""
-            print(f"{match.score:.3f}  {match.name}{mark}")
-            for reason in match.reasons:
-                print(
-                    f"         {reason.weight:.3f} {reason.via} {reason.term!r} in {reason.field}"
-                )
+        _print_explained(result)
     else:
         print("\n".join(result.names))
     return OK if result.names else NOTHING
+
+
+def _print_explained(result: Any) -> None:
+    colour = GREEN if result.outcome == "match" else YELLOW
+    outcome = painted(result.outcome, colour, sys.stdout)
+    print(f"{outcome}, ranker {result.ranker}, {result.counts.unique} tools")
+    for match in result.matches:
+        mark = " (pinned)" if match.pinned else ""
+        print(f"{match.score:.3f}  {painted(match.name, BOLD, sys.stdout)}{mark}")
+        for reason in match.reasons:
+            said = f"{reason.weight:.3f} {reason.via} {reason.term!r} in {reason.field}"
+            print(f"         {painted(said, DIM, sys.stdout)}")
 
 
 def _check_config(parsed: argparse.Namespace) -> int:
@@ -109,10 +116,14 @@ def _check_config(parsed: argparse.Namespace) -> int:
     return OK
 
 
-def _openapi(_: argparse.Namespace) -> int:
+def _openapi(parsed: argparse.Namespace) -> int:
     import yaml
 
     from toolscout.server.openapi import document
+
+    if parsed.json:
+        _print_json(document())
+        return OK
 
     class Plain(yaml.SafeDumper):
         """Repeats shared parts instead of pointing at them: easier to read and to compare."""
@@ -124,8 +135,16 @@ def _openapi(_: argparse.Namespace) -> int:
     return OK
 
 
-def _version(_: argparse.Namespace) -> int:
-    print(__version__)
+def _version(parsed: argparse.Namespace) -> int:
+    if parsed.json:
+        _print_json({"version": __version__, "python": platform.python_version()})
+    else:
+        print(__version__)
+    return OK
+
+
+def _completion(parsed: argparse.Namespace) -> int:
+    sys.stdout.write(completion.script(parsed.shell, parser()))
     return OK
 
 
@@ -144,19 +163,36 @@ def _print_json(value: Any) -> None:
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says which flag an unknown one may have meant."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        parsed, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            known = parsed.flags
+            wrong = next((word for word in unknown if word.startswith("-")), unknown[0])
+            close = get_close_matches(wrong.partition("=")[0], known, 1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        return parsed
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(USAGE, f"{painted('toolscout:', RED, sys.stderr)} {message}\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands; completion and docs/cli.md are made from it."""
     statuses = "; ".join(f"{status}: {text}" for status, text in EXITS.items())
-    whole = argparse.ArgumentParser(
-        prog="toolscout", description=__doc__, epilog=f"Exit status. {statuses}."
-    )
+    whole = _Parser(prog="toolscout", description=__doc__, epilog=f"Exit status. {statuses}.")
     whole.add_argument("--version", action="version", version=__version__)
     commands = whole.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, run: Callable[[argparse.Namespace], int], about: str) -> Any:
         shown = f"{about[0].upper()}{about[1:]}."
         added = commands.add_parser(name, help=about, description=shown)
-        added.set_defaults(run=run)
+        # A view, so that flags that are added later are in it.
+        added.set_defaults(run=run, flags=added._option_string_actions.keys())
         return added
 
     serve = command("serve", _serve, "run the service")
@@ -184,8 +220,12 @@ def parser() -> argparse.ArgumentParser:
     search.add_argument("--explain", action="store_true", help="scores and reasons")
     search.add_argument("--json", action="store_true", help="as JSON")
 
-    command("openapi", _openapi, "print the OpenAPI document")
-    command("version", _version, "print the version")
+    openapi = command("openapi", _openapi, "print the OpenAPI document, as YAML")
+    version = command("version", _version, "print the version")
+    for one in (openapi, version):
+        one.add_argument("--json", action="store_true", help="as JSON")
+    complete = command("completion", _completion, "print completion for a shell")
+    complete.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
     return whole
 
 

@@ -6,6 +6,7 @@ the table are refused.
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -239,14 +240,23 @@ _NOT_SETTINGS = frozenset({PREFIX + "CONFIG", PREFIX + "DATA"})
 
 
 def _from_toml(path: Path) -> dict[str, tuple[Any, str]]:
+    text = _read(path, "the configuration file")
     try:
-        table = tomllib.loads(_read(path, "the configuration file"))
+        table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path}: {error}") from None
     for name in table:
         if name not in BY_NAME:
-            raise ConfigurationError(f"{path}: " + _unknown(name, list(BY_NAME)))
-    return {name: (value, f"file {path}") for name, value in table.items()}
+            where = f"{path}{_line(text, name)}"
+            raise ConfigurationError(f"{where}: {_unknown(name, list(BY_NAME))}")
+    return {name: (value, f"file {path}{_line(text, name)}") for name, value in table.items()}
+
+
+def _line(text: str, name: str) -> str:
+    """On which line a name of a TOML file is given a value, or made a table."""
+    begins = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[]=.]""")
+    lines = text.splitlines()
+    return next((f", line {n}" for n, line in enumerate(lines, 1) if begins.match(line)), "")
 
 
 def _read(path: Path, what: str) -> str:

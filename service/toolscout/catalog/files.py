@@ -1,5 +1,6 @@
 """Tools as people have them: any provider's dicts, and files that hold lists of them."""
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import msgspec
 from toolscout.contract import Tool
 from toolscout.errors import NOT_JSON, FieldError, InvalidJson, InvalidRequest
 
+_BYTE = re.compile(r"\(byte (\d+)\)")
 _encode = msgspec.json.encode
 _LISTS = ("tools", "toolConfig", "result", "functionDeclarations", "function_declarations")
 _WIRE_FIELDS = frozenset(Tool.__struct_fields__)
@@ -35,9 +37,10 @@ def read_file(path: Path) -> list[Tool]:
         OSError: it cannot be read.
     """
     try:
-        content = msgspec.json.decode(path.read_bytes())
+        data = path.read_bytes()
+        content = msgspec.json.decode(data)
     except NOT_JSON as error:
-        raise InvalidJson(f"{path}: not valid JSON: {error}") from None
+        raise InvalidJson(f"{path}{_place(data, error)}: not valid JSON: {error}") from None
     for _ in range(3):  # result.tools of a JSON-RPC answer is the deepest list
         if not isinstance(content, dict):
             break
@@ -51,6 +54,20 @@ def read_file(path: Path) -> list[Tool]:
         return read_tools(content)
     except InvalidRequest as error:
         raise InvalidRequest(f"{path}: {error.detail}", error.errors) from None
+
+
+def _place(data: bytes, error: Exception) -> str:
+    """Where bytes stop being JSON, as `:LINE:COLUMN` from 1; nothing where that is not known."""
+    if isinstance(error, UnicodeDecodeError):
+        end = error.start
+    elif found := _BYTE.search(str(error)):
+        end = int(found[1]) - ("trailing characters" in str(error))  # names the byte after
+    elif isinstance(error, RecursionError):
+        return ""
+    else:  # cut short
+        end = len(data)
+    before = data[:end].decode("utf-8", "replace").split("\n")
+    return f":{len(before)}:{len(before[-1]) + 1}"
 
 
 def _declared(value: Any) -> list[Any]:
