@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration image load soak scale-out deploy-check drills sbom audit bench evals openapi docs clean
+.PHONY: help serve test check lint types unit test-integration image load soak scale-out deploy-check drills sbom audit bench eval evals openapi docs dist clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -100,11 +100,16 @@ evals: $(VENV)/.evaluated ## the accuracy tables in docs/ranking.md (TOOLSCOUT_D
 	$(BIN)/python -m evals --cases --docs docs/ranking.md
 	$(BIN)/python -m evals --learning --docs docs/learning.md
 
+eval: evals ## the same
+
 openapi: $(STAMP) ## write openapi.yaml anew
 	$(BIN)/toolscout openapi > openapi.yaml
 
 docs: $(STAMP) ## write the reference pages in docs/ anew
 	$(BIN)/python -m docs.generate
+
+dist: $(VENV)/.tested ## build dist/*.whl and dist/*.tar.gz
+	$(BIN)/python -m build --outdir dist
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build

@@ -2,16 +2,28 @@
 
 import subprocess
 import sys
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 import toolscout
+from tests.surface import surface
 
 
 def test_public_names():
     assert set(toolscout.__all__) == {"Engine", "Result", "__version__"}
     for name in toolscout.__all__:
         assert getattr(toolscout, name)
+
+
+def test_what_is_public_changes_only_on_purpose():
+    checked_in = Path(__file__).with_name("surface.txt").read_text("utf-8")
+    assert surface() == checked_in, "if it is meant: python -m tests.surface > tests/surface.txt"
+
+
+def test_it_says_that_it_is_typed():
+    assert files(toolscout).joinpath("py.typed").is_file()
 
 
 def test_other_names_are_no_attributes():

@@ -1,0 +1,119 @@
+"""What would be published: what is in wheel and source distribution, and how they are used."""
+
+import subprocess
+import sys
+import tarfile
+import textwrap
+import zipfile
+from email import message_from_bytes
+from pathlib import Path
+
+import pytest
+
+from tests.integration.test_fresh_install import ROOT, run
+
+pytestmark = pytest.mark.integration
+
+CONSUMER = """
+from toolscout import Engine
+from toolscout.client import AsyncSelector, Selection, Selector, ToolDiscovery, load
+
+
+def names(query: str, tools: list[dict[str, object]]) -> list[str]:
+    with Selector("http://127.0.0.1:8080") as selector:
+        selection: Selection = selector.select(query, tools, top_k=5)
+    return selection.names
+
+
+async def later(selector: AsyncSelector) -> bool:
+    return (await selector.select("x", [])).fell_open
+
+
+discovery = ToolDiscovery(load("gateway.yaml"))
+found: list[str] = Engine([]).search("x").names
+"""
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both, the wheel made from the source distribution."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--outdir", folder, ROOT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> Path:
+    return next(dist.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def client(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment with the base install."""
+    folder = tmp_path_factory.mktemp("client") / "venv"
+    run(sys.executable, "-m", "venv", folder)
+    run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", wheel)
+    return folder / "bin" / "python"
+
+
+def test_the_wheel_has_the_package_and_nothing_else(wheel: Path):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    tops = {name.partition("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"toolscout"}
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "service"]
+    known = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shipped = {name for name in names if name.startswith("toolscout/")}
+    assert shipped == {name.removeprefix("service/") for name in known.split()}
+    for needed in ("py.typed", "model/model.safetensors", "data/synonyms.toml"):
+        assert f"toolscout/{needed}" in shipped
+
+
+def test_the_source_has_what_the_wheel_is_built_from(dist: Path):
+    with tarfile.open(next(dist.glob("*.tar.gz"))) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    assert {"README.md", "LICENSE", "CHANGELOG.md", "pyproject.toml", "openapi.yaml"} <= names
+    assert "service/toolscout/model/model.safetensors" in names
+    assert not [name for name in names if name.startswith(("tests", "evals", "deploy", "docs"))]
+
+
+def test_the_metadata_is_complete(wheel: Path):
+    with zipfile.ZipFile(wheel) as packed:
+        (name,) = [name for name in packed.namelist() if name.endswith("METADATA")]
+        said = message_from_bytes(packed.read(name))
+    assert said["Name"] == "toolscout"
+    assert said["License-Expression"] == "Apache-2.0"
+    assert said["Description-Content-Type"] == "text/markdown"
+    assert said["Keywords"]
+    assert said["Project-URL"]
+    assert len(said.get_all("Classifier", [])) > 10
+    always = [one for one in said.get_all("Requires-Dist", []) if "extra ==" not in one]
+    assert {one.partition("<")[0].partition(">")[0] for one in always} == {
+        "google-re2",
+        "httpx2",
+        "msgspec",
+    }
+
+
+def test_the_client_brings_no_more_than_its_three_libraries_need(client: Path):
+    listed = run(client, "-m", "pip", "list", "--format", "freeze").lower().split()
+    names = {line.partition("==")[0] for line in listed} - {"pip", "setuptools", "toolscout"}
+    assert {"google-re2", "httpx2", "msgspec"} <= names
+    transport = {"anyio", "certifi", "h11", "httpcore2", "idna", "truststore", "typing_extensions"}
+    assert names - {"google-re2", "httpx2", "msgspec"} <= transport
+
+
+def test_a_strict_type_checker_understands_it(client: Path, tmp_path: Path):
+    (tmp_path / "consumer.py").write_text(textwrap.dedent(CONSUMER), "utf-8")
+    check = [sys.executable, "-m", "mypy", "--strict", "--python-executable", client]
+    assert "Success" in run(*check, "consumer.py", cwd=tmp_path)
+    (tmp_path / "wrong.py").write_text(
+        "from toolscout.client import Selector\nSelector(5).select(b'x', [])\n", "utf-8"
+    )
+    refused = subprocess.run(
+        [str(part) for part in (*check, "wrong.py")],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert "Found 2 errors" in refused.stdout
