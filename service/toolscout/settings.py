@@ -137,6 +137,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "learning_half_life_days", 30, "age at which feedback counts half", float, 0.01, 36_500
     ),
+    Setting(
+        "playground",
+        "auto",
+        "serve the playground at /; auto: where only this machine can ask",
+        choices=("auto", "on", "off"),
+    ),
     Setting("mcp", False, "answer the Model Context Protocol at /mcp", bool),
     Setting("tracing", False, "send a span per request by OTLP, as OTEL_* variables say", bool),
     Setting("log", "hashed", "decision log", choices=("off", "hashed", "full")),

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -35,6 +36,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, ROOT)
     return next(folder.glob("*.whl"))
+
+
+def test_the_wheel_brings_the_playground(wheel: Path):
+    folder = "toolscout/server/playground/static/"
+    with zipfile.ZipFile(wheel) as packed:
+        found = {Path(name).name for name in packed.namelist() if name.startswith(folder)}
+    assert found == {path.name for path in (ROOT / "service" / folder).iterdir()}
 
 
 def test_the_base_install_has_no_server(wheel: Path, tmp_path: Path):

@@ -12,7 +12,7 @@ from litestar.exceptions import HTTPException
 from litestar.types import Receive, Scope, Send
 
 from toolscout.errors import ConfigurationError
-from toolscout.server import hangup, shutdown
+from toolscout.server import hangup, playground, shutdown
 from toolscout.server.endpoint import serve_call
 from toolscout.server.exchange import Refused, challenge, request_id
 from toolscout.server.problems import CODES, problem
@@ -37,8 +37,9 @@ class Application:
             ConfigurationError: a setting is wrong.
         """
         self.service = Service(settings)
+        beside = playground.HANDLERS if playground.is_on(settings) else ()
         self._rest = Litestar(
-            route_handlers=HANDLERS,
+            route_handlers=[*HANDLERS, *beside],
             state=State({"service": self.service}),
             lifespan=[_lifespan],
             exception_handlers={Refused: _refused, HTTPException: _http_error, Exception: _failed},

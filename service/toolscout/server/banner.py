@@ -2,6 +2,7 @@
 
 from toolscout import __version__
 from toolscout.ranking.semantic import BUNDLED_MODEL
+from toolscout.server import playground
 from toolscout.server.auth import Keyring
 from toolscout.server.service import model_digest
 from toolscout.settings import Settings
@@ -34,6 +35,7 @@ def banner(settings: Settings) -> str:
         f"  limits  {settings.max_tools:,} tools, {settings.max_body_bytes // 2**20} MiB, "
         f"{settings.latency_budget_ms} ms budget, {settings.workers} process(es)",
         *_warnings(settings),
+        *([f"  play    {url}/"] if playground.is_on(settings) else []),
         f"  docs    {url}/docs",
         f"  try     curl -s{trust} "
         f"{url}/v1/tool-discovery/search -H 'Content-Type: application/json'{key} -d '{_EXAMPLE}'",

@@ -6,7 +6,6 @@ import socket
 import sys
 import tempfile
 from functools import partial
-from ipaddress import ip_address
 from types import FrameType
 
 import uvicorn
@@ -19,6 +18,7 @@ from toolscout.ranking.semantic import BUNDLED_MODEL
 from toolscout.server import tls
 from toolscout.server.auth import Keyring
 from toolscout.server.banner import banner
+from toolscout.server.loopback import is_loopback
 from toolscout.server.service import open_tracing
 from toolscout.settings import Settings
 
@@ -57,16 +57,6 @@ class Processes(Multiprocess):
         for process in self.processes:
             if process.pid is not None and process.is_ready(timeout=1):
                 os.kill(process.pid, signal.SIGHUP)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def serve(settings: Settings) -> int:

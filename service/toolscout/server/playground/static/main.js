@@ -1,0 +1,103 @@
+// The page's story: tools come in, a question is typed, answers are shown.
+
+import { Asking } from "./asking.js";
+import { columns } from "./columns.js";
+import { copyButtons } from "./copying.js";
+import { byId, make } from "./dom.js";
+import { Keeping } from "./keeping.js";
+import { keyboard } from "./keyboard.js";
+import { problem } from "./problems.js";
+import { Problem, Service } from "./service.js";
+import { sources } from "./sources.js";
+import { spoken, summary } from "./summary.js";
+
+const MOST = 50; // names that can be asked for here; nobody reads more
+
+const service = new Service();
+const query = byId("query");
+const keeping = new Keeping(() => ask(0));
+const asking = new Asking(service, { answered, failed });
+let tools = new Map();
+
+function question() {
+  const topK = Math.trunc(Number(byId("top-k").value));
+  const kept = keeping.names;
+  return {
+    pattern: query.value,
+    top_k: Math.min(Math.max(topK || 1, 1), MOST),
+    ranker: document.querySelector("[name=ranker]:checked").value,
+    ...(kept.length > 0 && { always_keep: kept }),
+  };
+}
+
+function ask(pauseMs) {
+  if (tools.size === 0) return;
+  if (!query.value.trim()) {
+    asking.stop();
+    clear();
+    return;
+  }
+  byId("results").setAttribute("aria-busy", "true");
+  asking.ask(question(), pauseMs);
+}
+
+function clear() {
+  byId("results").setAttribute("aria-busy", "false");
+  byId("problem").hidden = true;
+  byId("summary").hidden = true;
+  byId("columns").replaceChildren();
+  byId("spoken").textContent = "";
+}
+
+function answered(result) {
+  const at = focusedPin();
+  clear();
+  byId("summary").replaceChildren(...summary(result), copyButtons(service, result.question));
+  byId("summary").hidden = false;
+  byId("columns").replaceChildren(...columns(result, tools));
+  byId("spoken").textContent = spoken(result);
+  if (at) byId("columns").querySelector(at)?.focus();
+}
+
+/** Answers are drawn anew; whoever was in a ranking stays at the same tool. */
+function focusedPin() {
+  const pin = document.activeElement?.closest?.(".pin");
+  const ranker = pin?.closest(".ranker").dataset.ranker;
+  return pin && `[data-ranker="${ranker}"] .pin[data-name="${CSS.escape(pin.dataset.name)}"]`;
+}
+
+function failed(error) {
+  clear();
+  byId("problem").replaceChildren(...problem(error, () => ask(0)));
+  byId("problem").hidden = false;
+  byId("key").setAttribute("aria-invalid", String(error instanceof Problem && error.status === 401));
+}
+
+function use(found, examples) {
+  tools = new Map(found.map((tool) => [tool.name, tool]));
+  service.use(found);
+  keeping.offer([...tools.keys()]);
+  byId("examples").replaceChildren(...examples.map(example));
+  if (!query.value && examples.length > 0) query.value = examples[0];
+  ask(0);
+}
+
+function example(text) {
+  const button = make("button", { type: "button" }, text);
+  button.addEventListener("click", () => {
+    query.value = text;
+    ask(0);
+  });
+  return make("li", {}, button);
+}
+
+query.addEventListener("input", () => ask());
+byId("top-k").addEventListener("input", () => ask());
+for (const radio of document.getElementsByName("ranker")) radio.addEventListener("change", () => ask(0));
+byId("key").addEventListener("input", (event) => {
+  service.key = event.target.value.replace(/[^\x21-\x7e]/g, ""); // what a header may hold
+  event.target.removeAttribute("aria-invalid");
+  ask();
+});
+keyboard(() => ask(0));
+sources(use).catch(failed);

@@ -1,0 +1,88 @@
+// Where tools come from: a sample, the text field, a file that is chosen or dropped.
+
+import { byId, count } from "./dom.js";
+import { JsonError } from "./json.js";
+import { readTools } from "./tools.js";
+
+const PAUSE_MS = 250;
+
+/** Calls `use(tools, examples)` whenever there are other tools. */
+export function sources(use) {
+  const paste = byId("paste");
+  let timer = 0;
+
+  const loaded = (tools, text, examples) => {
+    byId("loaded").textContent =
+      `${count(tools.length)} tools, ${count(Math.ceil(text.length / 1_024))} KB as JSON`;
+    use(tools, examples);
+  };
+
+  const read = (text) => {
+    clearTimeout(timer);
+    let tools = [];
+    try {
+      tools = text.trim() ? readTools(text) : [];
+      complain("");
+    } catch (error) {
+      complain(worded(error));
+      return;
+    }
+    if (tools.length > 0) loaded(tools, text, []);
+  };
+
+  const sample = async (name) => {
+    const response = await fetch(new URL(`playground/${name}.json`, document.baseURI));
+    const text = await response.text();
+    if (chosen() !== name) return; // somebody was faster
+    loaded(readTools(text), text, JSON.parse(text).examples);
+  };
+
+  const choose = () => {
+    byId("own").hidden = chosen() !== "own";
+    if (chosen() !== "own") return sample(chosen());
+    read(paste.value);
+    paste.focus();
+  };
+
+  const take = async (file) => {
+    if (!file) return;
+    document.querySelector("[name=source][value=own]").checked = true;
+    byId("own").hidden = false;
+    paste.value = await file.text();
+    read(paste.value);
+  };
+
+  for (const radio of document.getElementsByName("source")) radio.addEventListener("change", choose);
+  paste.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => read(paste.value), PAUSE_MS);
+  });
+  byId("file").addEventListener("change", (event) => take(event.target.files[0]));
+  addEventListener("dragover", (event) => {
+    event.preventDefault();
+    document.body.classList.add("is-dragging");
+  });
+  addEventListener("dragleave", (event) => {
+    if (event.relatedTarget === null) document.body.classList.remove("is-dragging");
+  });
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    document.body.classList.remove("is-dragging");
+    take(event.dataTransfer.files[0]);
+  });
+  return choose();
+}
+
+const chosen = () => document.querySelector("[name=source]:checked").value;
+
+function complain(message) {
+  const fault = byId("fault");
+  fault.textContent = message;
+  fault.hidden = !message;
+  byId("paste").setAttribute("aria-invalid", String(Boolean(message)));
+}
+
+const worded = (error) =>
+  error instanceof JsonError
+    ? `Not JSON: line ${error.line}, column ${error.column}: ${error.message}.`
+    : `No tools: ${error.message}.`;

@@ -1,0 +1,86 @@
+// Tools as people have them, in the shape that the service takes. The command line reads files by
+// the same rules.
+
+import { parse } from "./json.js";
+
+const LISTS = ["tools", "toolConfig", "result", "functionDeclarations", "function_declarations"];
+const FIELDS = [
+  "name",
+  "description",
+  "definition",
+  "parameters",
+  "namespace",
+  "domain",
+  "tags",
+  "keywords",
+  "source",
+  "capabilities",
+  "risk",
+  "annotations",
+  "status",
+  "required_keys",
+];
+const DEEPEST = 3; // result.tools of a JSON-RPC answer
+
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** The text is JSON but holds no tools that anybody knows how to read. */
+export class ShapeError extends Error {}
+
+/**
+ * Read a text: an array of tools, an MCP `tools/list` answer, or a request that carries tools.
+ * Throws a JsonError or a ShapeError.
+ */
+export function readTools(text) {
+  const list = findList(parse(text));
+  const tools = list.flatMap((value, number) =>
+    declared(value).map((entry) => readTool(entry, `tools[${number}]`)),
+  );
+  if (tools.length === 0) throw new ShapeError("the list of tools is empty");
+  return tools;
+}
+
+function findList(content) {
+  let found = content;
+  for (let depth = 0; depth < DEEPEST && isObject(found); depth += 1) {
+    const key = LISTS.find((name) => Object.hasOwn(found, name));
+    if (key === undefined) break;
+    found = found[key];
+  }
+  if (Array.isArray(found)) return found;
+  const seen = isObject(found)
+    ? `an object with ${Object.keys(found).slice(0, 4).join(", ") || "nothing in it"}`
+    : found === null
+      ? "null"
+      : `a ${typeof found}`;
+  throw new ShapeError(
+    `expected a list of tools, or an object with "tools" (OpenAI, Anthropic, MCP tools/list, ` +
+      `Gemini, Bedrock or a search request); found ${seen}`,
+  );
+}
+
+/** Gemini nests several functions in one tool; everyone else sends one per entry. */
+function declared(value) {
+  if (isObject(value) && !Object.hasOwn(value, "name")) {
+    for (const key of ["functionDeclarations", "function_declarations"]) {
+      if (Array.isArray(value[key])) return value[key];
+    }
+  }
+  return [value];
+}
+
+function readTool(entry, path) {
+  if (!isObject(entry)) throw new ShapeError(`${path}: expected an object`);
+  const inner = [entry.function, entry.toolSpec].find(isObject) ?? entry;
+  const name = entry.name || inner.name;
+  if (typeof name !== "string" || !name) {
+    throw new ShapeError(`${path}: expected a "name", which every tool needs`);
+  }
+  const tool = { definition: entry };
+  for (const field of FIELDS) {
+    if (Object.hasOwn(entry, field)) tool[field] = entry[field];
+  }
+  tool.name = name;
+  if (typeof tool.description !== "string") tool.description = inner.description ?? null;
+  return tool;
+}

@@ -1,0 +1,145 @@
+"""The playground: where it is served, what a browser is told about it, and that it is complete."""
+
+import re
+
+import pytest
+
+from tests.support import Server, problem_of, running
+from toolscout.contract import Tool
+from toolscout.server.playground import StaticFile, is_on, static_files
+from toolscout.settings import load
+
+FILES = sorted(static_files())
+
+
+@pytest.fixture(scope="module")
+def hidden(tmp_path_factory: pytest.TempPathFactory):
+    with running(tmp_path_factory.mktemp("hidden"), "--playground", "off") as started:
+        yield started
+
+
+def linked(text: str) -> set[str]:
+    """What a page or a script loads."""
+    return set(re.findall(r'(?:src|href)="(playground/[^"]+)"|from "\./([^"]+)"', text))
+
+
+def test_the_page_is_at_the_root(server: Server):
+    page = server.get("/")
+    assert page.status_code == 200
+    assert page.headers["content-type"].startswith("text/html")
+    assert page.text.startswith("<!doctype html>")
+
+
+def test_the_page_may_load_and_ask_this_service_alone(server: Server):
+    headers = server.get("/").headers
+    policy = dict(
+        part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";")
+    )
+    assert policy == {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "connect-src": "'self'",
+        "img-src": "'self' data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_is_served_with_its_type(server: Server, name: str):
+    media = {"css": "text/css", "js": "text/javascript", "json": "application/json"}
+    media |= {"html": "text/html", "svg": "image/svg+xml"}
+    response = server.get(f"/playground/{name}")
+    assert response.status_code == 200
+    assert response.content == static_files()[name].content
+    assert response.headers["content-type"].startswith(media[name.rpartition(".")[2]])
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", ["/", "/playground/main.js", "/playground/platform.json"])
+def test_what_a_browser_has_is_not_sent_again(server: Server, path: str):
+    first = server.get(path)
+    assert first.headers["cache-control"] == "no-cache"
+    again = server.get(path, **{"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["etag"] == first.headers["etag"]
+    assert server.get(path, **{"if-none-match": '"other"'}).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["nothing.js", "__init__.py", "..%2f__init__.py", "%00"])
+def test_nothing_else_is_served(server: Server, name: str):
+    assert server.get(f"/playground/{name}").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/", "/playground/main.js", "/playground/index.html"])
+def test_where_it_is_off_there_is_nothing(hidden: Server, path: str):
+    problem_of(hidden.get(path), 404, "not_found")
+
+
+def test_the_banner_says_where_it_is(server: Server, hidden: Server):
+    assert f"play    {server.url}/\n" in server.stderr
+    assert "play" not in hidden.stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "playground", "served"),
+    [
+        ("127.0.0.1", "auto", True),
+        ("::1", "auto", True),
+        ("localhost", "auto", True),
+        ("0.0.0.0", "auto", False),
+        ("192.0.2.1", "auto", False),
+        ("example.org", "auto", False),
+        ("0.0.0.0", "on", True),
+        ("127.0.0.1", "off", False),
+    ],
+)
+def test_it_is_on_where_only_this_machine_can_ask_or_by_setting(host, playground, served):
+    assert is_on(load({"host": host, "playground": playground}, {})) is served
+
+
+def test_it_needs_no_key_and_shows_none(keyed: Server):
+    assert keyed.get("/").status_code == 200
+
+
+@pytest.mark.parametrize(("name", "file"), static_files().items())
+def test_no_file_names_another_host(name: str, file: StaticFile):
+    text = file.content.decode().replace("http://www.w3.org/2000/svg", "")  # a name, not a place
+    assert not re.findall(r"(?:https?:|wss?:|[\"'(])//\w", text), name
+
+
+@pytest.mark.parametrize(("name", "file"), static_files().items())
+def test_no_script_makes_markup_or_code_from_text(name: str, file: StaticFile):
+    banned = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
+    assert not re.search(banned, file.content.decode()), name
+
+
+def test_the_page_has_neither_inline_script_nor_inline_style():
+    page = static_files()["index.html"].content.decode()
+    assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=", page)
+
+
+def test_everything_that_is_loaded_is_there_and_everything_there_is_loaded():
+    loaded = {"index.html", "assistant.json", "platform.json"}
+    for name in FILES:
+        if name.endswith((".html", ".js")):
+            found = linked(static_files()[name].content.decode())
+            loaded |= {(asset or module).removeprefix("playground/") for asset, module in found}
+    assert loaded == set(FILES)
+
+
+def test_files_are_small():
+    assert max(len(file.content) for file in static_files().values()) < 32 * 1024
+    code = [file.content for name, file in static_files().items() if not name.endswith(".json")]
+    assert sum(map(len, code)) < 64 * 1024
+
+
+def test_the_page_knows_every_field_of_a_tool():
+    text = static_files()["tools.js"].content.decode()
+    listed = re.search(r"const FIELDS = \[(.*?)\]", text, re.S)
+    assert listed
+    assert tuple(re.findall(r'"(\w+)"', listed[1])) == Tool.__struct_fields__
