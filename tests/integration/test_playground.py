@@ -1,0 +1,348 @@
+"""The playground in a real browser: Debian's Chromium, driven by Playwright.
+
+With TOOLSCOUT_IMAGES in the environment the screenshots of the documentation are written anew.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests import debian
+from tests.catalogues import SHAPES, in_shape
+from tests.conftest import ZENITH
+from tests.support import TOOLS, Server, crowd, environment, running
+from toolscout.catalog.files import read_file
+from toolscout.settings import MIB
+
+pytestmark = pytest.mark.integration
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    debian.need(chromium="chromium")
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=flags)
+        yield launched
+        launched.close()
+
+
+@dataclass
+class Visit:
+    """One page, and what it said and asked for."""
+
+    page: Page
+    server: Server
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def open(self) -> None:
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(self.server.url + "/")
+
+    def _console(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def paste(self, tools: Any) -> None:
+        """Choose one's own tools and paste them."""
+        text = tools if isinstance(tools, str) else json.dumps(tools)
+        self.page.get_by_label("Your own").check()
+        self.page.locator("#paste").fill(text)
+
+    def ask(self, query: str) -> None:
+        self.page.locator("#query").fill(query)
+
+    def ranking(self, ranker: str, kind: str = ":not(.cut)") -> list[str]:
+        names = f"[data-ranker={ranker}] .ranking{kind} .name"
+        return self.page.locator(names).all_inner_texts()
+
+    def first(self, name: str, ranker: str = "hybrid") -> None:
+        """Wait until a ranker has a tool first."""
+        expect(self.page.locator(f"[data-ranker={ranker}] .name").first).to_have_text(name)
+
+
+def visited(browser: Browser, server: Server, **context: Any) -> Iterator[Visit]:
+    opened = browser.new_context(**context)
+    opened.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened.set_default_timeout(10_000)
+    visit = Visit(opened.new_page(), server)
+    visit.open()
+    yield visit
+    opened.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, server: Server) -> Iterator[Visit]:
+    yield from visited(browser, server, viewport={"width": 1280, "height": 900})
+
+
+def test_a_first_look_shows_an_answer_and_asks_nobody_else(visit: Visit):
+    visit.first("ci_rerun")
+    expect(visit.page.locator("#summary .outcome")).to_have_text("match")
+    assert visit.page.locator(".ranker").count() == 4
+    asked = [url for url in visit.requests if not url.startswith("data:")]
+    assert all(url.startswith(visit.server.url + "/") for url in asked)
+    assert visit.complaints == []
+
+
+def test_pasted_tools_are_ranked_explained_and_cut_as_the_service_says(visit: Visit):
+    visit.paste(TOOLS)
+    visit.page.locator("#top-k").fill("2")
+    visit.ask("find the file with the code on disk")
+    visit.first("read_file")
+    for ranker in ("hybrid", "bm25", "semantic", "regex"):
+        fields = {"ranker": ranker, "explain": True, "top_k": 2}
+        said = visit.server.search("find the file with the code on disk", **fields).json()
+        assert visit.ranking(ranker) == said["selected_names"]
+        wider = visit.server.names("find the file with the code on disk", ranker=ranker, top_k=8)
+        assert visit.ranking(ranker, ".cut") == wider[2:]
+    score = visit.page.locator("[data-ranker=regex] .score").first.inner_text()
+    assert score.endswith(f"{said['matches'][0]['score']:.2f}")
+    reasons = visit.page.locator("[data-ranker=hybrid] .reasons").first.inner_text()
+    assert "file keyword" in reasons
+    assert "meaning" in reasons
+    assert visit.complaints == []
+
+
+def test_tools_are_sent_once_and_again_when_the_service_forgot_them(
+    browser: Browser, tmp_path: Path
+):
+    sent: list[str] = []
+    with running(tmp_path, "--cache-bytes", str(MIB)) as server:
+        for visit in visited(browser, server):
+            visit.first("ci_rerun")
+            visit.page.on("request", lambda request: sent.append(request.post_data or ""))
+            visit.paste(TOOLS)
+            visit.ask("read a file")
+            visit.first("read_file")
+            visit.ask("forecast for a city")
+            visit.first("get_weather")
+            assert sum('"tools":' in body for body in sent) == 1
+            digest = json.loads(sent[-1])["catalog"]
+            for number in range(30):
+                server.search(tools=crowd(40, f"push{number}"))
+            assert server.search(catalog=digest).status_code == 404
+            visit.ask("send a message")
+            visit.first("send_email")
+            assert sum('"tools":' in body for body in sent) == 2
+
+
+def test_a_star_pins_a_tool_in_every_ranking(visit: Visit):
+    visit.first("ci_rerun")
+    visit.page.locator("#keep").fill("secrets_get")
+    visit.page.locator("#keep").press("Enter")
+    expect(visit.page.locator("[data-ranker=hybrid] .is-pin")).to_have_count(1)
+    for ranker in ("hybrid", "bm25", "semantic", "regex"):
+        assert visit.ranking(ranker)[-1] == "secrets_get"
+    visit.page.get_by_role("button", name="Keep secrets_get no longer").click()
+    expect(visit.page.locator(".is-pin")).to_have_count(0)
+
+
+@pytest.mark.parametrize("button", ["Copy as curl", "… by digest"])
+def test_the_copied_curl_gives_the_same_names(visit: Visit, button: str):
+    odd = [{"name": "it's_$HOME", "description": "Quote `this` \"and\" \\ 'that'\nJSON\n"}]
+    visit.paste(TOOLS + odd)
+    visit.ask("it's a $(quote) of 'that'")
+    visit.first("it's_$HOME")
+    visit.page.get_by_role("button", name=button).click()
+    expect(visit.page.locator(".copying [role=status]")).to_have_text("Copied.")
+    command = visit.page.evaluate("navigator.clipboard.readText()")
+    done = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, env=environment(), check=True
+    )
+    assert json.loads(done.stdout)["selected_names"] == visit.ranking("hybrid")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[{"name": "a"},\n {"name" "b"}]', 'line 2, column 10: expected ":"'),
+        ('[{"name": "a"}', "line 1, column 15: expected"),
+        ("nonsense", "line 1, column 1: expected a value"),
+        ('{"things": []}', 'expected a list of tools, or an object with "tools"'),
+        ('[{"description": "x"}]', 'tools[0]: expected a "name"'),
+        ("[]", "the list of tools is empty"),
+    ],
+)
+def test_text_that_holds_no_tools_says_where_and_what(visit: Visit, text: str, message: str):
+    visit.paste(text)
+    expect(visit.page.locator("#fault")).to_contain_text(message)
+    visit.page.locator("#paste").fill(json.dumps(TOOLS))
+    expect(visit.page.locator("#fault")).to_be_hidden()
+
+
+def test_files_are_read_as_the_command_line_reads_them(visit: Visit, tmp_path: Path):
+    shapes = [s for s in SHAPES if s != "bare_schema"]
+    tools = [in_shape(shape, f"tool_{shape}", "Rain", SCHEMA) for shape in shapes]
+    contents: list[Any] = [
+        tools,
+        {"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}},
+        {"pattern": "x", "tools": TOOLS},
+        {"toolConfig": {"tools": [{"toolSpec": tool} for tool in TOOLS]}},
+        {"tools": [{"functionDeclarations": TOOLS}]},
+    ]
+    script = "async text => (await import('/playground/tools.js')).readTools(text)"
+    for content in contents:
+        path = tmp_path / "tools.json"
+        path.write_text(json.dumps(content), "utf-8")
+        digests = [
+            visit.server.search(tools=read).headers["x-catalog-digest"]
+            for read in (visit.page.evaluate(script, path.read_text()), wire(path))
+        ]
+        assert digests[0] == digests[1]
+
+
+def wire(path: Path) -> list[dict[str, Any]]:
+    """What the command line makes of a file, as JSON."""
+    tools: list[dict[str, Any]] = json.loads(msgspec.json.encode(read_file(path)))
+    return tools
+
+
+def test_a_chosen_file_is_searched(visit: Visit, tmp_path: Path):
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps({"tools": TOOLS}), "utf-8")
+    visit.page.get_by_label("Your own").check()
+    visit.page.locator("#file").set_input_files(path)
+    visit.ask("forecast for a city")
+    visit.first("get_weather")
+
+
+def test_a_dropped_file_is_searched(visit: Visit):
+    visit.first("ci_rerun")
+    script = """text => {
+        const data = new DataTransfer();
+        data.items.add(new File([text], "tools.json"));
+        return data;
+    }"""
+    dropped = visit.page.evaluate_handle(script, json.dumps({"tools": TOOLS}))
+    visit.page.dispatch_event("body", "drop", {"dataTransfer": dropped})
+    visit.ask("forecast for a city")
+    visit.first("get_weather")
+
+
+def test_a_service_with_keys_asks_for_one(browser: Browser, keyed: Server):
+    for visit in visited(browser, keyed):
+        problem = visit.page.locator("#problem")
+        expect(problem).to_contain_text("unauthorized")
+        expect(problem.locator("code").nth(1)).not_to_be_empty()
+        visit.page.locator("#key").fill(ZENITH)
+        visit.first("ci_rerun")
+        expect(problem).to_be_hidden()
+        visit.page.get_by_role("button", name="Copy as curl").click()
+        expect(visit.page.locator(".copying [role=status]")).to_contain_text("API_KEY")
+        assert ZENITH not in visit.page.evaluate("navigator.clipboard.readText()")
+
+
+def test_a_service_that_is_gone_is_told_of(browser: Browser, tmp_path: Path):
+    with running(tmp_path) as server:
+        for visit in visited(browser, server):
+            visit.first("ci_rerun")
+            server.process.terminate()
+            server.wait()
+            visit.ask("anything else")
+            expect(visit.page.locator("#problem")).to_contain_text("does not answer")
+
+
+def test_a_thousand_tools_are_typed_over_without_lag(visit: Visit):
+    visit.page.evaluate(
+        "window.long = []; new PerformanceObserver(list => long.push(...list.getEntries()"
+        ".map(task => Math.round(task.duration)))).observe({entryTypes: ['longtask']})"
+    )
+    visit.paste(crowd(1_000) + TOOLS)
+    visit.page.locator("#query").fill("")
+    visit.page.locator("#query").press_sequentially("forecast for a city", delay=30)
+    visit.first("get_weather")
+    assert visit.page.locator(".ranking li .name").count() <= 4 * 11
+    print(f"tasks of 50 ms and more: {visit.page.evaluate('long')} ms")
+    assert visit.complaints == []
+
+
+def test_all_of_it_works_by_keyboard(visit: Visit):
+    visit.first("ci_rerun")
+    keys = visit.page.keyboard
+    keys.press("/")
+    expect(visit.page.locator("#query")).to_be_focused()
+    keys.press("Escape")
+    expect(visit.page.locator("#query")).to_have_value("")
+    expect(visit.page.locator(".ranker")).to_have_count(0)
+    keys.type("rotate a password")
+    visit.first("secrets_rotate")
+    for key in ("ArrowDown", "ArrowRight", "ArrowDown"):
+        keys.press(key)
+    second = visit.page.locator("[data-ranker=bm25] .pin").nth(1)
+    expect(second).to_be_focused()
+    name = second.get_attribute("data-name")
+    keys.press("Enter")
+    expect(visit.page.locator("#kept")).to_have_text(name or "")
+    keys.press("Escape")
+    expect(visit.page.locator("#query")).to_be_focused()
+
+
+def test_texts_of_tools_stay_text(visit: Visit):
+    evil = {"name": "<img src=x onerror=alert(1)>", "description": "<script>alert(2)</script> evil"}
+    visit.paste([evil, *TOOLS])
+    visit.ask("evil")
+    visit.first(evil["name"])
+    assert visit.page.locator("#columns img, #columns script").count() == 0
+    assert visit.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_is_in_the_way_of_anybody(browser: Browser, server: Server, scheme: str):
+    size = {"width": 1280, "height": 900}
+    for visit in visited(browser, server, color_scheme=scheme, viewport=size):
+        visit.first("ci_rerun")
+        visit.page.get_by_label("Your own").check()
+        found = Axe().run(visit.page).response["violations"]
+        serious = [each for each in found if each["impact"] in ("serious", "critical")]
+        told = [(each["id"], [n["html"] for n in each["nodes"]][:3]) for each in serious]
+        assert told == []
+
+
+def test_the_button_changes_the_colours_and_they_stay(visit: Visit):
+    colour = "getComputedStyle(document.body).backgroundColor"
+    before = visit.page.evaluate(colour)
+    visit.page.get_by_role("button", name="Dark").click()
+    dark = visit.page.evaluate(colour)
+    assert dark != before
+    visit.page.reload()
+    assert visit.page.evaluate(colour) == dark
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "height", "scheme"),
+    [
+        ("light", 1216, 1180, "light"),
+        ("dark", 1216, 1180, "dark"),
+        ("phone", 360, 900, "light"),
+    ],
+)
+def test_it_fits_its_window(browser: Browser, server: Server, name, width, height, scheme):
+    size = {"width": width, "height": height}
+    for visit in visited(browser, server, viewport=size, color_scheme=scheme):
+        visit.first("ci_rerun")
+        visit.ask("who broke the build")
+        visit.page.locator("#keep").fill("chat_post")
+        visit.page.locator("#keep").press("Enter")
+        expect(visit.page.locator("[data-ranker=hybrid] .is-pin")).to_have_count(1)
+        assert visit.page.evaluate("document.documentElement.scrollWidth") == width
+        if os.environ.get("TOOLSCOUT_IMAGES"):
+            visit.page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+            full = {"x": 0, "y": 0, "width": width, "height": 1_180 if width > 400 else 1_700}
+            path = IMAGES / f"playground-{name}.png"
+            visit.page.screenshot(path=path, full_page=True, clip=full)
