@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscout.ranking.calibration import Evidence, outcome, relevance
+from toolscout.ranking.calibration import Evidence, outcome, relevance, with_experience
 
 share = st.floats(0, 1)
 maybe = st.one_of(st.none(), share)
@@ -32,3 +32,13 @@ def test_outcomes_follow_relevance(one, other):
 def test_the_three_outcomes():
     assert [outcome(best) for best in (0.0, 1.0)] == ["no_match", "match"]
     assert "weak" in {outcome(step / 100) for step in range(101)}
+
+
+@given(share, st.floats(-2, 2), st.floats(-1, 1), share)
+def test_relevance_with_experience_is_a_share(chance, learned, likeness, familiarity):
+    assert 0 <= with_experience(chance, learned, likeness, familiarity) <= 1
+
+
+@given(share, st.floats(0, 2), st.floats(-1, 0.1), share)
+def test_what_worked_for_an_unlike_query_proves_nothing(chance, learned, likeness, familiarity):
+    assert with_experience(chance, learned, likeness, familiarity) == chance

@@ -30,7 +30,8 @@ class Reason(msgspec.Struct, frozen=True):
     """One piece of evidence: what of the query was found in which field, and how.
 
     `weight` is the share of the query that it accounts for, 0 to 1; for `semantic` the cosine. For
-    `boost` it is the share by which the score is raised or, negative, lowered.
+    `boost` it is the share by which the score is raised or, negative, lowered, for `learned` what
+    experience adds to the score, negative where the tool failed.
     """
 
     field: str

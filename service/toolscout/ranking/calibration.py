@@ -71,7 +71,7 @@ def _with_meaning(coverage: float, cosine: float) -> float:
 
 
 def with_experience(chance: float, learned: float, likeness: float, familiarity: float) -> float:
-    """A chance, moved by what experience adds (-1 to 1): towards certain, or towards nothing.
+    """A chance, moved by what experience adds to a score: towards certain, or towards nothing.
 
     `likeness` is the cosine of the nearest query that it comes from. Some tool worked for the
     nearest of any query; only one that is alike proves something.
@@ -80,6 +80,7 @@ def with_experience(chance: float, learned: float, likeness: float, familiarity:
     unlike = UNLIKE[0] * known + UNLIKE[1] * unknown
     alike = ALIKE[0] * known + ALIKE[1] * unknown
     learned *= max(0.0, min(1.0, (likeness - unlike) / (alike - unlike)))
+    learned = max(-1.0, min(1.0, learned))
     return chance + (1.0 - chance) * learned if learned > 0 else chance * (1.0 + learned)
 
 
