@@ -38,7 +38,7 @@ types: $(VENV)/.tested ## mypy, strict
 	$(BIN)/mypy
 
 unit: $(VENV)/.tested ## tests
-	$(BIN)/pytest -m 'not integration'
+	$(BIN)/pytest -m 'not integration' --numprocesses auto --maxprocesses 4 --dist loadfile
 
 $(VENV)/.loaded: $(VENV)/.tested
 	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,load]'

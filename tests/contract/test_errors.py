@@ -79,7 +79,7 @@ def test_a_body_over_the_limit_is_too_large(small: Server):
     assert "4096" in body["detail"].replace(",", "")
 
 
-@pytest.mark.parametrize("path", ["/", "/v1", "/v1/tool-discovery", "/nothing/here", SEARCH + "x"])
+@pytest.mark.parametrize("path", ["/v1", "/v1/tool-discovery", "/nothing/here", SEARCH + "x"])
 def test_other_paths_are_not_found(server: Server, path: str):
     problem_of(server.client.post(path, content=b"{}"), 404, "not_found")
 
