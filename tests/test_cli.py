@@ -1,6 +1,8 @@
 """The command line."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -252,3 +254,15 @@ def test_help_lists_every_setting(capsys: pytest.CaptureFixture[str]):
     printed = capsys.readouterr().out
     assert all(setting.flag in printed for setting in SETTINGS if not setting.secret)
     assert "--api-keys" not in printed
+
+
+@pytest.mark.parametrize("command", ["openapi", "check-config"])
+def test_a_reader_that_has_enough_is_no_error(command: str):
+    said = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m toolscout {command} | head -n 1"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout
+    assert said.stderr == ""

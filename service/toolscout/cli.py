@@ -1,6 +1,7 @@
 """The command line: serve, search, check the settings, print the API and completion."""
 
 import argparse
+import os
 import platform
 import sys
 from collections.abc import Callable
@@ -30,9 +31,14 @@ def main(arguments: list[str] | None = None) -> int:
     parsed = parser().parse_args(arguments)
     try:
         status: int = parsed.run(parsed)
+        sys.stdout.flush()
         return status
     except ToolscoutError as error:
         said = error.detail
+    except BrokenPipeError:
+        # Whoever read has enough. What is still buffered must not fail at the very end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:
         said = str(error)
     except ModuleNotFoundError as error:
