@@ -100,6 +100,8 @@ class Registry:
 
         Raises:
             Changed: the record has changed since.
+            StoreUnavailable: perhaps it is registered all the same, if only the answer was lost;
+                so the tools stay, lest a record name tools that are gone.
         """
         store, now = self._guard.store, self._clock()
         same = known is not None and known.digest == digest
@@ -118,7 +120,7 @@ class Registry:
         await self._guard.run("put", writing, WRITE_S)
         try:
             await self._swap(tenant, name, known, fresh, lasts)
-        except (Changed, StoreUnavailable):
+        except Changed:
             await self._drop(tenant, name, fresh)
             raise
         if known is not None:

@@ -1,0 +1,39 @@
+"""A registered catalogue is whole, whatever becomes of a write."""
+
+import pytest
+
+from toolscout.state.guarded import Guard
+from toolscout.state.memory import MemoryStore
+from toolscout.state.registry import Changed, Registry
+from toolscout.state.store import StoreUnavailable
+
+pytestmark = pytest.mark.anyio
+
+
+class Late(MemoryStore):
+    """A store that makes the change, and whose answer is lost."""
+
+    async def swap(self, *arguments: object, **more: object) -> bool:
+        await super().swap(*arguments, **more)  # type: ignore[arg-type]
+        raise StoreUnavailable("no answer")
+
+
+async def test_a_change_whose_answer_was_lost_leaves_the_tools_it_names():
+    store = Late()
+    registry = Registry(Guard(store))
+    with pytest.raises(StoreUnavailable):
+        await registry.put("acme", "office", None, "d1", [b'{"name":"a"}'], None)
+    found = await registry.find("acme", "office")
+    assert found is not None
+    assert found[0].digest == "d1"
+    assert found[1] == b'[{"name":"a"}]'
+
+
+async def test_a_writer_that_came_too_late_leaves_nothing_behind():
+    store = MemoryStore()
+    registry = Registry(Guard(store))
+    await registry.put("acme", "office", None, "d1", [b'{"name":"a"}'], None)
+    kept = len(store)
+    with pytest.raises(Changed):
+        await registry.put("acme", "office", None, "d2", [b'{"name":"b"}'], None)
+    assert len(store) == kept
