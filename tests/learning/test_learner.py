@@ -133,3 +133,55 @@ async def test_a_broken_entry_is_reported_and_passed_over():
     await follow(one, reports)
     assert one.experience("acme").observations == 1
     assert len(reports) == 2
+
+
+async def test_what_is_recorded_while_the_log_is_read_counts_once():
+    store = MemoryStore()
+    await learner(store).reset("acme")
+    await learner(store).record("acme", [worked("read_file")] * 3)
+
+    class Reading(MemoryStore):
+        async def read(self, *arguments: object, **more: object):
+            entries = await store.read(*arguments, **more)  # type: ignore[arg-type]
+            if not one.experience("acme").observations:
+                await one.record("acme", [worked()])
+                entries = await store.read(*arguments, **more)  # type: ignore[arg-type]
+            return entries
+
+    reading = Reading()
+    reading.get, reading.append = store.get, store.append  # type: ignore[method-assign]
+    one = learner(reading)
+    await follow(one)
+    assert one.experience("acme").observations == 4
+
+
+async def test_what_is_forgotten_is_not_read_by_another_process_meanwhile():
+    class Watched(MemoryStore):
+        async def put(self, *arguments: object, **more: object) -> None:
+            await super().put(*arguments, **more)  # type: ignore[arg-type]
+            await follow(two)
+
+        async def drop(self, log: str) -> None:
+            await super().drop(log)
+            await follow(two)
+
+    store = Watched()
+    one, two = learner(store), learner(store)
+    await one.record("acme", [worked()])
+    await follow(two)
+    await one.reset("acme")
+    await follow(two)
+    assert two.experience("acme").observations == 0
+
+
+async def test_what_is_recorded_amid_forgetting_is_known_as_in_the_log():
+    class Watched(MemoryStore):
+        async def drop(self, log: str) -> None:
+            await super().drop(log)
+            await one.record("acme", [worked()])
+
+    one = learner(Watched())
+    await one.record("acme", [worked("read_file")] * 3)
+    await one.reset("acme")
+    await follow(one)
+    assert one.experience("acme").observations == 1

@@ -50,7 +50,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     time: float = 0.0
     """Seconds since 1970."""
     origin: str = ""
-    """The process that observed it."""
+    """Who learned it as it was recorded: one process, between two resets."""
 
 
 @dataclass(slots=True)

@@ -61,6 +61,8 @@ class _Tenant:
         self.experience = Experience()
         self.chains = Chains(half_life_days)
         self.position = START
+        self.origin = token_hex(8)
+        """Marks in the log what was learned here as it was recorded."""
         self.epoch: bytes | None = None
         """Changes when the log is reset."""
         self.indexes: OrderedDict[str, LearnedIndex] = OrderedDict()
@@ -91,7 +93,6 @@ class Learner:
         self._half_life = half_life_days
         self._catalogue = catalogue
         self._clock = clock
-        self._origin = token_hex(8)
         self._tenants: dict[str, _Tenant] = {}
         self._digests: dict[str, tuple[str, ...]] = {}
         self._making: dict[str, asyncio.Task[None]] = {}
@@ -144,7 +145,7 @@ class Learner:
                 catalog="",
                 digest=self._content(tenant, known, seen),
                 time=self._clock(),
-                origin=self._origin,
+                origin=known.origin,
             )
             for seen in observations
         ]
@@ -156,12 +157,13 @@ class Learner:
         """Forget everything of a tenant, in every process.
 
         Raises:
-            StoreUnavailable: the store could not be reached; nothing was forgotten.
+            StoreUnavailable: the store could not be reached, and some or all is still known.
         """
         store = self._guard.store
         epoch = token_hex(8).encode()
-        await self._guard.run("put", store.put(key("learning-epoch", tenant), epoch), WRITE_S)
+        # The epoch last: who sees it reads the log anew, which must be empty by then.
         await self._guard.run("drop", store.drop(key("learning", tenant)), WRITE_S)
+        await self._guard.run("put", store.put(key("learning-epoch", tenant), epoch), WRITE_S)
         fresh = self._tenants[tenant] = _Tenant(self._half_life)
         fresh.epoch = epoch
 
@@ -182,13 +184,12 @@ class Learner:
             await asyncio.sleep(FOLLOW_S)
 
     async def _catch_up(self, tenant: str, report: Callable[[str], None]) -> None:
-        """Learn what the log has gained, but what this process recorded it knows already."""
+        """Learn what the log has gained, but for what was learned as it was recorded."""
         store, known = self._guard.store, self._tenant(tenant)
-        passed_over = self._origin
         epoch = await self._guard.run("get", store.get(key("learning-epoch", tenant)), READ_S)
         if epoch != known.epoch:
             known = self._tenants[tenant] = _Tenant(self._half_life)
-            known.epoch, passed_over = epoch, ""
+            known.epoch = epoch
         while True:
             read = store.read(key("learning", tenant), known.position, PAGE)
             entries = await self._guard.run("read", read, READ_S)
@@ -201,8 +202,7 @@ class Learner:
                     seen.append(_decode(entry.value))
                 except msgspec.MsgspecError as error:
                     report(f"learning: an entry of the log was passed over: {error}")
-            new = [one for one in seen if not passed_over or one.origin != passed_over]
-            await self._learn(known, new)
+            await self._learn(known, [one for one in seen if one.origin != known.origin])
 
     async def _learn(self, known: _Tenant, observations: Sequence[Observation]) -> None:
         for number, observation in enumerate(observations, 1):

@@ -133,7 +133,7 @@ async def forget(service: Service, exchange: Exchange, trace: Trace) -> None:
 
     Raises:
         Refused: learning is off.
-        StoreUnavailable: nothing was forgotten.
+        StoreUnavailable: some or all is still known.
     """
     await _learner(service).reset(trace.tenant)
     await exchange.answer(204, b"")
