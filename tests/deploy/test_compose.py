@@ -78,3 +78,10 @@ def test_prometheus_and_envoy_know_the_replicas_by_their_names():
 
 def test_no_key_is_part_of_the_project():
     assert "deploy/api-keys" in (FOLDER.parent / ".gitignore").read_text("utf-8").splitlines()
+
+
+def test_the_store_loses_at_most_what_callers_can_send_again():
+    command = SERVICES["valkey"]["command"]
+    given = dict(zip(command[1::2], command[2::2], strict=True))
+    assert given["--appendonly"] == "yes"
+    assert given["--maxmemory-policy"] == "volatile-lru"
