@@ -30,7 +30,10 @@ FULL: dict[str, Any] = KEYED | {
     "tls": {"existingSecret": "certificate"},
     "autoscaling": {"enabled": True},
     "ingress": {"enabled": True, "host": "tools.example.org", "tlsSecret": "public"},
-    "networkPolicy": {"egress": [{"to": [{"podSelector": {"matchLabels": {"app": "valkey"}}}]}]},
+    "networkPolicy": {
+        "from": [{"namespaceSelector": {"matchLabels": {"name": "ingress-nginx"}}}],
+        "egress": [{"to": [{"podSelector": {"matchLabels": {"app": "valkey"}}}]}],
+    },
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "podLabels": {"team": "search"},
     "podAnnotations": {"note": "none"},
@@ -221,6 +224,15 @@ def test_only_those_who_are_named_reach_a_pod(tmp_path: Path):
     assert len(opened["egress"]) == 2
 
 
+def test_the_ingress_speaks_to_a_pod_as_the_pod_does(tmp_path: Path):
+    def spoken(values: dict[str, Any]) -> str | None:
+        made = render(tmp_path, values)["Ingress", "drill-toolscout"]["metadata"]["annotations"]
+        return made.get("nginx.ingress.kubernetes.io/backend-protocol")
+
+    assert spoken(FULL) == "HTTPS"
+    assert spoken(FULL | {"tls": {}}) is None
+
+
 def test_everything_selects_the_same_pods(tmp_path: Path):
     items = render(tmp_path, FULL)
     labels = items["Deployment", "drill-toolscout"]["spec"]["template"]["metadata"]["labels"]
@@ -246,6 +258,7 @@ def test_everything_selects_the_same_pods(tmp_path: Path):
         (KEYED | {"tls": {"clientCA": True}}, "tls.clientCA needs tls.existingSecret"),
         (KEYED | {"store": {"url": "redis://valkey:6379/0"}}, "networkPolicy.egress is empty"),
         (KEYED | {"ingress": {"enabled": True}}, "ingress.host is needed"),
+        (KEYED | {"ingress": {"enabled": True, "host": "a.org"}}, "networkPolicy.from is empty"),
         (MUTUAL | {"serviceMonitor": {"enabled": True}}, "serviceMonitor.tlsConfig"),
         (KEYED | {"settings": {"max_tool": 5}}, "max_tool"),
         (KEYED | {"settings": {"ranker": "best"}}, "ranker"),

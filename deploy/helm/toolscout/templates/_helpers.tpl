@@ -61,4 +61,7 @@ labels: {{- include "toolscout.labels" . | nindent 2 }}
 {{- if and (eq .Values.mode "deployment") .Values.networkPolicy.enabled (or .Values.store.existingSecret (hasPrefix "redis" .Values.store.url)) (not .Values.networkPolicy.egress) -}}
 {{- fail "networkPolicy.egress is empty, so the store could not be reached: allow it there" -}}
 {{- end -}}
+{{- if and (eq .Values.mode "deployment") .Values.ingress.enabled .Values.networkPolicy.enabled (not .Values.networkPolicy.from) -}}
+{{- fail "networkPolicy.from is empty, so the ingress controller could not call from its namespace: name it there" -}}
+{{- end -}}
 {{- end -}}
