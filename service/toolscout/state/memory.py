@@ -1,22 +1,34 @@
 """State in this process: the default, gone when the process is."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from time import time
 
-from toolscout.state.store import START, Entry
+from toolscout.state.store import START, Entry, StoreUnavailable
+
+MAX_BYTES = 256 << 20
+"""Bytes of values and entries that are kept; more is refused, as by any store that is full."""
+
+ENTRY_BYTES = 200
+"""About what Python needs beside each of them."""
 
 SLACK = 1_000
 """Outdated times of expiry that are kept before they are cleared away."""
 
 
 class MemoryStore:
-    """Values and logs in dictionaries."""
+    """Values and logs in dictionaries.
 
-    def __init__(self, clock: Callable[[], float] = time) -> None:
+    Args:
+        max_bytes: how much is kept; `put`, `swap` and `append` raise `StoreUnavailable` beyond it.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time, max_bytes: int = MAX_BYTES) -> None:
         self._clock = clock
+        self._max_bytes = max_bytes
+        self._bytes = 0
         self._values: dict[str, tuple[bytes, float | None]] = {}
         self._until: list[tuple[float, str]] = []
         """A heap of when values expire; those that were set anew stay in it until then."""
@@ -31,7 +43,7 @@ class MemoryStore:
         """The value of a key."""
         value, until = self._values.get(key, (None, None))
         if until is not None and until <= self._clock():
-            del self._values[key]
+            self._forget(key)
             return None
         return value
 
@@ -41,6 +53,8 @@ class MemoryStore:
         while self._until and self._until[0][0] <= now:
             _, expired = heappop(self._until)
             await self.get(expired)
+        before = self._values.get(key)
+        self._take(len(value) + ENTRY_BYTES if before is None else len(value) - len(before[0]))
         until = None if ttl_s is None else now + ttl_s
         self._values[key] = (value, until)
         if until is not None:
@@ -56,14 +70,14 @@ class MemoryStore:
         if await self.get(key) != expected:
             return False
         if value is None:
-            self._values.pop(key, None)
+            self._forget(key)
         else:
             await self.put(key, value, ttl_s)
         return True
 
     async def delete(self, key: str) -> None:
         """Remove a value."""
-        self._values.pop(key, None)
+        self._forget(key)
 
     async def keys(self, prefix: str) -> list[str]:
         """The keys that begin so."""
@@ -71,13 +85,17 @@ class MemoryStore:
         return [key for key in found if await self.get(key) is not None]
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
-        """Add entries."""
+        """Add entries; where there is no room, the log's oldest make it."""
         entries = self._logs.setdefault(log, deque())
+        more = _size(values)
+        while entries and self._bytes + more > self._max_bytes:
+            self._bytes -= _size([entries.popleft()[1]])
+        self._take(more)
         for value in values:
             self._last += 1
             entries.append((self._last, value))
         while len(entries) > keep:
-            entries.popleft()
+            self._bytes -= _size([entries.popleft()[1]])
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Entries behind a position."""
@@ -87,7 +105,21 @@ class MemoryStore:
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries."""
-        self._logs.pop(log, None)
+        self._bytes -= _size(value for _, value in self._logs.pop(log, ()))
 
     async def close(self) -> None:
         """Nothing to let go of."""
+
+    def _take(self, more: int) -> None:
+        if more > 0 and self._bytes + more > self._max_bytes:
+            raise StoreUnavailable("memory: full")
+        self._bytes += more
+
+    def _forget(self, key: str) -> None:
+        value, _ = self._values.pop(key, (None, None))
+        if value is not None:
+            self._bytes -= len(value) + ENTRY_BYTES
+
+
+def _size(values: Iterable[bytes]) -> int:
+    return sum(len(value) + ENTRY_BYTES for value in values)
