@@ -185,3 +185,12 @@ async def test_what_is_recorded_amid_forgetting_is_known_as_in_the_log():
     await one.reset("acme")
     await follow(one)
     assert one.experience("acme").observations == 1
+
+
+async def test_a_chain_is_told_as_it_was_reported_whatever_its_tools_are_called():
+    one = learner(MemoryStore())
+    chain = ("odd\x1fname", "read_file")
+    await one.record("acme", [Observation(PATTERN, "", True, chain=chain)] * 3)
+    known = one.insight("acme", PATTERN)
+    assert known is not None
+    assert known.chain == chain

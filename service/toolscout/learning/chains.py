@@ -7,6 +7,8 @@ pattern the chains of like intents vote, and the best one is told with how sure 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.patterns import Floats
 from toolscout.learning.prior import STRENGTH, LearnedIndex
@@ -17,7 +19,8 @@ MAX_CHAINS = 1_000
 SURE = 0.4
 """Cosine of the nearest intent from which its chain is taken for sure."""
 
-_JOINT = "\x1f"
+_join = msgspec.json.Encoder().encode
+_part = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class Insight(NamedTuple):
@@ -39,7 +42,7 @@ class Chains:
 
     def learn(self, chain: Sequence[str], observation: Observation, vector: Floats) -> None:
         """Take one report into account; `vector` is the point of its intent."""
-        joined = _JOINT.join(chain)
+        joined = _join(chain).decode()
         self._experience.learn(_without_tool(observation, joined), vector)
 
     def insight(
@@ -54,7 +57,7 @@ class Chains:
         for row in (-votes).argsort(kind="stable").tolist():
             if votes[row] <= 0:
                 return None
-            chain = tuple(self._keys[row][0].split(_JOINT))
+            chain = _part(self._keys[row][0])
             tool = self._experience.of(self._keys[row])
             if tool is not None and all(map(fits, chain)):
                 confidence = round(sureness * float(votes[row]) / STRENGTH, 4)
