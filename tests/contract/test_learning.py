@@ -301,3 +301,43 @@ def test_a_tool_that_failed_keeps_a_score_between_zero_and_one(empty: Server):
     body = empty.search("read a file", explain=True, headers=headers).json()
     assert body["selected_names"]
     assert all(0 <= match["score"] <= 1 for match in body["matches"])
+
+
+def test_a_tool_is_the_same_however_its_json_is_written(empty: Server):
+    def uses(schema: str) -> int | None:
+        tools = f'[{{"name": "resize_image", "parameters": {schema}}}]'
+        key = {"x-api-key": ACME_OLD}
+        body = f'{{"pattern": "resize", "tools": {tools}}}'.encode()
+        digest = empty.post(body, headers=key).headers["x-catalog-digest"]
+        if not known(empty)["observations"]:
+            tell(empty, WORKED | {"catalog": digest})
+        return empty.get(f"/v1/catalogs/{digest}/tools/resize_image", **key).json().get("uses")
+
+    assert uses('{"type":"object","properties":{"w":{"type":"number"}}}') == 1
+    assert uses('{"properties": {"w": {"type": "number"}}, "type": "object"}') == 1
+    assert uses('{"type": "object", "properties": {"w": {"type": "string"}}}') is None
+
+
+def test_a_tool_nested_as_deep_as_a_parser_goes_is_learned(empty: Server):
+    key = {"x-api-key": ACME_OLD}
+    taken = 0
+    for depth in range(900, 1_000, 5):
+        schema = '{"a":' * depth + "{}" + "}" * depth
+        tools = f'[{{"name": "resize_image", "parameters": {schema}}}]'
+        answer = empty.post(f'{{"pattern": "resize", "tools": {tools}}}'.encode(), headers=key)
+        assert answer.status_code in (200, 400)
+        if answer.status_code == 200:
+            digest = answer.headers["x-catalog-digest"]
+            taken += tell(empty, WORKED | {"catalog": digest}).json()["accepted"]
+    assert known(empty)["observations"] == taken > 0
+
+
+def test_a_tool_whose_annotations_no_parser_takes_is_learned_as_it_was_sent(empty: Server):
+    key = {"x-api-key": ACME_OLD}
+    tools = b'[{"name": "resize_image", "annotations": {"most": 1e999}}]'
+    body = b'{"pattern": "resize_image", "tools": ' + tools + b"}"
+    digest = empty.post(body, headers=key).headers["x-catalog-digest"]
+    tell(empty, WORKED | {"catalog": digest})
+    assert empty.post(body, headers=key).json()["selected_names"] == ["resize_image"]
+    (tool,) = known(empty)["tools"]
+    assert tool["content"]

@@ -8,14 +8,16 @@ log a moment later.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from secrets import token_hex
 from time import time
+from typing import Any
 
 import msgspec
 
 from toolscout.catalog.catalogue import Catalogue
-from toolscout.contract import Tool
+from toolscout.errors import NOT_JSON
 from toolscout.learning.chains import Chains, Insight
 from toolscout.learning.experience import Experience, Observation, Use
 from toolscout.learning.patterns import pattern_vector
@@ -51,7 +53,8 @@ RECENT = 64
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Observation).decode
-_decode_tool = msgspec.json.Decoder(Tool).decode
+_decode_tool = msgspec.json.Decoder(dict[str, Any]).decode
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 class _Tenant:
@@ -248,7 +251,7 @@ class Learner:
             catalogue = self._catalogue(tenant, digest)
             row = None if catalogue is None else catalogue.rows.get(seen.tool)
             if catalogue is not None and row is not None:
-                return self._contents(catalogue)[row]
+                return _content_digest(catalogue.wires[row])
         return ""
 
     def _contents(self, catalogue: Catalogue) -> tuple[str, ...]:
@@ -268,7 +271,9 @@ class Learner:
 
 
 def _content_digest(wire: bytes) -> str:
-    """The digest of a tool, whether it is available or not."""
-    if b'"status"' in wire:
-        wire = _encode(msgspec.structs.replace(_decode_tool(wire), status=None))
+    """The digest of a tool, available or not, however its JSON is spaced and ordered."""
+    with suppress(*NOT_JSON):  # annotations are not checked: told apart as they were sent
+        tool = _decode_tool(wire)
+        tool.pop("status", None)
+        wire = _encode_sorted(tool)
     return sha256(wire).hexdigest()[:16]
