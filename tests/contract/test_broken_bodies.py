@@ -256,3 +256,18 @@ def test_a_body_that_never_comes_frees_its_place(tmp_path: Path):
             silent.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
             assert read_response(silent)[0] == 400
         assert server.post({"pattern": "x", "tools": TOOLS}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("tool", "field"),
+    [
+        (b'{"name":"a","parameters":{"d":1e999}}', "parameters"),
+        (b'{"name":"a","definition":null,"parameters":{"d":1e999}}', "parameters"),
+        (b'{"name":"a","definition":{"name":"a"},"parameters":{"d":1e999}}', "parameters"),
+        (b'{"name":"a","definition":{"d":1e999},"parameters":{}}', "definition"),
+    ],
+)
+def test_the_field_that_no_parser_takes_is_named(server: Server, tool: bytes, field: str):
+    response = server.post(b'{"pattern":"x","tools":[' + tool + b"]}")
+    problem = problem_of(response, 400, "invalid_json")
+    assert problem["errors"][0]["path"] == f"tools[0].{field}"

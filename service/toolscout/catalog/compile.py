@@ -17,7 +17,7 @@ from toolscout.catalog.documents import Document, read_tool
 from toolscout.catalog.tokencount import tool_tokens
 from toolscout.catalog.toollist import ToolList
 from toolscout.catalog.traits import Clues
-from toolscout.contract import Tool
+from toolscout.contract import Tool, is_absent
 from toolscout.errors import NOT_JSON, InvalidJson, not_json
 from toolscout.ranking import domains
 from toolscout.ranking.bm25 import Bm25Weights, Postings, TermCounts
@@ -174,6 +174,17 @@ class Compiler:
         )
 
 
+def _unreadable(tool: Tool) -> str:
+    """Which field of a tool is not valid JSON."""
+    if is_absent(tool.definition):
+        return "parameters"
+    try:
+        msgspec.json.decode(tool.definition)
+    except NOT_JSON:
+        return "definition"
+    return "parameters"
+
+
 def compile_tool(tool: Tool, path: str) -> CompiledTool:
     """Compile what one tool says, without its vector; `path` is where errors say it stood.
 
@@ -183,7 +194,7 @@ def compile_tool(tool: Tool, path: str) -> CompiledTool:
     try:
         document = read_tool(tool)
     except NOT_JSON as error:
-        where = f"{path}.definition"
+        where = f"{path}.{_unreadable(tool)}"
         raise InvalidJson(f"{where} is not valid JSON", (not_json(where, error),)) from None
     name, description = words(document.name), words(document.description)
     name_terms, description_terms = words_to_terms(name), words_to_terms(description)
