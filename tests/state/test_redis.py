@@ -53,6 +53,17 @@ async def test_a_full_server_makes_writes_unavailable(redis_server: RedisServer)
     await store.close()
 
 
+@pytest.mark.integration
+async def test_an_entry_of_somebody_else_hides_none_behind_it(redis_server: RedisServer):
+    redis_server.empty()
+    store = RedisStore(redis_server.url)
+    await store.append("log", [b"one"], keep=10)
+    await store._redis.xadd("toolscout:1:log", {b"other": b"thing"})
+    await store.append("log", [b"two"], keep=10)
+    assert [entry.value for entry in await store.read("log")] == [b"one", b"", b"two"]
+    await store.close()
+
+
 async def test_no_server_makes_the_store_unavailable():
     store = RedisStore("redis://127.0.0.1:1/0")
     with pytest.raises(StoreUnavailable):

@@ -114,7 +114,8 @@ class RedisStore:
         """Entries behind a position."""
         first = f"({after}" if after else "-"
         found = await self._run(lambda: self._redis.xrange(PREFIX + log, first, "+", limit))
-        return [Entry(position.decode(), fields[b"v"]) for position, fields in found]
+        # An entry that somebody else wrote comes as an empty one, which the reader tells of.
+        return [Entry(position.decode(), fields.get(b"v", b"")) for position, fields in found]
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries; the stream stays, so that its positions go on growing."""
