@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -212,3 +213,29 @@ def test_a_page_in_a_browser_cannot_ask_a_service_without_keys(
 
 def test_it_is_off_unless_asked_for(server: Server):
     problem_of(server.post({}, "/mcp"), 404, "not_found")
+
+
+async def test_the_status_compiles_nothing(tmp_path: Path):
+    flags = ["--mcp", "--store", f"sqlite:{tmp_path / 'state.db'}"]
+    with running(tmp_path, *flags) as before:
+        for name in ("Office", "home"):
+            answer = before.client.put(f"/v1/catalogs/{name}", json={"tools": TOOLS})
+            assert answer.status_code == 201
+    with running(tmp_path, *flags) as after:
+        async with session(after) as client:
+            status = await client.get_prompt("backend_status")
+            said = status.messages[0].content.text  # type: ignore[union-attr]
+            assert said.splitlines() == [
+                f"{name}: {len(TOOLS)} tools" for name in ("Office", "home")
+            ]
+            assert after.metric("toolscout_catalog_cache_entries") == 0
+            (content,) = (await client.read_resource("toolscout://Office/overview")).contents  # type: ignore[arg-type]
+            assert f"{len(TOOLS)} tools" in content.text  # type: ignore[union-attr]
+
+
+async def test_a_long_page_is_whole(facade: Server):
+    tools = crowd(900)
+    facade.client.put("/v1/catalogs/crowd", json={"tools": tools}, headers={"x-api-key": ZENITH})
+    async with session(facade, ZENITH) as client:
+        page = await call(client, "list_tools_meta", catalog="crowd", page_size=1_000)
+        assert len(page["tools"]) == page["total"] == 900

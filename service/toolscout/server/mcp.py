@@ -28,12 +28,14 @@ from toolscout.ranking.resolve import Resolver
 from toolscout.ranking.strategy import Ask
 from toolscout.server import sharing
 from toolscout.server.answer import Trace
+from toolscout.server.beside import beside
 from toolscout.server.endpoint import serve_call
 from toolscout.server.exchange import REFUSALS, Exchange, refusal
 from toolscout.server.learning import with_use
 from toolscout.server.mcp_texts import INSTRUCTIONS, PROMPTS, TEMPLATES, TOOLS, find_tool
 from toolscout.server.routes import Call
 from toolscout.server.service import Service
+from toolscout.server.views import AT_ONCE
 
 _LOOPBACK = ["127.0.0.1:*", "localhost:*", "[::1]:*"]
 
@@ -173,7 +175,9 @@ class McpFacade:
         rows, following = pages.page(
             catalogue, arguments.get("cursor"), arguments.get("page_size", 50)
         )
-        shown = details(catalogue, rows, catalogue.taxonomy, arguments.get("detail", "brief"))
+        detail = arguments.get("detail", "brief")
+        taxonomy = catalogue.taxonomy
+        shown = await beside(len(rows), AT_ONCE, details, catalogue, rows, taxonomy, detail)
         found = {"tools": shown, "total": len(catalogue)}
         return found | ({"next_cursor": following} if following else {}), None
 
@@ -197,10 +201,15 @@ class McpFacade:
                 raise ValueError("find_tool needs a task")
             return find_tool(arguments["task"])
         if name == "backend_status":
-            names = await self._names()
-            shown = [f"{each}: {len(await self._find(each))} tools" for each in names]
-            return "\n".join(shown) or "No catalogue is registered."
+            return "\n".join(await self._status()) or "No catalogue is registered."
         raise ValueError(f"no prompt {name}")
+
+    async def _status(self) -> list[str]:
+        """A line for each catalogue, by its record: nothing is compiled to be counted."""
+        registry, tenant = self._service.registry, _tenant.get()
+        names = await self._names()
+        records = [(name, await _readable(registry.record(tenant, name))) for name in names]
+        return [f"{name}: {record.tools} tools" for name, record in records if record is not None]
 
     async def _resource(self, uri: str) -> ReadResourceContents:
         name, _, rest = uri.removeprefix("toolscout://").partition("/")
