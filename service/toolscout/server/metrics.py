@@ -5,6 +5,7 @@ asked for `/metrics` adds them up (`PROMETHEUS_MULTIPROC_DIR`, set by `toolscout
 """
 
 import os
+from functools import partial
 from pathlib import Path
 
 from prometheus_client import (
@@ -37,125 +38,75 @@ class Metrics:
     def __init__(self) -> None:
         # In multi-process mode the files are the registry; a second copy would double.
         self.registry = registry = CollectorRegistry()
-        self.requests = Counter(
-            "toolscout_requests", "Searches by outcome", ["outcome"], registry=registry
+        counter = partial(Counter, registry=registry)
+        histogram = partial(Histogram, registry=registry)
+        seconds = partial(histogram, buckets=_SECONDS)
+        total = partial(Gauge, registry=registry, multiprocess_mode="livesum")
+        highest = partial(Gauge, registry=registry, multiprocess_mode="livemax")
+
+        self.requests = counter("toolscout_requests", "Searches by outcome", ["outcome"])
+        self.duration = seconds(
+            "toolscout_request_duration_seconds", "Time spent on a search, by phase", ["phase"]
         )
-        self.duration = Histogram(
-            "toolscout_request_duration_seconds",
-            "Time spent on a search, by phase",
-            ["phase"],
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self.cache = Counter(
-            "toolscout_catalog_cache_requests",
-            "Catalogue look-ups by result",
-            ["result"],
-            registry=registry,
-        )
-        self.cache_bytes = Gauge(
-            "toolscout_catalog_cache_bytes",
-            "Bytes of compiled catalogues and tools",
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-        self.cache_entries = Gauge(
-            "toolscout_catalog_cache_entries",
-            "Compiled catalogues kept",
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-        self.in_flight = Gauge(
-            "toolscout_inflight_requests",
-            "Searches being answered",
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-        self.shed = Counter(
-            "toolscout_shed", "Searches refused for overload", ["reason"], registry=registry
-        )
-        self.calls = Counter(
-            "toolscout_calls",
-            "Calls beside searches (batch, resolve, filter) by outcome",
-            ["call", "outcome"],
-            registry=registry,
-        )
-        self.call_duration = Histogram(
-            "toolscout_call_duration_seconds",
-            "Time spent on a call beside searches",
-            ["call"],
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self.degraded = Counter(
+        self.no_match = counter("toolscout_no_match", "Searches without any match")
+        self.degraded = counter(
             "toolscout_degraded",
             "Searches answered by a cheaper ranker to keep the latency budget",
             ["ranker"],
-            registry=registry,
         )
-        self.shadow = Counter(
+        self.offered = histogram(
+            "toolscout_offered_tools", "Distinct tools in a search", buckets=_TOOLS
+        )
+        self.selected = histogram("toolscout_selected_tools", "Tools selected", buckets=_TOOLS[:9])
+        self.calls = counter(
+            "toolscout_calls", "Calls beside searches by outcome", ["call", "outcome"]
+        )
+        self.call_duration = seconds(
+            "toolscout_call_duration_seconds", "Time spent on a call beside searches", ["call"]
+        )
+
+        self.cache = counter(
+            "toolscout_catalog_cache_requests", "Catalogue look-ups by result", ["result"]
+        )
+        self.cache_bytes = total(
+            "toolscout_catalog_cache_bytes", "Bytes of compiled catalogues and tools"
+        )
+        self.cache_entries = total("toolscout_catalog_cache_entries", "Compiled catalogues kept")
+        self.compiling = total("toolscout_compiles_in_progress", "Catalogues being compiled")
+
+        self.in_flight = total("toolscout_inflight_requests", "Searches being answered")
+        self.shed = counter("toolscout_shed", "Searches refused for overload", ["reason"])
+        self.lag = highest("toolscout_event_loop_lag_seconds", "How late the event loop runs")
+
+        self.shadow = counter(
             "toolscout_shadow",
             "Answers followed by the shadow ranker, by what came of it",
             ["result"],
-            registry=registry,
         )
-        self.shadow_overlap = Histogram(
+        self.shadow_overlap = histogram(
             "toolscout_shadow_overlap",
             "Share of the selected tools that answer and shadow ranker agree on",
             buckets=tuple(share / 10 for share in range(11)),
-            registry=registry,
         )
-        self.shadow_duration = Histogram(
-            "toolscout_shadow_duration_seconds",
-            "Time the shadow ranker took",
-            buckets=_SECONDS,
-            registry=registry,
+        self.shadow_duration = seconds(
+            "toolscout_shadow_duration_seconds", "Time the shadow ranker took"
         )
-        self.store_failures = Counter(
+
+        self.store_failures = counter(
             "toolscout_store_failures",
             "Actions on the state store that failed or took too long",
             ["action"],
-            registry=registry,
         )
-        self.key_changes = Counter(
+        self.key_changes = counter(
             "toolscout_key_changes",
             "Changes of the file with the keys, by what came of them",
             ["result"],
-            registry=registry,
         )
-        self.feedback = Counter(
-            "toolscout_feedback", "Feedback events kept, by success", ["success"], registry=registry
+        self.feedback = counter(
+            "toolscout_feedback", "Feedback events kept, by success", ["success"]
         )
-        self.no_match = Counter(
-            "toolscout_no_match", "Searches without any match", registry=registry
-        )
-        self.offered = Histogram(
-            "toolscout_offered_tools",
-            "Distinct tools in a search",
-            buckets=_TOOLS,
-            registry=registry,
-        )
-        self.selected = Histogram(
-            "toolscout_selected_tools", "Tools selected", buckets=_TOOLS[:9], registry=registry
-        )
-        self.lag = Gauge(
-            "toolscout_event_loop_lag_seconds",
-            "How late the event loop runs",
-            registry=registry,
-            multiprocess_mode="livemax",
-        )
-        self.compiling = Gauge(
-            "toolscout_compiles_in_progress",
-            "Catalogues being compiled",
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-        self.build = Gauge(
-            "toolscout_build_info",
-            "Version and model; always 1",
-            ["version", "model"],
-            registry=registry,
-            multiprocess_mode="livemax",
+        self.build = highest(
+            "toolscout_build_info", "Version and model; always 1", ["version", "model"]
         )
         # Looking a label up costs as much as counting it.
         self._outcome: dict[str, Counter] = {}
