@@ -11,7 +11,6 @@ import asyncio
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,6 @@ from dataclasses import dataclass, field
 from itertools import cycle, islice
 from pathlib import Path
 from time import monotonic, perf_counter, sleep
-from urllib.error import URLError
 from urllib.request import urlopen
 
 from tqdm import tqdm
@@ -169,9 +167,7 @@ def _balancer(ports: list[int], policy: str) -> Iterator[int]:
     kept = [line for line in CONFIG.read_text("utf-8").splitlines() if "server replica" not in line]
     lines = [f"    balance {policy}" if "balance hash" in line else line for line in kept]
     lines += [f"    server replica-{n} 127.0.0.1:{port}" for n, port in enumerate(ports, 1)]
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        own = int(probe.getsockname()[1])
+    own = servers.free_port()
     with tempfile.NamedTemporaryFile("w", suffix=".cfg") as config:
         config.write("\n".join(lines) + "\n")
         config.flush()
@@ -179,7 +175,7 @@ def _balancer(ports: list[int], policy: str) -> Iterator[int]:
         haproxy = str(shutil.which("haproxy", path=_path()))
         process = subprocess.Popen([haproxy, "-f", config.name], env=environ)
         try:
-            while not _ready(own):
+            while not servers.ready(own):
                 if process.poll() is not None:
                     raise RuntimeError("haproxy did not start")
                 sleep(0.05)
@@ -188,14 +184,6 @@ def _balancer(ports: list[int], policy: str) -> Iterator[int]:
         finally:
             process.kill()
             process.wait()
-
-
-def _ready(port: int) -> bool:
-    try:
-        with urlopen(f"http://127.0.0.1:{port}/readyz", timeout=1) as answer:
-            return bool(answer.status == 200)
-    except (URLError, OSError):
-        return False
 
 
 def _compiling(port: int) -> bool:

@@ -34,7 +34,7 @@ class Running:
 @contextmanager
 def toolscout(*flags: str) -> Iterator[Running]:
     """The service as a user would start it, without its log."""
-    port = _free_port()
+    port = free_port()
     command = ["-m", "toolscout", "serve", "--port", str(port), "--log", "off", *flags]
     with _process([sys.executable, *command], port) as running:
         yield running
@@ -43,7 +43,7 @@ def toolscout(*flags: str) -> Iterator[Running]:
 @contextmanager
 def floor() -> Iterator[Running]:
     """The floor application on the same uvicorn."""
-    port = _free_port()
+    port = free_port()
     command = ["-m", "uvicorn", "evals.speed.floor:app", "--port", str(port)]
     command += ["--loop", "uvloop", "--http", "httptools", "--no-access-log"]
     command += ["--no-server-header", "--no-date-header", "--log-level", "warning"]
@@ -62,7 +62,7 @@ def _process(command: list[str], port: int) -> Iterator[Running]:
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
-        while not _ready(port):
+        while not ready(port):
             if process.poll() is not None or time.perf_counter() - began > START_LIMIT_S:
                 process.kill()
                 message = process.stderr.read().decode() if process.stderr else ""
@@ -74,7 +74,8 @@ def _process(command: list[str], port: int) -> Iterator[Running]:
         process.communicate(timeout=30)
 
 
-def _ready(port: int) -> bool:
+def ready(port: int) -> bool:
+    """Whether what listens there, if anything does, says that it is ready."""
     try:
         with urlopen(f"http://127.0.0.1:{port}/readyz", timeout=1) as answer:
             return bool(answer.status == 200)
@@ -82,7 +83,8 @@ def _ready(port: int) -> bool:
         return False
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -37,34 +37,28 @@ def answered_or_shed(flooded: client.Timings, calls: int) -> None:
     assert sum(flooded.statuses.values()) == calls
 
 
-def test_a_flood_is_answered_or_shed():
-    flood = traffic.inline(catalogues.tools(300), traffic.PROSE)
+def flooded_beside_the_floor(what: str, flood: list[bytes], calls: int) -> None:
+    known = traffic.inline(catalogues.tools(300), traffic.PROSE)
     with servers.floor() as floor, servers.toolscout() as server:
-        client.run(server.port, flood[:1], 1, 1)
-        bare = client.run(floor.port, flood, CONNECTIONS, CALLS)
-        flooded = client.run(server.port, flood, CONNECTIONS, CALLS)
-        calm = client.run(server.port, flood, 1, 50)
-    figures("the floor under 128 connections of 300 tools", bare)
-    figures("Toolscout under the same flood", flooded)
-    figures("one caller right afterwards", calm)
-    answered_or_shed(flooded, CALLS)
-    assert calm.statuses == {200: 50}
-
-
-def test_a_flood_of_unknown_tools_is_answered_or_shed():
-    flood = [traffic.inline(catalogues.unseen(300), [p])[0] for p in traffic.PROSE * 4]
-    calls = len(flood)
-    with servers.floor() as floor, servers.toolscout() as server:
-        known = traffic.inline(catalogues.tools(300), traffic.PROSE)
         client.run(server.port, known[:1], 1, 1)
         bare = client.run(floor.port, flood, CONNECTIONS, calls)
         flooded = client.run(server.port, flood, CONNECTIONS, calls)
         calm = client.run(server.port, known, 1, 50)
-    figures("the floor under 128 connections of 300 tools, each list new", bare)
+    figures(f"the floor under 128 connections of {what}", bare)
     figures("Toolscout under the same flood", flooded)
     figures("one caller with known tools right afterwards", calm)
     answered_or_shed(flooded, calls)
     assert calm.statuses == {200: 50}
+
+
+def test_a_flood_is_answered_or_shed():
+    flood = traffic.inline(catalogues.tools(300), traffic.PROSE)
+    flooded_beside_the_floor("300 tools", flood, CALLS)
+
+
+def test_a_flood_of_unknown_tools_is_answered_or_shed():
+    flood = [traffic.inline(catalogues.unseen(300), [p])[0] for p in traffic.PROSE * 4]
+    flooded_beside_the_floor("300 tools, each list new", flood, len(flood))
 
 
 def test_probes_answer_during_a_flood():

@@ -127,7 +127,10 @@ async def _look_up(service: Service, tenant: str, name: str) -> tuple[str | None
         return None, None
     if service.cache.by_digest(tenant, record.digest) is not None:
         return record.digest, None
-    found = await service.registry.find(tenant, name)
+    raw = await service.registry.tools(tenant, name, record)
+    if raw is not None:
+        return record.digest, raw
+    found = await service.registry.find(tenant, name)  # replaced since its record was read
     return (None, None) if found is None else (found[0].digest, found[1])
 
 

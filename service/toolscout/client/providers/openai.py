@@ -11,7 +11,6 @@ from toolscout.client.providers.provider import (
     mapping,
     mappings,
     names_once,
-    text_of,
 )
 
 
@@ -19,13 +18,6 @@ class OpenAIChat(Turns):
     """`POST /v1/chat/completions`."""
 
     name = "openai"
-
-    def query(self, request: Json) -> str:
-        """The last message of role `user`."""
-        for message in reversed(self.turns(request)):
-            if message.get("role") == "user":
-                return text_of(message.get("content"))
-        return ""
 
     def recent(self, request: Json) -> list[str]:
         """Names in the assistant's `tool_calls`."""

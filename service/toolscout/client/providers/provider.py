@@ -81,6 +81,11 @@ class Turns:
         rest = {key: value for key, value in request.items() if key != "tools"}
         return {**rest, "tools": list(tools)} if tools else rest
 
+    def query(self, request: Json) -> str:
+        """The text of the last turn of role `user`."""
+        asked = (turn for turn in reversed(self.turns(request)) if turn.get("role") == "user")
+        return text_of(next(asked, {}).get("content"))
+
     def first_message(self, request: Json) -> Any:
         """The first turn of role `user`."""
         return next((turn for turn in self.turns(request) if turn.get("role") == "user"), None)

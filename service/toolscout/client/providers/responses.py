@@ -11,7 +11,6 @@ from toolscout.client.providers.provider import (
     mapping,
     mappings,
     names_once,
-    text_of,
 )
 
 
@@ -28,13 +27,6 @@ class OpenAIResponses(Turns):
         """The items of `input`; one that is a text is a user's."""
         given = request.get("input")
         return [{"role": "user", "content": given}] if isinstance(given, str) else mappings(given)
-
-    def query(self, request: Json) -> str:
-        """The last item of role `user`."""
-        for item in reversed(self.turns(request)):
-            if item.get("role") == "user":
-                return text_of(item.get("content"))
-        return ""
 
     def recent(self, request: Json) -> list[str]:
         """Names in `function_call` items."""
