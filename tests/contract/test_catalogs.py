@@ -308,6 +308,8 @@ def test_a_registered_catalogue_outlives_the_process(tmp_path: Path):
         tag = put(server, "lasting", [*TOOLS, TOOL]).headers["etag"]
     with running(tmp_path, *flags) as server:
         assert server.get(url("lasting")).headers["etag"] == tag
+        # A search waits 5 ms for the store; on a busy machine the first may be too early.
+        until(lambda: server.search("turn", catalog="lasting").status_code == 200)
         found = server.names("turn the wheel", catalog="lasting")
         assert found[0] == "turn_wheel"
 
