@@ -1,6 +1,8 @@
 """Posted tool lists: decoded, de-duplicated, named by their content."""
 
+import json
 import random
+from itertools import repeat
 
 import msgspec
 import pytest
@@ -90,3 +92,60 @@ def test_errors_say_where(tools: object, path: str):
 def test_what_is_no_json_says_so(raw: bytes):
     with pytest.raises(InvalidJson):
         ToolList.decode(raw)
+
+
+FILLER = "what it does, at length " * 20
+LONG = [
+    {
+        "name": f"tool_{number}",
+        "description": FILLER,
+        "definition": {"examples": [{"name": "a"}, {"name": "b", "items": [{"name": "c"}]}]},
+    }
+    for number in range(900)
+]
+"""More than is decoded in one call, with what looks like the border between two tools inside."""
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (" ,\n ", " : ")])
+def test_a_long_list_is_read_as_a_short_one(separators: tuple[str, str]):
+    plain = [{**tool, "definition": {"type": "object"}} for tool in LONG]
+    for sent in (LONG, plain):
+        raw = json.dumps(sent, separators=separators).encode()
+        found = ToolList.decode(raw)
+        assert len(raw) > 400_000
+        assert [tool.name for tool in found.tools] == sorted(tool["name"] for tool in sent)
+        assert {tool.description for tool in found.tools} == {FILLER}
+        assert found.digest == ToolList.of(map(single, sent, repeat(separators))).digest
+
+
+def single(tool: object, separators: tuple[str, str]) -> Tool:
+    (found,) = ToolList.decode(json.dumps([tool], separators=separators).encode()).tools
+    return found
+
+
+def test_a_text_that_looks_like_tools_does_not_cut_a_list():
+    decoy = '"}, {"name": "decoy", "description": "' * 20_000
+    found = decode([{"name": "a", "description": decoy}, {"name": "b"}])
+    assert [tool.name for tool in found.tools] == ["a", "b"]
+    assert found.tools[0].description == decoy
+
+
+@pytest.mark.parametrize(
+    ("broken", "error"),
+    [
+        (lambda raw: raw[:-1], InvalidJson),
+        (lambda raw: raw.replace(b'"tool_800"', b'"tool_800'), InvalidJson),
+        (lambda raw: raw.replace(b'},{"name":"tool_700"', b'},,{"name":"tool_700"'), InvalidJson),
+        (lambda raw: raw.replace(b'},{"name":"tool_700"', b'}{"name":"tool_700"'), InvalidJson),
+        (lambda raw: raw[:-1] + b",]", InvalidJson),
+        (lambda raw: raw.replace(b'"name":"tool_800"', b'"name":800'), InvalidRequest),
+    ],
+)
+def test_a_long_list_with_an_error_is_refused(broken, error):
+    with pytest.raises(error):
+        ToolList.decode(broken(json.dumps(LONG, separators=(",", ":")).encode()))
+
+
+def test_an_error_late_in_a_long_list_says_where_it_stands():
+    with pytest.raises(InvalidRequest, match=r"tools\[850\]\.name"):
+        decode([*LONG[:850], {"name": 1}, *LONG[850:]])

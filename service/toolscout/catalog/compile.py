@@ -4,7 +4,7 @@ A tool's own part (terms, spellings, vector) depends on nothing but its content,
 and reused: changing one tool of three hundred compiles one tool.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
@@ -19,6 +19,7 @@ from toolscout.catalog.toollist import ToolList
 from toolscout.catalog.traits import Clues
 from toolscout.contract import Tool, is_absent
 from toolscout.errors import NOT_JSON, InvalidJson, not_json
+from toolscout.pauses import Breathe, at_once
 from toolscout.ranking import domains
 from toolscout.ranking.bm25 import Bm25Weights, Postings, TermCounts
 from toolscout.ranking.domains import Taxonomy
@@ -76,10 +77,6 @@ class ToolStore(Protocol):
         """Keep a compiled tool."""
 
 
-def _at_once() -> None:
-    """Compile without pauses."""
-
-
 class Compiler:
     """Turns tool lists into catalogues with one embedder and one set of weights.
 
@@ -99,7 +96,7 @@ class Compiler:
         self._synonyms = synonyms
 
     def lexical(
-        self, tools: ToolList, store: ToolStore, breathe: Callable[[], None] = _at_once
+        self, tools: ToolList, store: ToolStore, breathe: Breathe = at_once
     ) -> tuple[Catalogue, list[CompiledTool]]:
         """A catalogue that answers by words; `embed` completes it.
 
@@ -114,13 +111,13 @@ class Compiler:
                 store.put(digest, known)
                 breathe()
             compiled.append(known)
-        return self._assemble(tools, compiled), compiled
+        return self._assemble(tools, compiled, breathe), compiled
 
     def embed(
         self,
         catalogue: Catalogue,
         compiled: Sequence[CompiledTool],
-        breathe: Callable[[], None] = _at_once,
+        breathe: Breathe = at_once,
     ) -> Catalogue:
         """The same catalogue with vectors; tools embedded before are not embedded again."""
         if self.embedder is None:
@@ -139,17 +136,18 @@ class Compiler:
             catalogue, vectors=vectors, nbytes=catalogue.nbytes + vectors.nbytes
         )
 
-    def compile(
-        self, tools: ToolList, store: ToolStore, breathe: Callable[[], None] = _at_once
-    ) -> Catalogue:
+    def compile(self, tools: ToolList, store: ToolStore, breathe: Breathe = at_once) -> Catalogue:
         """Both steps at once."""
         return self.embed(*self.lexical(tools, store, breathe), breathe)
 
-    def _assemble(self, tools: ToolList, compiled: Sequence[CompiledTool]) -> Catalogue:
+    def _assemble(
+        self, tools: ToolList, compiled: Sequence[CompiledTool], breathe: Breathe
+    ) -> Catalogue:
         names = tuple(tool.name for tool in tools.tools)
-        postings = Postings([tool.counts for tool in compiled], self._weights)
-        spellings = NameIndex(tool.spellings for tool in compiled)
+        postings = Postings([tool.counts for tool in compiled], self._weights, breathe)
+        spellings = NameIndex((tool.spellings for tool in compiled), breathe)
         lines = TextLines(tool.lines for tool in compiled)
+        breathe()
         wires = tuple(tool.wire for tool in compiled)
         text_bytes = sum(map(len, names)) + 620 * len(names) + 160 * len(spellings)
         return Catalogue(

@@ -9,11 +9,13 @@ ln((N - df + 0.5) / (df + 0.5) + 1) is positive for every term, also in a catalo
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from toolscout.pauses import Breathe, at_once
 from toolscout.ranking.tokens import word_terms
 from toolscout.ranking.vocabulary import Vocabulary
 
@@ -96,42 +98,66 @@ class Postings:
         "_idf",
         "_slot_of",
         "_starts",
+        "_terms",
+        "_vocabulary",
         "fields",
         "idf_unseen",
         "size",
         "tools",
-        "vocabulary",
         "weights",
     )
 
-    def __init__(self, tools: Sequence[TermCounts], weights: Bm25Weights | None = None) -> None:
+    def __init__(
+        self,
+        tools: Sequence[TermCounts],
+        weights: Bm25Weights | None = None,
+        breathe: Breathe = at_once,
+    ) -> None:
         weights = weights or Bm25Weights()
         self.size = len(tools)
-        self.vocabulary = Vocabulary(set[str]().union(*(tool.terms for tool in tools)))
-        lengths = np.array([tool.lengths for tool in tools] or np.empty((0, 3)), np.float64)
-        sizes = np.fromiter((len(tool.terms) for tool in tools), np.int64, self.size)
+        self._terms = [tool.terms for tool in tools]
+        self._vocabulary: Vocabulary | None = None
+        spread = chain.from_iterable([tool.lengths for tool in tools])
+        lengths = np.fromiter(spread, np.float64, 3 * self.size).reshape(-1, len(FIELDS))
+        sizes = np.fromiter(map(len, self._terms), np.int64, self.size)
         owner = np.repeat(np.arange(self.size, dtype=np.int32), sizes)
         hashes = np.frombuffer(b"".join([tool.hashes for tool in tools]), np.int64)
         packed = np.frombuffer(b"".join([tool.counts for tool in tools]), np.uint16)
         counts = packed.reshape(-1, 4)[:, : len(FIELDS)]
+        breathe()
         # A stable sort keeps the tools of one term in order; equal neighbours are one posting list.
         order = np.argsort(hashes, kind="stable")
         ordered = hashes[order]
         begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
         begins = begins[: len(ordered)]
         self._slot_of = {key: slot for slot, key in enumerate(ordered[begins].tolist())}
+        breathe()
         bounds = np.append(begins, len(ordered))
         frequency = np.diff(bounds)
         # Python numbers: slicing an array by them is twice as fast as by numpy's.
         self._starts: list[int] = bounds.tolist()
         self.tools = owner[order]
-        self.fields = np.packbits(counts[order] > 0, axis=1, bitorder="little")[:, 0]
+        self.fields = _fields(counts)[order]
         idf = np.log((self.size - frequency + 0.5) / (frequency + 0.5) + 1.0)
         self._idf: list[float] = idf.tolist()
         self.idf_unseen = float(np.log((self.size + 0.5) / 0.5 + 1.0))
-        tf = _weighted_frequency(counts, owner, lengths, weights)[order]
+        breathe()
+        tf = _weighted_frequency(counts, sizes, lengths, weights)[order]
         gain = np.repeat(idf, frequency) * tf * (weights.k1 + 1.0) / (tf + weights.k1)
         self.weights = gain.astype(np.float32)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The terms of all tools; made when a query first has a word that no tool has."""
+        # Read first: a thread beside this one drops the terms once it has made the vocabulary.
+        terms, made = self._terms, self._vocabulary
+        if made is None:
+            distinct = set[str]()
+            for found in terms:
+                distinct.update(found)
+            made = self._vocabulary = Vocabulary(distinct)
+            self._terms = []
+        return made
 
     def rarity(self, term: str) -> float | None:
         """The idf of a term; None for one that no tool has."""
@@ -197,17 +223,30 @@ class Postings:
         return sum(array.nbytes for array in arrays) + 320 * len(self._idf)
 
 
+def _fields(counts: NDArray[np.uint16]) -> NDArray[np.uint8]:
+    """In which fields each posting's term stands, a bit for each."""
+    found = np.zeros(len(counts), np.uint8)
+    for field in range(len(FIELDS)):
+        found |= (counts[:, field] > 0).view(np.uint8) << field
+    return found
+
+
 def _weighted_frequency(
     counts: NDArray[np.uint16],
-    owner: NDArray[np.int32],
+    sizes: NDArray[np.int64],
     lengths: NDArray[np.float64],
     weights: Bm25Weights,
 ) -> NDArray[np.float64]:
-    """Field counts over their length discounts, summed: one frequency per posting."""
+    """Field counts over their length discounts, summed: one frequency per posting.
+
+    `sizes` says how many postings each tool has, `lengths` its terms per field.
+    """
+    total = np.zeros(len(counts))
     if not len(counts):
-        return np.empty(0)
-    average = np.maximum(lengths.mean(axis=0), 1e-9)
-    b = np.array(weights.b)
-    discount = np.array(weights.field) / np.maximum(1.0 - b + b * lengths / average, 1e-9)
-    total: NDArray[np.float64] = np.einsum("tf,tf->t", counts, discount[owner])
+        return total
+    for field, (weight, b) in enumerate(zip(weights.field, weights.b, strict=True)):
+        length = lengths[:, field]
+        average = max(float(length.mean()), 1e-9)
+        discount = weight / np.maximum(1.0 - b + b * length / average, 1e-9)
+        total += counts[:, field] * np.repeat(discount, sizes)
     return total

@@ -14,6 +14,7 @@ from math import log
 import numpy as np
 import re2
 
+from toolscout.pauses import Breathe, at_once
 from toolscout.ranking.bm25 import LexicalScores
 from toolscout.ranking.query import STOP_WEIGHT, Query
 from toolscout.ranking.tokens import fold, is_cjk, word_terms
@@ -37,9 +38,12 @@ _OPTIONS.max_mem = 8 << 20
 
 
 def keyword_scores(
-    query: Query, names: Sequence[str], descriptions: Sequence[str]
+    query: Query, names: Sequence[str], descriptions: Sequence[str], breathe: Breathe = at_once
 ) -> LexicalScores:
-    """Score tools by rarity of the query's words in them; a word in the name counts more."""
+    """Score tools by rarity of the query's words in them; a word in the name counts more.
+
+    `breathe` is called after every small piece of work.
+    """
     scores = np.zeros(len(names), np.float32)
     covered = np.zeros(len(names), np.float64)
     wanted = _wanted(query)
@@ -61,6 +65,7 @@ def keyword_scores(
                 tools = hits.setdefault(stem, {})
                 tool = bisect_right(ends, match.start())
                 tools[tool] = max(tools.get(tool, 0.0), weight)
+            breathe()
     total = 0.0
     for stem, worth in wanted.items():
         tools = hits.get(stem, {})

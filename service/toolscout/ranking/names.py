@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from toolscout.pauses import Breathe, at_once
 from toolscout.ranking.query import word_weights
 from toolscout.ranking.tokens import fold, is_cjk, normalise
 
@@ -61,7 +62,9 @@ class NameIndex:
 
     __slots__ = ("_bare", "_full", "_has_cjk", "_longest", "_openings")
 
-    def __init__(self, tools: Iterable[Sequence[Sequence[str]]]) -> None:
+    def __init__(
+        self, tools: Iterable[Sequence[Sequence[str]]], breathe: Breathe = at_once
+    ) -> None:
         """Take, per tool, the `forms` of each of its names, its own first."""
         self._full: dict[str, tuple[int, ...]] = {}
         self._bare: dict[str, tuple[int, ...]] = {}
@@ -70,6 +73,7 @@ class NameIndex:
                 _add(self._full, whole, row)
                 for form in bare:
                     _add(self._bare, form, row)
+            breathe()
         known = [*self._full, *self._bare]
         self._longest = max(map(len, known), default=0)
         # Most words of a query open no name at all; this tells without trying each run.

@@ -5,7 +5,7 @@ known token has the zero vector: no opinion, similarity 0 to everything.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from math import sqrt
 from pathlib import Path
@@ -21,6 +21,7 @@ import numpy as np
 from model2vec import StaticModel
 from numpy.typing import NDArray
 
+from toolscout.pauses import Breathe
 from toolscout.ranking.tokens import MAX_WORD, spoken_name
 
 faiss.omp_set_num_threads(1)
@@ -105,7 +106,7 @@ class Embedder:
         return len(word) * min(1.0, max(0.0, known))
 
     def tools(
-        self, texts: Sequence[tuple[Sequence[str], Sequence[str]]], breathe: Callable[[], None]
+        self, texts: Sequence[tuple[Sequence[str], Sequence[str]]], breathe: Breathe
     ) -> Floats:
         """The vectors of tools, each given as the words of its text and of its properties.
 

@@ -27,6 +27,7 @@ from toolscout.contract import (
     Session,
     Tool,
 )
+from toolscout.pauses import Breathe, at_once
 from toolscout.ranking import domains, filters, fusion, regex
 from toolscout.ranking.bm25 import LexicalScores
 from toolscout.ranking.boosts import Boosts, boosts_for
@@ -147,14 +148,18 @@ def decide(
     return _answer(catalogue.names, catalogue.rows, catalogue.tool, ask, ranking, stepped, allowed)
 
 
-def decide_cold(tools: ToolList, ask: Ask, taxonomy: Taxonomy | None = None) -> Decision:
+def decide_cold(
+    tools: ToolList, ask: Ask, taxonomy: Taxonomy | None = None, breathe: Breathe = at_once
+) -> Decision:
     """Answer from tools that are not compiled yet: by words in names and descriptions.
 
-    `taxonomy` is the one to infer domains by, for filters; None for the bundled one.
+    `taxonomy` is the one to infer domains by, for filters; None for the bundled one. `breathe` is
+    called after every small piece of work.
     """
     names = [tool.name for tool in tools.tools]
     query = analyse(ask.pattern.strip()[: ask.max_pattern_chars])
-    lexical = keyword_scores(query, names, [tool.description or "" for tool in tools.tools])
+    descriptions = [tool.description or "" for tool in tools.tools]
+    lexical = keyword_scores(query, names, descriptions, breathe)
     ranking = Ranking(query, "keyword", lexical.bm25, lexical=lexical)
     ranking.mentions = mentions_in_many(query.text, names)
     rows = {name: row for row, name in enumerate(names)}

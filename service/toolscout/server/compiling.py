@@ -1,12 +1,10 @@
 """Compiling beside the event loop: one flight per tool list, in threads that step aside.
 
-A compile is Python and holds the interpreter lock, so its thread pauses after every fraction of
-a millisecond while requests are in flight: a warm answer waits for one such slice at most. What
-needs long native calls (sorting, FAISS) releases the lock by itself.
+What needs long native calls (sorting, FAISS) releases the interpreter lock by itself; the rest is
+done in small pieces, with a breath between them.
 """
 
 import asyncio
-import enum
 import threading
 import time
 from collections.abc import Callable
@@ -18,37 +16,12 @@ from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.compile import Compiler
 from toolscout.catalog.toollist import ToolList
 from toolscout.errors import Overloaded
+from toolscout.server.breathing import CompileBreath, ReadBreath, Urgency
 
 T = TypeVar("T")
 
 THREADS = 2
 """Compiles at a time: a huge catalogue must not hold up a small one."""
-
-SLICE_S = 0.0003
-"""How long a compile runs before it offers the lock to others."""
-
-PAUSE_S = 0.00005
-"""The pause: just long enough for a waiting thread to wake and take the lock."""
-
-MAX_PAUSES = 8
-"""Pauses in a row while a request is being answered: the compile goes on, at a quarter of its
-speed, however many requests come."""
-
-YIELD_S = 0.002
-MAX_YIELDS = 100
-"""How a compile waits for a scan, which has a deadline and a compile has not: 0.2 s at most."""
-
-
-class Urgency(enum.Enum):
-    """What else this process has to do."""
-
-    NONE = 0
-    WARM = 1
-    """Known catalogues were answered a moment ago."""
-    ANSWER = 2
-    """A request is being read or answered right now."""
-    SCAN = 3
-    """Unknown tools are being read or scanned against a deadline."""
 
 
 class CompileJob:
@@ -77,6 +50,7 @@ class CompileQueue:
         max_tools: int,
         max_waiting: int,
         urgency: Callable[[], Urgency],
+        answering: Callable[[], bool],
         learn: Callable[[str, float], None],
         compiled: Callable[[str, Catalogue], None],
     ) -> None:
@@ -88,6 +62,7 @@ class CompileQueue:
         """Bytes of lists that are read and not yet compiled."""
         self._lock = threading.Lock()
         self._urgency = urgency
+        self._answering = answering
         self._learn = learn
         self._compiled = compiled
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
@@ -123,7 +98,8 @@ class CompileQueue:
     ) -> None:
         """Decode a list in a thread of its own kind: no compile may keep its caller waiting."""
         try:
-            tools = ToolList.decode(raw, self._max_tools)
+            breathe = ReadBreath(self._answering)
+            tools = ToolList.decode(raw, self._max_tools, breathe=breathe)
             self._cache.add_alias(tenant, raw_hash, tools)
             _set(loop, job.tools, tools)
             known = self._cache.by_digest(tenant, tools.digest)
@@ -157,7 +133,7 @@ class CompileQueue:
     ) -> None:
         began = time.perf_counter()
         try:
-            breathe = _Breath(self._urgency)
+            breathe = CompileBreath(self._urgency)
             store = self._cache.tools(tenant)
             lexical, compiled = self._compiler.lexical(tools, store, breathe)
             _set(loop, job.lexical, lexical)
@@ -172,32 +148,6 @@ class CompileQueue:
         finally:
             with self._lock:
                 self._waiting -= nbytes
-
-
-class _Breath:
-    """Called after every small piece of a compile; pauses as long as others need the lock."""
-
-    def __init__(self, urgency: Callable[[], Urgency]) -> None:
-        self._urgency = urgency
-        self._since = time.perf_counter()
-
-    def __call__(self) -> None:
-        if time.perf_counter() - self._since < SLICE_S:
-            return
-        urgency = self._urgency()
-        for _ in range(MAX_YIELDS):
-            if urgency is not Urgency.SCAN:
-                break
-            time.sleep(YIELD_S)
-            urgency = self._urgency()
-        for _ in range(MAX_PAUSES):
-            if urgency is Urgency.NONE:
-                break
-            time.sleep(PAUSE_S)
-            urgency = self._urgency()
-            if urgency is not Urgency.ANSWER:
-                break
-        self._since = time.perf_counter()
 
 
 def _set(loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], value: T) -> None:

@@ -22,6 +22,7 @@ from toolscout.ranking.strategy import Ask, decide_cold
 from toolscout.server import answer, envelope
 from toolscout.server.answer import Trace
 from toolscout.server.beside import beside
+from toolscout.server.breathing import ReadBreath
 from toolscout.server.exchange import Exchange
 from toolscout.server.service import Service
 from toolscout.server.sharing import start, with_shared
@@ -173,7 +174,8 @@ async def scan_one(service: Service, ask: Ask, trace: Trace, tools: ToolList) ->
     began = perf_counter()
     assert service.engine is not None
     taxonomy = service.engine.compiler.taxonomy
-    trace.decision = await asyncio.to_thread(decide_cold, tools, ask, taxonomy)
+    breathe = ReadBreath(service.answering)
+    trace.decision = await asyncio.to_thread(decide_cold, tools, ask, taxonomy, breathe)
     trace.phases["rank"] = spent = perf_counter() - began
     service.costs.learn("scan", spent * 1_000 / max(len(tools.tools), 1))
 

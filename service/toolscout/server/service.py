@@ -23,7 +23,8 @@ from toolscout.ranking.semantic import BUNDLED_MODEL
 from toolscout.server import log
 from toolscout.server.admission import Admission
 from toolscout.server.auth import Keyring
-from toolscout.server.compiling import CompileQueue, Urgency
+from toolscout.server.breathing import Urgency
+from toolscout.server.compiling import CompileQueue
 from toolscout.server.metrics import Metrics
 from toolscout.server.ratelimit import RateLimit
 from toolscout.server.rotation import KeyFile
@@ -47,7 +48,7 @@ _SELF_TEST = (
 )
 
 
-SWITCH_S = 0.0005
+SWITCH_S = 0.0001
 """How long a thread may keep the interpreter lock from others. Python's 5 ms would let a compile
 hold up a warm answer ten times longer than the answer takes."""
 
@@ -135,6 +136,7 @@ class Service:
             self.settings.max_tools,
             settings.cache_bytes // WAITING_SHARE,
             self._urgency,
+            self.answering,
             self.costs.learn,
             self._compiled,
         )
@@ -239,10 +241,14 @@ class Service:
         metrics.lag.set(self.admission.lag)
         metrics.compiling.set(0 if self.compiles is None else len(self.compiles))
 
+    def answering(self) -> bool:
+        """Whether a request is being answered on the event loop, none that waits for a thread."""
+        return self.admission.in_flight > self.waiting + self.scanning
+
     def _urgency(self) -> Urgency:
         if self.scanning:
             return Urgency.SCAN
-        if self.admission.in_flight > self.waiting:
+        if self.answering():
             return Urgency.ANSWER
         return Urgency.WARM if perf_counter() - self.warm_at < WARM_S else Urgency.NONE
 
