@@ -166,7 +166,9 @@ async def read_call(
     """The request, and when its body had arrived."""
     body = await exchange.json_body(service.settings)
     arrived = exchange.arrived
-    read = envelope.read_as(decoder, body, service.cache, trace.tenant)
+    guess = exchange.guess
+    read = await envelope.read(decoder, body, service.cache, trace.tenant, guess=guess)
+    exchange.guessed = read.guessed
     envelope.need_tools(read.request)
     return await with_shared(service, trace.tenant, read), arrived
 

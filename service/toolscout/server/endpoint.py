@@ -7,7 +7,7 @@ from time import perf_counter
 
 from litestar.types import Receive, Scope, Send
 
-from toolscout.errors import Overloaded
+from toolscout.errors import InvalidJson, InvalidRequest, Overloaded, TooManyTools
 from toolscout.server import sharing
 from toolscout.server.answer import Trace
 from toolscout.server.exchange import REFUSALS, ClientGone, Exchange, Refused, refusal
@@ -15,6 +15,9 @@ from toolscout.server.log import RequestLine, hashed
 from toolscout.server.routes import Call, route
 from toolscout.server.service import Service
 from toolscout.server.tally import Note
+
+FAULTS_OF_TOOLS = (InvalidJson, InvalidRequest, TooManyTools)
+"""What a wrong guess at where the tools stand ends in; the body is then read without one."""
 
 GATEWAY_PREFIX = "/api/compress/"
 """Below this path every answer, errors included, has the shape of the newer contract."""
@@ -70,7 +73,13 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call
             raise Refused("rate_limited", "try again later", headers=retry)
         if "id" in exchange.parameters:
             sharing.check_name(exchange.parameters["id"])
-        await answer(service, exchange, trace)
+        try:
+            await answer(service, exchange, trace)
+        except FAULTS_OF_TOOLS:
+            if not exchange.guessed:
+                raise
+            exchange.guess = exchange.guessed = False
+            await answer(service, exchange, trace)
         return "ok"
     except REFUSALS as error:
         if isinstance(error, Overloaded):

@@ -1,12 +1,15 @@
-"""Reading a search: the envelope, the question in it, and known tools without parsing them.
+"""Reading a search: the envelope, the question in it, and its tools without parsing them.
 
 Nearly all of a body is its tools, and nearly always they are the same bytes as last time. So the
-array is looked up by its hash *before* anything is decoded; where it is known, a token takes its
-place and the small rest is decoded. The answer cannot differ: a valid array was replaced by another
-valid array, and only if the token turns up as the value of `tools` was it the tools.
+array is looked up by its hash *before* anything is decoded, a token takes its place, and the small
+rest is decoded. Where the array is known, the answer cannot differ: a valid array was replaced by
+another valid array, and only if the token turns up as the value of `tools` was it the tools. Where
+it is not known it is a guess, until a thread has decoded the array; if that fails, the body is read
+again as a whole.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from secrets import token_hex
 from typing import Generic, TypeVar
@@ -27,7 +30,8 @@ from toolscout.contract import (
 )
 from toolscout.errors import NOT_JSON, EmptyPattern, FieldError, InvalidRequest
 from toolscout.ranking.strategy import Ask
-from toolscout.server.exchange import decode_error
+from toolscout.server.beside import beside
+from toolscout.server.exchange import Refused, decode_error
 from toolscout.settings import Settings
 
 T = TypeVar("T")
@@ -36,9 +40,11 @@ R = TypeVar("R", bound=SearchFields | ResolveRequest | FilterRequest | HotReques
 
 Decode = Callable[[bytes], R]
 
-_decode = msgspec.json.Decoder(SearchRequest).decode
 _KEY = b'"tools"'
 _TOKEN = f'["{token_hex(16)}"]'.encode()
+
+HASHED_AT_ONCE = 1 << 18
+"""Bytes of tools that are hashed on the event loop (0.15 ms); more are in a thread, beside it."""
 
 MAX_LISTS = 16
 """Lists of names behind the tools that are passed over in search of their end."""
@@ -60,40 +66,41 @@ class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):
     request: R
     known: Known | None
     raw_hash: bytes
+    guessed: bool = False
+    """The tools are what seems to be their array, not yet known to be one."""
 
 
-def read(body: bytes, cache: CatalogueCache, tenant: str) -> Read[SearchRequest]:
-    """Decode a search, by the short cut where its tools are known.
-
-    Raises:
-        Refused: it is not JSON, or a field is of the wrong type or out of bounds.
-    """
-    return read_as(_decode, body, cache, tenant)
-
-
-def read_as(decoder: Decode[R], body: bytes, cache: CatalogueCache, tenant: str) -> Read[R]:
-    """Decode a body, by the short cut where its tools are known.
+async def read(
+    decoder: Decode[R], body: bytes, cache: CatalogueCache, tenant: str, *, guess: bool = True
+) -> Read[R]:
+    """Decode a body, by the short cut where that may be guessed.
 
     Raises:
         Refused: it is not JSON, or a field is of the wrong type or out of bounds.
     """
-    span = _tools_span(body)
-    raw_hash = b""
+    span = _tools_span(body) if guess else None
     if span is not None:
         start, end = span
-        raw_hash = sha256(memoryview(body)[start:end]).digest()
+        raw = memoryview(body)[start:end]
+        raw_hash = await beside(len(raw), HASHED_AT_ONCE, _hash, raw)
         found = cache.by_alias(tenant, raw_hash)
-        if found is not None:
+        with suppress(Refused):  # by what is no envelope without a wrong guess
             request = decode(body[:start] + _TOKEN + body[end:], decoder)
             if bytes(request.tools) == _TOKEN:
-                return Read(request, Known(*found), raw_hash)
+                if found is not None:
+                    return Read(request, Known(*found), raw_hash)
+                request = msgspec.structs.replace(request, tools=msgspec.Raw(raw))
+                return Read(request, None, raw_hash, guessed=True)
     request = decode(body, decoder)
     if is_absent(request.tools):
         return Read(request, None, b"")
-    if span is None or len(memoryview(request.tools)) != span[1] - span[0]:
-        raw_hash = sha256(request.tools).digest()
+    raw_hash = _hash(request.tools)
     found = cache.by_alias(tenant, raw_hash)
     return Read(request, None if found is None else Known(*found), raw_hash)
+
+
+def _hash(raw: bytes | memoryview | msgspec.Raw) -> bytes:
+    return sha256(raw).digest()
 
 
 def decode(body: bytes, decoder: Callable[[bytes], T]) -> T:

@@ -74,9 +74,13 @@ class Exchange:
         self.request_id = request_id(self.header(b"x-request-id"))
         self.close = False
         self.newer_contract = False
+        self.guess = True
+        """Whether the tools may be what seems to be their array, before that is decoded."""
+        self.guessed = False
         self.status = 0
         self.bytes_in = 0
         self._drained = False
+        self._read: bytes | None = None
 
     @property
     def scheme(self) -> str:
@@ -105,14 +109,16 @@ class Exchange:
             asyncio.TimeoutError: it did not arrive in time.
             ClientGone: the caller hung up.
         """
+        if self._read is not None:
+            return self._read
         media = self.header(b"content-type").partition(b";")[0].strip().lower()
         if media and media != _JSON and not media.endswith(b"+json"):
             raise Refused("unsupported_media_type", "send Content-Type: application/json")
         if self.header(b"content-encoding").strip().lower() not in (b"", b"identity"):
             raise Refused("unsupported_media_type", "send the body without Content-Encoding")
-        body = await self._body(settings.max_body_bytes, settings.body_timeout_s)
+        self._read = await self._body(settings.max_body_bytes, settings.body_timeout_s)
         self.arrived = perf_counter()
-        return body
+        return self._read
 
     async def drain(self, limit: int, timeout: float) -> None:
         """Read and forget what is left of the body, so that the caller sees the answer.

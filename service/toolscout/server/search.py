@@ -12,9 +12,11 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from time import perf_counter
 
+import msgspec
+
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.toollist import ToolList
-from toolscout.contract import is_absent
+from toolscout.contract import SearchRequest, is_absent
 from toolscout.errors import CatalogUnknown, Overloaded
 from toolscout.ranking import ladder
 from toolscout.ranking.chaining import with_chain
@@ -26,6 +28,8 @@ from toolscout.server.breathing import ReadBreath
 from toolscout.server.exchange import Exchange
 from toolscout.server.service import Service
 from toolscout.server.sharing import start, with_shared
+
+_decode = msgspec.json.Decoder(SearchRequest).decode
 
 ENCODE_RESERVE_MS = 2.0
 """Time kept back for writing the answer when the budget is divided."""
@@ -47,7 +51,9 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     settings = service.settings
     body = await exchange.json_body(settings)
     arrived = exchange.arrived
-    read = envelope.read(body, service.cache, trace.tenant)
+    guess = exchange.guess
+    read = await envelope.read(_decode, body, service.cache, trace.tenant, guess=guess)
+    exchange.guessed = read.guessed
     if read.known is None:
         read = await with_shared(service, trace.tenant, read)
     request = read.request

@@ -1,0 +1,82 @@
+"""Where the tools stand in a body is guessed before it is decoded; no answer may show it."""
+
+import json
+from itertools import count
+
+import pytest
+
+from tests.support import SEARCH, TOOLS, Server, crowd, problem_of
+
+_serial = count()
+
+STATUS = {"invalid_json": 400, "invalid_request": 422, "empty_pattern": 422}
+
+AROUND = [
+    ("", ""),
+    ('"always_keep":["send_email"],"top_k":3,', ""),
+    ("", ',"always_keep":["send_email"],"top_k":3'),
+    ("", ',"always_keep":["send_email"],"top_k":3,"unknown":[{"name":"a"}]'),
+    ("", ',"unknown":{"deeper":[{"name":"a"}]},"always_keep":["send_email"],"top_k":3'),
+    ("", ',"top_k":3,"always_keep":["send_email"],"filters":{"namespaces":[]},"x":[[{}],{}]'),
+    ('"unknown":{"tools":[{"name":"a"}]},"top_k":3,', ',"always_keep":["send_email"]'),
+    ('"unknown":"\\"tools\\":[{}]","top_k":3,', ',"always_keep":["send_email"]'),
+]
+
+
+def new_tools() -> list[dict[str, str]]:
+    """Tools that nobody has sent before."""
+    return [*TOOLS, {"name": f"tool_{next(_serial)}", "description": "Nothing in particular"}]
+
+
+@pytest.mark.parametrize("padding", ["", " ", "\n\t"])
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("many", [False, True])
+def test_tools_are_found_wherever_they_stand(
+    server: Server, around: tuple[str, str], padding: str, many: bool
+):
+    tools = new_tools() + (crowd(4_000, "trunk") if many else [])
+    before, after = around
+    array = padding.join(("[", json.dumps(tools)[1:-1], "]"))
+    body = f'{{{before}"pattern":"read a file","latency_budget_ms":60000,"tools":{array}{after}}}'
+    expected = ["read_file", "search_code", "send_email"] if "keep" in before + after else None
+    for _ in range(2):  # unknown, then known
+        response = server.post(body.encode())
+        assert response.status_code == 200, response.text
+        names = response.json()["selected_names"]
+        assert names[0] == "read_file"
+        assert expected is None or (len(names) <= 3 and names[-1] == "send_email")
+        assert response.headers["x-tool-selection"].startswith(f"{len(tools)}->")
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "path"),
+    [
+        ('{"pattern":"x","tools":[TOOLS', "invalid_json", "body"),
+        ('{"pattern":"x","tools":[TOOLS]', "invalid_json", "body"),
+        ('{"pattern":"x","tools":[TOOLS,]}', "invalid_json", "body"),
+        ('{"pattern":"x","tools":[TOOLS]]}', "invalid_json", "body"),
+        ('{"pattern":"x","tools":[TOOLS],"x":[{]}', "invalid_json", "body"),
+        ('{"pattern":"x","tools":[TOOLS,{"name":1}]}', "invalid_request", "tools[9].name"),
+        ('{"pattern":"x","tools":[TOOLS,{"name":1}],"top_k":"x"}', "invalid_request", "top_k"),
+        ('{"pattern":"x","tools":[TOOLS,{}],"y":[{}]}', "invalid_request", "tools[9]"),
+        ('{"pattern":1,"tools":[TOOLS,{}]}', "invalid_request", "pattern"),
+        ('{"pattern":" ","tools":[TOOLS,{}]}', "empty_pattern", "pattern"),
+        ('{"pattern":"x","tools":[TOOLS,{"name":"a","definition":[{}]}]}', "invalid_request", None),
+        ('{"pattern":"x","x":[{}],"tools":{"a":[TOOLS]}}', "invalid_request", None),
+    ],
+)
+def test_errors_are_those_of_the_body_as_it_is(
+    server: Server, body: str, code: str, path: str | None
+):
+    tools = json.dumps(new_tools())[1:-1]
+    response = server.post(body.replace("TOOLS", tools).encode())
+    problem = problem_of(response, STATUS[code], code)
+    assert path is None or problem["errors"][0]["path"] == path
+
+
+def test_other_calls_read_as_searches_do(server: Server):
+    tools = json.dumps(new_tools())
+    body = f'{{"tools":{tools},"names":["read_file"],"unknown":[{{"name":"a"}}]}}'
+    path = SEARCH.replace("search", "resolve")
+    (found,) = server.post(body.encode(), path).json()["results"]
+    assert found["name"] == "read_file"
