@@ -1,5 +1,6 @@
 """What has been compiled is kept, up to a number of bytes, apart per tenant."""
 
+import gc
 from typing import Any
 
 import msgspec
@@ -40,6 +41,17 @@ def test_one_changed_tool_compiles_one_tool():
     changed = [*TOOLS[:-1], TOOLS[-1] | {"description": "Another text"}]
     compiler.compile(listed(changed), store)
     assert store.compiled == len(TOOLS) + 1
+
+
+def test_kept_tools_are_not_walked_by_the_garbage_collector():
+    store = CountingStore()
+    tools = listed(crowd(500, "lintel"))
+    gc.collect()
+    before = len(gc.get_objects())
+    kept = ENGINE.compiler.compile(tools, store)
+    gc.collect()  # finds tuples that hold no containers
+    gc.collect()  # and then those that held such tuples
+    assert len(gc.get_objects()) - before < len(kept) / 2
 
 
 def test_a_catalogue_of_kept_tools_answers_like_a_fresh_one():

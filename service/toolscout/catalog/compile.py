@@ -5,7 +5,6 @@ and reused: changing one tool of three hundred compiles one tool.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
@@ -33,9 +32,12 @@ from toolscout.ranking.tokens import fold, terms, words, words_to_terms
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(slots=True)
-class CompiledTool:
-    """What one tool contributes to any catalogue it is part of."""
+class CompiledTool(msgspec.Struct, gc=False):
+    """What one tool contributes to any catalogue it is part of.
+
+    Nothing in it can refer back to it, and tens of thousands are kept: walking them all would make
+    every full garbage collection a pause of a tenth of a second.
+    """
 
     lines: tuple[bytes, bytes]
     """Everything it says, and its name, as the regex ranker searches them."""
@@ -212,7 +214,7 @@ def compile_tool(tool: Tool, path: str) -> CompiledTool:
                 terms(document.properties),
             )
         ),
-        clues=Clues(name_terms, description_terms, document.annotations),
+        clues=Clues(tuple(name_terms), tuple(description_terms), document.annotations),
         available=tool.status != "unavailable",
         wire=_encode(tool),
     )

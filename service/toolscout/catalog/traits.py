@@ -7,7 +7,7 @@ taxonomy, the risk from MCP annotations or from verbs.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -34,7 +34,7 @@ RISKS: tuple[Risk, ...] = ("read_only", "write_local", "write_remote", "destruct
 """From harmless to dangerous."""
 
 
-class Traits(msgspec.Struct, frozen=True):
+class Traits(msgspec.Struct, frozen=True, gc=False):
     """What filters, the domain prior and details look at; "" where nothing is known."""
 
     namespace: str = ""
@@ -46,12 +46,12 @@ class Traits(msgspec.Struct, frozen=True):
     available: bool = True
 
 
-class Clues(NamedTuple):
+class Clues(msgspec.Struct, frozen=True, gc=False):
     """What the traits of a tool are inferred from, kept from when its text was read."""
 
-    name: Sequence[str]
+    name: tuple[str, ...]
     """The terms of the name, in order."""
-    description: Sequence[str]
+    description: tuple[str, ...]
     """The terms of the description, in order."""
     annotations: Mapping[str, Any] | None
     """The hints of MCP."""
@@ -88,8 +88,8 @@ def read_traits(tool: Tool, taxonomy: Taxonomy) -> Traits:
         document = read_tool(tool)
     except NOT_JSON:
         document = read_tool(msgspec.structs.replace(tool, definition=ABSENT, parameters=ABSENT))
-    name = words_to_terms(words(document.name))
-    description = words_to_terms(words(document.description))
+    name = tuple(words_to_terms(words(document.name)))
+    description = tuple(words_to_terms(words(document.description)))
     return infer(tool, Clues(name, description, document.annotations), taxonomy)
 
 

@@ -37,8 +37,7 @@ class Bm25Weights:
     """How strongly each field's length discounts it: 0 not at all, 1 fully."""
 
 
-@dataclass(frozen=True, slots=True)
-class TermCounts:
+class TermCounts(msgspec.Struct, frozen=True, gc=False):
     """The terms of one tool in order of first use, with `hashes` and `counts` as packed int64.
 
     Bytes, because an index joins those of thousands of tools, and joining bytes is what Python
