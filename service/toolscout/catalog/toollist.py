@@ -1,7 +1,7 @@
 """A posted tool list, decoded, de-duplicated and named by its content."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -23,7 +23,7 @@ from toolscout.pauses import Breathe, at_once
 MAX_TOOLS = 10_000
 """Distinct tools of one request, unless configured otherwise."""
 
-_OBJECT_OR_NULL = b"{n"
+_OBJECT_OR_NULL = frozenset(b"{n")
 _OPEN, _CLOSE = b"[]"
 
 _decode = msgspec.json.Decoder(list[Tool]).decode
@@ -98,7 +98,7 @@ class ToolList:
         except NOT_JSON as error:
             raise InvalidJson(f"{path} is not valid JSON", (not_json(path, error),)) from None
         for field in RAW_FIELDS:
-            _check_objects(path, field, map(attrgetter(field), tools))
+            _check_objects(path, field, tools)
         return cls.of(tools, limit, path, breathe)
 
 
@@ -126,8 +126,12 @@ def _tools(raw: bytes | msgspec.Raw, breathe: Breathe) -> list[Tool]:
     return tools
 
 
-def _check_objects(root: str, field: str, raws: Iterable[msgspec.Raw]) -> None:
+def _check_objects(root: str, field: str, tools: Sequence[Tool]) -> None:
     """Raw fields are not parsed here, but a string or a list in their place is noticed."""
+    raws = list(map(attrgetter(field), tools))
+    given = [raw for raw in raws if raw is not ABSENT]
+    if _OBJECT_OR_NULL.issuperset([memoryview(raw)[0] for raw in given]):
+        return
     for number, raw in enumerate(raws):
         if raw is not ABSENT and memoryview(raw)[0] not in _OBJECT_OR_NULL:
             path = f"{root}[{number}].{field}"

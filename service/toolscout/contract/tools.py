@@ -7,7 +7,7 @@ import msgspec
 from toolscout.contract.fields import ABSENT, Risk, Status, ToolName
 
 
-class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
+class Tool(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One tool as a caller sends it. `name` identifies it; everything else is optional text."""
 
     name: ToolName

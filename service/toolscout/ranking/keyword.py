@@ -6,13 +6,12 @@ of milliseconds.
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
 from math import log
 
 import numpy as np
 import re2
+from numpy.typing import NDArray
 
 from toolscout.pauses import Breathe, at_once
 from toolscout.ranking.bm25 import LexicalScores
@@ -52,28 +51,30 @@ def keyword_scores(
         return LexicalScores(scores, covered, 0.0, rarest)
     spoken = [_spoken(name) for name in names]
     expression = re2.compile(_expression(wanted).encode(), _OPTIONS)
-    hits: dict[str, dict[int, float]] = {}
+    weights = {stem: np.zeros(len(names), np.float32) for stem in wanted}
     stems: dict[bytes, str | None] = {}
-    for texts, weight in ((spoken, NAME_WEIGHT), (descriptions, 1.0)):
+    for texts, weight in ((descriptions, 1.0), (spoken, NAME_WEIGHT)):
         buffer, ends = _joined(texts)
+        places: dict[str, list[int]] = {stem: [] for stem in wanted}
         for match in expression.finditer(buffer):
-            written = match.group()
+            start, end = match.span()
+            written = buffer[start:end]
             if written not in stems:
                 stems[written] = _stem(written.decode("utf-8", "replace"), wanted)
             stem = stems[written]
             if stem is not None:
-                tools = hits.setdefault(stem, {})
-                tool = bisect_right(ends, match.start())
-                tools[tool] = max(tools.get(tool, 0.0), weight)
+                places[stem].append(start)
             breathe()
+        for stem, starts in places.items():
+            weights[stem][np.searchsorted(ends, starts, side="right")] = weight
     total = 0.0
     for stem, worth in wanted.items():
-        tools = hits.get(stem, {})
-        rarity = worth * log((len(names) - len(tools) + 0.5) / (len(tools) + 0.5) + 1.0)
+        found = weights[stem] > 0
+        count = int(found.sum())
+        rarity = worth * log((len(names) - count + 0.5) / (count + 0.5) + 1.0)
         total += rarity
-        for tool, weight in tools.items():
-            scores[tool] += rarity * weight
-            covered[tool] += rarity
+        scores += np.float32(rarity) * weights[stem]
+        covered += rarity * found
     return LexicalScores(scores, covered, total, rarest)
 
 
@@ -96,17 +97,16 @@ def _spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _joined(texts: Sequence[str]) -> tuple[bytes, list[int]]:
+def _joined(texts: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
     """The beginnings of all texts, folded, in one buffer, and where in it each ends."""
     cut = [text[:MAX_TEXT] for text in texts]
-    plain = "\n".join(cut)
-    if plain.isascii():
-        return plain.lower().encode(), list(accumulate([len(text) + 1 for text in cut]))
-    lines = [
-        text.lower().encode() if text.isascii() else fold(text).encode("utf-8", "replace")
-        for text in cut
-    ]
-    return b"\n".join(lines), list(accumulate([len(line) + 1 for line in lines]))
+    odd = [row for row, text in enumerate(cut) if not text.isascii()]
+    for row in odd:
+        cut[row] = fold(cut[row])
+    sizes = np.fromiter(map(len, cut), np.int64, len(cut))
+    sizes[odd] = [len(cut[row].encode("utf-8", "replace")) for row in odd]
+    # Lowering bytes lowers ASCII alone, and the other texts are folded: one pass over all.
+    return "\n".join(cut).encode("utf-8", "replace").lower(), np.cumsum(sizes + 1)
 
 
 def _expression(wanted: dict[str, float]) -> str:

@@ -197,7 +197,10 @@ def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
         for size in range(1, min(MAX_RUN, len(keys) - start) + 1)
     }
     unspaced = any(map(is_cjk, text))
-    bare = [_PREFIXED.sub("", name) for name in names]
+    bare = [
+        name if name.isidentifier() and "__" not in name else _PREFIXED.sub("", name)
+        for name in names
+    ]
     rows = [
         row
         for row, (full, last) in enumerate(zip(_keys(names), _keys(bare), strict=True))
