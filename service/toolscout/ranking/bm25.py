@@ -6,10 +6,10 @@ normalisation, the weighted frequencies are summed and then saturated once. The 
 ln((N - df + 0.5) / (df + 0.5) + 1) is positive for every term, also in a catalogue of one.
 """
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from struct import pack
 
 import msgspec
 import numpy as np
@@ -57,10 +57,11 @@ class TermCounts(msgspec.Struct, frozen=True, gc=False):
         for unit, field in zip(_UNITS, fields, strict=True):
             for term in field:
                 packed[term] = count(term, 0) + unit
+        integers = f"{len(packed)}q"
         return cls(
             terms=tuple(packed),
-            hashes=array("q", map(hash, packed)).tobytes(),
-            counts=array("q", packed.values()).tobytes(),
+            hashes=pack(integers, *map(hash, packed)),
+            counts=pack(integers, *packed.values()),
             lengths=(len(fields[0]), len(fields[1]), len(fields[2])),
         )
 

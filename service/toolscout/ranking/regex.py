@@ -38,35 +38,38 @@ _SYNTAX = re.compile(r"\\[a-zA-Z](?:\{\w+\})?|\\.|\[[^\]]*\]|\(\?[a-zA-Z:<]*")
 class TextLines:
     """The searchable text of a catalogue: per tool a line of everything, and one of its name."""
 
-    __slots__ = ("_buffer", "_owners", "_starts")
+    __slots__ = ("_joined", "_lines", "nbytes")
 
     def __init__(self, tools: Iterable[tuple[bytes, bytes]]) -> None:
         """Take the two lines of each tool, made by `line`, in order."""
-        lines = [line for pair in tools for line in pair]
-        self._owners = [tool for tool in range(len(lines) // 2) for _ in (0, 1)]
-        self._starts = list(accumulate(map(len, lines), initial=0))[:-1]
-        self._buffer = b"".join(lines)
+        self._lines = [line for pair in tools for line in pair]
+        self._joined: tuple[bytes, list[int]] | None = None
+        self.nbytes = sum(map(len, self._lines)) + 16 * len(self._lines)
+        """Bytes of the buffer and its offsets."""
 
     def matching(self, expression: "re2._Regexp") -> list[int]:
         """The tools with a match in either line, in order."""
+        buffer, starts = self._buffer()
         found: list[int] = []
-        line, count = 0, len(self._starts)
+        line, count = 0, len(starts)
         while line < count:
-            match = expression.search(self._buffer, self._starts[line])
+            match = expression.search(buffer, starts[line])
             if match is None:
                 break
-            line = bisect_right(self._starts, match.start()) - 1
-            tool = self._owners[line]
+            tool = (bisect_right(starts, match.start()) - 1) // 2
             found.append(tool)
-            line += 1
-            while line < count and self._owners[line] == tool:
-                line += 1
+            line = 2 * tool + 2
         return found
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the buffer and its offsets."""
-        return len(self._buffer) + 16 * len(self._starts)
+    def _buffer(self) -> tuple[bytes, list[int]]:
+        """All lines in one buffer, and where each begins; made for the first expression."""
+        # Read first: a thread beside this one drops the lines once it has joined them.
+        lines, joined = self._lines, self._joined
+        if joined is None:
+            starts = list(accumulate(map(len, lines), initial=0))[:-1]
+            joined = self._joined = (b"".join(lines), starts)
+            self._lines = []
+        return joined
 
 
 def line(text: str) -> bytes:
