@@ -25,6 +25,9 @@ MAX_RUN = 8
 _CJK_RUN = 16
 """Characters of unspaced writing that are tried together as one name."""
 
+_PIECE = 64
+"""Tools whose names are indexed between two breaths."""
+
 _OPENING = 4
 """Letters of a word that are compared before runs of words are tried."""
 
@@ -73,7 +76,8 @@ class NameIndex:
                 _add(self._full, whole, row)
                 for form in bare:
                     _add(self._bare, form, row)
-            breathe()
+            if row % _PIECE == 0:
+                breathe()
         known = [*self._full, *self._bare]
         self._longest = max(map(len, known), default=0)
         # Most words of a query open no name at all; this tells without trying each run.

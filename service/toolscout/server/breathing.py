@@ -22,9 +22,10 @@ COMPILE_PAUSES = 3
 """Pauses in a row while a request is being answered: the compile goes on, at a quarter of its
 speed, however many requests come. Reading and scanning pause once: somebody waits for them."""
 
-YIELD_S = 0.002
-MAX_YIELDS = 100
-"""How a compile waits for a scan, which has a deadline and a compile has not: 0.2 s at most."""
+YIELD_S = 0.0003
+MAX_YIELDS = 500
+"""How a compile waits for a scan, which has a deadline and a compile has not: 0.2 s at most, and
+short naps, since a list is compiled as soon as it has been read."""
 
 
 class Urgency(Enum):
