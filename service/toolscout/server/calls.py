@@ -248,8 +248,6 @@ def _description(tool: Tool) -> str:
         return ""
 
 
-async def _scan_all(
-    service: Service, asks: list[Ask], traces: list[Trace], tools: ToolList
-) -> None:
+def _scan_all(service: Service, asks: list[Ask], traces: list[Trace], tools: ToolList) -> None:
     for ask, one in zip(asks, traces, strict=True):
-        await scan_one(service, ask, one, tools)
+        scan_one(service, ask, one, tools)
