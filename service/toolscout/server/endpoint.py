@@ -32,7 +32,7 @@ async def serve_call(
     parameters: Mapping[str, str],
 ) -> None:
     """Answer one request to the path of a call, whatever it is."""
-    exchange = Exchange(scope, receive, send)
+    exchange = Exchange(scope, receive, send, service.deadlines)
     exchange.parameters = parameters
     exchange.newer_contract = exchange.path.startswith(GATEWAY_PREFIX)
     exchange.close = service.draining

@@ -14,6 +14,7 @@ import msgspec
 from litestar.types import Message, Receive, Scope, Send
 
 from toolscout.errors import FieldError, ToolscoutError, not_json, wrong_field
+from toolscout.server.deadlines import Deadlines
 from toolscout.server.problems import CODES, problem
 from toolscout.settings import Settings
 from toolscout.state.store import StoreUnavailable
@@ -57,12 +58,13 @@ def refusal(error: Refused | ToolscoutError | StoreUnavailable) -> Refused:
 class Exchange:
     """A request on its way to an answer."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, deadlines: Deadlines) -> None:
         self.started = perf_counter()
         self.arrived = 0.0
         """When the body was there; 0 where none was read."""
         self._receive = receive
         self._send = send
+        self._deadlines = deadlines
         self.path = str(scope["path"])
         self.method = str(scope.get("method", ""))
         self._scope = scope
@@ -106,7 +108,7 @@ class Exchange:
 
         Raises:
             Refused: another media type, a compressed body, or one that is too large.
-            asyncio.TimeoutError: it did not arrive in time.
+            TimeoutError: it did not arrive in time.
             ClientGone: the caller hung up.
         """
         if self._read is not None:
@@ -116,7 +118,8 @@ class Exchange:
             raise Refused("unsupported_media_type", "send Content-Type: application/json")
         if self.header(b"content-encoding").strip().lower() not in (b"", b"identity"):
             raise Refused("unsupported_media_type", "send the body without Content-Encoding")
-        self._read = await self._body(settings.max_body_bytes, settings.body_timeout_s)
+        reading = self._body(settings.max_body_bytes)
+        self._read = await self._deadlines.keep(reading, settings.body_timeout_s)
         self.arrived = perf_counter()
         return self._read
 
@@ -176,18 +179,17 @@ class Exchange:
         await self._send({"type": "http.response.start", "status": status, "headers": lines})
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
-    async def _body(self, limit: int, timeout: float) -> bytes:
+    async def _body(self, limit: int) -> bytes:
         declared = self.header(b"content-length")
         if declared.isdigit() and int(declared) > limit:
             raise self._too_large(limit)
         chunks: list[bytes] = []
         size = 0
-        async with asyncio.timeout(timeout):
-            while not self._drained:
-                chunks.append(self._chunk(await self._receive()))
-                size += len(chunks[-1])
-                if size > limit:
-                    raise self._too_large(limit)
+        while not self._drained:
+            chunks.append(self._chunk(await self._receive()))
+            size += len(chunks[-1])
+            if size > limit:
+                raise self._too_large(limit)
         return b"".join(chunks)
 
     def _chunk(self, message: object) -> bytes:

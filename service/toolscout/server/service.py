@@ -25,6 +25,7 @@ from toolscout.server.admission import Admission
 from toolscout.server.auth import Keyring
 from toolscout.server.breathing import Urgency
 from toolscout.server.compiling import CompileQueue
+from toolscout.server.deadlines import Deadlines
 from toolscout.server.metrics import Metrics
 from toolscout.server.ratelimit import RateLimit
 from toolscout.server.rotation import KeyFile
@@ -62,7 +63,8 @@ compile."""
 NAMES_KEPT = 16_384
 
 TICK_S = 0.1
-"""How long a log line may wait to be written, and a gauge to be right."""
+"""How long a log line may wait to be written, a gauge to be right, and a wait go on past its
+deadline."""
 
 
 class Service:
@@ -78,6 +80,7 @@ class Service:
         self.metrics = Metrics()
         self.tally = Tally()
         self.costs = Costs()
+        self.deadlines = Deadlines()
         self.admission = Admission(settings.max_in_flight, settings.max_lag_ms)
         self.cache = CatalogueCache(settings.cache_bytes)
         self.engine: Engine | None = None
@@ -228,8 +231,9 @@ class Service:
             self.waiting -= 1
 
     def _tick(self) -> None:
-        """Write the log and bring the gauges up to date, several times a second."""
+        """Several times a second: write the log, look at deadlines, bring the gauges up to date."""
         self.writer.flush()
+        self.deadlines.look()
         self._gauge()
         self._ticker = asyncio.get_running_loop().call_later(TICK_S, self._tick)
 
