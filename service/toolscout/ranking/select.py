@@ -11,26 +11,36 @@ from toolscout.ranking.names import Mention
 
 NoMatch = Literal["empty", "pins"]
 
-SORTED_WHOLE = 1_000
-"""Scores up to which one sort is faster than finding the best few first."""
+FEW = 16
+"""Rows up to which taking the best of what is left again and again is faster than sorting."""
 
 
 def best(scores: NDArray[np.float32], count: int) -> list[int]:
     """The `count` best rows with a score above zero, best first, equal scores in row order."""
-    if len(scores) > SORTED_WHOLE:
-        # Without the many zeros, among which the count-th best is found ten times slower.
-        rows = np.flatnonzero(scores > 0)
-        found = scores[rows]
-        if len(rows) > count:
-            # Everything from the count-th best score up: a tie at the border is seen whole.
-            among = found >= np.partition(found, -count)[-count]
-            rows, found = rows[among], found[among]
-        order = rows[(-found).argsort(kind="stable")][:count]
-    else:
-        order = (-scores).argsort(kind="stable")[:count]
-    ranked: list[int] = order.tolist()
-    while ranked and scores[ranked[-1]] <= 0:
-        ranked.pop()
+    return _taken(scores, count) if count <= FEW else _sorted(scores, count)
+
+
+def _taken(scores: NDArray[np.float32], count: int) -> list[int]:
+    left = scores.copy()
+    ranked: list[int] = []
+    for _ in range(min(count, len(left))):
+        row = int(left.argmax())  # of equals the first
+        if left[row] <= 0:
+            break
+        left[row] = 0
+        ranked.append(row)
+    return ranked
+
+
+def _sorted(scores: NDArray[np.float32], count: int) -> list[int]:
+    # Without the many zeros, among which the count-th best is found ten times slower.
+    rows = np.flatnonzero(scores > 0)
+    found = scores[rows]
+    if len(rows) > count:
+        # Everything from the count-th best score up: a tie at the border is seen whole.
+        among = found >= np.partition(found, -count)[-count]
+        rows, found = rows[among], found[among]
+    ranked: list[int] = rows[(-found).argsort(kind="stable")][:count].tolist()
     return ranked
 
 
