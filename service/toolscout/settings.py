@@ -151,19 +151,19 @@ SETTINGS: tuple[Setting, ...] = (
 BY_NAME: dict[str, Setting] = {setting.name: setting for setting in SETTINGS}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Settings:
-    """Effective values and where each came from."""
+    """Effective values and where each came from; each value is an attribute."""
 
     values: Mapping[str, Value]
     origins: Mapping[str, str]
 
+    def __post_init__(self) -> None:
+        # Every request reads several of them: as plain attributes that costs nothing.
+        self.__dict__.update(self.values)
+
     def __getattr__(self, name: str) -> Any:
-        # Not through self.values: while unpickling in a worker there are none yet.
-        values: Mapping[str, Value] = object.__getattribute__(self, "values")
-        if name not in values:
-            raise AttributeError(name)
-        return values[name]
+        raise AttributeError(name)  # whatever is a setting was found before
 
 
 def load(
