@@ -12,6 +12,7 @@ in the answer.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -96,7 +97,7 @@ class NameIndex:
         whether the catalogue hardly uses it.
         """
         spans = [match.span() for match in _UNITS.finditer(text)]
-        keys = [key(text[start:end]) for start, end in spans]
+        keys = _unit_keys(text, spans)
         found: dict[int, Mention] = {}
         openings, at, count = self._openings, 0, len(keys)
         while at < count:
@@ -124,35 +125,30 @@ class NameIndex:
         found: dict[int, Mention],
     ) -> int:
         """Note the longest name that begins with the unit `at`; returns how many units it took."""
-        runs, literal = [keys[at]], [True]
-        for size in range(1, min(MAX_RUN, len(keys) - at)):
-            gap = text[spans[at + size - 1][1] : spans[at + size][0]]
-            if gap == " " and not (
-                _plain(text, spans[at + size - 1]) and _plain(text, spans[at + size])
-            ):
-                break  # an identifier is a name of its own, whatever word follows it
-            if gap != " " and gap not in _GLUE:
+        form, known = "", []
+        for size, part in enumerate(keys[at : at + MAX_RUN], 1):
+            form += part
+            if len(form) > self._longest:
                 break
-            runs.append(runs[-1] + keys[at + size])
-            literal.append(literal[-1] and gap != " ")
-            if len(runs[-1]) > self._longest:
-                break
-        for size in range(len(runs), 0, -1):
-            form = runs[size - 1]
-            full, bare = self._full.get(form), self._bare.get(form)
-            if full is None and bare is None:
+            if form in self._full or form in self._bare:
+                known.append((size, form))
+        for size, form in reversed(known):
+            gaps = _gaps(text, spans[at : at + size])
+            if gaps is None:
                 continue
+            literal = " " not in gaps
+            full, bare = self._full.get(form), self._bare.get(form)
             written = text[spans[at][0] : spans[at + size - 1][1]]
             sure = _as_a_name(text, spans, keys, at, size)
             if not sure and size == 1 and full is not None:
                 sure = is_rare(form) and form not in word_weights()
-            if not sure and size > 1 and literal[size - 1]:
+            if not sure and size > 1 and literal:
                 sure = any(part not in word_weights() for part in keys[at : at + size])
             for row in full or ():
-                _keep(found, Mention(row, written, sure, len(form), literal[size - 1]))
+                _keep(found, Mention(row, written, sure, len(form), literal))
             if sure and (full is None or size > 1):
                 for row in bare or ():
-                    _keep(found, Mention(row, written, sure, len(form), literal[size - 1]))
+                    _keep(found, Mention(row, written, sure, len(form), literal))
             return size
         return 1
 
@@ -237,6 +233,30 @@ def _keep(found: dict[int, Mention], mention: Mention) -> None:
     known = found.get(mention.row)
     if known is None or (mention.sure, mention.length) > (known.sure, known.length):
         found[mention.row] = mention
+
+
+def _unit_keys(text: str, spans: list[tuple[int, int]]) -> list[str]:
+    """The `key` of each unit; of ASCII, case is folded once for all of them."""
+    if not text.isascii():
+        return [key(text[start:end]) for start, end in spans]
+    lower = text.lower()
+    units = [lower[start:end] for start, end in spans]
+    return [unit if unit.isalnum() else _JOINTS.sub("", unit) for unit in units]
+
+
+def _gaps(text: str, spans: list[tuple[int, int]]) -> list[str] | None:
+    """What stands between the units of a run; None where they cannot be one name."""
+    gaps: list[str] = []
+    for before, after in pairwise(spans):
+        gap = text[before[1] : after[0]]
+        if gap == " ":
+            # An identifier is a name of its own, whatever word follows it.
+            if not (_plain(text, before) and _plain(text, after)):
+                return None
+        elif gap not in _GLUE:
+            return None
+        gaps.append(gap)
+    return gaps
 
 
 def _plain(text: str, span: tuple[int, int]) -> bool:
