@@ -171,18 +171,19 @@ class Postings:
         that one; the query as a whole weighs no more for it.
         """
         total = 0.0
+        slot_of, idf, starts = self._slot_of.get, self._idf, self._starts
         tools, gains, sizes, weights, worths = [], [], [], [], []
         for term, weight, credit in query:
-            slot = self._slot_of.get(hash(term))
+            slot = slot_of(hash(term))
             if slot is None:
                 if credit is None:
                     total += weight * self.idf_unseen
                 continue
-            start, end = self._starts[slot], self._starts[slot + 1]
             worth = credit
             if worth is None:
-                worth = weight * self._idf[slot]
+                worth = weight * idf[slot]
                 total += worth
+            start, end = starts[slot], starts[slot + 1]
             tools.append(self.tools[start:end])
             gains.append(self.weights[start:end])
             sizes.append(end - start)
@@ -192,9 +193,10 @@ class Postings:
             nothing = np.zeros(self.size, np.float64)
             return LexicalScores(nothing.astype(np.float32), nothing, total, self.idf_unseen)
         hit = np.concatenate(tools)
-        factors = np.repeat(np.array((weights, worths)), sizes, axis=1)
-        scores = np.bincount(hit, np.concatenate(gains) * factors[0], self.size)
-        covered = np.bincount(hit, factors[1], self.size).astype(np.float64, copy=False)
+        gain, worth_of_hit = np.array((weights, worths)).repeat(sizes, axis=1)
+        gain *= np.concatenate(gains)
+        scores = np.bincount(hit, gain, self.size)
+        covered = np.bincount(hit, worth_of_hit, self.size).astype(np.float64, copy=False)
         return LexicalScores(scores.astype(np.float32), covered, total, self.idf_unseen)
 
     def is_rare(self, word: str) -> bool:

@@ -79,8 +79,10 @@ class Embedder:
     def query(self, spoken: Sequence[Sequence[str]]) -> "QueryVectors | None":
         """The vectors of a query and of its sentences; None when no word of it is known."""
         familiar = self.familiarity(spoken[0])
-        vectors = [self.encode(found) for found in spoken] if familiar > 0 else []
-        return QueryVectors(vectors, familiar) if vectors and vectors[0].any() else None
+        if familiar <= 0:
+            return None
+        vectors = [self.encode(found) for found in spoken]
+        return QueryVectors(vectors, familiar) if np.count_nonzero(vectors[0]) else None
 
     def familiarity(self, found: Iterable[str]) -> float:
         """How far the model knows the words, 0 to 1, long words counting more.
