@@ -192,9 +192,10 @@ class Postings:
         if not tools:
             nothing = np.zeros(self.size, np.float64)
             return LexicalScores(nothing.astype(np.float32), nothing, total, self.idf_unseen)
-        hit = np.concatenate(tools)
+        # In the types that bincount() takes, so that nothing is converted twice.
+        hit = np.concatenate(tools, dtype=np.intp)
         gain, worth_of_hit = np.array((weights, worths)).repeat(sizes, axis=1)
-        gain *= np.concatenate(gains)
+        gain *= np.concatenate(gains, dtype=np.float64)
         scores = np.bincount(hit, gain, self.size)
         covered = np.bincount(hit, worth_of_hit, self.size).astype(np.float64, copy=False)
         return LexicalScores(scores.astype(np.float32), covered, total, self.idf_unseen)

@@ -17,11 +17,11 @@ def evidence(ranking: "Ranking", row: int) -> calibration.Evidence:
     """What speaks for one tool, in units that mean the same for every query."""
     coverage = mass = cosine = None
     if ranking.lexical is not None:
-        covered = float(ranking.lexical.covered[row])
+        covered = ranking.lexical.covered.item(row)
         coverage = min(1.0, covered / (ranking.lexical.total or 1.0))
         mass = covered / ranking.lexical.rarest
     if ranking.whole is not None:
-        cosine = float(ranking.whole[row])
+        cosine = ranking.whole.item(row)
     return calibration.Evidence(coverage, mass, cosine, ranking.familiarity)
 
 

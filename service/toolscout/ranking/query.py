@@ -22,6 +22,7 @@ MAX_SENTENCES = 16
 """Sentences that are looked at on their own."""
 
 _PLACEHOLDERS = re.compile(r"<[^<>]*>")
+_STOPS = re.compile(r"[.!?。！？\n]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|\n+(?=\S)|(?<=[。！？])(?=\S)")
 
 STOP_WEIGHT = 0.15
@@ -96,7 +97,7 @@ def _spoken(text: str, found: list[str]) -> tuple[tuple[str, ...], ...]:
         text = _PLACEHOLDERS.sub(" ", text)
         found = words(text)
     whole = tuple(found[:MAX_QUERY_WORDS])
-    if not _SENTENCE_END.search(text):
+    if not _STOPS.search(text) or not _SENTENCE_END.search(text):  # most have none: found sooner
         return (whole,)
     parts = [part for part in _SENTENCE_END.split(text) if len(part.strip()) >= SENTENCE_CHARS]
     if len(parts) < 2:

@@ -217,7 +217,7 @@ def _units(vectors: Floats) -> Floats:
 
 def _unit(vector: Floats) -> Floats:
     """Scaled to length one in place; the zero vector stays."""
-    norm = sqrt(vector @ vector)
+    norm = sqrt(vector.dot(vector))
     if norm > 0:
         vector *= np.float32(1.0 / norm)
     return vector
