@@ -54,4 +54,4 @@ Ttl = Annotated[float, msgspec.Meta(gt=0, le=MAX_TTL_S)]
 
 def is_absent(raw: msgspec.Raw) -> bool:
     """Whether a raw field was left out or sent as null, which mean the same."""
-    return len(memoryview(raw)) <= 4 and bytes(raw) in (b"", b"null")
+    return raw is ABSENT or (len(memoryview(raw)) <= 4 and bytes(raw) in (b"", b"null"))

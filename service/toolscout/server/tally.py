@@ -69,7 +69,7 @@ class Tally:
         figures.time(decision.ranking.ranker, phases)
         if catalogue is not None:
             figures.offered += self._total(catalogue)
-            figures.selected += int(catalogue.tokens[decision.rows].sum())
+            figures.selected += sum(map(catalogue.tokens.item, decision.rows))
 
     def note_hot(self, tenant: str, phases: dict[str, float], tokens: TierTokens) -> None:
         """Take one turn that tools were prepared for."""
