@@ -5,7 +5,6 @@ all come down to the same text fields. Keys that are not understood are passed o
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -32,8 +31,7 @@ _SUBSCHEMA_MAPS = ("$defs", "definitions", "patternProperties")
 _NESTING = frozenset({"properties", *_SUBSCHEMAS, *_SUBSCHEMA_LISTS, *_SUBSCHEMA_MAPS})
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """The text fields of one tool. `aliases` are further names it answers to."""
 
     name: str

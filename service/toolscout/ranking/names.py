@@ -184,6 +184,9 @@ def forms(name: str) -> tuple[str, ...]:
 
     Empty for a name without a letter or digit.
     """
+    if name.isidentifier() and name.isascii() and "__" not in name:  # which most of them are
+        form = name.replace("_", "").lower()
+        return (form,) if form else ()
     parts = [key(part) for part in _PREFIXES.split(normalise(name))]
     keys = ["".join(parts[i:]) for i in range(len(parts))]
     return tuple(form for form in dict.fromkeys(keys) if form)
