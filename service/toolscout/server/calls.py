@@ -248,6 +248,8 @@ def _description(tool: Tool) -> str:
         return ""
 
 
-def _scan_all(service: Service, asks: list[Ask], traces: list[Trace], tools: ToolList) -> None:
+async def _scan_all(
+    service: Service, asks: list[Ask], traces: list[Trace], tools: ToolList
+) -> None:
     for ask, one in zip(asks, traces, strict=True):
-        scan_one(service, ask, one, tools)
+        await scan_one(service, ask, one, tools)

@@ -24,10 +24,6 @@ THREADS = 2
 """Compiles at a time: a huge catalogue must not hold up a small one."""
 
 
-def do_nothing(tools: ToolList) -> None:
-    """Nothing is to be done with a list before its compile."""
-
-
 class CompileJob:
     """A compile on its way; each future is set as soon as its stage is done.
 
@@ -73,25 +69,15 @@ class CompileQueue:
         self._readers = ThreadPoolExecutor(THREADS, "read")
         self._compilers = ThreadPoolExecutor(THREADS, "compile")
 
-    def start(
-        self,
-        tenant: str,
-        raw_hash: bytes,
-        raw: bytes,
-        first: Callable[[ToolList], None] = do_nothing,
-    ) -> CompileJob:
-        """The job that compiles these bytes of `tools`; joins the one under way, if any.
-
-        `first` is called with a list that is new, in the thread that has read it: what is in a
-        hurry need not go through the event loop once more, which may be late.
-        """
+    def start(self, tenant: str, raw_hash: bytes, raw: bytes) -> CompileJob:
+        """The job that compiles these bytes of `tools`; joins the one under way, if any."""
         key = (tenant, raw_hash)
         job = self._jobs.get(key)
         if job is None:
             loop = asyncio.get_running_loop()
             job = self._jobs[key] = CompileJob(loop)
             job.complete.add_done_callback(lambda _: self._jobs.pop(key, None))
-            self._readers.submit(self._read, loop, job, tenant, raw_hash, raw, first)
+            self._readers.submit(self._read, loop, job, tenant, raw_hash, raw)
         return job
 
     def __len__(self) -> int:
@@ -109,17 +95,14 @@ class CompileQueue:
         tenant: str,
         raw_hash: bytes,
         raw: bytes,
-        first: Callable[[ToolList], None],
     ) -> None:
         """Decode a list in a thread of its own kind: no compile may keep its caller waiting."""
         try:
             breathe = ReadBreath(self._answering)
             tools = ToolList.decode(raw, self._max_tools, breathe=breathe)
             self._cache.add_alias(tenant, raw_hash, tools)
-            known = self._cache.by_digest(tenant, tools.digest)
-            if known is None:
-                first(tools)
             _set(loop, job.tools, tools)
+            known = self._cache.by_digest(tenant, tools.digest)
             if known is not None:
                 _set(loop, job.lexical, known)
                 _set(loop, job.complete, known)

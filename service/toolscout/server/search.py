@@ -8,7 +8,7 @@ now and the compile goes on for the next call.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from time import perf_counter
 
@@ -124,12 +124,12 @@ async def cold(
     ranker: str,
     deadline: float,
     trace: Trace,
-    scan: Callable[[ToolList], None],
+    scan: Callable[[ToolList], Awaitable[None]],
 ) -> Catalogue | ToolList:
     """The catalogue of tools seen for the first time, if it is done in time to be used.
 
     It may lack its vectors; then it answers by words. Where not even their words would be indexed
-    in time, the texts are scanned, in a thread, and the bare tools returned.
+    in time, the texts are scanned and the bare tools returned.
 
     Raises:
         InvalidRequest: the tools are at fault.
@@ -138,39 +138,25 @@ async def cold(
     raw = bytes(read.request.tools)
     assert service.compiles is not None
     costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
-    compiles = service.compiles
-    scanned: list[ToolList] = []
-
-    def left(count: int) -> float:
-        return deadline - costs.estimate("scan", count) / 1_000 - perf_counter()
-
-    def too_late(count: int) -> bool:
-        # The compiles before this one are taken to be of its size.
-        return costs.expected("compile", count) * len(compiles) / 1_000 > left(count)
-
-    def first(tools: ToolList) -> None:
-        """In the thread that has read them, before their compile gets a turn."""
-        if too_late(len(tools.tools)):
-            scan(tools)
-            scanned.append(tools)
-
     with service.urgent(), service.admission.unknown_tools(len(raw) / 1_024, costs, left_ms):
-        job = start(service, trace.tenant, raw, read.raw_hash, first)
+        job = start(service, trace.tenant, raw, read.raw_hash)
         tools = await asyncio.shield(job.tools)
         trace.offered, count = tools.offered, len(tools.tools)
         stage = job.lexical if ranker in ("bm25", "regex") else job.complete
-        if scanned:
-            return tools
-        if not stage.done() and too_late(count):  # and read for somebody else
-            await asyncio.to_thread(scan, tools)
+        reserve = costs.estimate("scan", count) / 1_000
+        left = deadline - reserve - perf_counter()
+        # The compiles before this one are taken to be of its size.
+        queued = costs.expected("compile", count) * len(service.compiles)
+        if not stage.done() and queued / 1_000 > left:
+            await scan(tools)  # before the compile gets a turn
             return tools
     with service.patient():
-        await asyncio.wait([stage], timeout=max(left(count), 0.0))
+        await asyncio.wait([stage], timeout=max(left, 0.0))
     found = _finished(stage) or _finished(job.lexical)
     if found is not None:
         return found
     with service.urgent():
-        await asyncio.to_thread(scan, tools)
+        await scan(tools)
     return tools
 
 
@@ -189,12 +175,13 @@ async def prepare(catalogue: Catalogue, ask: Ask) -> None:
         await asyncio.to_thread(catalogue.facets.prepare)
 
 
-def scan_one(service: Service, ask: Ask, trace: Trace, tools: ToolList) -> None:
-    """Answer by the words in names and descriptions; to be called in a thread."""
+async def scan_one(service: Service, ask: Ask, trace: Trace, tools: ToolList) -> None:
+    """Answer by the words in names and descriptions, beside the event loop."""
     began = perf_counter()
     assert service.engine is not None
     taxonomy = service.engine.compiler.taxonomy
-    trace.decision = decide_cold(tools, ask, taxonomy, ReadBreath(service.answering))
+    breathe = ReadBreath(service.answering)
+    trace.decision = await asyncio.to_thread(decide_cold, tools, ask, taxonomy, breathe)
     trace.phases["rank"] = spent = perf_counter() - began
     service.costs.learn("scan", spent * 1_000 / max(len(tools.tools), 1))
 

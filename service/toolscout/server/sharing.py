@@ -2,17 +2,15 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from hashlib import sha256
 
 import msgspec
 
 from toolscout.catalog.catalogue import Catalogue
-from toolscout.catalog.toollist import ToolList
 from toolscout.contract import is_absent
 from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest
 from toolscout.server.answer import Trace
-from toolscout.server.compiling import CompileJob, do_nothing
+from toolscout.server.compiling import CompileJob
 from toolscout.server.envelope import R, Read
 from toolscout.server.service import Service
 from toolscout.state.store import StoreUnavailable
@@ -90,20 +88,10 @@ async def find(service: Service, trace: Trace, name: str) -> Catalogue:
     return catalogue
 
 
-def start(
-    service: Service,
-    tenant: str,
-    raw: bytes,
-    raw_hash: bytes | None = None,
-    first: Callable[[ToolList], None] = do_nothing,
-) -> CompileJob:
-    """Compile a JSON array of tools, or join the compile under way; `raw_hash` is its SHA-256.
-
-    `first` is called in a thread when they are read, unless they turn out to be known or are being
-    read already.
-    """
+def start(service: Service, tenant: str, raw: bytes, raw_hash: bytes | None = None) -> CompileJob:
+    """Compile a JSON array of tools, or join the compile under way; `raw_hash` is its SHA-256."""
     assert service.compiles is not None
-    return service.compiles.start(tenant, raw_hash or sha256(raw).digest(), raw, first)
+    return service.compiles.start(tenant, raw_hash or sha256(raw).digest(), raw)
 
 
 async def compiled(
