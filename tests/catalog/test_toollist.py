@@ -123,6 +123,26 @@ def single(tool: object, separators: tuple[str, str]) -> Tool:
     return found
 
 
+@pytest.mark.parametrize("first", ["type", "description", "definition"])
+def test_a_long_list_may_begin_its_tools_with_any_key(first: str):
+    values = {"type": "function", "description": FILLER, "definition": {"any": [{"type": "a"}] * 3}}
+    nested = {"items": [{first: "b"}, {first: "c"}]}
+    sent = [
+        {first: values[first], **values, "definition": nested, "name": f"tool_{number}"}
+        for number in range(900)
+    ]
+    found = decode(sent)
+    assert [tool.name for tool in found.tools] == sorted(tool["name"] for tool in sent)
+    assert found.digest == ToolList.of(map(single, sent, repeat((",", ":")))).digest
+
+
+@pytest.mark.parametrize("blank", ["\v", "\f", "\u00a0"])
+def test_what_json_does_not_take_for_a_blank_is_refused_between_any_two_tools(blank: str):
+    raw = json.dumps(LONG, separators=(",", ":"))
+    with pytest.raises(InvalidJson):
+        ToolList.decode(raw.replace('},{"name":"tool_', f'}},{blank}{{"name":"tool_').encode())
+
+
 def test_a_text_that_looks_like_tools_does_not_cut_a_list():
     decoy = '"}, {"name": "decoy", "description": "' * 20_000
     found = decode([{"name": "a", "description": decoy}, {"name": "b"}])
