@@ -123,3 +123,11 @@ def test_a_word_is_matched_whole(pattern: str):
         {"name": "whole", "description": pattern},
     ]
     assert select(tools, pattern, ranker="bm25").names == ["whole"]
+
+
+def test_a_vocabulary_made_beforehand_is_the_one_that_queries_use():
+    texts = [["alpha", "beta"], ["gamma"]]
+    prepared, asked = postings(*texts), postings(*texts)
+    made = prepared.prepare()
+    assert prepared.vocabulary is prepared.prepare() is made
+    assert made.beginning_with("ga") == asked.vocabulary.beginning_with("ga") == ["gamma"]

@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.contract import Tool
+from toolscout.pauses import Breathe, at_once
 from toolscout.ranking.bm25 import Postings
 from toolscout.ranking.domains import Taxonomy
 from toolscout.ranking.expand import Synonyms
@@ -44,6 +45,11 @@ class Catalogue(msgspec.Struct, frozen=True, eq=False):
     def tool(self, row: int) -> Tool:
         """A tool as it was sent."""
         return _decode(self.wires[row])
+
+    def prepare(self, breathe: Breathe = at_once) -> None:
+        """Make what only some questions need, and would otherwise make when they first do."""
+        self.postings.prepare(breathe)
+        self.lines.prepare()
 
     def __len__(self) -> int:
         return len(self.names)

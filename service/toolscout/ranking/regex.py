@@ -49,7 +49,7 @@ class TextLines:
 
     def matching(self, expression: "re2._Regexp") -> list[int]:
         """The tools with a match in either line, in order."""
-        buffer, starts = self._buffer()
+        buffer, starts = self._joined or self.prepare()
         found: list[int] = []
         line, count = 0, len(starts)
         while line < count:
@@ -61,8 +61,8 @@ class TextLines:
             line = 2 * tool + 2
         return found
 
-    def _buffer(self) -> tuple[bytes, list[int]]:
-        """All lines in one buffer, and where each begins; made for the first expression."""
+    def prepare(self) -> tuple[bytes, list[int]]:
+        """Join all lines to one buffer, unless they are; also says where each begins."""
         # Read first: a thread beside this one drops the lines once it has joined them.
         lines, joined = self._lines, self._joined
         if joined is None:

@@ -20,6 +20,10 @@ from toolscout.server.breathing import CompileBreath, ReadBreath, Urgency
 
 T = TypeVar("T")
 
+PREPARED_LATER = 500
+"""Tools up to which what only some questions need is made after the catalogue can be used: should
+one need it before, the event loop makes it in a millisecond."""
+
 THREADS = 2
 """Compiles at a time: a huge catalogue must not hold up a small one."""
 
@@ -136,6 +140,9 @@ class CompileQueue:
             breathe = CompileBreath(self._urgency)
             store = self._cache.tools(tenant)
             lexical, compiled = self._compiler.lexical(tools, store, breathe)
+            at_once = len(lexical) > PREPARED_LATER
+            if at_once:
+                lexical.prepare(breathe)
             _set(loop, job.lexical, lexical)
             catalogue = self._compiler.embed(lexical, compiled, breathe)
             self._cache.add(tenant, catalogue)
@@ -143,6 +150,8 @@ class CompileQueue:
             loop.call_soon_threadsafe(self._learn, "compile", spent)
             loop.call_soon_threadsafe(self._compiled, tenant, catalogue)
             _set(loop, job.complete, catalogue)
+            if not at_once:
+                catalogue.prepare(breathe)
         except Exception as error:
             _fail(loop, job, error)
         finally:
