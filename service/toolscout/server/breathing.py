@@ -24,7 +24,7 @@ speed, however many requests come. Reading and scanning pause once: somebody wai
 
 YIELD_S = 0.0003
 MAX_YIELDS = 500
-"""How a compile waits for a scan, which has a deadline and a compile has not: 0.2 s at most, and
+"""How a compile waits for a scan, which has a deadline and a compile has not: 0.15 s at most, and
 short naps, since a list is compiled as soon as it has been read."""
 
 

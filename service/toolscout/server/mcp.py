@@ -7,7 +7,7 @@ registered catalogues and those known by digest, and never runs a tool.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import unquote
@@ -100,7 +100,9 @@ class McpFacade:
             async def again() -> Any:
                 return waiting.pop() if waiting else await receive()
 
-            await self._manager.handle_request(scope, again, exchange.relayed)  # type: ignore[arg-type]
+            # A stream of events is open for hours and asks for nothing.
+            with nullcontext() if exchange.method == "POST" else service.patient():
+                await self._manager.handle_request(scope, again, exchange.relayed)  # type: ignore[arg-type]
 
         call = Call("mcp", dict.fromkeys(("POST", "GET", "DELETE"), relay))
         await serve_call(self._service, scope, receive, send, call, {})

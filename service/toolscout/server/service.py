@@ -223,7 +223,7 @@ class Service:
 
     @contextmanager
     def patient(self) -> Iterator[None]:
-        """While a request waits for its own compile, that compile need not step aside for it."""
+        """While a request waits, for its own compile or for events, nothing need step aside."""
         self.waiting += 1
         try:
             yield
@@ -246,8 +246,9 @@ class Service:
         metrics.compiling.set(0 if self.compiles is None else len(self.compiles))
 
     def answering(self) -> bool:
-        """Whether a request is being answered on the event loop, none that waits for a thread."""
-        return self.admission.in_flight > self.waiting + self.scanning
+        """Whether a request is being answered, and does not wait for its body or a thread."""
+        waiting = self.waiting + self.scanning + len(self.deadlines)
+        return self.admission.in_flight > waiting
 
     def _urgency(self) -> Urgency:
         if self.scanning:
