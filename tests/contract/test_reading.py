@@ -74,6 +74,21 @@ def test_errors_are_those_of_the_body_as_it_is(
     assert path is None or problem["errors"][0]["path"] == path
 
 
+@pytest.mark.parametrize("tools", ['[{"name":"a",}]', '[{"name":"a"}],"x":[{]', '[{"name":1}]'])
+def test_a_wrong_guess_leaves_nothing_in_the_answer(server: Server, tools: str):
+    older, newer = f'{{"pattern":"x","tools":{tools}}}', f'{{"query":"x","tools":{tools}}}'
+    shapes = [set(server.post(body.encode()).json()) for body in (older, newer)]
+    readable = "name" in tools and tools.endswith(":1}]")
+    assert ("success" in shapes[1]) == readable  # of what cannot be read, nobody knows the contract
+    assert "success" not in shapes[0]
+
+
+def test_the_contract_of_an_answer_is_that_of_the_whole_body(server: Server):
+    tools = json.dumps(new_tools())
+    body = f'{{"query":"x","tools":{tools},"query":null,"pattern":"read a file","junk":[{{}}]}}'
+    assert set(server.post(body.encode()).json()) == {"selected_names"}
+
+
 def test_other_calls_read_as_searches_do(server: Server):
     tools = json.dumps(new_tools())
     body = f'{{"tools":{tools},"names":["read_file"],"unknown":[{{"name":"a"}}]}}'

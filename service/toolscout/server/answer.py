@@ -38,6 +38,8 @@ class Trace:
     decision: Decision | None = None
     source: Catalogue | None = None
     """The catalogue that the decision was made from, where it was compiled."""
+    guessed: bool = False
+    """Whether its tools are what seemed to be their array, not yet known to be one."""
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds per phase."""
 

@@ -168,7 +168,7 @@ async def read_call(
     arrived = exchange.arrived
     guess = exchange.guess
     read = await envelope.read(decoder, body, service.cache, trace.tenant, guess=guess)
-    exchange.guessed = read.guessed
+    trace.guessed = read.guessed
     envelope.need_tools(read.request)
     return await with_shared(service, trace.tenant, read), arrived
 

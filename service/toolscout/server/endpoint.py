@@ -34,7 +34,7 @@ async def serve_call(
     """Answer one request to the path of a call, whatever it is."""
     exchange = Exchange(scope, receive, send, service.deadlines)
     exchange.parameters = parameters
-    exchange.newer_contract = exchange.path.startswith(GATEWAY_PREFIX)
+    exchange.newer_contract = _has_newer_shape(exchange)
     exchange.close = service.draining
     trace = Trace()
     admission = service.admission
@@ -76,9 +76,10 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call
         try:
             await answer(service, exchange, trace)
         except FAULTS_OF_TOOLS:
-            if not exchange.guessed:
+            if not trace.guessed:
                 raise
-            exchange.guess = exchange.guessed = False
+            exchange.guess = trace.guessed = False
+            exchange.newer_contract = _has_newer_shape(exchange)
             await answer(service, exchange, trace)
         return "ok"
     except REFUSALS as error:
@@ -95,6 +96,11 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call
         if exchange.status:
             raise
         return await _refuse(service, exchange, Refused("internal_error", "see the service's log"))
+
+
+def _has_newer_shape(exchange: Exchange) -> bool:
+    """Whether an answer has the shape of the newer contract whatever the request says."""
+    return exchange.path.startswith(GATEWAY_PREFIX)
 
 
 async def _refuse(service: Service, exchange: Exchange, refused: Refused) -> str:

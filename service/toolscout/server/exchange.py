@@ -78,7 +78,6 @@ class Exchange:
         self.newer_contract = False
         self.guess = True
         """Whether the tools may be what seems to be their array, before that is decoded."""
-        self.guessed = False
         self.status = 0
         self.bytes_in = 0
         self._drained = False

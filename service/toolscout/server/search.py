@@ -53,7 +53,7 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     arrived = exchange.arrived
     guess = exchange.guess
     read = await envelope.read(_decode, body, service.cache, trace.tenant, guess=guess)
-    exchange.guessed = read.guessed
+    trace.guessed = read.guessed
     if read.known is None:
         read = await with_shared(service, trace.tenant, read)
     request = read.request
@@ -141,6 +141,7 @@ async def cold(
     with service.urgent(), service.admission.unknown_tools(len(raw) / 1_024, costs, left_ms):
         job = start(service, trace.tenant, raw, read.raw_hash)
         tools = await asyncio.shield(job.tools)
+        trace.guessed = False
         trace.offered, count = tools.offered, len(tools.tools)
         stage = job.lexical if ranker in ("bm25", "regex") else job.complete
         reserve = costs.estimate("scan", count) / 1_000
