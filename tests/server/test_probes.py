@@ -5,6 +5,8 @@ import re
 import pytest
 
 from tests.support import Server
+from toolscout.server.banner import banner
+from toolscout.settings import load
 
 
 def test_healthz_says_alive(server: Server):
@@ -44,12 +46,19 @@ def test_docs_serve_nothing_else(server: Server, name: str):
 
 
 def test_banner_says_where_and_how(server: Server):
-    banner = server.stderr
-    assert server.url in banner
-    assert f"{server.url}/docs" in banner
-    assert "curl" in banner
-    assert "10,000 tools" in banner
-    assert re.search(r"model .*\([0-9a-f]{16}\)", banner)
+    said = server.stderr
+    assert server.url in said
+    assert f"{server.url}/docs" in said
+    assert "curl" in said
+    assert "10,000 tools" in said
+    assert re.search(r"model .*\([0-9a-f]{16}\)", said)
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"), [(1_024, "1 KiB"), (100_000, "97.66 KiB"), (16 << 20, "16 MiB")]
+)
+def test_the_banner_says_how_large_a_body_may_be(limit: int, said: str):
+    assert f"{said}, " in banner(load({"max_body_bytes": limit}, environ={}))
 
 
 def test_the_banners_curl_works(server: Server):

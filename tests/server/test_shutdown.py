@@ -73,7 +73,11 @@ def test_ctrl_c_stops_at_once(tmp_path: Path):
         connection.sendall(raw_request(BODY)[: -len(BODY)])
         until(lambda: server.metric("toolscout_inflight_requests") == 1)
         server.signal(signal.SIGINT)
+        status, headers, answer = read_response(connection)
+        assert (status, json.loads(answer)["code"]) == (503, "draining")
+        assert headers["connection"] == "close"
         server.wait()
+        assert "Traceback" not in server.stderr
 
 
 def test_ctrl_c_of_an_idle_server_is_quiet(tmp_path: Path):

@@ -32,7 +32,7 @@ def banner(settings: Settings) -> str:
         f"  auth    {f'{keys} key(s)' if keys else 'off: anyone who reaches this address'}",
         f"  tls     {_tls(settings)}",
         f"  model   {settings.model or 'bundled'} ({model_digest(model)})",
-        f"  limits  {settings.max_tools:,} tools, {settings.max_body_bytes // 2**20} MiB, "
+        f"  limits  {settings.max_tools:,} tools, {_size(settings.max_body_bytes)}, "
         f"{settings.latency_budget_ms} ms budget, {settings.workers} process(es)",
         *_warnings(settings),
         *([f"  play    {url}/"] if playground.is_on(settings) else []),
@@ -49,6 +49,11 @@ def _warnings(settings: Settings) -> list[str]:
         return []
     kept = "registered catalogues and learning" if settings.learning else "registered catalogues"
     return [f"  warning store = memory: each of {settings.workers} processes has its own {kept}"]
+
+
+def _size(nbytes: int) -> str:
+    power, unit = (20, "MiB") if nbytes >= 1 << 20 else (10, "KiB")
+    return f"{nbytes / (1 << power):,.4g} {unit}"
 
 
 def _tls(settings: Settings) -> str:

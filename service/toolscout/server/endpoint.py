@@ -1,5 +1,6 @@
 """What surrounds every call: admission, the key, errors as answers, metrics and the log."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import ceil
@@ -88,6 +89,13 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call
         return await _refuse(service, exchange, refusal(error))
     except ClientGone:
         return "client_gone"
+    except asyncio.CancelledError:
+        if exchange.status:
+            raise
+        # The server stops and waits no longer. Who can still read learns why.
+        exchange.close = True
+        await exchange.refuse(Refused("draining", "the server was stopped"))
+        return "draining"
     except TimeoutError:
         exchange.close = True
         return await _refuse(service, exchange, Refused("invalid_json", "the body did not arrive"))
