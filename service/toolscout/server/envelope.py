@@ -84,7 +84,7 @@ async def read(
         raw = memoryview(body)[start:end]
         raw_hash = await beside(len(raw), HASHED_AT_ONCE, _hash, raw)
         found = cache.by_alias(tenant, raw_hash)
-        with suppress(Refused):  # by what is no envelope without a wrong guess
+        with suppress(Refused):  # the guess may be what is wrong: then the whole body tells
             request = decode(body[:start] + _TOKEN + body[end:], decoder)
             if bytes(request.tools) == _TOKEN:
                 if found is not None:
