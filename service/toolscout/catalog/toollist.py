@@ -1,7 +1,7 @@
 """A posted tool list, decoded, de-duplicated and named by its content."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
@@ -24,7 +24,7 @@ from toolscout.pauses import Breathe, at_once
 MAX_TOOLS = 10_000
 """Distinct tools of one request, unless configured otherwise."""
 
-_OBJECT_OR_NULL = frozenset(b"{n")
+_OBJECT_OR_NULL = b"{n"
 _CLOSE = ord("]")
 
 _decode = msgspec.json.Decoder(list[Tool]).decode
@@ -104,7 +104,7 @@ class ToolList:
         except NOT_JSON as error:
             raise InvalidJson(f"{path} is not valid JSON", (not_json(path, error),)) from None
         for field in RAW_FIELDS:
-            _check_objects(path, field, tools)
+            _check_objects(path, field, map(attrgetter(field), tools))
         return cls.of(tools, limit, path, breathe)
 
 
@@ -147,12 +147,8 @@ def _border(key: bytes) -> re.Pattern[bytes]:
     )
 
 
-def _check_objects(root: str, field: str, tools: Sequence[Tool]) -> None:
+def _check_objects(root: str, field: str, raws: Iterable[msgspec.Raw]) -> None:
     """Raw fields are not parsed here, but a string or a list in their place is noticed."""
-    raws = list(map(attrgetter(field), tools))
-    given = [raw for raw in raws if raw is not ABSENT]
-    if _OBJECT_OR_NULL.issuperset([memoryview(raw)[0] for raw in given]):
-        return
     for number, raw in enumerate(raws):
         if raw is not ABSENT and memoryview(raw)[0] not in _OBJECT_OR_NULL:
             path = f"{root}[{number}].{field}"

@@ -184,12 +184,17 @@ def forms(name: str) -> tuple[str, ...]:
 
     Empty for a name without a letter or digit.
     """
-    if name.isidentifier() and name.isascii() and "__" not in name:  # which most of them are
+    if name.isascii() and _is_one_piece(name):
         form = name.replace("_", "").lower()
         return (form,) if form else ()
     parts = [key(part) for part in _PREFIXES.split(normalise(name))]
     keys = ["".join(parts[i:]) for i in range(len(parts))]
     return tuple(form for form in dict.fromkeys(keys) if form)
+
+
+def _is_one_piece(name: str) -> bool:
+    """Whether a name has no prefix; most have none, and this tells it without an expression."""
+    return name.isidentifier() and "__" not in name
 
 
 def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
@@ -204,10 +209,7 @@ def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
         for size in range(1, min(MAX_RUN, len(keys) - start) + 1)
     }
     unspaced = any(map(is_cjk, text))
-    bare = [
-        name if name.isidentifier() and "__" not in name else _PREFIXED.sub("", name)
-        for name in names
-    ]
+    bare = [name if _is_one_piece(name) else _PREFIXED.sub("", name) for name in names]
     rows = [
         row
         for row, (full, last) in enumerate(zip(_keys(names), _keys(bare), strict=True))

@@ -48,6 +48,7 @@ from toolscout.server.search import (
     cold,
     decide_one,
     prepare,
+    read_body,
     scan_one,
 )
 from toolscout.server.service import Service
@@ -164,13 +165,9 @@ async def read_call(
     service: Service, exchange: Exchange, trace: Trace, decoder: Decode[R]
 ) -> tuple[Read[R], float]:
     """The request, and when its body had arrived."""
-    body = await exchange.json_body(service.settings)
-    arrived = exchange.arrived
-    guess = exchange.guess
-    read = await envelope.read(decoder, body, service.cache, trace.tenant, guess=guess)
-    trace.guessed = read.guessed
+    read = await read_body(service, exchange, trace, decoder)
     envelope.need_tools(read.request)
-    return await with_shared(service, trace.tenant, read), arrived
+    return await with_shared(service, trace.tenant, read), exchange.arrived
 
 
 def _known(service: Service, read: Read[R], trace: Trace) -> Catalogue:

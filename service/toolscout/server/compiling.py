@@ -140,8 +140,8 @@ class CompileQueue:
             breathe = CompileBreath(self._urgency)
             store = self._cache.tools(tenant)
             lexical, compiled = self._compiler.lexical(tools, store, breathe)
-            at_once = len(lexical) > PREPARED_LATER
-            if at_once:
+            large = len(lexical) > PREPARED_LATER
+            if large:
                 lexical.prepare(breathe)
             _set(loop, job.lexical, lexical)
             catalogue = self._compiler.embed(lexical, compiled, breathe)
@@ -150,7 +150,7 @@ class CompileQueue:
             loop.call_soon_threadsafe(self._learn, "compile", spent)
             loop.call_soon_threadsafe(self._compiled, tenant, catalogue)
             _set(loop, job.complete, catalogue)
-            if not at_once:
+            if not large:
                 catalogue.prepare(breathe)
         except Exception as error:
             _fail(loop, job, error)

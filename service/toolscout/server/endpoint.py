@@ -13,7 +13,7 @@ from toolscout.server import sharing
 from toolscout.server.answer import Trace
 from toolscout.server.exchange import REFUSALS, ClientGone, Exchange, Refused, refusal
 from toolscout.server.log import RequestLine, hashed
-from toolscout.server.routes import Call, route
+from toolscout.server.routes import Answer, Call, route
 from toolscout.server.service import Service
 from toolscout.server.tally import Note
 
@@ -74,14 +74,7 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call
             raise Refused("rate_limited", "try again later", headers=retry)
         if "id" in exchange.parameters:
             sharing.check_name(exchange.parameters["id"])
-        try:
-            await answer(service, exchange, trace)
-        except FAULTS_OF_TOOLS:
-            if not trace.guessed:
-                raise
-            exchange.guess = trace.guessed = False
-            exchange.newer_contract = _has_newer_shape(exchange)
-            await answer(service, exchange, trace)
+        await _answer_guessing(service, exchange, trace, answer)
         return "ok"
     except REFUSALS as error:
         if isinstance(error, Overloaded):
@@ -104,6 +97,20 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call
         if exchange.status:
             raise
         return await _refuse(service, exchange, Refused("internal_error", "see the service's log"))
+
+
+async def _answer_guessing(
+    service: Service, exchange: Exchange, trace: Trace, answer: Answer
+) -> None:
+    """Answer, and once more without a guess where a guess at the tools failed."""
+    try:
+        await answer(service, exchange, trace)
+    except FAULTS_OF_TOOLS:
+        if not trace.guessed:
+            raise
+        exchange.guess = trace.guessed = False
+        exchange.newer_contract = _has_newer_shape(exchange)
+        await answer(service, exchange, trace)
 
 
 def _has_newer_shape(exchange: Exchange) -> bool:

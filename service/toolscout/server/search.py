@@ -49,11 +49,8 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
     settings = service.settings
-    body = await exchange.json_body(settings)
+    read = await read_body(service, exchange, trace, _decode)
     arrived = exchange.arrived
-    guess = exchange.guess
-    read = await envelope.read(_decode, body, service.cache, trace.tenant, guess=guess)
-    trace.guessed = read.guessed
     if read.known is None:
         read = await with_shared(service, trace.tenant, read)
     request = read.request
@@ -104,6 +101,21 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     await exchange.answer(200, text, answer.headers(trace))
     if service.shadow is not None:
         service.shadow.follow(source, ask, trace.decision)
+
+
+async def read_body(
+    service: Service, exchange: Exchange, trace: Trace, decoder: envelope.Decode[envelope.R]
+) -> envelope.Read[envelope.R]:
+    """The request in a body, its tools guessed unless a guess has failed.
+
+    Raises:
+        Refused: the body is at fault.
+    """
+    body = await exchange.json_body(service.settings)
+    cache, tenant = service.cache, trace.tenant
+    read = await envelope.read(decoder, body, cache, tenant, guess=exchange.guess)
+    trace.guessed = read.guessed
+    return read
 
 
 def by_digest(service: Service, tenant: str, digest: str | None) -> Catalogue:
