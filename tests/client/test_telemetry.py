@@ -1,6 +1,7 @@
 """One event per search, with names but neither texts nor, by default, the query."""
 
 import logging
+import re
 
 import pytest
 
@@ -50,6 +51,47 @@ def test_falling_open_is_a_warning_in_the_log(make, caplog: pytest.LogCaptureFix
     assert (chosen.levelname, open_.levelname) == ("INFO", "WARNING")
     assert chosen.tool_search["selected"] == ["read_file"]
     assert open_.tool_search["reason"] == "missing_api_endpoint"
+
+
+def test_the_message_names_reason_detail_and_endpoint_but_no_credentials(
+    make, caplog: pytest.LogCaptureFixture
+):
+    with caplog.at_level(logging.WARNING, "toolscout.client"):
+        make("http://user:pa55word@127.0.0.1:9/find?key=s3cret").select("x", TOOLS)
+    message = caplog.messages[-1]
+    assert message == (
+        "tool search fell open: api_error (cannot connect), endpoint http://127.0.0.1:9/find"
+    )
+    assert "pa55word" not in caplog.text
+    assert "s3cret" not in caplog.text
+
+
+def test_the_message_of_a_choice_has_names_and_counts(make, caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.INFO, "toolscout.client"), peer(choose) as fake:
+        make(fake.url).select("x", TOOLS)
+        make(fake.url, rollout="dark").select("x", TOOLS)
+        make(fake.url, rollout="shadow").select("x", TOOLS)
+        make(fake.url, rollout="off").select("x", TOOLS)
+        make(None, rollout="dark").select("x", TOOLS)
+    selected, dark, shadow, off, nobody = (
+        re.sub(r"\d+ ms", "N ms", message) for message in caplog.messages
+    )
+    choice = 'selected 1 of 6 tools in N ms: ["read_file"]'
+    assert selected == f"tool search {choice}"
+    assert dark == f"tool search (dark) would have {choice}"
+    assert shadow == f"tool search (shadow) would have {choice}, overlap 0.00"
+    assert off == "tool search kept every tool (rollout off)"
+    assert nobody.startswith("tool search (dark) would have fallen open: missing_api_endpoint (")
+
+
+def test_a_name_cannot_begin_a_line_of_the_log(make, caplog: pytest.LogCaptureFixture):
+    name = "read\nERROR forged"
+    with (
+        caplog.at_level(logging.INFO, "toolscout.client"),
+        peer(lambda exchange: exchange.select(name)) as fake,
+    ):
+        make(fake.url).select("x", [{"name": name}, {"name": "b"}])
+    assert "\n" not in caplog.messages[0]
 
 
 def test_an_observer_that_fails_is_not_the_callers_problem(make, caplog: pytest.LogCaptureFixture):

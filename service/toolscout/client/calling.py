@@ -144,6 +144,7 @@ class SelectorBase:
             use_digests,
         )
         url = endpoints.read(endpoint)
+        self._endpoint = endpoints.without_secrets(str(url)) if url else ""
         self._transport = Transport(url, max_connections, verify, trust_env) if url else None
         self._prepare()
 
@@ -251,7 +252,9 @@ class SelectorBase:
             loop: which search of one model turn it was, from 1; 0 outside of a loop.
         """
         if self._observers:
-            event = event_of(selection, pattern, session, offered, loop, self._log_query)
+            event = event_of(
+                selection, pattern, session, offered, loop, self._log_query, self._endpoint
+            )
             notify(self._observers, event)
 
     def _is_permitted(self, name: str) -> bool:

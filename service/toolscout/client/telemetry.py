@@ -12,6 +12,9 @@ from toolscout.client.selection import Reason, Selection
 QueryLog = Literal["off", "hashed", "full"]
 """What of a query goes into events; a hash still shows which queries repeat."""
 
+MAX_LOGGED_NAMES = 20
+"""Names in the message of a log record; its fields have all of them."""
+
 logger = logging.getLogger("toolscout.client")
 
 
@@ -37,13 +40,21 @@ class SearchEvent(msgspec.Struct, frozen=True):
     """Which search of one model turn this was, from 1; 0 outside of a loop."""
     rollout: str | None = None
     overlap: float | None = None
+    endpoint: str = ""
+    """URL of the service without user, password and query; empty if there is none."""
 
 
 Observer = Callable[[SearchEvent], None]
 
 
 def event_of(
-    selection: Selection, query: str, session: str, offered: int, loop: int, log: QueryLog
+    selection: Selection,
+    query: str,
+    session: str,
+    offered: int,
+    loop: int,
+    log: QueryLog,
+    endpoint: str = "",
 ) -> SearchEvent:
     """Describe a finished search."""
     shadow = selection.shadow
@@ -70,6 +81,7 @@ def event_of(
         loop_count=loop,
         rollout=selection.rollout,
         overlap=shadow.overlap if shadow else None,
+        endpoint=endpoint,
     )
 
 
@@ -82,7 +94,27 @@ def log_event(event: SearchEvent) -> None:
     level = logging.INFO if quiet else logging.WARNING
     if logger.isEnabledFor(level):
         fields: dict[str, Any] = {"tool_search": msgspec.structs.asdict(event)}
-        logger.log(level, "tool search %s", event.reason or event.status, extra=fields)
+        logger.log(level, "tool search %s", _summary(event), extra=fields)
+
+
+def _summary(event: SearchEvent) -> str:
+    """Describe an event in one line; many log formats drop the fields of a record."""
+    count = len(event.selected)
+    names = msgspec.json.encode(event.selected[:MAX_LOGGED_NAMES]).decode()
+    selected = f"{count} of {event.deferred_count} tools in {event.latency_ms:.0f} ms: {names}"
+    why = f"{event.reason} ({event.detail or 'no detail'})"
+    if event.endpoint:
+        why += f", endpoint {event.endpoint}"
+    if event.status == "fell_open":
+        return f"fell open: {why}"
+    if event.status == "selected":
+        return f"selected {selected}"
+    if event.rollout not in ("dark", "shadow"):
+        return f"kept every tool (rollout {event.rollout})"
+    if event.reason is not None:
+        return f"({event.rollout}) would have fallen open: {why}"
+    overlap = "" if event.overlap is None else f", overlap {event.overlap:.2f}"
+    return f"({event.rollout}) would have selected {selected}{overlap}"
 
 
 def notify(observers: tuple[Observer, ...], event: SearchEvent) -> None:
