@@ -141,6 +141,12 @@ def test_what_fails_after_a_search_is_tried_as_it_came(run, shape, request_):
     assert read(shape, out) == DONE
 
 
+def test_no_search_is_answered_once_the_request_went_out_as_it_came(run, shape, request_):
+    model = StreamingModel(shape, search("read"), RuntimeError("too long"), search("read"))
+    run(request_, model, shape.name)
+    assert len(model.requests) == 3
+
+
 def test_what_fails_at_once_is_raised(run, shape, request_):
     with pytest.raises(RuntimeError, match="overloaded"):
         run(request_, StreamingModel(shape, RuntimeError("overloaded")), shape.name)

@@ -101,6 +101,10 @@ class Turn:
         self.request = self._with_tools(self._provider.continued(self.request, response, results))
         return self.request
 
+    def end_searching(self) -> None:
+        """Take the next response as the last one, whatever it asks for."""
+        self.rounds = self._max_rounds
+
     def finish(self, response: Json) -> Json:
         """The response as the client sees it."""
         return self._provider.without_calls(response, self.search_name)

@@ -58,6 +58,7 @@ def starts_over(turn: Turn, stream: Stream, body: Json) -> bool:
     if stream.wrote or turn.rounds == 0 or body is turn.original:
         return False
     stream.next_turn()
+    turn.end_searching()
     logger.warning("forwarding failed after a search; the request goes out as it came")
     return True
 
