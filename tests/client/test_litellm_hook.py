@@ -1,42 +1,119 @@
-"""The hook for LiteLLM, with the little it uses of LiteLLM in its place."""
+"""The LiteLLM callback, with the little of LiteLLM that it imports replaced."""
 
+import ast
 import asyncio
-import importlib.util
+import importlib
+import logging
+import re
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
+from anthropic.types import message_create_params
+from anthropic.types.beta import message_create_params as beta_create_params
+from openai.types.chat import completion_create_params
 
-from tests.client.shapes import ABOUT, SHAPES
+import toolscout
+from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.upstream import peer
+from toolscout.integrations import litellm_arguments as arguments
 
-HOOK = Path(__file__).parents[2] / "deploy" / "proxies" / "litellm" / "toolscout_hook.py"
-OPENAI = SHAPES[0]
+OPENAI, ANTHROPIC = SHAPES[:2]
+README = Path(__file__).parents[2] / "deploy" / "proxies" / "litellm"
+INTEGRATIONS = Path(toolscout.__file__).parent / "integrations"
+KEY = "sk-of-the-provider"
+CALLER = SimpleNamespace(api_key="k")
+OWNED = [
+    "litellm_call_id",
+    "litellm_logging_obj",
+    "proxy_server_request",
+    "secret_fields",
+    "shared_session",
+]
+"""Some of the arguments that belong to LiteLLM."""
+
+SEARCH = ANTHROPIC.response(Said(calls=(("c", "gateway_search_tools", {"query": "read_file"}),)))
+
+
+class Router:
+    """Answers forwards in order, and keeps the arguments of each."""
+
+    def __init__(self, *answers: Json | Exception) -> None:
+        self.answers = list(answers)
+        self.forwards: list[Json] = []
+
+    async def aanthropic_messages(self, **arguments: Any) -> Json:
+        self.forwards.append(arguments)
+        answer = self.answers.pop(0)
+        for message in arguments["messages"]:
+            message.clear()  # a router may do with its arguments what it likes
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 @pytest.fixture
-def hook(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    litellm = ModuleType("litellm")
+def router() -> Router:
+    return Router()
+
+
+@pytest.fixture
+def hook(monkeypatch: pytest.MonkeyPatch, router: Router) -> ModuleType:
+    parts = {name: ModuleType(name) for name in ("litellm", "litellm.integrations")}
     logger: Any = ModuleType("litellm.integrations.custom_logger")
     logger.CustomLogger = object
-    for name, module in {
-        "litellm": litellm,
-        "litellm.integrations": ModuleType("litellm.integrations"),
-        "litellm.integrations.custom_logger": logger,
-    }.items():
+    types: Any = ModuleType("litellm.types.utils")
+    types.all_litellm_params = OWNED
+    server: Any = ModuleType("litellm.proxy.proxy_server")
+    server.llm_router = router
+    parts |= {module.__name__: module for module in (logger, types, server)}
+    for name in ("litellm.types", "litellm.proxy"):
+        parts[name] = ModuleType(name)
+    for name, module in parts.items():
         monkeypatch.setitem(sys.modules, name, module)
-    spec = importlib.util.spec_from_file_location("toolscout_hook", HOOK)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    monkeypatch.delitem(sys.modules, "toolscout.integrations.litellm", raising=False)
+    log = logging.getLogger("toolscout")
+    for attribute in ("handlers", "propagate"):
+        monkeypatch.setattr(log, attribute, getattr(log, attribute))
+    monkeypatch.setattr(log, "level", log.level)
+    imported = importlib.import_module("toolscout.integrations.litellm")
+    monkeypatch.delitem(sys.modules, "toolscout.integrations.litellm")
+    return imported
+
+
+def received(body: Json, **added: Any) -> Json:
+    """A request as callbacks get it: with what LiteLLM has put into it."""
+    return {
+        **body,
+        "litellm_call_id": "1",
+        "litellm_logging_obj": object(),
+        "proxy_server_request": {"body": dict(body), "headers": {}},
+        "secret_fields": {"raw_headers": {"authorization": "Bearer sk-of-the-proxy"}},
+        **added,
+    }
+
+
+def request() -> Json:
+    tools = [ANTHROPIC.tool(name, about) for name, about in ABOUT.items()]
+    return ANTHROPIC.request("read a file", tools)
+
+
+async def turn(made: Any, data: Json, response: Json) -> Json:
+    """One request through the hooks, with what LiteLLM adds between them."""
+    try:
+        data = await made.async_pre_call_hook(CALLER, None, data, "anthropic_messages")
+        data["deployment"] = SimpleNamespace(litellm_params={"api_key": KEY})
+        data["shared_session"] = object()
+        answer: Json = await made.async_post_call_success_hook(data, CALLER, response)
+        return answer
+    finally:
+        await made.discovery.aclose()
 
 
 @pytest.mark.parametrize(("mode", "asked"), [("off", 0), ("dark", 1), ("shadow", 1), ("on", 0)])
-def test_a_rollout_that_looks_on_asks_and_changes_nothing(hook, monkeypatch, mode, asked):
+def test_a_rollout_that_only_watches_asks_and_changes_nothing(hook, monkeypatch, mode, asked):
     tools = [OPENAI.tool(name, about) for name, about in ABOUT.items()]
     data = {**OPENAI.request("read a file", tools), "litellm_call_id": "1"}
     before = list(data["tools"])
@@ -45,9 +122,8 @@ def test_a_rollout_that_looks_on_asks_and_changes_nothing(hook, monkeypatch, mod
         monkeypatch.setenv("TOOLSCOUT_ENDPOINT", url)
         monkeypatch.setenv("TOOLSCOUT_ROLLOUT", mode)
         made = hook.ToolscoutHook()
-        caller = SimpleNamespace(api_key="k")
         try:
-            return await made.async_pre_call_hook(caller, None, data, "acompletion")
+            return await made.async_pre_call_hook(CALLER, None, data, "acompletion")
         finally:
             await made.discovery.aclose()
 
@@ -55,3 +131,110 @@ def test_a_rollout_that_looks_on_asks_and_changes_nothing(hook, monkeypatch, mod
         sent = asyncio.run(call(fake.url))
     assert len(fake.requests) == asked
     assert (sent["tools"] == before) == (mode != "on")
+
+
+def run(hook: ModuleType, monkeypatch: pytest.MonkeyPatch, data: Json, response: Json) -> Json:
+    with peer(lambda exchange: exchange.select("read_file")) as fake:
+        monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)
+        return asyncio.run(turn(hook.ToolscoutHook(), data, response))
+
+
+def test_a_forward_has_the_arguments_of_the_caller_and_none_of_the_proxys(
+    hook, router, monkeypatch
+):
+    body = {**request(), "max_tokens": 9, "thinking": {"type": "adaptive"}, "guided_json": {"a": 1}}
+    metadata = {"user_api_key": "hashed"}
+    router.answers.append(ANTHROPIC.response(Said("done")))
+    data = received(body, litellm_metadata=metadata, timeout=5)
+    run(hook, monkeypatch, data, SEARCH)
+    (forward,) = router.forwards
+    assert set(forward) == {*body, "litellm_metadata", "timeout"}
+    assert forward["guided_json"] == {"a": 1}
+    assert forward["litellm_metadata"] == metadata
+    assert KEY not in repr(forward)
+
+
+def test_a_field_of_the_caller_that_has_the_name_of_a_live_object_is_not_forwarded(
+    hook, router, monkeypatch
+):
+    body = {**request(), "secret_fields": "x", "litellm_logging_obj": "x", "shared_session": "x"}
+    router.answers.append(ANTHROPIC.response(Said("done")))
+    run(hook, monkeypatch, received(body), SEARCH)
+    (forward,) = router.forwards
+    assert forward.keys().isdisjoint(OWNED)
+
+
+@pytest.mark.parametrize("own", sorted(arguments.OWN_CONNECTION))
+def test_a_request_with_its_own_connection_is_left_alone(hook, router, monkeypatch, own):
+    body = {**request(), own: "x"}
+    answer = ANTHROPIC.response(Said("done"))
+    data = received(body)
+    assert run(hook, monkeypatch, data, answer) is answer
+    assert data["tools"] == body["tools"]
+    assert router.forwards == []
+
+
+def test_the_original_survives_what_the_router_does_to_a_forward(hook, router, monkeypatch):
+    body = request()
+    router.answers += [RuntimeError("refused"), ANTHROPIC.response(Said("done"))]
+    run(hook, monkeypatch, received(body), SEARCH)
+    assert len(router.forwards) == 2
+    assert router.forwards[1]["tools"] == body["tools"]
+    assert body["messages"] == request()["messages"]
+
+
+def test_the_log_of_the_client_is_written_by_the_proxys_logger(hook, monkeypatch, caplog):
+    monkeypatch.setenv("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:9")
+    proxy_log = logging.getLogger("LiteLLM Proxy")
+    monkeypatch.setattr(proxy_log, "handlers", [caplog.handler])
+    monkeypatch.setattr(proxy_log, "propagate", False)
+    hook.ToolscoutHook()
+    logging.getLogger("toolscout.client").warning("of the client")
+    logging.getLogger("toolscout.client").info("not wanted")
+    assert caplog.messages == ["of the client"]
+
+
+@pytest.mark.parametrize(
+    ("listed", "documented"),
+    [
+        (
+            arguments.CHAT_COMPLETIONS,
+            get_type_hints(completion_create_params.CompletionCreateParamsBase),
+        ),
+        (arguments.MESSAGES, message_create_params.MessageCreateParamsBase.__annotations__),
+        (arguments.MESSAGES, beta_create_params.MessageCreateParamsBase.__annotations__),
+    ],
+    ids=["chat completions", "messages", "beta messages"],
+)
+def test_every_parameter_of_the_providers_sdks_may_be_forwarded(listed, documented):
+    assert set(documented) <= listed
+
+
+@pytest.mark.parametrize("name", ["deployment", "litellm_params", "api_key", "shared_session"])
+def test_what_holds_credentials_is_never_forwarded(name):
+    data = received({**request(), name: KEY})
+    assert name not in arguments.forwardable(data)
+    assert arguments.provider_fields(data, [name]) == {}
+
+
+def test_every_variable_that_is_read_is_in_the_readme():
+    code = (INTEGRATIONS / "litellm_settings.py").read_text("utf-8")
+    page = (README / "README.md").read_text("utf-8")
+    rows = set(re.findall(r"^\| `(TOOLSCOUT_\w+)` \|", page, re.M))
+    assert set(re.findall(r'environ\.get\("(\w+)"', code)) == rows
+
+
+def test_integrations_import_the_client_and_nothing_else_of_toolscout():
+    for file in INTEGRATIONS.glob("*.py"):
+        imported = [
+            node.module
+            for node in ast.walk(ast.parse(file.read_text("utf-8")))
+            if isinstance(node, ast.ImportFrom)
+        ]
+        ours = [name for name in imported if name.startswith("toolscout")]
+        assert all(name.startswith(("toolscout.client", "toolscout.integrations")) for name in ours)
+
+
+def test_the_client_imports_no_integration():
+    for file in (INTEGRATIONS.parent / "client").rglob("*.py"):
+        assert "toolscout.integrations" not in file.read_text("utf-8")

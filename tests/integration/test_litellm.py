@@ -1,26 +1,28 @@
-"""Our hook inside the real LiteLLM proxy, before a scripted model and behind real requests."""
+"""The callback in the real LiteLLM proxy, between real requests and scripted providers."""
 
-import os
-import subprocess
-import sys
-import time
+import json
+import shutil
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
-from tests.client.model import PHANTOM, ScriptedModel
-from tests.client.shapes import SHAPES, Json, Said
-from tests.client.streaming import read
-from tests.client.upstream import peer
-from tests.support import Server, environment, free_port
-
-ROOT = Path(__file__).parents[2]
-HOOK = ROOT / "deploy" / "proxies" / "litellm"
-VENV = ROOT / ".venv-litellm"
-KEY = "sk-loopback"
+from tests.client.shapes import Json, Said
+from tests.client.upstream import peer, until
+from tests.integration import providers as scripted
+from tests.integration.providers import PHANTOM, StrictProviders
+from tests.integration.proxies import (
+    CLIENTS,
+    FOLDER,
+    MASTER_KEY,
+    PROVIDER_KEYS,
+    Proxy,
+    running,
+    variables,
+)
+from tests.support import Server
 
 pytestmark = pytest.mark.integration
 
@@ -28,166 +30,188 @@ ABOUT = {
     "send_email": "Send an email to an address",
     **{f"spin_{n}": f"Spin gadget {n} around its axis" for n in range(30)},
 }
-SHAPE_OF = {"gpt": SHAPES[0], "claude": SHAPES[1]}
-PATHS = {"gpt": "/v1/chat/completions", "claude": "/v1/messages"}
+MAX_FORWARDS = 6
+"""The first forward and one for each of five rounds of searches."""
+
+TURNS = [
+    pytest.param(*turn, id=f"{turn[0]} client, {turn[1]}, {'stream' if turn[2] else 'whole'}")
+    for turn in product(("openai", "anthropic"), ("gpt", "claude"), (False, True))
+]
+ROLLOUTS = ("dark", "shadow")
 
 
 @pytest.fixture(scope="module")
-def python() -> Path:
-    """The interpreter of an environment with LiteLLM and the client, made on first use."""
-    done = VENV / ".installed"
-    if not done.exists():
-        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-        pip = [VENV / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "litellm[proxy]>=1.80,<2", "-e", ROOT], check=True)
-        done.touch()
-    return VENV / "bin" / "python"
-
-
-class Proxy:
-    """A running LiteLLM proxy and the model behind it."""
-
-    def __init__(self, url: str, model: ScriptedModel) -> None:
-        self.model = model
-        self._client = httpx2.Client(base_url=url, timeout=60, trust_env=False)
-
-    def post(self, name: str, body: Json) -> Json:
-        headers = {"authorization": f"Bearer {KEY}", "x-api-key": KEY}
-        answer = self._client.post(PATHS[name], json=body, headers=headers)
-        assert answer.status_code == 200, answer.text
-        found: Json = answer.json()
-        return found
-
-    def stream(self, name: str, body: Json) -> Said:
-        """The same, streamed, as the provider's SDK reads it."""
-        headers = {"authorization": f"Bearer {KEY}", "x-api-key": KEY}
-        sent = {**body, "stream": True}
-        if name == "gpt":
-            sent["stream_options"] = {"include_usage": True}
-        answer = self._client.post(PATHS[name], json=sent, headers=headers)
-        assert answer.status_code == 200, answer.text
-        assert PHANTOM not in answer.text
-        return read(SHAPE_OF[name], answer.content)
-
-    def close(self) -> None:
-        self._client.close()
+def upstream() -> Iterator[tuple[StrictProviders, str]]:
+    providers = StrictProviders(MASTER_KEY, *PROVIDER_KEYS.values())
+    with peer(providers) as listening:
+        yield providers, listening.url
 
 
 @pytest.fixture(scope="module")
-def proxy(
-    python: Path, server: Server, tmp_path_factory: pytest.TempPathFactory
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("recorded") / "charges"
+
+
+@pytest.fixture(scope="module")
+def shared(
+    upstream: tuple[StrictProviders, str], server: Server, recorded: Path
 ) -> Iterator[Proxy]:
-    model = ScriptedModel()
-    port = free_port()
-    log = tmp_path_factory.mktemp("litellm") / "log"
-    with peer(model) as upstream, log.open("wb") as out:
-        settings = {
-            "UPSTREAM_OPENAI": upstream.url,
-            "UPSTREAM_ANTHROPIC": upstream.url,
-            "OPENAI_API_KEY": "none",
-            "ANTHROPIC_API_KEY": "none",
-            "LITELLM_MASTER_KEY": KEY,
-            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-            "TOOLSCOUT_ENDPOINT": server.url,
-        }
-        flags = ["--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]
-        process = subprocess.Popen(
-            [python.parent / "litellm", "--config", HOOK / "config.yaml", *flags],
-            env=_without_python_path(environment(**settings)),
-            cwd=HOOK,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
-        running = Proxy(f"http://127.0.0.1:{port}", model)
-        try:
-            _wait(f"http://127.0.0.1:{port}/health/liveliness", process, log)
-            yield running
-        finally:
-            running.close()
-            process.terminate()
-            process.wait(30)
+    """A proxy with the shipped configuration and one more callback after ours."""
+    providers, url = upstream
+    folder = recorded.parent
+    shutil.copy(Path(__file__).with_name("recorder.py"), folder)
+    text = (FOLDER / "config.yaml").read_text("utf-8")
+    ours = "callbacks: toolscout.integrations.litellm.hook"
+    assert ours in text
+    both = text.replace(ours, "callbacks: [toolscout.integrations.litellm.hook, recorder.hook]")
+    (folder / "config.yaml").write_text(both, "utf-8")
+    env = variables(url, TOOLSCOUT_ENDPOINT=server.url, RECORDED=str(recorded))
+    with running(env, providers, folder / "log", folder) as proxy:
+        yield proxy
 
 
-def _without_python_path(env: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in env.items() if name != "PYTHONPATH"}
+@pytest.fixture
+def proxy(shared: Proxy) -> Iterator[Proxy]:
+    """The shared proxy; no provider may have met a secret or an argument that it does not know."""
+    shared.providers.begin()
+    yield shared
+    assert shared.providers.leaks == []
+    assert shared.providers.refused == []
 
 
-def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text("utf-8", "replace")
-        try:
-            if httpx2.get(url, trust_env=False).status_code == 200:
-                return
-        except httpx2.TransportError:
-            time.sleep(0.2)
-    raise AssertionError(log.read_text("utf-8", "replace"))
-
-
-def request(name: str, text: str, **more: Any) -> Json:
-    shape = SHAPE_OF[name]
+def request(client: str, model: str, text: str, **more: Any) -> Json:
+    shape = CLIENTS[client]
     tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
-    return {**shape.request(text, tools, max_tokens=50, **more), "model": name}
+    return {**shape.request(text, tools, max_tokens=50, **more), "model": model}
 
 
-@pytest.mark.parametrize("name", ["gpt", "claude"])
-def test_tools_shrink_and_the_search_tool_never_reaches_the_caller(proxy: Proxy, name: str):
-    shape = SHAPE_OF[name]
-    proxy.model.requests.clear()
-    body = request(name, f"please write to somebody ({name})")
-    first = proxy.post(name, body)
-    seen = proxy.model.seen(shape)
-    assert seen[0] == [PHANTOM]
-    assert seen[1][0] == PHANTOM
-    assert seen[1][1] == "send_email"
-    assert len(seen[1]) <= 6
-    said = shape.read(first)
-    assert [call[1] for call in said.calls] == ["send_email"]
-    assert PHANTOM not in str(first)
-    follow_up = shape.history(body, Said(said.text, said.calls), ["sent"], "and?")
-    second = proxy.post(name, follow_up)
-    assert "send_email" in proxy.model.seen(shape)[-1]
-    assert shape.read(second).text == "It said: sent"
+def called(said: Said) -> list[str]:
+    return [call[1] for call in said.calls]
 
 
-@pytest.mark.parametrize("name", ["gpt", "claude"])
-def test_tools_shrink_in_a_stream_too(proxy: Proxy, name: str):
-    proxy.model.requests.clear()
-    said = proxy.stream(name, request(name, f"please write to somebody, streaming ({name})"))
-    seen = proxy.model.seen(SHAPE_OF[name])
-    assert seen[0] == [PHANTOM]
-    assert seen[1][:2] == [PHANTOM, "send_email"]
-    assert said.text == "Let me look.Sending."
-    assert [call[1] for call in said.calls] == ["send_email"]
+@pytest.mark.parametrize(("client", "model", "stream"), TURNS)
+def test_the_model_searches_and_the_caller_sees_only_what_it_finds(
+    proxy: Proxy, client: str, model: str, stream: bool
+):
+    body = request(client, model, f"please write to somebody {client} {model} {stream}")
+    said = proxy.ask(client, body, stream)
+    first, second = proxy.providers.seen()
+    assert first == [PHANTOM]
+    assert second[:2] == [PHANTOM, "send_email"]
+    assert len(second) <= 6
+    assert called(said) == ["send_email"]
+    assert said.text == ("Let me look.Sending." if stream else "Sending.")
+    follow_up = CLIENTS[client].history(body, said, ["sent"], "and?")
+    again = proxy.ask(client, follow_up, stream)
+    assert "send_email" in proxy.providers.seen()[-1]
+    assert "sent" in again.text
 
 
-@pytest.mark.parametrize("name", ["gpt", "claude"])
-def test_a_request_with_few_tools_is_left_alone(proxy: Proxy, name: str):
-    shape = SHAPE_OF[name]
-    proxy.model.requests.clear()
-    body = request(name, "few")
-    proxy.post(name, {**body, "tools": body["tools"][:3]})
-    assert proxy.model.seen(shape) == [list(ABOUT)[:3]]
+@pytest.mark.parametrize(("client", "model", "stream"), TURNS)
+def test_a_forward_that_fails_after_a_search_is_made_again_with_every_tool(
+    proxy: Proxy, client: str, model: str, stream: bool
+):
+    proxy.providers.begin(scripted.refuses_what_follows_a_search)
+    body = request(client, model, f"write again {client} {model} {stream}")
+    said = proxy.ask(client, body, stream)
+    assert called(said) == ["send_email"]
+    assert proxy.providers.seen()[-1] == list(ABOUT)
+    assert len(proxy.providers.requests) == 3
 
 
-def test_a_service_that_is_gone_leaves_every_tool(python: Path):
-    script = """
-import asyncio, os
-os.environ["TOOLSCOUT_ENDPOINT"] = "http://127.0.0.1:9"
-import toolscout_hook
-async def main():
-    tools = [{"name": f"t{n}", "input_schema": {}} for n in range(9)]
-    body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "tools": tools}
-    turn = toolscout_hook.hook.discovery.begin(body, "anthropic")
-    call = {"type": "tool_use", "id": "1", "name": "gateway_search_tools", "input": {"query": "x"}}
-    async def forward(body):
-        print(len(body["tools"]))
-        return {"content": [], "stop_reason": "end_turn"}
-    await toolscout_hook.hook.discovery.resume(turn, {"content": [call]}, forward)
-asyncio.run(main())
-"""
-    env = {**os.environ, "PYTHONPATH": str(HOOK)}
-    done = subprocess.run(
-        [python, "-c", script], env=env, capture_output=True, text=True, check=False
-    )
-    assert done.stdout.strip() == "10", done.stderr
+@pytest.mark.parametrize(("client", "model", "stream"), TURNS)
+def test_a_model_that_keeps_searching_gets_every_tool_and_acts(
+    proxy: Proxy, client: str, model: str, stream: bool
+):
+    proxy.providers.begin(scripted.searches_forever)
+    body = request(client, model, f"write for ever {client} {model} {stream}")
+    said = proxy.ask(client, body, stream)
+    assert called(said) == ["send_email"]
+    seen = proxy.providers.seen()
+    assert len(seen) == MAX_FORWARDS
+    assert seen[-1] == list(ABOUT)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_forward_has_the_arguments_of_the_request(proxy: Proxy, client: str):
+    more: Json = {"temperature": 0.5, "top_p": 0.9, "user": "me", "seed": 7}
+    model = "gpt"
+    if client == "anthropic":
+        more = {"temperature": 0.5, "top_p": 0.9, "top_k": 3, "stop_sequences": ["END"]}
+        model = "claude"
+    more["metadata"] = {"user_id": "me"}
+    proxy.ask(client, request(client, model, f"write with arguments {client}", **more))
+    (_, first), (_, second) = proxy.providers.requests
+    for body in (first, second):
+        del body["messages"], body["tools"]
+    assert first == second
+    assert first["temperature"] == 0.5
+    assert first["model"] != model
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_a_later_guardrail_masks_stays_masked_in_every_forward(proxy: Proxy, client: str):
+    proxy.providers.begin(scripted.refuses_what_follows_a_search)
+    proxy.ask(client, request(client, "gpt", f"write hunter2 to somebody {client}"))
+    assert len(proxy.providers.requests) == 3
+    for _, body in proxy.providers.requests:
+        assert "[masked]" in str(body)
+        assert "hunter2" not in str(body)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_forward_is_charged_to_the_callers_key(proxy: Proxy, recorded: Path, client: str):
+    model = {"openai": "gpt", "anthropic": "claude"}[client]
+    recorded.write_text("", "utf-8")
+    proxy.ask(client, request(client, model, f"write and pay {client}"))
+    until(lambda: len(recorded.read_text("utf-8").splitlines()) >= 2)
+    charges = [json.loads(line) for line in recorded.read_text("utf-8").splitlines()]
+    assert len(charges) == 2
+    assert len({charge["key"] for charge in charges}) == 1
+    assert all(charge["key"] and charge["cost"] > 0 for charge in charges)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_request_with_few_tools_is_left_alone(proxy: Proxy, client: str):
+    body = request(client, "claude", "few")
+    proxy.ask(client, {**body, "tools": body["tools"][:3]})
+    assert proxy.providers.seen() == [list(ABOUT)[:3]]
+
+
+def test_without_the_service_every_tool_comes_back_and_the_log_says_why(
+    upstream: tuple[StrictProviders, str], tmp_path: Path
+):
+    providers, url = upstream
+    env = variables(url, TOOLSCOUT_ENDPOINT="http://user:pa55word@127.0.0.1:9")
+    with running(env, providers, tmp_path / "log") as proxy:
+        for client, model, stream in product(CLIENTS, ("gpt", "claude"), (False, True)):
+            providers.begin()
+            body = request(client, model, f"nobody is there {client} {model} {stream}")
+            assert called(proxy.ask(client, body, stream)) == ["send_email"]
+            first, second = providers.seen()
+            assert first == [PHANTOM]
+            assert second == [PHANTOM, *ABOUT]
+            assert providers.leaks == providers.refused == []
+        assert (
+            "tool search fell open: api_error (cannot connect), "
+            "endpoint http://127.0.0.1:9/v1/tool-discovery/search"
+        ) in proxy.log
+        assert "pa55word" not in proxy.log
+
+
+@pytest.mark.parametrize("rollout", ROLLOUTS)
+def test_a_rollout_that_only_watches_logs_the_choice_and_changes_nothing(
+    upstream: tuple[StrictProviders, str], server: Server, tmp_path: Path, rollout: str
+):
+    providers, url = upstream
+    env = variables(url, TOOLSCOUT_ENDPOINT=server.url, TOOLSCOUT_ROLLOUT=rollout)
+    with running(env, providers, tmp_path / "log") as proxy:
+        providers.begin()
+        assert called(proxy.ask("openai", request("openai", "gpt", "send an email"))) == [
+            "send_email"
+        ]
+        assert providers.seen() == [list(ABOUT)]
+        (line,) = [line for line in proxy.log.splitlines() if "tool search" in line]
+    assert f"tool search ({rollout}) would have selected 1 of 31 tools in " in line
+    assert ' ms: ["send_email"]' in line
+    assert ("overlap" in line) == (rollout == "shadow")

@@ -1,0 +1,184 @@
+"""Tool discovery inside the LiteLLM proxy.
+
+    litellm_settings:
+      callbacks: toolscout.integrations.litellm.hook
+
+Before a call the hook defers the tools. After it, the hook answers the searches that the model
+asked for and forwards the request again through the proxy's own router, so fallbacks, budgets and
+spend tracking hold for every forward. A request that the hook cannot handle is served without it.
+"""
+
+import copy
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple
+
+import litellm
+from litellm.integrations.custom_logger import CustomLogger
+from litellm.types.utils import all_litellm_params
+
+from toolscout.client import AsyncToolDiscovery
+from toolscout.client.loop import Turn
+from toolscout.client.streams.sse import Splitter
+from toolscout.integrations.litellm_arguments import (
+    forwardable,
+    has_own_connection,
+    private_copy,
+    provider_fields,
+)
+from toolscout.integrations.litellm_settings import discovery_from_environment
+
+Json = dict[str, Any]
+
+SHAPES = {"completion": "openai", "acompletion": "openai", "anthropic_messages": "anthropic"}
+"""Call types whose tools are deferred, and the shape of their bodies."""
+
+MAX_TURNS = 10_000
+"""Turns in memory. The oldest is dropped first: its client went away without an answer."""
+
+
+class OpenTurn(NamedTuple):
+    """A turn whose first forward LiteLLM is making."""
+
+    turn: Turn
+    call_type: str
+    provider_fields: Json
+
+
+class ToolscoutHook(CustomLogger):
+    """Defers tools before a call and answers searches after it."""
+
+    def __init__(self, discovery: AsyncToolDiscovery | None = None) -> None:
+        super().__init__()
+        self.discovery = discovery or discovery_from_environment()
+        self._open: OrderedDict[str, OpenTurn] = OrderedDict()
+
+    async def async_pre_call_hook(
+        self, user_api_key_dict: Any, cache: Any, data: Json, call_type: str
+    ) -> Json:
+        """Replace the tools by the search tool."""
+        shape = SHAPES.get(call_type)
+        call = data.get("litellm_call_id")
+        if not shape or not call or not data.get("tools") or has_own_connection(data):
+            return data
+        request = dict(data)  # the turn keeps it as the original, and `data` is changed below
+        await self.discovery.look_on(request, shape)
+        # The scope keeps equal first messages of different keys apart.
+        begun = self.discovery.begin(request, shape, scope=str(user_api_key_dict.api_key or ""))
+        if isinstance(begun, Turn):
+            fields = provider_fields(data, all_litellm_params)
+            self._open[call] = OpenTurn(begun, call_type, fields)
+            while len(self._open) > MAX_TURNS:
+                self._open.popitem(last=False)
+            data["tools"] = copy.deepcopy(begun.request["tools"])
+        else:
+            data["tools"] = begun["tools"]
+        return data
+
+    async def async_post_call_success_hook(
+        self, data: Json, user_api_key_dict: Any, response: Any
+    ) -> Any:
+        """Answer searches until the model does something else, and hide them from the caller."""
+        opened = self._take(data)
+        if opened is None:
+            return response
+        dumped = _as_json(response)
+
+        async def forward(body: Json) -> Json:
+            return _as_json(await _route(body, opened.call_type))
+
+        final = await self.discovery.resume(opened.turn, dumped, forward)
+        if final == dumped:
+            return response
+        return final if isinstance(response, dict) else litellm.ModelResponse(**final)
+
+    async def async_post_call_streaming_iterator_hook(
+        self, user_api_key_dict: Any, response: Any, request_data: Json
+    ) -> AsyncIterator[Any]:
+        """Do the same for a stream: cut the searches out and pass the rest on as it comes."""
+        opened = self._take(request_data)
+        if opened is None:
+            async for chunk in response:
+                yield chunk
+            return
+
+        async def forward(body: Json) -> AsyncIterator[bytes]:
+            async for piece in _as_bytes(await _route(body, opened.call_type)):
+                yield piece
+
+        shape = SHAPES[opened.call_type]
+        pieces = self.discovery.resume_stream(opened.turn, shape, _as_bytes(response), forward)
+        if shape == "anthropic":  # the proxy sends these on as bytes
+            async for piece in pieces:
+                yield piece
+            return
+        events = Splitter()
+        async for piece in pieces:
+            for event in events.feed(piece):
+                if event.data is not None:
+                    yield litellm.ModelResponseStream(**event.data)
+
+    async def async_post_call_failure_hook(
+        self,
+        request_data: Json,
+        original_exception: Exception,
+        user_api_key_dict: Any,
+        traceback_str: str | None = None,
+    ) -> None:
+        """Drop the turn of a call that failed."""
+        self._open.pop(request_data.get("litellm_call_id", ""), None)
+
+    def _take(self, data: Json) -> OpenTurn | None:
+        """Remove a turn from memory, and give it the request as the first forward had it.
+
+        Guardrails that run after this hook may have masked the messages; they stay masked.
+        """
+        opened = self._open.pop(data.get("litellm_call_id", ""), None)
+        if opened is not None:
+            turn = opened.turn
+            sent = {**opened.provider_fields, **forwardable(data)}
+            turn.original = {**sent, "tools": turn.original["tools"]}
+            turn.request = {**sent, "tools": turn.request["tools"]}
+        return opened
+
+
+def _as_json(response: Any) -> Json:
+    """Return a response as a body whose message the provider takes back.
+
+    LiteLLM gives every message `provider_specific_fields`, mostly of nulls alone, which OpenAI
+    refuses. With values they stay: Gemini has its thought signatures there.
+    """
+    if isinstance(response, dict):
+        return response
+    dumped: Json = response.model_dump(exclude_none=True)
+    for choice in dumped.get("choices", []):
+        message = choice.get("message", {})
+        fields = message.get("provider_specific_fields", {})
+        if all(value is None for value in fields.values()):
+            message.pop("provider_specific_fields", None)
+    return dumped
+
+
+async def _as_bytes(stream: Any) -> AsyncIterator[bytes]:
+    """Yield server-sent events from a stream of bytes, text or LiteLLM's chunks."""
+    async for chunk in stream:
+        if isinstance(chunk, bytes):
+            yield chunk
+        elif isinstance(chunk, str):
+            yield chunk.encode()
+        else:
+            yield b"data: " + chunk.model_dump_json(exclude_none=True).encode() + b"\n\n"
+
+
+async def _route(body: Json, call_type: str) -> Any:
+    """Forward a request once more through the proxy's router."""
+    from litellm.proxy.proxy_server import llm_router
+
+    if llm_router is None:
+        raise RuntimeError("the proxy has no model_list to route the next forward by")
+    messages = call_type == "anthropic_messages"
+    call = llm_router.aanthropic_messages if messages else llm_router.acompletion
+    return await call(**private_copy(body))
+
+
+hook = ToolscoutHook()

@@ -1,0 +1,50 @@
+"""Read the settings of the LiteLLM callback from the environment.
+
+TOOLSCOUT_ENDPOINT     URL of the service, by default http://127.0.0.1:8080
+TOOLSCOUT_API_KEY      key for the service
+TOOLSCOUT_CONFIG       YAML file with `pipes.tool_discovery`, instead of the two above
+TOOLSCOUT_ROLLOUT      off, dark, shadow, percent:N or on (default)
+TOOLSCOUT_DEFER_ABOVE  leave requests with at most this many tools alone, by default 5
+"""
+
+import logging
+import os
+
+from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, Rollout, load
+from toolscout.client.config import ApiConfig
+
+PROXY_LOG = "LiteLLM Proxy"
+
+
+class ProxyLogHandler(logging.Handler):
+    """Passes records to LiteLLM's own logger, with its format, redaction and JSON mode."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record."""
+        logging.getLogger(PROXY_LOG).handle(record)
+
+
+def discovery_from_environment() -> AsyncToolDiscovery:
+    """Build the flow that the environment describes, and join its log to the proxy's."""
+    rollout = Rollout.parse(os.environ.get("TOOLSCOUT_ROLLOUT", "on"))
+    path = os.environ.get("TOOLSCOUT_CONFIG")
+    if path:
+        config = load(path)
+    else:
+        endpoint = os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080")
+        api = ApiConfig(endpoint, os.environ.get("TOOLSCOUT_API_KEY", ""))
+        config = DiscoveryConfig(enabled=True, strategy="api", api=api)
+    _log_through_proxy(rollout)
+    defer_above = int(os.environ.get("TOOLSCOUT_DEFER_ABOVE", "5"))
+    return AsyncToolDiscovery(config, rollout=rollout, defer_above=defer_above)
+
+
+def _log_through_proxy(rollout: Rollout) -> None:
+    """Pass warnings to the proxy's log, and every search in dark and shadow rollout.
+
+    The log is the only product of a dark rollout; in any other a line per search would be noise.
+    """
+    logger = logging.getLogger("toolscout")
+    logger.setLevel(logging.INFO if rollout.mode in ("dark", "shadow") else logging.WARNING)
+    logger.handlers = [ProxyLogHandler()]
+    logger.propagate = False

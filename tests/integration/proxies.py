@@ -1,0 +1,115 @@
+"""The real LiteLLM proxy with the callback of the wheel, in an environment of its own."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+
+from tests.client.shapes import SHAPES, Json, Said
+from tests.client.streaming import read
+from tests.integration.providers import PHANTOM, StrictProviders
+from tests.support import environment, free_port
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "deploy" / "proxies" / "litellm"
+VENV = ROOT / ".venv-litellm"
+START_S = 120
+
+MASTER_KEY = "sk-master-of-the-proxy"
+PROVIDER_KEYS = {"OPENAI_API_KEY": "sk-openai-secret", "ANTHROPIC_API_KEY": "sk-anthropic-secret"}
+
+CLIENTS = {"openai": SHAPES[0], "anthropic": SHAPES[1]}
+PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
+
+
+def python() -> Path:
+    """The interpreter of an environment with LiteLLM and the client, made on first use."""
+    done = VENV / ".installed"
+    if not done.exists():
+        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+        pip = [VENV / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "litellm[proxy]>=1.80,<2", "-e", ROOT], check=True)
+        done.touch()
+    return VENV / "bin" / "python"
+
+
+def variables(upstream: str, **settings: str) -> dict[str, str]:
+    """The environment of a proxy before an upstream."""
+    env = environment(
+        UPSTREAM_OPENAI=f"{upstream}/v1",
+        UPSTREAM_ANTHROPIC=upstream,
+        LITELLM_MASTER_KEY=MASTER_KEY,
+        LITELLM_LOCAL_MODEL_COST_MAP="True",
+        **PROVIDER_KEYS,
+        **settings,
+    )
+    return {name: value for name, value in env.items() if name != "PYTHONPATH"}
+
+
+class Proxy:
+    """A running proxy, the providers behind it, and its log."""
+
+    def __init__(self, url: str, providers: StrictProviders, log: Path) -> None:
+        self.url = url
+        self.providers = providers
+        self._log = log
+        self._client = httpx2.Client(base_url=url, timeout=60, trust_env=False)
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text("utf-8", "replace")
+
+    def ask(self, client: str, body: Json, stream: bool = False) -> Said:
+        """What a client with the SDK of a provider gets to see; never the search tool."""
+        headers = {"authorization": f"Bearer {MASTER_KEY}", "x-api-key": MASTER_KEY}
+        sent = {**body, "stream": True} if stream else body
+        if stream and client == "openai":
+            sent["stream_options"] = {"include_usage": True}
+        answer = self._client.post(PATHS[client], json=sent, headers=headers)
+        assert answer.status_code == 200, answer.text
+        assert PHANTOM not in answer.text
+        shape = CLIENTS[client]
+        return read(shape, answer.content) if stream else shape.read(answer.json())
+
+    def close(self) -> None:
+        self._client.close()
+
+
+@contextmanager
+def running(
+    env: dict[str, str], providers: StrictProviders, log: Path, folder: Path = FOLDER
+) -> Iterator[Proxy]:
+    """A proxy with the configuration in a folder, as long as the block lasts."""
+    port = free_port()
+    flags = ["--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]
+    command = [python().parent / "litellm", "--config", "config.yaml", *flags]
+    url = f"http://127.0.0.1:{port}"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command, env=env, cwd=folder, stdout=out, stderr=subprocess.STDOUT
+        )
+        proxy = Proxy(url, providers, log)
+        try:
+            wait(url, process, log)
+            yield proxy
+        finally:
+            proxy.close()
+            process.terminate()
+            process.wait(30)
+
+
+def wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Return when the proxy answers."""
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        assert process.poll() is None, log.read_text("utf-8", "replace")
+        try:
+            if httpx2.get(f"{url}/health/liveliness", trust_env=False).status_code == 200:
+                return
+        except httpx2.TransportError:
+            time.sleep(0.2)
+    raise AssertionError(log.read_text("utf-8", "replace"))
