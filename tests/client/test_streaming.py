@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.client.shapes import ABOUT, SHAPES, Json, Said, Shape
-from tests.client.streaming import EVENTS, StreamingModel, anthropic_events, read
+from tests.client.streaming import EVENTS, StreamingModel, anthropic_events, openai_events, read
 from tests.client.upstream import Exchange, peer
 from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
 from toolscout.client.config import ApiConfig
 from toolscout.client.streams import STREAMS
-from toolscout.client.streams.sse import Splitter
+from toolscout.client.streams.sse import Splitter, write
 
 PHANTOM = "gateway_search_tools"
 DONE = Said("All done.")
@@ -182,6 +182,32 @@ def test_thinking_of_a_search_stays_with_the_model(run):
     assert b"thought 1" in out
     told = model.requests[1]["messages"][-2]["content"][0]
     assert told == {"type": "thinking", "thinking": "thought 0", "signature": "signed 0"}
+
+
+def test_thinking_blocks_in_openai_chunks_go_back_to_the_model_whole(run):
+    shape = next(shape for shape in STREAMED if shape.name == "openai")
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    pieces = [
+        {"type": "thinking", "thinking": "first "},
+        {"type": "thinking", "thinking": "thought"},
+        {"type": "thinking", "thinking": "", "signature": "signed"},
+        {"type": "redacted_thinking", "data": "hidden"},
+        {"type": "thinking", "thinking": "second thought", "signature": "signed too"},
+    ]
+    sent: list[Json] = []
+
+    def model(request: Json) -> Iterator[bytes]:
+        sent.append(request)
+        for piece in pieces:
+            delta = {"thinking_blocks": [piece]}
+            yield write({"id": "c", "choices": [{"index": 0, "delta": delta}]})
+        yield from openai_events(search("read") if len(sent) == 1 else DONE)
+
+    run(shape.request("please help", tools, stream=True), model, "openai")
+    assert sent[1]["messages"][-2]["thinking_blocks"] == [
+        {"type": "thinking", "thinking": "first thought", "signature": "signed"},
+        *pieces[3:],
+    ]
 
 
 def test_a_usage_that_comes_before_the_end_waits_for_it(run):

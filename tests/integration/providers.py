@@ -136,7 +136,11 @@ class StrictProviders:
                 b"".join(events(said, number)), headers=[("Content-Type", "text/event-stream")]
             )
         else:
-            content = json.dumps(_response(shape, said, body["model"])).encode()
+            response = _response(shape, said, body["model"])
+            if shape is MESSAGES and body.get("thinking"):
+                thought = {"type": "thinking", "thinking": "thought", "signature": "signed"}
+                response["content"].insert(0, thought)
+            content = json.dumps(response).encode()
             exchange.answer(content, headers=[("Content-Type", "application/json")])
 
     def _refuse(self, exchange: Exchange, shape: Shape, unknown: list[str]) -> None:
@@ -155,9 +159,17 @@ class StrictProviders:
 def _unknown(shape: Shape, body: Json) -> list[str]:
     parts = body["input"] if shape is RESPONSES else body["messages"]
     inner = [key for part in parts if isinstance(part, dict) for key in part]
-    return [key for key in body if key not in ARGUMENTS[shape.name]] + [
-        f"{shape.name} message {key}" for key in inner if key not in PARTS[shape.name]
-    ]
+    unknown = [key for key in body if key not in ARGUMENTS[shape.name]]
+    unknown += [f"{shape.name} message {key}" for key in inner if key not in PARTS[shape.name]]
+    if shape is MESSAGES and body.get("thinking") and _calls_without_thinking(parts):
+        unknown.append("a tool_use without the thinking before it")
+    return unknown
+
+
+def _calls_without_thinking(messages: list[Json]) -> bool:
+    turns = [message["content"] for message in messages if message["role"] == "assistant"]
+    kinds = [block["type"] for block in turns[-1]] if turns else []
+    return "tool_use" in kinds and kinds[0] != "thinking"
 
 
 def _response(shape: Shape, said: Said, model: str) -> Json:

@@ -149,6 +149,20 @@ def test_every_forward_has_the_arguments_of_the_request(proxy: Proxy, client: st
     assert first["model"] != model
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_claude_thought_before_a_search_goes_back_to_it(
+    proxy: Proxy, client: str, stream: bool
+):
+    thinking: Json = {"reasoning_effort": "low"}
+    if client == "anthropic":
+        thinking = {"thinking": {"type": "enabled", "budget_tokens": 1_024}}
+    body = request(client, "claude", f"think {client} {stream}", **thinking)
+    said = proxy.ask(client, {**body, "max_tokens": 4_000}, stream)
+    assert called(said) == ["send_email"]
+    assert len(proxy.providers.requests) == 2
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_what_a_later_guardrail_masks_stays_masked_in_every_forward(proxy: Proxy, client: str):
     proxy.providers.begin(scripted.refuses_what_follows_a_search)

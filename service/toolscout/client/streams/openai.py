@@ -36,6 +36,7 @@ class OpenAIStream:
         self._places: dict[Key, int] = {}
         self._next_place: dict[int, int] = {}
         self._text: list[str] = []
+        self._thinking: list[Json] = []
         self._held: list[sse.Event] = []
 
     def feed(self, chunk: bytes) -> bytes:
@@ -43,9 +44,11 @@ class OpenAIStream:
         return self._take(self._splitter.feed(chunk))
 
     def response(self) -> Json:
-        """The first choice with its text and calls."""
+        """Return the first choice: its text, its calls and its thinking blocks."""
         first = [call for (choice, _), call in self._calls.items() if choice == 0]
         message = {"role": "assistant", "content": "".join(self._text) or None, "tool_calls": first}
+        if self._thinking:
+            message["thinking_blocks"] = self._thinking
         return {"choices": [{"index": 0, "message": message}]}
 
     def finish(self) -> bytes:
@@ -109,6 +112,8 @@ class OpenAIStream:
         delta = dict(mapping(choice.get("delta")))
         if number == 0 and isinstance(delta.get("content"), str):
             self._text.append(delta["content"])
+        if number == 0:
+            self._collect_thinking(mappings(delta.get("thinking_blocks")))
         if delta.get("role") and number in self._roles:
             del delta["role"]
         elif delta.get("role"):
@@ -124,6 +129,20 @@ class OpenAIStream:
         if not said and not choice.get("finish_reason") and not was_bare:
             return None
         return {**choice, "delta": delta}
+
+    def _collect_thinking(self, pieces: list[Json]) -> None:
+        """Join the pieces of thinking blocks; Claude refuses a call whose thinking is missing.
+
+        LiteLLM streams the blocks of Claude in chunks of OpenAI; a signature ends each block.
+        """
+        for piece in pieces:
+            last = self._thinking[-1] if self._thinking else {}
+            if piece.get("type") == last.get("type") == "thinking" and not last.get("signature"):
+                last["thinking"] = f"{last.get('thinking') or ''}{piece.get('thinking') or ''}"
+                if piece.get("signature"):
+                    last["signature"] = piece["signature"]
+            else:
+                self._thinking.append(dict(piece))
 
     def _piece(self, number: int, piece: Json) -> Json | None:
         """A piece of a call under the client's count; None for a piece of a search."""
