@@ -32,7 +32,7 @@ def python() -> Path:
     if not done.exists():
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
         pip = [VENV / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "litellm[proxy]>=1.80,<2", "-e", ROOT], check=True)
+        subprocess.run([*pip, "litellm[proxy]>=1.94,<2", "-e", ROOT], check=True)
         done.touch()
     return VENV / "bin" / "python"
 

@@ -150,7 +150,15 @@ LITELLM = frozenset(
 FORWARDED = CHAT_COMPLETIONS | MESSAGES | LITELLM
 
 OWN_CONNECTION = frozenset(
-    ("api_base", "api_key", "base_url", "deployment", "litellm_params", "user_config")
+    (
+        "api_base",
+        "api_key",
+        "base_url",
+        "deployment",
+        "litellm_credential_name",
+        "litellm_params",
+        "user_config",
+    )
 )
 """Arguments of a request that is served by other credentials than those of the proxy's models."""
 
