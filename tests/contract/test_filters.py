@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import Server, crowd, problem_of
+from tests.support import TOOLS, Server, crowd, problem_of
 
 RANKERS = ["auto", "regex", "bm25", "semantic", "hybrid", "rrf"]
 
@@ -143,5 +143,69 @@ def test_malformed_filters_are_refused_with_their_place(server: Server, filters:
     assert problem["errors"][0]["path"] == path
 
 
-def test_unknown_filters_are_ignored(server: Server):
-    assert passing(server, filters={"colours": ["red"]}, top_k=9) == ALL
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("maxRisk", "did you mean max_risk?"),
+        ("namespace", "did you mean namespaces?"),
+        ("zzz", "the filters are namespaces, domains"),
+        ("x" * 5_000, "the filters are"),
+    ],
+)
+def test_an_unknown_filter_is_refused_with_the_nearest_one(server: Server, key: str, said: str):
+    answer = server.search("issue", filters={key: ["read_only"]})
+    (error,) = problem_of(answer, 422, "invalid_request")["errors"]
+    assert error["path"].startswith(f"filters.{key[:64]}")
+    assert said in error["message"]
+    batch = {"patterns": ["issue"], "tools": TOOLS, "filters": {key: ["read_only"]}}
+    problem_of(server.post(batch, "/v1/tool-discovery/search:batch"), 422, "invalid_request")
+    hot = {"message": "issue", "tools": TOOLS, "filters": {key: ["read_only"]}}
+    problem_of(server.post(hot, "/v1/tool-discovery/hot"), 422, "invalid_request")
+
+
+NAMED = [
+    {"name": "mcp.k8s.delete", "description": "Delete it"},
+    {"name": "acp__s3__put", "description": "Put it"},
+    {"name": "toolbus.github.open", "description": "Open it"},
+    {"name": "edit", "description": "Change it", "namespace": "fs"},
+    {"name": "slackPost", "description": "Say it"},
+    {"name": "plan_with_subagent", "description": "Plan it"},
+    {"name": "cook", "description": "Cook it"},
+]
+
+
+@pytest.mark.parametrize(
+    ("domain", "name"),
+    [
+        ("infra", "mcp.k8s.delete"),
+        ("data", "acp__s3__put"),
+        ("repo", "toolbus.github.open"),
+        ("code", "edit"),
+        ("comms", "slackPost"),
+        ("agents", "plan_with_subagent"),
+    ],
+)
+def test_one_telling_word_of_a_name_is_a_domain_for_filters(server: Server, domain: str, name: str):
+    found = server.names(name, NAMED, filters={"domains": [domain]}, top_k=9)
+    assert found == [name]
+
+
+def test_a_declared_domain_is_not_widened_by_a_word_of_the_name(server: Server):
+    tools = [NAMED[0] | {"domain": "gardening"}]
+    assert server.names("mcp.k8s.delete", tools, filters={"domains": ["infra"]}) == []
+    assert server.names("mcp.k8s.delete", tools, filters={"domains": ["Gardening"]}) != []
+
+
+def test_one_word_of_a_name_moves_no_score(server: Server):
+    context = {"signals": ["database", "sql"]}
+    plain = server.search("delete it", NAMED, explain=True).json()["matches"]
+    moved = server.search("delete it", NAMED, context=context, explain=True).json()["matches"]
+    assert [m["score"] for m in plain] == [m["score"] for m in moved]
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("mcp", "mcp.k8s.delete"), ("acp", "acp__s3__put"), ("toolbus", "toolbus.github.open")],
+)
+def test_a_source_is_inferred_from_the_protocol_in_a_name(server: Server, source: str, name: str):
+    assert server.names(name, NAMED, filters={"sources": [source]}, top_k=9) == [name]

@@ -11,7 +11,13 @@ from toolscout.ranking.tokens import terms
 SMALL = Taxonomy(
     {"zoo": "zebra lion gnu shared", "farm": "cow horse shared"},
     {"Ark.txt": "lion zebra", ".cow": "cow"},
+    {"zoo": "gnu", "farm": "horses"},
 )
+
+
+def test_single_words_of_a_name_tell_domains_in_their_order():
+    assert SMALL.domains_named(terms("horse_and_gnu")) == ("farm", "zoo")
+    assert SMALL.domains_named(terms("zebra")) == ()
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,12 @@ from toolscout.catalog.documents import read_tool
 from toolscout.contract import ABSENT, Risk, Tool
 from toolscout.errors import NOT_JSON
 from toolscout.ranking.domains import Taxonomy
-from toolscout.ranking.tokens import word_terms, words, words_to_terms
+from toolscout.ranking.tokens import terms, word_terms, words, words_to_terms
 
 _SEPARATORS = re.compile(r"__+|[.:/]+")
-_PROTOCOLS = frozenset(("mcp", "acp", "a2a"))
-"""Prefixes that say how a tool is reached; the server behind it is the namespace."""
+_PROTOCOLS = frozenset(("mcp", "acp", "a2a", "toolbus"))
+"""Prefixes that say how a tool is reached, which is its source; the server behind it is the
+namespace."""
 
 _JOINED = frozenset(("and", "or"))
 
@@ -44,6 +45,9 @@ class Traits(msgspec.Struct, frozen=True, gc=False):
     capabilities: tuple[str, ...] = ()
     risk: Risk = "write_remote"
     available: bool = True
+    named_domains: tuple[str, ...] = ()
+    """Domains that a word of the name or namespace tells; a filter takes them where the tool
+    declares none."""
 
 
 class Clues(msgspec.Struct, frozen=True, gc=False):
@@ -65,8 +69,12 @@ def infer(tool: Tool, clues: Clues, taxonomy: Taxonomy) -> Traits:
         risk = _annotated_risk(clues.annotations, said.namespace)
     if risk is None:
         risk = _spoken_risk(clues.name, clues.description, said.namespace)
-    domain = said.domain or taxonomy.domain_of((*clues.name, *clues.description))
-    return msgspec.structs.replace(said, domain=domain, risk=risk)
+    domain = said.domain
+    named: tuple[str, ...] = ()
+    if not domain:
+        domain = taxonomy.domain_of((*clues.name, *clues.description))
+        named = taxonomy.domains_named((*terms(said.namespace), *clues.name))
+    return msgspec.structs.replace(said, domain=domain, risk=risk, named_domains=named)
 
 
 def declared(tool: Tool) -> Traits:
@@ -75,7 +83,7 @@ def declared(tool: Tool) -> Traits:
         tool.namespace or namespace_in(tool.name),
         tool.domain or "",
         tool.tags or (),
-        tool.source or "",
+        tool.source or source_in(tool.name),
         tool.capabilities or (),
         tool.risk or "write_remote",
         tool.status != "unavailable",
@@ -102,6 +110,14 @@ def namespace_in(name: str) -> str:
         parts = parts[1:]
     namespace = ".".join(parts[:-1])
     return namespace if any(map(str.isalpha, namespace)) else ""
+
+
+def source_in(name: str) -> str:
+    """The protocol that a name begins with, such as `mcp` in `mcp.k8s.apply`; "" without one."""
+    if name.isidentifier() and "__" not in name:
+        return ""  # at once: nearly all names are plain
+    first, *rest = _SEPARATORS.split(name, maxsplit=1)
+    return first.lower() if any(rest) and first.lower() in _PROTOCOLS else ""
 
 
 def _annotated_risk(annotations: Mapping[str, Any], namespace: str) -> Risk | None:

@@ -28,11 +28,12 @@ from toolscout.contract.fields import (
 )
 
 
-class Filters(msgspec.Struct, frozen=True):
+class Filters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which tools may be selected, pins included: alternatives within a list, all lists together.
 
     Values compare without case. A namespace also covers those below it (`git` and `git.api`); a
-    list that is empty or absent filters nothing.
+    list that is empty or absent filters nothing. Unknown keys are refused: a misspelt filter must
+    not let everything through.
     """
 
     namespaces: FilterValues | None = None
@@ -88,6 +89,7 @@ class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
     latency_budget_ms: LatencyBudget | None = None
     filters: Filters | None = None
     min_score: Score | None = None
+    no_match_below: Score | None = None
     budget_tokens: BudgetTokens | None = None
     detail: Detail | None = None
     include_definitions: bool | None = None

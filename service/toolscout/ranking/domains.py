@@ -1,7 +1,8 @@
 """Fields of work: which one a tool, a request or a workspace belongs to, by telling words.
 
 One word proves nothing ("model" is said of cars, too): at least two different ones are needed, and
-more than for any other domain. The taxonomy is a data file.
+more than for any other domain. For filters alone, one word of a tool's name is enough (`k8s`). The
+taxonomy is a data file.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,22 +19,35 @@ MIN_SIGNALS = 2
 class Taxonomy:
     """Telling words of each domain, and what names of files stand for."""
 
-    __slots__ = ("_files", "_signals", "_terms", "domains")
+    __slots__ = ("_files", "_names", "_signals", "_terms", "domains")
 
-    def __init__(self, signals: Mapping[str, str], files: Mapping[str, str]) -> None:
-        """Take the words of each domain and of each file name or ending, blanks between them."""
+    def __init__(
+        self, signals: Mapping[str, str], files: Mapping[str, str], names: Mapping[str, str]
+    ) -> None:
+        """Take words, separated by blanks, for each domain and each file name or ending.
+
+        `names` holds the words of each domain that tell it alone where a tool is named by them.
+        """
         self.domains = tuple(signals)
         self._signals: dict[str, tuple[str, ...]] = {}
         for domain, text in signals.items():
             for term in dict.fromkeys(word_terms(word)[-1] for word in text.split()):
                 self._signals[term] = (*self._signals.get(term, ()), domain)
         self._terms = frozenset(self._signals)
+        self._names: dict[str, str] = {}
+        for domain, text in names.items():
+            self._names.update(dict.fromkeys(terms(text), domain))
         self._files = {name.lower(): tuple(terms(text)) for name, text in files.items()}
 
     def domain_of(self, found: Iterable[str]) -> str:
         """The one domain that most telling words among some terms speak for, or ""."""
         telling = self._terms.intersection(found)
         return leading(self.count(telling))[0] if len(telling) >= MIN_SIGNALS else ""
+
+    def domains_named(self, found: Iterable[str]) -> tuple[str, ...]:
+        """The domains that single terms of a tool's name or namespace tell, in their order."""
+        known = self._names
+        return tuple(dict.fromkeys(known[term] for term in found if term in known))
 
     def count(self, found: Iterable[str], weight: float = 1.0) -> dict[str, float]:
         """How many different telling words there are of each domain, times a weight."""
@@ -70,4 +84,4 @@ def leading(counted: Mapping[str, float]) -> tuple[str, float]:
 def bundled() -> Taxonomy:
     """The taxonomy that comes with the package."""
     table: dict[str, Any] = data.load("domains")
-    return Taxonomy(table["signals"], table["files"])
+    return Taxonomy(table["signals"], table["files"], table["names"])

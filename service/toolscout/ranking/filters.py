@@ -84,9 +84,10 @@ class Facets:
         return passed
 
     def elsewhere(self, domain: str) -> list[int]:
-        """The tools that are known to belong to another domain."""
-        domains = self._owners("domains").items()
-        return [row for other, rows in domains if other != fold(domain) for row in rows]
+        """The tools that are known to belong to another domain, by more than a word of the name."""
+        here = fold(domain)
+        domains = enumerate(traits.domain for traits in self.prepare())
+        return [row for row, other in domains if other and fold(other) != here]
 
     def _owners(self, facet: str) -> dict[str, list[int]]:
         """For each value of a facet the tools that have it."""
@@ -185,7 +186,7 @@ def _one(value: str) -> Iterable[str]:
 
 _VALUES: dict[str, Callable[[Traits], Iterable[str]]] = {
     "namespaces": lambda traits: _prefixes(traits.namespace),
-    "domains": lambda traits: _one(traits.domain),
+    "domains": lambda traits: map(fold, (*_one(traits.domain), *traits.named_domains)),
     "tags": lambda traits: map(fold, traits.tags),
     "sources": lambda traits: _one(traits.source),
     "capabilities": lambda traits: map(fold, traits.capabilities),

@@ -54,8 +54,9 @@ def load_synonyms(path: Path) -> Synonyms:
 def load_taxonomy(path: Path) -> Taxonomy:
     """The bundled domains and those of a file; one of the same name takes its place.
 
-    The file has a table `[signals]` (domain = "words that tell it") and a table `[files]` (name or
-    ending = "words it stands for"), either of them optional.
+    The file has the tables `[signals]` (domain = "words that tell it"), `[names]` (domain = "words
+    of a tool's name that tell it alone, for filters") and `[files]` (name or ending = "words it
+    stands for"), each of them optional.
 
     Raises:
         ConfigurationError: the file cannot be read or has another form; says where.
@@ -72,7 +73,7 @@ def load_taxonomy(path: Path) -> Taxonomy:
                 raise ConfigurationError(
                     f"domains: {path}: {table}.{name} must be a text of words, got {text!r:.60}"
                 )
-    tables = [{**bundled[table], **own.get(table, {})} for table in ("signals", "files")]
+    tables = [{**bundled[table], **own.get(table, {})} for table in ("signals", "files", "names")]
     return Taxonomy(*tables)
 
 

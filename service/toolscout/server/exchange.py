@@ -5,6 +5,7 @@ The hot endpoints speak ASGI directly: a framework's request object costs more t
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from http import HTTPStatus
 from random import getrandbits
 from time import perf_counter
@@ -13,6 +14,7 @@ from urllib.parse import parse_qs
 import msgspec
 from litestar.types import Message, Receive, Scope, Send
 
+from toolscout.contract import Filters
 from toolscout.errors import FieldError, ToolscoutError, not_json, wrong_field
 from toolscout.server.deadlines import Deadlines
 from toolscout.server.problems import CODES, problem
@@ -21,6 +23,9 @@ from toolscout.state.store import StoreUnavailable
 
 _encode = msgspec.json.Encoder().encode
 _MAX_REQUEST_ID = 128
+_UNKNOWN_KEY = "Object contains unknown field `"
+FILTER_KEYS = Filters.__struct_fields__
+MAX_KEY_SHOWN = 64
 _JSON = b"application/json"
 _PROBLEM = b"application/problem+json"
 
@@ -220,10 +225,20 @@ class ClientGone(Exception):  # noqa: N818 - nobody is left to err to
     """The caller closed the connection before its answer."""
 
 
+def unknown_filter(key: str) -> FieldError:
+    """Name a key inside `filters` that does not exist, and the nearest one that does."""
+    key = key[:MAX_KEY_SHOWN]
+    near = get_close_matches(key.lower(), FILTER_KEYS, 1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else f"the filters are {', '.join(FILTER_KEYS)}"
+    return FieldError(f"filters.{key}", f"is not a filter; {hint}")
+
+
 def decode_error(error: Exception) -> Refused:
     """Say what is wrong with a body that did not decode, without repeating any of it."""
     if isinstance(error, msgspec.ValidationError):
         wrong = wrong_field("", error)
+        if wrong.message.startswith(_UNKNOWN_KEY):
+            wrong = unknown_filter(wrong.message.removeprefix(_UNKNOWN_KEY).rstrip("`"))
         return Refused("invalid_request", f"{wrong.path}: {wrong.message}", (wrong,))
     reason = not_json("body", error)
     return Refused("invalid_json", f"the body is not valid JSON: {reason.message}", (reason,))
