@@ -24,11 +24,12 @@ from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.compile import Compiler
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import RankerName
+from toolscout.ranking.ask import Ask
 from toolscout.ranking.calibration import MASS_LIMIT
 from toolscout.ranking.judging import JUDGED, evidence
 from toolscout.ranking.select import best
 from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
-from toolscout.ranking.strategy import Ask, rank
+from toolscout.ranking.strategy import rank
 from toolscout.ranking.tokens import spoken_name
 
 QUESTIONS_PER_SET = 250

@@ -1,8 +1,9 @@
 """What learning from use gains: half of a set's queries as feedback, the other half asked.
 
 Every wanted tool of the first half is one successful use of it for that query. The second half is
-asked before and after, with the first use, the first three and all uses of each tool, and with a
-fifth of the feedback given to a wrong tool. Queries that no tool fits are asked before and after as
+asked before and after: with the first use, the first three and all uses of each tool; with every
+use reported as a failure; and with a share of wrong reports, half of which name a tool at random
+and half say that the wanted tool failed. Queries that no tool fits are asked before and after as
 well: experience must not make a match of them.
 """
 
@@ -22,9 +23,10 @@ from toolscout.catalog.catalogue import Catalogue
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.patterns import pattern_vector
 from toolscout.learning.prior import LearnedIndex
+from toolscout.ranking.ask import Ask, Prior
 from toolscout.ranking.query import analyse
 from toolscout.ranking.semantic import Embedder
-from toolscout.ranking.strategy import Ask, Prior, decide
+from toolscout.ranking.strategy import decide
 
 SETS = (*(f"dev/{name}" for name in DEV), "dev/functionchat-ko", "train/gorilla-apibench")
 """The sets of the bars, one in another language, and one that is hard."""
@@ -47,14 +49,18 @@ class Replay:
     uses: int | None = None
     """Uses per tool that are told; None for all."""
     wrong: float = 0.0
-    """Share of the feedback that names a tool at random."""
+    """Share of the reports that are wrong: of a tool at random, or of a failure, in equal parts."""
+    success: bool = True
+    """What the reports say that are not wrong."""
 
 
 REPLAYS = (
     Replay("1 use", uses=1),
     Replay("3 uses", uses=3),
     Replay("all uses"),
-    Replay("all, a fifth wrong", wrong=0.2),
+    Replay("all, 10 % wrong", wrong=0.1),
+    Replay("all, 30 % wrong", wrong=0.3),
+    Replay("all failures", success=False),
 )
 
 
@@ -109,7 +115,7 @@ def _row(asked: ToolSet, ours: Ours, limit: int, hopeless: Sequence[str]) -> dic
         for replay in REPLAYS:
             prior, told_tools = _learned(catalogue, told, ours.embedder, replay, seed)
             after[replay.name].append(_recall(catalogue, tested, ours.embedder, prior))
-            if replay.uses is None and not replay.wrong:
+            if replay.name == "all uses":
                 uses.append(told_tools)
                 matched = (
                     _matched(catalogue, hopeless, ours.embedder, None),
@@ -135,11 +141,13 @@ def _learned(
         query = analyse(question.text)
         vector = pattern_vector(query, embedder.query(query.spoken))
         for gold in sorted(question.gold):
-            tool = random.choice(catalogue.names) if random.random() < replay.wrong else gold
+            wrong, other = random.random() < replay.wrong, random.random() < 0.5
+            tool = random.choice(catalogue.names) if wrong and other else gold
+            success = replay.success and (other or not wrong)
             if replay.uses is not None and uses.get(tool, 0) >= replay.uses:
                 continue
             uses[tool] = uses.get(tool, 0) + 1
-            experience.learn(Observation(question.text, tool, True), vector)
+            experience.learn(Observation(question.text, tool, success), vector)
     keys = [(name, "") for name in catalogue.names]
     index = LearnedIndex(keys, experience, HALF_LIFE_DAYS, 0.0)
     per_tool = sum(uses.values()) / max(len(uses), 1)

@@ -16,9 +16,10 @@ from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.compile import Compiler
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import Outcome, RankerName, Tool
+from toolscout.ranking.ask import Ask
 from toolscout.ranking.bm25 import Bm25Weights
 from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
-from toolscout.ranking.strategy import Ask, decide
+from toolscout.ranking.strategy import decide
 
 Floats = NDArray[np.float32]
 

@@ -18,9 +18,10 @@ from evals.calibrate import FOREIGN
 from evals.rankers import Ours
 from evals.sets import DEV, ToolSet, data_folder, load_set
 from toolscout.ranking import calibration
+from toolscout.ranking.ask import Ask
 from toolscout.ranking.explain import explain
 from toolscout.ranking.semantic import BUNDLED_MODEL
-from toolscout.ranking.strategy import Ask, decide
+from toolscout.ranking.strategy import decide
 
 Floats = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from toolscout import Engine
 from toolscout.catalog.cache import CatalogueCache
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.toollist import ToolList
-from toolscout.ranking.strategy import Ask, Decision
+from toolscout.ranking.ask import Ask, Decision
 
 SEARCH = "/v1/tool-discovery/search"
 GATEWAY = "/api/compress/tool-discovery/"

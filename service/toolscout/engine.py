@@ -34,12 +34,15 @@ from toolscout.contract import (
     ToolDetail,
 )
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest
+from toolscout.ranking.ask import Ask, Decision, Prior
+from toolscout.ranking.calibration import WEAK
+from toolscout.ranking.chaining import Chain
 from toolscout.ranking.explain import explain
 from toolscout.ranking.lexicon import load_lexicon
 from toolscout.ranking.resolve import Resolver
 from toolscout.ranking.select import NoMatch
 from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
-from toolscout.ranking.strategy import Ask, Decision, Prior, decide
+from toolscout.ranking.strategy import decide
 
 _TENANT = "local"
 
@@ -68,6 +71,7 @@ class Engine:
         model: a model2vec folder or hub id; None for the bundled model.
         ranker: the ranker when a search names none.
         no_match: what a search without a match returns: nothing, or the pins.
+        no_match_below: calibrated score of the best tool, 0 to 1, below which nothing matches.
         synonyms: a TOML file with synonyms beside the bundled ones.
         domains: a TOML file with domains beside the bundled ones.
 
@@ -83,6 +87,7 @@ class Engine:
         model: str | Path | None = None,
         ranker: RankerName = "auto",
         no_match: NoMatch = "empty",
+        no_match_below: float = WEAK,
         synonyms: str | Path | None = None,
         domains: str | Path | None = None,
     ) -> None:
@@ -91,6 +96,7 @@ class Engine:
         self.compiler = Compiler(self.embedder, taxonomy=taxonomy, synonyms=words)
         self._ranker: RankerName = ranker
         self._no_match: NoMatch = no_match
+        self._no_match_below = no_match_below
         self._store = CatalogueCache().tools(_TENANT)
         self._tools: dict[str, Tool] = {}
         self.add(tools)
@@ -128,18 +134,20 @@ class Engine:
         detail: Detail | None = None,
         session: Session | None = None,
         context: Context | None = None,
+        no_match_below: float | None = None,
     ) -> Result:
         """Select the tools for a query.
 
         `filters` say which may be selected at all; tools below `min_score` are left out, pins
         excepted; `budget_tokens` is spent in rank order on tools shown at the level of `detail`
         (whole when it is None), which also fills `tools` of the result. `session` says how tools
-        have served, `context` where the work is done; both move scores softly.
+        have served, `context` where the work is done; both move scores softly. `no_match_below`
+        takes the place of the engine's own.
 
         Raises:
             EmptyPattern: the pattern is blank.
-            InvalidRequest: `top_k` is below 1, `min_score` not within 0 to 1, or `budget_tokens`
-                below 0.
+            InvalidRequest: `top_k` is below 1, `min_score` or `no_match_below` not within 0 to 1,
+                or `budget_tokens` below 0.
         """
         if not pattern.strip():
             raise EmptyPattern("pattern is blank")
@@ -147,6 +155,10 @@ class Engine:
             raise InvalidRequest(f"top_k must be at least 1, got {top_k}")
         if not 0 <= min_score <= 1:
             raise InvalidRequest(f"min_score must be within 0 to 1, got {min_score}")
+        if no_match_below is None:
+            no_match_below = self._no_match_below
+        if not 0 <= no_match_below <= 1:
+            raise InvalidRequest(f"no_match_below must be within 0 to 1, got {no_match_below}")
         if budget_tokens is not None and budget_tokens < 0:
             raise InvalidRequest(f"budget_tokens must be at least 0, got {budget_tokens}")
         ask = Ask(
@@ -155,6 +167,7 @@ class Engine:
             always_keep=always_keep,
             ranker=ranker or self._ranker,
             no_match=self._no_match,
+            no_match_below=no_match_below,
             filters=filters,
             min_score=min_score,
             budget_tokens=budget_tokens,
@@ -185,9 +198,10 @@ class Engine:
         ask: Ask,
         degraded: str | None = None,
         prior: Prior | None = None,
+        chain: Chain | None = None,
     ) -> Decision:
         """Answer a question from any catalogue this engine's compiler made."""
-        return decide(catalogue, ask, self.embedder, degraded, prior)
+        return decide(catalogue, ask, self.embedder, degraded, prior, chain)
 
     @staticmethod
     def result(catalogue: Catalogue, decision: Decision, explained: bool) -> Result:

@@ -111,6 +111,14 @@ SETTINGS: tuple[Setting, ...] = (
         choices=("empty", "pins"),
     ),
     Setting(
+        "no_match_below",
+        0.02,
+        "calibrated score of the best tool below which nothing matches, 0 to 1",
+        float,
+        0,
+        1,
+    ),
+    Setting(
         "latency_budget_ms",
         150,
         "milliseconds per search when a request says none",

@@ -75,7 +75,23 @@ def test_three_hundred_tools_fit_into_the_default_budget(server: Server):
 def test_without_a_message_the_surroundings_speak(server: Server, message: str | None):
     tiers = hot(server, message, context={"signals": ["weather", "forecast"]})["tiers"]
     assert tiers["tier1"][0]["name"] == "get_weather"
-    assert hot(server, message)["tiers"]["tier1"] == []
+
+
+def test_without_a_message_the_core_tools_are_shown(server: Server):
+    served = [{"name": f"mcp__crm__{name}", "description": name} for name in ("find", "list")]
+    other = [{"name": "mcp__wiki__read", "description": "Read"}]
+    own = [{"name": "erase_disk", "description": "x"}, {"name": "list_files", "description": "x"}]
+    tiers = hot(server, None, tools=[*served, *other, *own])["tiers"]
+    assert names(tiers["tier1"]) == [
+        "list_files",
+        "erase_disk",
+        "mcp__crm__find",
+        "mcp__wiki__read",
+        "mcp__crm__list",
+    ]
+    assert len(hot(server, None, tools=crowd(60))["tiers"]["tier1"]) == 10
+    safe = hot(server, None, tools=own, filters={"max_risk": "read_only"})["tiers"]
+    assert names(safe["tier1"]) == ["list_files"]
 
 
 def test_filters_hold_in_both_tiers(server: Server):

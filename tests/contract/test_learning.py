@@ -11,6 +11,7 @@ from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
 from tests.support import TOOLS, Server, crowd, problem_of, running, until
 
 FEEDBACK, LEARNING = "/v1/tool-discovery/feedback", "/v1/learning"
+HOT = "/v1/tool-discovery/hot"
 WORKED: dict[str, Any] = {"pattern": "ship the parcel", "tool": "resize_image", "success": True}
 KEYS = f"acme={ACME_OLD},acme={ACME_NEW},zenith={ZENITH}"
 
@@ -267,6 +268,61 @@ def test_a_chain_obeys_filters_pins_and_the_cap(empty: Server):
     assert len(chosen) == 2
     assert "search_code" not in chosen
     assert chosen[-1] == "get_weather"
+
+
+def test_a_chain_is_followed_for_its_own_intent_where_no_tool_matches(empty: Server):
+    report(empty, REPORT | {"intent": "zorb the quux"}, times=2)
+    headers = {"x-api-key": ACME_OLD}
+    assert empty.names("zorb the quux", headers=headers) == []
+    answer = empty.search(
+        "zorb the quux", complete_chain=True, always_keep=["get_weather"], headers=headers
+    )
+    assert answer.json()["selected_names"] == [*REPORT["chain"], "get_weather"]
+    assert "outcome=weak" in answer.headers["x-tool-selection"]
+    assert empty.names("qqfp kkvd", complete_chain=True, headers=headers) == []
+
+
+def test_one_odd_report_does_not_halve_the_confidence_of_six(empty: Server):
+    report(empty, REPORT, times=6)
+    before = insight(empty, REPORT["intent"])
+    report(empty, REPORT | {"chain": ["get_weather", "send_email"]}, times=1)
+    after = insight(empty, REPORT["intent"])
+    assert after["chain"] == before["chain"]
+    assert after["confidence"] > 0.8 * before["confidence"]
+
+
+def test_the_hot_tools_follow_a_chain(empty: Server):
+    report(empty, REPORT)
+    body = {"message": REPORT["intent"], "tools": TOOLS}
+    tiers = empty.post(body, HOT, {"x-api-key": ACME_OLD}).json()["tiers"]
+    assert set(REPORT["chain"]) <= {tool["name"] for tool in tiers["tier1"]}
+
+
+@pytest.mark.parametrize("failures", [1, 20])
+def test_failures_alone_take_no_tool_out_of_the_answer(empty: Server, failures: int):
+    tools = [*TOOLS, *crowd(40)]
+    headers = {"x-api-key": ACME_OLD}
+    for pattern in ("read a text file", "spin gadget number 7"):
+        before = empty.names(pattern, tools, headers=headers)
+        for tool in before:
+            event = {"pattern": pattern, "tool": tool, "success": False}
+            tell(empty, {"events": [event] * failures})
+            after = empty.names(pattern, tools, headers=headers)
+            assert set(after) == set(before)
+            assert after.index(tool) - before.index(tool) <= 2
+            empty.client.delete(LEARNING, headers=headers)
+
+
+def test_a_later_success_makes_up_for_a_failure(empty: Server):
+    tools = [*TOOLS, *crowd(40)]
+    headers = {"x-api-key": ACME_OLD}
+    pattern = "spin gadget"
+    before = empty.names(pattern, tools, headers=headers)
+    event = {"pattern": pattern, "tool": before[0]}
+    tell(empty, {"events": [event | {"success": False}] * 3})
+    assert empty.names(pattern, tools, headers=headers)[0] != before[0]
+    tell(empty, {"events": [event | {"success": True}] * 3})
+    assert empty.names(pattern, tools, headers=headers) == before
 
 
 def test_a_named_tool_stays_before_the_chain(empty: Server):

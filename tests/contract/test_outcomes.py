@@ -1,8 +1,10 @@
 """Match, weak and no match, and what the pins do in each."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.support import TOOLS, Server
+from tests.support import TOOLS, Server, problem_of, running
 
 WEB = [{"name": "web_search", "description": "Search the web"}, *TOOLS[1:]]
 
@@ -61,10 +63,20 @@ def test_meaning_alone_is_the_evidence_of_semantic(server: Server):
         assert {reason["via"] for reason in match["reasons"]} == {"semantic"}
 
 
-def test_pins_come_after_the_matches(server: Server):
+def test_pins_without_evidence_come_after_the_matches(server: Server):
     names = server.names("read a file", always_keep=["send_email", "get_weather"])
     assert names[0] == "read_file"
     assert names[-2:] == ["send_email", "get_weather"]
+
+
+def test_a_pin_that_is_named_comes_first(server: Server):
+    tools = [*TOOLS, {"name": "notes_read", "description": "Read a file of notes"}]
+    assert server.names("read_file", tools, top_k=3, always_keep=["read_file"])[0] == "read_file"
+    pinned = server.names("read a file", tools, always_keep=["send_email", "read_file"])
+    assert pinned[0] == server.names("read a file", tools)[0]
+    assert pinned[-1] == "send_email"
+    body = server.search("read_file", tools, always_keep=["read_file"], explain=True).json()
+    assert body["matches"][0]["pinned"]
 
 
 def test_a_pin_that_matches_is_not_listed_twice(server: Server):
@@ -86,4 +98,86 @@ def test_pins_never_take_the_last_slot_from_a_match(server: Server):
 def test_pins_survive_an_invalid_regex(server: Server):
     names = server.names("read (a file", always_keep=["get_weather"], ranker="regex")
     assert names[0] == "read_file"
-    assert names[-1] == "get_weather"
+    assert "get_weather" in names
+
+
+def test_the_threshold_of_no_match_is_the_callers_to_set(server: Server):
+    pattern = "read something about tomorrow's sky"
+    usual = server.search(pattern, explain=True).json()
+    best = max(match["score"] for match in usual["matches"])
+    assert server.names(pattern, no_match_below=best) == usual["selected_names"]
+    assert server.names(pattern, no_match_below=min(best + 0.01, 1)) == []
+    assert server.names("read_file", no_match_below=1)[0] == "read_file"
+    assert outcome(server.search("zxqv wvut", no_match_below=0)) == "no_match"
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, "0.5"])
+def test_a_threshold_out_of_range_is_refused(server: Server, value: object):
+    body = problem_of(server.search("read", no_match_below=value), 422, "invalid_request")
+    assert "no_match_below" in body["detail"]
+
+
+def test_the_threshold_is_a_setting(tmp_path: Path):
+    with running(tmp_path, "--no-match-below", "1") as strict:
+        assert strict.names("read a text file") == []
+        assert strict.names("read a text file", no_match_below=0.02)[0] == "read_file"
+
+
+CLUSTER = [
+    {"name": "mcp.k8s.apply", "description": "Apply a manifest"},
+    {"name": "mcp.s3.put", "description": "Put an object"},
+    {"name": "invoke", "namespace": "lambda", "description": "Runs"},
+]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ("restart the k8s pods", "mcp.k8s.apply"),
+        ("tail logs k8s", "mcp.k8s.apply"),
+        ("s3 lifecycle", "mcp.s3.put"),
+        ("cold starts of our lambda", "invoke"),
+    ],
+)
+def test_a_telling_word_in_a_name_or_namespace_is_at_least_weak(
+    server: Server, pattern: str, name: str
+):
+    assert server.names(pattern, CLUSTER)[0] == name
+    assert server.names(pattern, [tool for tool in CLUSTER if tool["name"] == name]) == [name]
+
+
+def test_a_common_or_asking_word_in_a_name_tells_nothing(server: Server):
+    tools = [{"name": f"get_thing_{number}", "description": "x"} for number in range(9)]
+    assert server.names("get zxqv wvut", tools) == []
+    assert server.names("thing zxqv wvut qqfp kkvd", tools, ranker="bm25") == []
+
+
+def test_a_search_whose_pin_is_elsewhere_answers_the_nearest_tool(server: Server):
+    tools = [{"name": "search_code", "description": "Search for code patterns"}]
+    found = server.names("find files with auth middleware", tools, always_keep=["read_file"])
+    assert found == ["search_code"]
+
+
+ASIAN = [
+    {"name": "sendMail", "description": "向指定的收件人发送电子邮件"},
+    {"name": "getWeather", "description": "查询某个城市今天的天气预报"},
+    {"name": "bookTrain", "description": "预订两个城市之间的火车票"},
+    {"name": "translate", "description": "テキストを別の言語に翻訳します"},
+    {"name": "playMusic", "description": "指定した曲を再生します"},
+]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ("北京今天天气怎么样", "getWeather"),
+        ("帮我买一张去上海的火车票", "bookTrain"),
+        ("给经理发送一封电子邮件", "sendMail"),
+        ("この文章を英語に翻訳してください", "translate"),
+        ("音楽を再生して", "playMusic"),
+    ],
+)
+def test_chinese_and_japanese_are_found_by_their_words(server: Server, pattern: str, name: str):
+    assert server.names(pattern, ASIAN)[0] == name
+    body = server.search(pattern, ASIAN, explain=True).json()
+    assert body["selected_names"] == server.names(pattern, ASIAN, ranker="bm25")

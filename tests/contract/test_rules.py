@@ -19,6 +19,9 @@ from tests.catalogues import (
     tools,
 )
 from tests.support import TOOLS, compiled, crowd, select
+from toolscout.ranking.ask import Decision
+from toolscout.ranking.calibration import WEAK
+from toolscout.ranking.judging import score
 
 top_ks = st.sampled_from([1, 2, 3, 5, 50])
 
@@ -58,30 +61,55 @@ def test_the_same_question_gets_the_same_answer(sent, pattern, ranker):
     )
 
 
+def without_evidence(decision: Decision, pins: list[str], sent: list[Any]) -> list[str]:
+    """The pins that the query does not want, neither by score nor by name."""
+    rows = compiled(sent).rows
+    named = {mention.row for mention in decision.ranking.mentions}
+    return [
+        pin for pin in pins if rows[pin] not in named and score(decision.ranking, rows[pin]) < WEAK
+    ]
+
+
 @given(st.data(), distinct_catalogues(), patterns, top_ks, rankers)
 @settings(max_examples=80)
-def test_pins_end_the_answer_of_every_match(data, sent, pattern, top_k, ranker):
+def test_pins_are_in_the_answer_and_those_without_evidence_end_it(
+    data, sent, pattern, top_k, ranker
+):
     there = [tool["name"] for tool in sent]
     pins = data.draw(st.lists(st.sampled_from([*there, "nowhere"]), max_size=8))
     decision = select(sent, pattern, top_k=top_k, ranker=ranker, always_keep=pins)
     present = [name for name in dict.fromkeys(pins) if name in there]
-    kept = present[: top_k - 1]
     if decision.outcome == "no_match":
         assert decision.names == []
-    else:
-        assert decision.names[len(decision.names) - len(kept) :] == kept
+        return
+    last = without_evidence(decision, present, sent)
+    kept = [name for name in last if name in decision.names]
+    assert kept == last[: len(kept)]
+    assert decision.names[len(decision.names) - len(kept) :] == kept
+    assert len(set(present) & set(decision.names)) >= min(len(present), top_k - 1)
+    assert len(kept) < top_k
+
+
+@given(st.data(), distinct_catalogues(), patterns, rankers)
+def test_a_pin_that_matches_keeps_its_rank(data, sent, pattern, ranker):
+    there = [tool["name"] for tool in sent]
+    pins = data.draw(st.lists(st.sampled_from(there), max_size=8))
+    alone = select(sent, pattern, top_k=len(sent), ranker=ranker)
+    room = len(sent) + len(pins)
+    pinned = select(sent, pattern, top_k=room, ranker=ranker, always_keep=pins)
+    if alone.outcome != "no_match":
+        last = set(without_evidence(pinned, list(dict.fromkeys(pins)), sent))
+        ranked = [name for name in pinned.names if name not in last]
+        assert ranked == [name for name in alone.names if name not in last]
 
 
 @given(st.data(), distinct_catalogues(), patterns, top_ks, rankers)
-def test_pins_leave_a_slot_to_a_match(data, sent, pattern, top_k, ranker):
-    catalogue = compiled(sent)
+def test_pins_leave_the_first_slot_to_the_best_match(data, sent, pattern, top_k, ranker):
     pins = data.draw(st.lists(st.sampled_from([tool["name"] for tool in sent]), max_size=8))
-    alone = select(catalogue, pattern, top_k=len(sent), ranker=ranker).names
-    pinned = select(catalogue, pattern, top_k=top_k, ranker=ranker, always_keep=pins)
-    if set(alone) - set(pins):
-        assert pinned.names[0] not in pinned.names[1:]
-        assert pinned.names[0] in alone
-        assert set(pinned.names) - set(pins[: top_k - 1])
+    decision = select(sent, pattern, top_k=top_k, ranker=ranker, always_keep=pins)
+    alone = select(sent, pattern, top_k=top_k, ranker=ranker).names
+    if decision.names and alone[0] not in without_evidence(decision, pins, sent):
+        assert decision.names[0] == alone[0]
 
 
 @given(catalogues(), patterns, rankers)

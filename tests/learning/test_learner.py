@@ -12,7 +12,7 @@ from toolscout import Engine
 from toolscout.learning import learner as learning
 from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
-from toolscout.ranking.strategy import Ask
+from toolscout.ranking.ask import Ask
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.sqlite import SqliteStore

@@ -8,9 +8,9 @@ from toolscout import Engine
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.patterns import pattern_vector
 from toolscout.learning.prior import CAP, DAY_S, STALE_S, LearnedIndex
+from toolscout.ranking.ask import Ask
 from toolscout.ranking.query import Query, analyse
 from toolscout.ranking.semantic import QueryVectors
-from toolscout.ranking.strategy import Ask
 
 ENGINE = Engine(TOOLS)
 NAMES = ENGINE.catalogue.names

@@ -39,6 +39,22 @@ def test_relevance_with_experience_is_a_share(chance, learned, likeness, familia
     assert 0 <= with_experience(chance, learned, likeness, familiarity) <= 1
 
 
+@given(share, st.floats(-2, 0), st.floats(-1, 1), share)
+def test_a_failure_lowers_no_relevance(chance, learned, likeness, familiarity):
+    assert with_experience(chance, learned, likeness, familiarity) == chance
+
+
+@given(share, share)
+def test_below_the_threshold_nothing_matches(best, threshold):
+    assert (outcome(best, threshold) == "no_match") == (best < threshold)
+
+
+@given(st.floats(-1, 1), st.floats(0, 0.49), share)
+def test_the_meaning_of_a_query_that_the_model_cannot_read_says_nothing(cosine, known, coverage):
+    read = Evidence(coverage, 1.0, cosine, known)
+    assert relevance(read) == relevance(Evidence(coverage, 1.0, None, known))
+
+
 @given(share, st.floats(0, 2), st.floats(-1, 0.1), share)
 def test_what_worked_for_an_unlike_query_proves_nothing(chance, learned, likeness, familiarity):
     assert with_experience(chance, learned, likeness, familiarity) == chance

@@ -5,9 +5,10 @@ import pytest
 from tests.support import TOOLS, crowd
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import Tool
+from toolscout.ranking.ask import Ask
 from toolscout.ranking.keyword import keyword_scores
 from toolscout.ranking.query import analyse
-from toolscout.ranking.strategy import Ask, decide_cold
+from toolscout.ranking.strategy import decide_cold
 
 
 def scores(pattern: str, *tools: tuple[str, str]) -> list[float]:

@@ -81,7 +81,7 @@ def test_there_is_none_unless_asked_for(server: Server):
 
 def test_what_waits_is_bounded():
     from tests.support import ENGINE, compiled, select
-    from toolscout.ranking.strategy import Ask
+    from toolscout.ranking.ask import Ask
     from toolscout.server.metrics import Metrics
 
     def count(result: str) -> float:

@@ -137,6 +137,7 @@ class HotRequest(msgspec.Struct, frozen=True, kw_only=True):
     filters: Filters | None = None
     session: Session | None = None
     context: Context | None = None
+    no_match_below: Score | None = None
 
 
 class FilterRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ import msgspec
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.patterns import Floats
 from toolscout.learning.prior import STRENGTH, LearnedIndex
+from toolscout.ranking.calibration import proof
 
 MAX_CHAINS = 1_000
 """Chains of one tenant that are remembered; the least recently used go first."""
@@ -29,6 +30,8 @@ class Insight(NamedTuple):
     chain: tuple[str, ...]
     confidence: float
     evidence: int
+    proof: float
+    """How much the nearest reported intent is that of the pattern, 0 to 1."""
 
 
 class Chains:
@@ -46,9 +49,16 @@ class Chains:
         self._experience.learn(_without_tool(observation, joined), vector)
 
     def insight(
-        self, pattern: Floats, now: float, fits: Callable[[str], bool] = lambda _: True
+        self,
+        pattern: Floats,
+        familiarity: float,
+        now: float,
+        fits: Callable[[str], bool] = lambda _: True,
     ) -> Insight | None:
-        """The chain for a pattern, of those whose tools all fit; None when no chain is near."""
+        """The chain for a pattern, of those whose tools all fit; None when no chain is near.
+
+        `familiarity` is how much of the pattern the embedding model knows, 0 to 1.
+        """
         found = self._current(now).prior(pattern) if len(self._experience) else None
         if found is None:
             return None
@@ -61,7 +71,8 @@ class Chains:
             tool = self._experience.of(self._keys[row])
             if tool is not None and all(map(fits, chain)):
                 confidence = round(sureness * float(votes[row]) / STRENGTH, 4)
-                return Insight(chain, confidence, tool.successes + tool.failures)
+                reports = tool.successes + tool.failures
+                return Insight(chain, confidence, reports, proof(closest, familiarity))
         return None
 
     def __len__(self) -> int:

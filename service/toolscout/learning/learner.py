@@ -22,9 +22,10 @@ from toolscout.learning.chains import Chains, Insight
 from toolscout.learning.experience import Experience, Observation, Use
 from toolscout.learning.patterns import pattern_vector
 from toolscout.learning.prior import LearnedIndex
+from toolscout.ranking.ask import Prior
+from toolscout.ranking.chaining import Chain
 from toolscout.ranking.query import analyse
 from toolscout.ranking.semantic import Embedder
-from toolscout.ranking.strategy import Prior
 from toolscout.state.guarded import Guard
 from toolscout.state.keys import key
 from toolscout.state.store import START, StoreUnavailable
@@ -132,8 +133,15 @@ class Learner:
         if not len(known.chains):
             return None
         query = analyse(pattern)
-        vector = pattern_vector(query, self._embedder.query(query.spoken))
-        return known.chains.insight(vector, self._clock(), fits)
+        vectors = self._embedder.query(query.spoken)
+        familiarity = 0.0 if vectors is None else vectors.familiarity
+        vector = pattern_vector(query, vectors)
+        return known.chains.insight(vector, familiarity, self._clock(), fits)
+
+    def chain(self, tenant: str, pattern: str, catalogue: Catalogue) -> Chain | None:
+        """The chain of a catalogue's tools to follow for a pattern; None when none is near."""
+        found = self.insight(tenant, pattern, catalogue.rows.__contains__)
+        return None if found is None else Chain(found.chain, found.confidence, found.proof)
 
     async def record(self, tenant: str, observations: Sequence[Observation]) -> None:
         """Keep observations and learn from them.

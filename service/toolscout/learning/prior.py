@@ -1,8 +1,9 @@
 """From experience to a prior: which tools worked for patterns like this one.
 
-The nearest past patterns vote, the closer the heavier, for the tools they were used with. The votes
-are shares of a whole: evidence that is spread over many tools, as among near-duplicates, moves none
-of them much, while patterns that agree move their tool up. Few uses and old ones count less.
+The nearest past patterns vote, the closer the heavier, for the tools they were used with: successes
+for, failures against. A tool's vote is its share of all uses near the query, smoothed by uses that
+said nothing (a Dirichlet prior), so evidence that is spread over many tools, as among
+near-duplicates, moves none of them much, and few uses and old ones count less.
 """
 
 from collections.abc import Sequence
@@ -32,8 +33,12 @@ ALIKE = 0.2
 """Cosine of the nearest pattern from which its vote counts in full; below it in proportion. The
 words of a language that the model does not know make no higher ones."""
 
-THIN = 1.0
-"""Uses that are missing for certainty: one success counts half of many."""
+THIN = 3.0
+"""Uses that are missing for certainty: one success counts a quarter of many."""
+
+MOST_USES = 8.0
+"""Uses of one pattern that vote: a tool that is used all day must not outvote the one that was used
+for the very query."""
 
 STRENGTH = 2.1
 CAP = 1.5
@@ -80,7 +85,9 @@ class LearnedIndex:
         self._words = np.zeros((WORDS, 0), np.float32)
         """By dimension: a pattern has few words, so few of them are looked at."""
         self._owners = np.zeros(0, np.int64)
-        self._values = np.zeros(0, np.float32)
+        self._gains = np.zeros(0, np.float32)
+        """By pattern: successes less failures, at most `MOST_USES` together, old ones faded."""
+        self._uses = np.zeros(0, np.float32)
         self._reserve(len(known))
         for key in known:
             self._take(key, now)
@@ -116,7 +123,8 @@ class LearnedIndex:
         if len(near) > NEIGHBOURS:
             near = near[np.argpartition(-cosines[near], NEIGHBOURS)[:NEIGHBOURS]]
         votes = np.exp(SHARPNESS * (cosines[near] - closest))
-        votes *= self._values[near] / votes.sum()
+        uses = float(votes @ self._uses[near])
+        votes *= self._gains[near] / np.float32(uses + THIN)
         trust = min(1.0, closest / ALIKE)
         share: dict[int, float] = {}
         for row, vote in zip(self._owners[near].tolist(), votes.tolist(), strict=True):
@@ -149,15 +157,17 @@ class LearnedIndex:
             self._used += self._slots
         rows = slice(start, start + self._slots)
         self._owners[rows] = self._row_of[key]
-        self._values[rows], self._meanings[rows], self._words[:, rows] = 0.0, 0.0, 0.0
+        self._gains[rows], self._uses[rows] = 0.0, 0.0
+        self._meanings[rows], self._words[:, rows] = 0.0, 0.0
         slots = [] if tool is None else sorted(tool.slots, key=lambda slot: -slot.seen)
         for row, slot in enumerate(slots[: self._slots], start):
             self._meanings[row] = slot.point.meaning
             self._words[slot.point.places, row] = slot.point.weights
             fading = 0.5 ** (max(0.0, now - slot.seen) / self._half_life)
-            uses = (slot.successes + slot.failures) * fading
-            gain = (slot.successes - slot.failures) * fading
-            self._values[row] = gain / (uses + THIN)
+            uses = slot.successes + slot.failures
+            counted = fading * min(1.0, MOST_USES / max(uses, 1.0))
+            self._uses[row] = uses * counted
+            self._gains[row] = (slot.successes - slot.failures) * counted
 
     def _reserve(self, tools: int) -> None:
         """Have room for the patterns of so many tools."""
@@ -166,4 +176,5 @@ class LearnedIndex:
         self._meanings = np.pad(self._meanings, ((0, more), (0, 0)))
         self._words = np.pad(self._words, ((0, 0), (0, more)))
         self._owners = np.pad(self._owners, (0, more))
-        self._values = np.pad(self._values, (0, more))
+        self._gains = np.pad(self._gains, (0, more))
+        self._uses = np.pad(self._uses, (0, more))

@@ -22,6 +22,7 @@ from toolscout.ranking.vocabulary import Vocabulary
 Floats = NDArray[np.float32]
 
 FIELDS = ("name", "description", "properties")
+_IN_NAME = 1 << FIELDS.index("name")
 _UNITS = (1, 1 << 16, 1 << 32)
 """One occurrence in each field, packed into one integer: 16 bits a field."""
 
@@ -77,6 +78,11 @@ class LexicalScores(msgspec.Struct, frozen=True, eq=False):
     covered: NDArray[np.float64]
     total: float
     rarest: float
+
+
+def rare_limit(size: int) -> int:
+    """How many of `size` tools a rare word may be in: one in a hundred, or two."""
+    return max(2, size // 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +214,19 @@ class Postings:
     def is_rare(self, word: str) -> bool:
         """Whether hardly any tool uses a word: one in a hundred, or two."""
         slot = self._slot_of.get(hash(word_terms(word)[-1]))
-        if slot is None:
-            return True
-        return self._starts[slot + 1] - self._starts[slot] <= max(2, self.size // 100)
+        return slot is None or self._is_rare(slot)
+
+    def rows_named(self, term: str) -> NDArray[np.int32]:
+        """The tools that have a rare term in their name or namespace; none for a common one."""
+        slot = self._slot_of.get(hash(term))
+        if slot is None or not self._is_rare(slot):
+            return np.zeros(0, np.int32)
+        start, end = self._starts[slot], self._starts[slot + 1]
+        rows: NDArray[np.int32] = self.tools[start:end][self.fields[start:end] & _IN_NAME > 0]
+        return rows
+
+    def _is_rare(self, slot: int) -> bool:
+        return self._starts[slot + 1] - self._starts[slot] <= rare_limit(self.size)
 
     def find(self, term: str, tool: int) -> "Hit | None":
         """Where a tool has a term, or None."""

@@ -21,6 +21,8 @@ class Evidence(msgspec.Struct, frozen=True):
     cosine: float | None
     familiarity: float = 0.0
     """How much of the query the embedding model knows (0 to 1)."""
+    unspaced: float = 0.0
+    """Share of the query's letters in scripts without spaces between words (0 to 1)."""
 
 
 MASS_LIMIT = 3.0
@@ -44,9 +46,14 @@ MATCH = 0.10
 """Relevance of the best tool from which the answer is a match: more than 85 % of the hopeless
 queries of the development sets stay below."""
 
-WEAK = 0.04
-"""Below this relevance of the best tool there is no match at all; low, because a good query that
-is taken for hopeless loses every tool, and a hopeless one taken for weak only gets poor ones."""
+WEAK = 0.02
+"""Below this relevance of the best tool there is no match, unless a request or the setting
+`no_match_below` says otherwise; low, because a good query that is taken for hopeless loses every
+tool, and a hopeless one taken for weak only gets poor ones."""
+
+FAMILIAR = 0.5
+"""Familiarity of a query from which its meaning is judged; the likeness of a few known pieces in a
+text that the model cannot read says nothing."""
 
 
 def relevance(evidence: Evidence) -> float:
@@ -58,9 +65,14 @@ def relevance(evidence: Evidence) -> float:
     coverage, cosine = evidence.coverage, evidence.cosine
     if coverage is None:
         return _with_meaning(0.0, cosine or 0.0)
+    mass = min(evidence.mass or 0.0, MASS_LIMIT)
     # The fit said -4.57; raised so that the thresholds cost words alone as few good queries.
-    by_words = _chance(-4.17 + 2.40 * coverage + 1.31 * min(evidence.mass or 0.0, MASS_LIMIT))
-    if cosine is None:
+    by_words = _chance(-4.17 + 2.40 * coverage + 1.31 * mass)
+    if evidence.unspaced:
+        # Character bigrams overlap and repeat, so a good match covers a smaller share of them.
+        by_bigrams = _chance(-3.95 + 1.75 * coverage + 1.51 * mass)
+        by_words += evidence.unspaced * (by_bigrams - by_words)
+    if cosine is None or evidence.familiarity < FAMILIAR:
         return by_words
     known = evidence.familiarity
     return known * _with_meaning(coverage, cosine) + (1.0 - known) * by_words
@@ -71,29 +83,39 @@ def _with_meaning(coverage: float, cosine: float) -> float:
 
 
 def with_experience(chance: float, learned: float, likeness: float, familiarity: float) -> float:
-    """A chance, moved by what experience adds to a score: towards certain, or towards nothing.
+    """Raise a chance towards certain by what experience adds to the score of a tool.
 
     `likeness` is the cosine of the nearest query that it comes from. Some tool worked for the
-    nearest of any query; only one that is alike proves something.
+    nearest of any query; only one that is alike proves something. A failure lowers no chance: it
+    does not say that another tool was wanted.
     """
+    learned = max(0.0, min(1.0, learned * proof(likeness, familiarity)))
+    return chance + (1.0 - chance) * learned
+
+
+def proof(likeness: float, familiarity: float) -> float:
+    """How much a past query proves for the present one, 0 to 1, by the cosine of the two."""
     known, unknown = familiarity, 1.0 - familiarity
     unlike = UNLIKE[0] * known + UNLIKE[1] * unknown
     alike = ALIKE[0] * known + ALIKE[1] * unknown
-    learned *= max(0.0, min(1.0, (likeness - unlike) / (alike - unlike)))
-    learned = max(-1.0, min(1.0, learned))
-    return chance + (1.0 - chance) * learned if learned > 0 else chance * (1.0 + learned)
+    return max(0.0, min(1.0, (likeness - unlike) / (alike - unlike)))
 
 
-def outcome(best: float, coverage: float = 0.0, cosine: float | None = None) -> Outcome:
-    """Match, weak or no_match, by the relevance of the best tool.
+def has_evidence(coverage: float, cosine: float | None) -> bool:
+    """Whether something speaks for a tool although the relevance of the best one is low.
 
     `coverage` and `cosine` are the highest of any tool, not necessarily of the same one; without
-    an opinion on meaning, words alone say whether there is something.
+    an opinion on meaning, words alone decide.
     """
-    if best >= MATCH:
-        return "match"
     some = coverage >= SOME_COVERAGE and (cosine is None or cosine >= SOME_COSINE)
-    return "weak" if best >= WEAK or some or coverage >= COVERED else "no_match"
+    return some or coverage >= COVERED
+
+
+def outcome(best: float, no_match_below: float = WEAK) -> Outcome:
+    """Match, weak or no_match, by the relevance of the best tool."""
+    if best < no_match_below:
+        return "no_match"
+    return "match" if best >= MATCH else "weak"
 
 
 def _chance(log_odds: float) -> float:

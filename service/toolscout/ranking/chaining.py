@@ -1,44 +1,49 @@
-"""Bringing the next tools of a known chain into an answer.
+"""Bringing the tools of a learned chain into an answer.
 
 Only slots that nothing convincing holds are given away: free ones, and those of tools that would
 not make a match by themselves. Names and pins stay.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from toolscout.catalog.catalogue import Catalogue
+import msgspec
+
 from toolscout.ranking.calibration import MATCH
-from toolscout.ranking.judging import score
-from toolscout.ranking.strategy import Ask, Decision
 
 SURE = 0.3
 """Confidence of a chain from which it is followed."""
 
 
-def with_chain(
-    decision: Decision, catalogue: Catalogue, ask: Ask, chain: Sequence[str], confidence: float
-) -> None:
-    """Put the tools of a chain that are not selected yet behind the convincing ones."""
-    if decision.outcome == "no_match" or confidence < SURE:
-        return
-    allowed = catalogue.facets.allowed(ask.filters, catalogue.rows)
-    rows = [catalogue.rows[name] for name in chain if name in catalogue.rows]
-    pinned = set(decision.pinned)
-    named = {mention.row for mention in decision.ranking.mentions}
-    convincing: list[int] = []
-    weak: list[int] = []
-    for row in decision.rows:
-        if row in pinned:
-            continue
-        kept = row in named or row in rows or score(decision.ranking, row) >= MATCH
-        (convincing if kept else weak).append(row)
-    following = [
-        row
-        for row in rows
-        if row not in pinned and row not in convincing and (allowed is None or allowed[row])
-    ]
-    room = ask.top_k - len(decision.pinned)
-    matches = list(dict.fromkeys([*convincing, *following, *weak]))[:room]
-    decision.rows = matches + decision.pinned
-    decision.names = [catalogue.names[row] for row in decision.rows]
-    decision.chained = {row: confidence for row in following if row in matches}
+class Chain(msgspec.Struct, frozen=True):
+    """Tools that were used one after the other for queries like this one."""
+
+    names: tuple[str, ...]
+    confidence: float
+    """How sure it is that this chain is the wanted one, 0 to 1."""
+    proof: float
+    """How much the intent it was reported for is that of the query, 0 to 1."""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the chain is followed."""
+        return self.confidence >= SURE
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether it speaks for its tools where no word and no meaning does."""
+        return self.is_sure and self.proof >= 1.0
+
+
+def follow(
+    ranked: Sequence[int],
+    chain: Sequence[int],
+    score: Callable[[int], float],
+    kept: Callable[[int], bool],
+) -> list[int]:
+    """Put the rows of a chain behind the convincing ones and before the rest.
+
+    Rows that are `kept`, such as tools named in the query and pins, keep their place.
+    """
+    members = set(chain)
+    convincing = [row for row in ranked if row in members or kept(row) or score(row) >= MATCH]
+    return list(dict.fromkeys([*convincing, *chain, *ranked]))

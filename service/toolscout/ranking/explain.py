@@ -5,10 +5,10 @@ from collections.abc import Callable
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import Match, Reason, Via
+from toolscout.ranking.ask import Decision
 from toolscout.ranking.bm25 import Hit
 from toolscout.ranking.judging import score
 from toolscout.ranking.query import QueryTerm
-from toolscout.ranking.strategy import Decision
 from toolscout.ranking.tokens import fold, terms
 
 

@@ -1,19 +1,16 @@
 """Judging: what speaks for a tool, how relevant that makes it, and whether anything fits at all."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from toolscout.contract import Outcome
 from toolscout.ranking import calibration
-
-if TYPE_CHECKING:
-    from toolscout.ranking.strategy import Ranking
+from toolscout.ranking.ask import Ranking
 
 JUDGED = 3
 """Best tools whose relevance decides the outcome."""
 
 
-def evidence(ranking: "Ranking", row: int) -> calibration.Evidence:
+def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
     """What speaks for one tool, in units that mean the same for every query."""
     coverage = mass = cosine = None
     if ranking.lexical is not None:
@@ -22,10 +19,11 @@ def evidence(ranking: "Ranking", row: int) -> calibration.Evidence:
         mass = covered / ranking.lexical.rarest
     if ranking.whole is not None:
         cosine = ranking.whole.item(row)
-    return calibration.Evidence(coverage, mass, cosine, ranking.familiarity)
+    unspaced = ranking.query.unspaced
+    return calibration.Evidence(coverage, mass, cosine, ranking.familiarity, unspaced)
 
 
-def score(ranking: "Ranking", row: int) -> float:
+def score(ranking: Ranking, row: int) -> float:
     """The calibrated relevance of one tool, 0 to 1; 1 where its name or the regex matched."""
     if any(mention.row == row and mention.sure for mention in ranking.mentions):
         return 1.0
@@ -39,28 +37,39 @@ def score(ranking: "Ranking", row: int) -> float:
     return round(found, 4)
 
 
-def _experienced(ranking: "Ranking", row: int, chance: float) -> float:
-    """The relevance of a tool, with what experience says of it."""
+def _experienced(ranking: Ranking, row: int, chance: float) -> float:
+    """Raise the relevance of a tool that worked for queries like this one."""
     if ranking.learned is None:
         return chance
     learned, likeness = float(ranking.learned[row]), ranking.likeness
     return calibration.with_experience(chance, learned, likeness, ranking.familiarity)
 
 
-def judge(ranking: "Ranking", ranked: Sequence[int]) -> Outcome:
+def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Outcome:
     """The outcome by the most relevant of the first few: the top hit may lead by a hair."""
     if any(mention.sure for mention in ranking.mentions):
         return "match"
+    if not ranked and not ranking.mentions:
+        return "no_match"
     highest = 0.0
     for row in ranked[:JUDGED]:
         chance = calibration.relevance(evidence(ranking, row))
         highest = max(highest, _experienced(ranking, row, chance))
-        if highest >= calibration.MATCH:
+        if highest >= max(calibration.MATCH, no_match_below):
             return "match"
+    if highest < calibration.WEAK and _is_weak(ranking):
+        highest = calibration.WEAK
+    return calibration.outcome(highest, no_match_below)
+
+
+def _is_weak(ranking: Ranking) -> bool:
+    """Whether something speaks for a tool that its relevance does not show."""
+    if ranking.has_telling_word is not None and ranking.has_telling_word():
+        return True
     coverage, cosine = 0.0, None
     if ranking.lexical is not None and ranking.lexical.total > 0:
         coverage = float(ranking.lexical.covered.max(initial=0.0)) / ranking.lexical.total
-    if ranking.cosine is not None:
+    if ranking.cosine is not None and ranking.familiarity >= calibration.FAMILIAR:
         # By the best sentence: one of a long dialogue may ask for a tool that the rest is far from.
         cosine = float(ranking.cosine.max(initial=0.0)) * ranking.familiarity
-    return calibration.outcome(highest, coverage, cosine)
+    return calibration.has_evidence(coverage, cosine)

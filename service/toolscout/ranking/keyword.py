@@ -14,8 +14,8 @@ import re2
 from numpy.typing import NDArray
 
 from toolscout.pauses import Breathe, at_once
-from toolscout.ranking.bm25 import LexicalScores
-from toolscout.ranking.query import STOP_WEIGHT, Query
+from toolscout.ranking.bm25 import LexicalScores, rare_limit
+from toolscout.ranking.query import STOP_WEIGHT, Query, telling_terms
 from toolscout.ranking.tokens import fold, is_cjk, word_terms
 
 NAME_WEIGHT = 2.5
@@ -36,19 +36,27 @@ _OPTIONS.never_capture = True
 _OPTIONS.max_mem = 8 << 20
 
 
+class KeywordScores(LexicalScores, frozen=True, eq=False):
+    """Scores of whole words."""
+
+    named: NDArray[np.bool_]
+    """Whether a telling word of the query is in a tool's name, shape (tools,)."""
+
+
 def keyword_scores(
     query: Query, names: Sequence[str], descriptions: Sequence[str], breathe: Breathe = at_once
-) -> LexicalScores:
+) -> KeywordScores:
     """Score tools by rarity of the query's words in them; a word in the name counts more.
 
     `breathe` is called after every small piece of work.
     """
+    named = np.zeros(len(names), np.bool_)
     scores = np.zeros(len(names), np.float32)
     covered = np.zeros(len(names), np.float64)
     wanted = _wanted(query)
     rarest = log(len(names) / 0.5 + 2.0)
     if not wanted or not names:
-        return LexicalScores(scores, covered, 0.0, rarest)
+        return KeywordScores(scores, covered, 0.0, rarest, named)
     spoken = [_spoken(name) for name in names]
     expression = re2.compile(_expression(wanted).encode(), _OPTIONS)
     weights = {stem: np.zeros(len(names), np.float32) for stem in wanted}
@@ -68,6 +76,7 @@ def keyword_scores(
         for stem, starts in places.items():
             weights[stem][np.searchsorted(ends, starts, side="right")] = weight
     total = 0.0
+    telling = set(telling_terms(query))
     for stem, worth in wanted.items():
         found = weights[stem] > 0
         count = int(found.sum())
@@ -75,7 +84,9 @@ def keyword_scores(
         total += rarity
         scores += np.float32(rarity) * weights[stem]
         covered += rarity * found
-    return LexicalScores(scores, covered, total, rarest)
+        if stem in telling and count <= rare_limit(len(names)):
+            named |= weights[stem] == NAME_WEIGHT
+    return KeywordScores(scores, covered, total, rarest, named)
 
 
 def _wanted(query: Query) -> dict[str, float]:

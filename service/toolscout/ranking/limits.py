@@ -19,16 +19,18 @@ def within_limits(
 ) -> list[int]:
     """Fill the slots in rank order; what does not fit is skipped, and the next is tried.
 
-    Pins cost but are never refused. A tool below `min_score` keeps its slot empty and costs
+    `slots` are those beside the pins. Pins cost but are never refused, and those that are ranked
+    keep their place. A tool below `min_score` keeps its slot empty and costs
     nothing: the score is looked at last, and no worse tool moves up for it.
     """
     kept = set(pinned)
     left = None if budget is None else budget - sum(map(cost, kept))
     chosen: list[int] = []
     for row in ranked:
-        if slots <= 0:
-            break
         if row in kept:
+            chosen.append(row)
+            continue
+        if slots <= 0:
             continue
         if score(row) < min_score:
             slots -= 1

@@ -1,13 +1,14 @@
 """What the caller asked, analysed once: words, weighted terms, and whether it is a regex."""
 
 import re
+from collections.abc import Iterable
 from functools import cache, lru_cache
 
 import msgspec
 
 from toolscout import data
 from toolscout.contract import Via
-from toolscout.ranking.tokens import MAX_WORD, normalise, word_terms, words
+from toolscout.ranking.tokens import MAX_WORD, is_cjk, normalise, word_terms, words
 
 MAX_PATTERN_CHARS = 4_096
 """Characters of a pattern that rank, unless configured otherwise."""
@@ -51,6 +52,8 @@ class Query(msgspec.Struct, frozen=True):
     terms: tuple[QueryTerm, ...]
     spoken: tuple[tuple[str, ...], ...]
     """The words as they are embedded: of the whole, then of each sentence if there are several."""
+    unspaced: float = 0.0
+    """Share of letters in scripts without spaces between words, 0 to 1."""
 
 
 def analyse(pattern: str) -> Query:
@@ -72,7 +75,7 @@ def analyse(pattern: str) -> Query:
             known = terms.get(term.term)
             if known is None or known.weight < term.weight:
                 terms[term.term] = term
-    return Query(text, tuple(terms.values()), _spoken(text, found))
+    return Query(text, tuple(terms.values()), _spoken(text, found), _unspaced(text, distinct))
 
 
 @lru_cache(maxsize=65_536)
@@ -85,6 +88,13 @@ def _word_query_terms(word: str, weight: float) -> tuple[QueryTerm, ...]:
     parts = word_terms(word)
     share = weight if len(parts) == 1 else weight * 2.0 / (len(parts) + 1.0)
     return tuple(QueryTerm(part, share, word) for part in parts)
+
+
+def _unspaced(text: str, found: Iterable[str]) -> float:
+    if text.isascii():
+        return 0.0
+    letters = "".join(found)
+    return sum(map(is_cjk, letters)) / len(letters) if letters else 0.0
 
 
 def _spoken(text: str, found: list[str]) -> tuple[tuple[str, ...], ...]:
@@ -103,6 +113,16 @@ def _spoken(text: str, found: list[str]) -> tuple[tuple[str, ...], ...]:
     if len(parts) < 2:
         return (whole, tuple(words(parts[0]))) if parts else (whole,)
     return (whole, *(tuple(words(part)[:MAX_QUERY_WORDS]) for part in parts[:MAX_SENTENCES]))
+
+
+def telling_terms(query: Query) -> list[str]:
+    """The terms that say what for: no stop words, courtesy or words of asking."""
+    lighter = word_weights()
+    return [
+        term.term
+        for term in query.terms
+        if term.via is None and term.word.lower() not in lighter and term.term not in lighter
+    ]
 
 
 @cache

@@ -1,15 +1,17 @@
 """From a ranking to the names that are shown: the cap, the pins, the three outcomes."""
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Collection, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.contract import Outcome
 from toolscout.ranking.names import Mention
 
 NoMatch = Literal["empty", "pins"]
+
+MAX_PLACES_LOST = 2
+"""Places that reports of failure alone lower a tool by, at most."""
 
 FEW = 16
 """Rows up to which taking the best of what is left again and again is faster than sorting."""
@@ -76,28 +78,78 @@ def names_first(
     return leading + rest
 
 
-def choose(
-    ranked: Sequence[int],
-    rows: Mapping[str, int],
-    always_keep: Sequence[str],
-    top_k: int,
-    outcome: Outcome,
-    no_match: NoMatch = "empty",
-) -> tuple[list[int], list[int]]:
-    """Fill the `top_k` slots: matches that are not pinned first, then the pins.
+class Pins(NamedTuple):
+    """The rows of `always_keep` that are among the tools, by whether the query wants them."""
 
-    Pins never take the last slot from a match, so at most `top_k - 1` of them are kept, in
-    `always_keep` order; a pin beyond that is a match like any other. On `no_match` there are
-    no matches and, with `no_match = "pins"`, the pins alone.
+    matching: tuple[int, ...] = ()
+    """Pins with evidence of their own; they are ranked like any tool."""
+    others: tuple[int, ...] = ()
+    """Pins without evidence, in `always_keep` order; they come last."""
+
+
+def in_rank_order(ranked: Sequence[int], pins: Pins, scores: NDArray[np.float32]) -> list[int]:
+    """Put every matching pin where it ranks, and take out the pins without evidence."""
+    known, others = set(ranked), set(pins.others)
+    deeper = [row for row in pins.matching if row not in known]
+    deeper.sort(key=lambda row: (-scores[row], row))
+    return [row for row in ranked if row not in others] + deeper
+
+
+def kept_pins(ranked: Sequence[int], pins: Pins, top_k: int) -> list[int]:
+    """The pins that an answer has room for: those that match, then the others in order.
+
+    The best match always keeps its slot, whether it is pinned or not. At most `top_k - 1` pins
+    without evidence are kept.
+    """
+    matching = set(pins.matching)
+    slots = top_k if not ranked or ranked[0] in matching else top_k - 1
+    first = [row for row in ranked if row in matching][:slots]
+    return first + list(pins.others[: max(min(slots - len(first), top_k - 1), 0)])
+
+
+def choose(ranked: Sequence[int], pins: Pins, top_k: int) -> tuple[list[int], list[int]]:
+    """Fill the `top_k` slots of a match, in rank order; pins without evidence come last.
+
+    `ranked` holds the matching pins where they rank and none of the others (`in_rank_order`).
 
     Returns:
-        The chosen rows in answer order, and those of them that are there as pins.
+        The chosen rows in answer order, and those of them that are pinned.
     """
-    pins = [rows[name] for name in dict.fromkeys(always_keep) if name in rows]
-    if outcome == "no_match":
-        kept = pins[:top_k] if no_match == "pins" else []
-        return kept, kept
-    kept = pins[: max(top_k - 1, 0)]
-    pinned = set(kept)
-    matches = [row for row in ranked if row not in pinned][: top_k - len(kept)]
-    return matches + kept, kept
+    kept = kept_pins(ranked, pins, top_k)
+    free, pinned = top_k - len(kept), set(kept)
+    chosen: list[int] = []
+    for row in ranked:
+        if row in pinned:
+            chosen.append(row)
+        elif free > 0:
+            chosen.append(row)
+            free -= 1
+    last = [row for row in kept if row not in set(pins.matching)]
+    return chosen + last, kept
+
+
+def lower_failed(
+    ranked: Sequence[int], changes: NDArray[np.float32], fixed: Collection[int], slots: int
+) -> list[int]:
+    """Lower tools that failed by at most `MAX_PLACES_LOST` places, none out of the first `slots`.
+
+    Args:
+        ranked: rows, best first.
+        changes: what experience adds to each tool's score; negative where it failed.
+        fixed: rows that keep their place, such as tools named in the query.
+        slots: places within which a tool stays that is there already.
+    """
+    failed = {row for row in ranked if changes[row] < 0 and row not in fixed}
+    if not failed:
+        return list(ranked)
+
+    def place(numbered: tuple[int, int]) -> float:
+        number, row = numbered
+        if row not in failed:
+            return number
+        # A half beyond whole places: behind the tool that it lets pass.
+        return number + (MAX_PLACES_LOST + 0.5) * min(1.0, -float(changes[row]))
+
+    within = sorted(enumerate(ranked[:slots]), key=place)
+    beyond = sorted(enumerate(ranked[slots:]), key=place)
+    return [row for _, row in (*within, *beyond)]

@@ -88,7 +88,8 @@ class Embedder:
         """How far the model knows the words, 0 to 1, long words counting more.
 
         A word that the vocabulary has as a whole is known; one that falls apart into single
-        letters (another script, gibberish) has a vector that means nothing.
+        letters (gibberish) has a vector that means nothing. Letters of pieces that the vocabulary
+        does not have (most of Chinese, Japanese and Korean) are unknown.
         """
         total = known = 0.0
         familiar = self._familiar
@@ -101,11 +102,11 @@ class Embedder:
         return known / total if total else 0.0
 
     def _known_letters(self, word: str) -> float:
-        ids = len(self._word_ids(word))
         if len(self._familiar) >= _WORD_CACHE_LIMIT:
             self._familiar.clear()
-        known = (len(word) / ids - 1.0) / KNOWN_EXCESS if ids else 0.0
-        return len(word) * min(1.0, max(0.0, known))
+        ids, covered = self._pieces(word)
+        known = (covered / len(ids) - 1.0) / KNOWN_EXCESS if ids else 0.0
+        return min(covered, len(word)) * min(1.0, max(0.0, known))
 
     def tools(
         self, texts: Sequence[tuple[Sequence[str], Sequence[str]]], breathe: Breathe
@@ -145,17 +146,28 @@ class Embedder:
 
     def is_word(self, word: str) -> bool:
         """Whether the model's vocabulary has a word as a whole: then it is no typing error."""
-        return len(self._word_ids(word)) == 1
+        return len(self._word_ids(word)) == 1 and (word.isascii() or self._is_whole(word))
+
+    def _is_whole(self, word: str) -> bool:
+        return self._pieces(word)[1] >= len(word)
 
     def _word_ids(self, word: str) -> tuple[int, ...]:
         known = self._ids_of.get(word)
         if known is None:
             if len(self._ids_of) >= _WORD_CACHE_LIMIT:
                 self._ids_of.clear()
-            spoken = spoken_name(word[:MAX_WORD])
-            ids = self._tokenizer.encode(spoken, add_special_tokens=False).ids
-            known = self._ids_of[word] = tuple(i for i in ids if i != self._unknown)
+            known = self._ids_of[word] = self._pieces(word)[0]
         return known
+
+    def _pieces(self, word: str) -> tuple[tuple[int, ...], int]:
+        """Tokens of a word that the vocabulary has, and how many letters they cover."""
+        encoded = self._tokenizer.encode(spoken_name(word[:MAX_WORD]), add_special_tokens=False)
+        known = [
+            (token, end - start)
+            for token, (start, end) in zip(encoded.ids, encoded.offsets, strict=True)
+            if token != self._unknown
+        ]
+        return tuple(token for token, _ in known), sum(letters for _, letters in known)
 
 
 class VectorIndex:

@@ -7,10 +7,8 @@ equal questions get equal answers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,19 +16,15 @@ from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.details import cost_of
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import (
-    DEFAULT_TOP_K,
-    Context,
-    Detail,
-    Filters,
-    Outcome,
-    RankerName,
-    Session,
     Tool,
 )
 from toolscout.pauses import Breathe, at_once
-from toolscout.ranking import domains, filters, fusion, regex
+from toolscout.ranking import domains, filters, regex
+from toolscout.ranking.ask import Ask, Decision, Prior, Ranking
 from toolscout.ranking.bm25 import LexicalScores
-from toolscout.ranking.boosts import Boosts, boosts_for
+from toolscout.ranking.boosts import boosts_for
+from toolscout.ranking.chaining import Chain, follow
+from toolscout.ranking.combine import boosted, combined, with_experience
 from toolscout.ranking.domains import Taxonomy
 from toolscout.ranking.expand import expand
 from toolscout.ranking.filters import Allowed
@@ -38,85 +32,23 @@ from toolscout.ranking.judging import judge, score
 from toolscout.ranking.keyword import keyword_scores
 from toolscout.ranking.limits import DEPTH, within_limits
 from toolscout.ranking.names import Mention, mentions_in_many
-from toolscout.ranking.query import MAX_PATTERN_CHARS, Query, analyse
-from toolscout.ranking.select import NoMatch, best, choose, names_first
-from toolscout.ranking.semantic import Embedder, QueryVectors
+from toolscout.ranking.query import Query, analyse, telling_terms
+from toolscout.ranking.select import (
+    MAX_PLACES_LOST,
+    Pins,
+    best,
+    choose,
+    in_rank_order,
+    kept_pins,
+    lower_failed,
+    names_first,
+)
+from toolscout.ranking.semantic import Embedder
 
 Floats = NDArray[np.float32]
 
-Prior = Callable[[Query, QueryVectors | None], tuple[Floats, float] | None]
-"""What to add to each tool's score for a query, shape (tools,), and how alike the nearest query is
-that this comes from (a cosine); None for nothing."""
-
-NO_SIMILARITY = 0.12
-"""Cosine below which a tool that shares no word with the query is not offered at all."""
-
 NO_VECTORS = "no vectors yet"
 """Note of a ranking by words because the embeddings of a catalogue are still being made."""
-
-
-class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """One question to a catalogue, whatever carried it."""
-
-    pattern: str
-    top_k: int = DEFAULT_TOP_K
-    always_keep: Sequence[str] = ()
-    ranker: RankerName = "auto"
-    no_match: NoMatch = "empty"
-    max_pattern_chars: int = MAX_PATTERN_CHARS
-    """Characters of the pattern that rank; the rest is ignored, never an error."""
-    filters: Filters | None = None
-    min_score: float = 0.0
-    budget_tokens: int | None = None
-    detail: Detail | None = None
-    """How the selected tools will be shown, which is what the budget is spent on."""
-    definitions: bool = False
-    session: Session | None = None
-    context: Context | None = None
-
-
-@dataclass(slots=True)
-class Ranking:
-    """Scores of every tool (0 = no evidence) and what is needed to explain them."""
-
-    query: Query
-    ranker: str
-    scores: Floats
-    lexical: LexicalScores | None = None
-    cosine: Floats | None = None
-    """Similarity by the best sentence, for ranking."""
-    whole: Floats | None = None
-    """Similarity of the query as a whole, for judging whether anything fits."""
-    familiarity: float = 0.0
-    """How much of the query the embedding model knows; its opinion counts that much."""
-    mentions: list[Mention] = field(default_factory=list)
-    outcome: Outcome = "match"
-    boosts: Boosts | None = None
-    learned: Floats | None = None
-    """What experience adds to each score; negative where a tool failed."""
-    likeness: float = 0.0
-    """Cosine of the nearest query that this experience comes from."""
-    note: str | None = None
-    """Why another ranker ran than the one asked for, or how a pattern was read."""
-
-
-@dataclass(slots=True)
-class Decision:
-    """The answer: rows of the catalogue in answer order, and how they came about."""
-
-    pattern: str
-    names: list[str]
-    rows: list[int]
-    pinned: list[int]
-    ranking: Ranking
-    degraded: str | None = None
-    chained: dict[int, float] = field(default_factory=dict)
-    """Rows that are there as the next of a chain, with the confidence in it."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """Match, weak or no_match."""
-        return self.ranking.outcome
 
 
 def decide(
@@ -125,12 +57,13 @@ def decide(
     embedder: Embedder | None,
     degraded: str | None = None,
     prior: Prior | None = None,
+    chain: Chain | None = None,
 ) -> Decision:
     """Answer a question from a compiled catalogue.
 
     `degraded` names the ranker to run instead of the one asked for, when time is short. A
     catalogue without vectors answers `semantic` and `hybrid` by words, and says so. `prior` is
-    what experience says; only `hybrid` listens to it.
+    what experience says; only `hybrid` listens to it. `chain` is the learned chain to follow.
     """
     allowed = catalogue.facets.allowed(ask.filters, catalogue.rows)
     ranking = rank(catalogue, ask, embedder, degraded, allowed, prior)
@@ -145,7 +78,9 @@ def decide(
             catalogue.facets.elsewhere,
         )
     stepped = degraded or (ranking.ranker if ranking.note == NO_VECTORS else None)
-    return _answer(catalogue.names, catalogue.rows, catalogue.tool, ask, ranking, stepped, allowed)
+    return _answer(
+        catalogue.names, catalogue.rows, catalogue.tool, ask, ranking, stepped, allowed, chain
+    )
 
 
 def decide_cold(
@@ -171,6 +106,8 @@ def decide_cold(
     )
     if allowed is not None:
         _drop(ranking, allowed)
+    named = lexical.named if allowed is None else lexical.named & allowed
+    ranking.has_telling_word = lambda: bool(named.any())
     if ask.session is not None or ask.context is not None:
         elsewhere = partial(filters.elsewhere_cold, tools.tools)
         known = taxonomy or domains.bundled()
@@ -186,29 +123,47 @@ def _answer(
     ranking: Ranking,
     degraded: str | None,
     allowed: Allowed | None,
+    chain: Chain | None = None,
 ) -> Decision:
     """Cut a ranking to the names that are shown."""
-    pinned_names = ask.always_keep
+    following: list[int] = []
+    if chain is not None and chain.is_sure:
+        known = [rows[name] for name in chain.names if name in rows]
+        following = [row for row in known if allowed is None or allowed[row]]
+    pinned_rows = [rows[name] for name in dict.fromkeys(ask.always_keep) if name in rows]
     if allowed is not None:
-        pinned_names = [name for name in pinned_names if name in rows and allowed[rows[name]]]
+        pinned_rows = [row for row in pinned_rows if allowed[row]]
         ranking.mentions = [mention for mention in ranking.mentions if allowed[mention.row]]
-    wanted = ask.top_k + len(pinned_names) + len(ranking.mentions)
+    wanted = ask.top_k + len(pinned_rows) + len(ranking.mentions) + MAX_PLACES_LOST
     if ask.budget_tokens is not None:
         wanted += DEPTH
-    ranking.scores = _with_experience(ranking)
+    ranking.scores = with_experience(ranking)
     ranked = best(ranking.scores, wanted)
     if ranking.ranker != "regex":
-        ranking.outcome = judge(ranking, ranked)
+        ranking.outcome = judge(ranking, ranked, ask.no_match_below)
     if ranking.boosts is not None and len(ranking.scores):
         # After judging: what served before does not make a match of what is none now.
-        ranking.scores = _boosted(ranking, ranking.boosts.factors, ask.top_k)
-        ranking.scores = _with_experience(ranking)
+        ranking.scores = boosted(ranking, ranking.boosts.factors, ask.top_k)
+        ranking.scores = with_experience(ranking)
         ranked = best(ranking.scores, wanted)
-    pins = sum(name in rows for name in set(pinned_names))
-    ranked = names_first(ranked, ranking.mentions, names, max(ask.top_k - pins, 1))
+    if ranking.outcome == "no_match" and following and chain is not None and chain.is_evidence:
+        ranking.outcome = "weak"
+        ranked = []  # only the chain speaks for anything
+    if ranking.outcome == "no_match":
+        kept = pinned_rows[: ask.top_k] if ask.no_match == "pins" else []
+        return Decision(ask.pattern, [names[row] for row in kept], kept, kept, ranking, degraded)
+    pins = _pins(ranking, pinned_rows, ask.no_match_below)
+    ranked = names_first(ranked, ranking.mentions, names, max(ask.top_k - len(pinned_rows), 1))
+    ranked = in_rank_order(ranked, pins, ranking.scores)
+    if following:
+        kept_rows = {*pinned_rows, *(mention.row for mention in ranking.mentions)}
+        ranked = follow(ranked, following, partial(score, ranking), kept_rows.__contains__)
+    if ranking.learned is not None:
+        sure = {mention.row for mention in ranking.mentions if mention.sure}
+        slots = _certain_slots(ranked, pins, ask.top_k)
+        ranked = lower_failed(ranked, ranking.learned, sure, slots)
     if ask.min_score > 0 or ask.budget_tokens is not None:
-        kept = [rows[name] for name in dict.fromkeys(pinned_names) if name in rows]
-        kept = kept[: max(ask.top_k - 1, 0)]
+        kept = kept_pins(ranked, pins, ask.top_k)
         ranked = within_limits(
             ranked,
             kept,
@@ -218,35 +173,35 @@ def _answer(
             cost=lambda row: cost_of(tool_of(row), ask.detail, ask.definitions),
             budget=ask.budget_tokens,
         )
-    chosen, pinned = choose(ranked, rows, pinned_names, ask.top_k, ranking.outcome, ask.no_match)
+    chosen, pinned = choose(ranked, pins, ask.top_k)
     selected = [names[row] for row in chosen]
-    return Decision(ask.pattern, selected, chosen, pinned, ranking, degraded)
+    chained = {}
+    if chain is not None:
+        chained = {row: chain.confidence for row in chosen if row in set(following)}
+    return Decision(ask.pattern, selected, chosen, pinned, ranking, degraded, chained)
 
 
-def _with_experience(ranking: Ranking) -> Floats:
-    """The scores with what experience adds, which may make a match of what had no evidence."""
-    if ranking.learned is None:
-        return ranking.scores
-    # A tool that failed sinks to the end, but evidence stays evidence.
-    least = ranking.scores * np.float32(1e-3)
-    moved: Floats = np.maximum(ranking.scores + ranking.learned, least)
-    return moved
+def _pins(ranking: Ranking, rows: Sequence[int], no_match_below: float) -> Pins:
+    """Divide pins into those that the query wants, by score or by name, and the others."""
+    named = {mention.row for mention in ranking.mentions}
+    matching = [
+        row
+        for row in rows
+        if row in named or (ranking.scores[row] > 0 and score(ranking, row) >= no_match_below)
+    ]
+    return Pins(tuple(matching), tuple(row for row in rows if row not in set(matching)))
 
 
-def _boosted(ranking: Ranking, factors: Floats, top_k: int) -> Floats:
-    """The scores again, from evidence times factors; what had no score gets none.
-
-    Not the fused score is multiplied: scaled between the best and the worst tool, it can be far
-    apart for two tools that are nearly alike.
-    """
-    if ranking.cosine is None or ranking.ranker == "regex":
-        return ranking.scores * factors
-    lexical, cosine = ranking.lexical, ranking.cosine
-    if lexical is not None:
-        lexical = msgspec.structs.replace(lexical, bm25=lexical.bm25 * factors)
-    cosine = np.where(cosine > 0, cosine * factors, cosine)
-    moved = replace(ranking, lexical=lexical, cosine=cosine)
-    return _combined(moved, top_k) * (ranking.scores > 0)
+def _certain_slots(ranked: Sequence[int], pins: Pins, top_k: int) -> int:
+    """How many of the first ranked rows the answer holds, whatever their order."""
+    kept = set(kept_pins(ranked, pins, top_k))
+    free = max(top_k - len(kept), 1)
+    for place, row in enumerate(ranked):
+        if row not in kept:
+            if free == 0:
+                return place
+            free -= 1
+    return len(ranked)
 
 
 def _no_word(_: str) -> bool:
@@ -287,6 +242,7 @@ def rank(
     ranking = Ranking(query, ranker, np.zeros(0, np.float32), note=note)
     if ranker != "semantic":
         ranking.lexical = lexical_scores(catalogue, query)
+        ranking.has_telling_word = partial(_has_telling_word, catalogue, query, allowed)
     if ranker in ("hybrid", "rrf", "semantic"):
         assert embedder is not None
         assert catalogue.vectors is not None
@@ -300,11 +256,19 @@ def rank(
                 ranking.learned, ranking.likeness = experience
     if allowed is not None:
         _drop(ranking, allowed)
-    ranking.scores = _combined(ranking, ask.top_k)
+    ranking.scores = combined(ranking, ask.top_k)
     if allowed is not None and len(ranking.scores):
         ranking.scores = ranking.scores * allowed
     ranking.mentions = catalogue.spellings.mentions(query.text, catalogue.postings.is_rare)
     return ranking
+
+
+def _has_telling_word(catalogue: Catalogue, query: Query, allowed: Allowed | None) -> bool:
+    for term in telling_terms(query):
+        rows = catalogue.postings.rows_named(term)
+        if len(rows) and (allowed is None or allowed[rows].any()):
+            return True
+    return False
 
 
 def lexical_scores(catalogue: Catalogue, query: Query) -> LexicalScores:
@@ -346,21 +310,6 @@ def _by_regex(catalogue: Catalogue, pattern: str, allowed: Allowed | None) -> Ra
     ranking = Ranking(query, "regex", scores, lexical=lexical)
     ranking.mentions = catalogue.spellings.mentions(query.text, catalogue.postings.is_rare)
     return ranking
-
-
-def _combined(ranking: Ranking, top_k: int) -> Floats:
-    """Fuse what the ranker has; zero where a tool has no evidence worth an answer."""
-    lexical, cosine = ranking.lexical, ranking.cosine
-    if cosine is None:
-        return np.zeros(0, np.float32) if lexical is None else lexical.bm25
-    if lexical is None:
-        return np.where(cosine >= NO_SIMILARITY, cosine, np.float32(0))
-    if ranking.ranker == "rrf":
-        return fusion.reciprocal_rank(lexical.bm25, cosine, top_k)
-    weight = fusion.SEMANTIC_WEIGHT * ranking.familiarity
-    fused = fusion.weighted_sum(lexical.bm25, cosine, weight)
-    fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
-    return fused
 
 
 def _mention_whole(ranking: Ranking, pattern: str, rows: Mapping[str, int]) -> None:

@@ -5,7 +5,10 @@ message and is shown in brief. Both are filled in order; what does not fit is pa
 comes behind it has its chance.
 """
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from toolscout.catalog.traits import RISKS, Traits
 
 TOKEN_BUDGET = 3_800
 TIER0_SHARE, TIER1_SHARE = 1_200 / 3_800, 1_800 / 3_800
@@ -35,3 +38,23 @@ def fill(
                 spent += price
                 break
     return taken, spent
+
+
+def core_tools(
+    names: Sequence[str], traits: Sequence[Traits], successes: Mapping[str, int]
+) -> list[int]:
+    """All rows in the order in which to show them where nothing is known of the task.
+
+    First the tools that worked most often, then the agent's own (those without a namespace, the
+    harmless ones first), then one of each namespace in turn. Ties break by name.
+    """
+    turn: Counter[str] = Counter()
+
+    def place(row: int) -> tuple[int, int, int, str]:
+        name, found = names[row], traits[row]
+        turn[found.namespace] += 1
+        nth = turn[found.namespace] if found.namespace else 0
+        return -successes.get(name, 0), nth, RISKS.index(found.risk), name
+
+    places = {row: place(row) for row in sorted(range(len(names)), key=names.__getitem__)}
+    return sorted(places, key=places.__getitem__)

@@ -17,9 +17,9 @@ from toolscout.contract import (
     SearchAnswer,
     TokenCounts,
 )
+from toolscout.ranking.ask import Ask, Decision
 from toolscout.ranking.domains import Taxonomy
 from toolscout.ranking.explain import explain, explain_cold
-from toolscout.ranking.strategy import Ask, Decision
 
 _encode = msgspec.json.Encoder().encode
 

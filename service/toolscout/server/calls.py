@@ -28,6 +28,7 @@ from toolscout.contract import (
     is_absent,
 )
 from toolscout.errors import NOT_JSON
+from toolscout.ranking.ask import Ask
 from toolscout.ranking.relevance import (
     MAX_TOOLS,
     MIN_TOOLS,
@@ -36,7 +37,6 @@ from toolscout.ranking.relevance import (
     keep_relevant,
 )
 from toolscout.ranking.resolve import Resolver
-from toolscout.ranking.strategy import Ask
 from toolscout.server import answer, envelope
 from toolscout.server.answer import Trace
 from toolscout.server.beside import beside

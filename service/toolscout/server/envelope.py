@@ -29,7 +29,7 @@ from toolscout.contract import (
     is_absent,
 )
 from toolscout.errors import NOT_JSON, EmptyPattern, FieldError, InvalidRequest
-from toolscout.ranking.strategy import Ask
+from toolscout.ranking.ask import Ask
 from toolscout.server.beside import beside
 from toolscout.server.exchange import Refused, decode_error
 from toolscout.settings import Settings
@@ -155,6 +155,9 @@ def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) 
         always_keep=request.always_keep or (),
         ranker=request.ranker or settings.ranker,
         no_match=settings.no_match,
+        no_match_below=(
+            settings.no_match_below if request.no_match_below is None else request.no_match_below
+        ),
         max_pattern_chars=settings.max_pattern_chars,
         filters=request.filters,
         min_score=request.min_score or 0.0,

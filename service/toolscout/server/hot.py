@@ -1,14 +1,26 @@
 """One call that gives an agent its tools before the model runs."""
 
+from collections import Counter
+from collections.abc import Mapping
 from time import perf_counter
+from typing import NamedTuple
 
 import msgspec
 
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.details import cost_of, details
 from toolscout.contract import Detail, HotAnswer, HotRequest, Tiers, TierTokens
-from toolscout.ranking.strategy import Ask, Prior, decide
-from toolscout.ranking.tiers import TIER0_SHARE, TIER1_SHARE, TIER1_TOOLS, TOKEN_BUDGET, fill
+from toolscout.learning.experience import Experience
+from toolscout.ranking.ask import Ask, Prior
+from toolscout.ranking.chaining import Chain
+from toolscout.ranking.tiers import (
+    TIER0_SHARE,
+    TIER1_SHARE,
+    TIER1_TOOLS,
+    TOKEN_BUDGET,
+    core_tools,
+    fill,
+)
 from toolscout.server import answer, envelope
 from toolscout.server.answer import Trace
 from toolscout.server.beside import beside
@@ -26,6 +38,15 @@ DEPTH = 5 * TIER1_TOOLS
 """Tools that are looked at for tier 1: some do not fit, some are in tier 0."""
 
 
+class Learned(NamedTuple):
+    """What experience says of a message and of the tools."""
+
+    prior: Prior | None = None
+    chain: Chain | None = None
+    successes: Mapping[str, int] = {}
+    """Calls that worked, by tool name."""
+
+
 async def hot_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
     """Fill the tiers for a message.
 
@@ -39,18 +60,35 @@ async def hot_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
     catalogue = await compiled_call(service, read, arrived, trace)
     began = perf_counter()
     # Here, not in the thread: the index of a large catalogue is made by a task of this loop.
-    learner = service.learner
-    prior = None if learner is None else learner.prior(trace.tenant, catalogue)
+    learned = _learned(service, trace.tenant, catalogue, request.message or "")
     size = len(catalogue)
-    found = await beside(size, AT_ONCE, _tiers, service, catalogue, request, budget, prior)
+    found = await beside(size, AT_ONCE, _tiers, service, catalogue, request, budget, learned)
     trace.phases["rank"] = perf_counter() - began
     phases = trace.phases | {"total": perf_counter() - exchange.started}
     service.tally.note_hot(trace.tenant, phases, found.tokens)
     await exchange.answer(200, _encode(found), answer.common_headers(trace))
 
 
+def _learned(service: Service, tenant: str, catalogue: Catalogue, message: str) -> Learned:
+    learner = service.learner
+    if learner is None:
+        return Learned()
+    return Learned(
+        learner.prior(tenant, catalogue),
+        learner.chain(tenant, message, catalogue) if message.strip() else None,
+        {} if message.strip() else _successes(learner.experience(tenant)),
+    )
+
+
+def _successes(experience: Experience) -> Mapping[str, int]:
+    counted: Counter[str] = Counter()
+    for (name, _), tool in experience:
+        counted[name] += tool.successes
+    return counted
+
+
 def _tiers(
-    service: Service, catalogue: Catalogue, request: HotRequest, budget: int, prior: Prior | None
+    service: Service, catalogue: Catalogue, request: HotRequest, budget: int, learned: Learned
 ) -> HotAnswer:
     def whole(row: int) -> int:
         return cost_of(catalogue.tool(row), "full")
@@ -64,7 +102,7 @@ def _tiers(
         named = [row for row in named if allowed[row]]
     first, tokens0 = fill(named, int(budget * TIER0_SHARE), whole, brief)
     shown = {row for row, _ in first}
-    ranked = [row for row in _ranked(service, catalogue, request, prior) if row not in shown]
+    ranked = [row for row in _ranked(service, catalogue, request, learned) if row not in shown]
     second, tokens1 = fill(ranked, int(budget * TIER1_SHARE), brief, most=TIER1_TOOLS)
     levels: tuple[Detail, Detail] = ("full", "brief")
     taxonomy = catalogue.taxonomy
@@ -78,17 +116,19 @@ def _tiers(
 
 
 def _ranked(
-    service: Service, catalogue: Catalogue, request: HotRequest, prior: Prior | None
+    service: Service, catalogue: Catalogue, request: HotRequest, learned: Learned
 ) -> list[int]:
     """The tools for a message, best first.
 
-    Where no message is, or it finds nothing, the words of the surroundings are asked, and then what
-    served in the session.
+    Where no message is, or it finds nothing, the words of the surroundings are asked, then what
+    served in the session; where nothing is known at all, the core tools are shown.
     """
     context, session = request.context, request.session
     around = [] if context is None else [*(context.signals or ()), *(context.files or ())]
     assert service.engine is not None
-    for pattern in (request.message or "", " ".join(around)):
+    settings = service.settings
+    message = request.message or ""
+    for pattern in (message, " ".join(around)):
         if not pattern.strip():
             continue
         ask = Ask(
@@ -97,13 +137,21 @@ def _ranked(
             filters=request.filters,
             session=session,
             context=context,
-            max_pattern_chars=service.settings.max_pattern_chars,
+            no_match_below=(
+                settings.no_match_below
+                if request.no_match_below is None
+                else request.no_match_below
+            ),
+            max_pattern_chars=settings.max_pattern_chars,
         )
-        rows = decide(catalogue, ask, service.engine.embedder, prior=prior).rows
+        chain = learned.chain if pattern is message else None
+        rows = service.engine.decide(catalogue, ask, None, learned.prior, chain).rows
         if rows:
             return rows
     recent = [use for use in (session.recent or ()) if use.successes] if session else []
     recent.sort(key=lambda use: (-(use.successes or 0), use.name))
     allowed = catalogue.facets.allowed(request.filters, catalogue.rows)
     served = [catalogue.rows[use.name] for use in recent if use.name in catalogue.rows]
+    if not (served or message.strip() or around):
+        served = core_tools(catalogue.names, catalogue.facets.prepare(), learned.successes)
     return [row for row in served if allowed is None or allowed[row]]

@@ -24,8 +24,8 @@ from toolscout import __version__
 from toolscout.catalog import pages
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.details import details
+from toolscout.ranking.ask import Ask
 from toolscout.ranking.resolve import Resolver
-from toolscout.ranking.strategy import Ask
 from toolscout.server import sharing
 from toolscout.server.answer import Trace
 from toolscout.server.beside import beside
@@ -162,6 +162,7 @@ class McpFacade:
             pattern=arguments["query"],
             top_k=arguments.get("top_k", 10),
             ranker=settings.ranker,
+            no_match_below=settings.no_match_below,
             max_pattern_chars=settings.max_pattern_chars,
         )
         prior = None if learner is None else learner.prior(_tenant.get(), catalogue)

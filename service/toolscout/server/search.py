@@ -19,8 +19,8 @@ from toolscout.catalog.toollist import ToolList
 from toolscout.contract import SearchRequest, is_absent
 from toolscout.errors import CatalogUnknown, Overloaded
 from toolscout.ranking import ladder
-from toolscout.ranking.chaining import with_chain
-from toolscout.ranking.strategy import Ask, decide_cold
+from toolscout.ranking.ask import Ask
+from toolscout.ranking.strategy import decide_cold
 from toolscout.server import answer, envelope
 from toolscout.server.answer import Trace
 from toolscout.server.beside import beside
@@ -219,11 +219,10 @@ def decide_one(
     step = ladder.affordable(ask.ranker, remaining, service.costs, size)
     learner = service.learner
     prior = None if learner is None else learner.prior(trace.tenant, catalogue)
-    trace.decision = service.engine.decide(catalogue, ask, step, prior)
-    trace.source = catalogue
+    chain = None
     if chained and learner is not None:
-        known = learner.insight(trace.tenant, ask.pattern, catalogue.rows.__contains__)
-        if known is not None:
-            with_chain(trace.decision, catalogue, ask, known.chain, known.confidence)
+        chain = learner.chain(trace.tenant, ask.pattern, catalogue)
+    trace.decision = service.engine.decide(catalogue, ask, step, prior, chain)
+    trace.source = catalogue
     trace.phases["rank"] = spent = perf_counter() - began
     service.costs.learn(f"{step or ask.ranker}:{ladder.bucket(size)}", spent * 1_000)

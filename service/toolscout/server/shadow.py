@@ -15,7 +15,7 @@ from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import RankerName
 from toolscout.engine import Engine
-from toolscout.ranking.strategy import Ask, Decision
+from toolscout.ranking.ask import Ask, Decision
 from toolscout.server.metrics import Metrics
 
 MAX_WAITING = 64

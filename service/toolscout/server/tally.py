@@ -14,7 +14,7 @@ from toolscout.contract import (
     TierTokens,
     TokenTotals,
 )
-from toolscout.ranking.strategy import Decision
+from toolscout.ranking.ask import Decision
 
 LATEST = 2_048
 """Searches per ranker and phase that the quantiles are of."""
