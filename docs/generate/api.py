@@ -24,7 +24,7 @@ def page() -> str:
     parts += ["## Errors", texts["errors"]]
     for code, kind in CODES.items():
         retry = f", with `Retry-After: {kind.retry_after_s}`" if kind.retry_after_s else ""
-        parts += [f"### `{code}`", f"{kind.status}{retry}. {kind.title}.", notes("errors")[code]]
+        parts += [f"### `{code}`", f"{kind.status}{retry}. {kind.title}.", kind.help]
     return joined(parts)
 
 

@@ -49,7 +49,7 @@ def test_the_key_is_checked_before_the_body(keyed: Server):
     problem_of(keyed.post(b"{"), 401, "unauthorized")
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/docs", "/openapi.json"])
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/docs", "/docs/errors", "/openapi.json"])
 def test_probes_and_documents_need_no_key(keyed: Server, path: str):
     assert keyed.get(path).status_code == 200
 

@@ -1,5 +1,8 @@
 """Errors are short RFC 9457 documents from one table, and repeat nothing of the request."""
 
+import re
+from urllib.parse import urljoin
+
 import pytest
 
 from tests.support import GATEWAY, SEARCH, TOOLS, Server, crowd, problem_of, raw_request
@@ -139,6 +142,26 @@ def test_no_error_repeats_the_request(server: Server, body: object, path: str):
     assert 400 <= response.status_code < 500
     assert SECRET not in response.text
     assert len(response.content) <= 2_048
+
+
+def test_the_type_of_an_error_is_its_place_on_a_page_of_the_service(server: Server):
+    response = server.search(top_k=0)
+    page, _, anchor = problem_of(response, 422, "invalid_request")["type"].partition("#")
+    assert urljoin(str(response.url), page) == f"{server.url}/docs/errors"
+    assert anchor == "invalid_request"
+
+
+def test_the_page_of_errors_has_every_code_and_needs_no_other_host(server: Server):
+    page = server.get("/docs/errors")
+    assert page.status_code == 200
+    assert page.headers["content-type"].startswith("text/html")
+    assert re.findall(r'<section id="(\w+)">', page.text) == list(CODES)
+    for kind in CODES.values():
+        assert f"{kind.status}" in page.text
+        assert kind.title in page.text
+    assert "//" not in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "script" not in page.text
 
 
 def test_hundreds_of_bad_tools_make_a_short_error(server: Server):

@@ -88,7 +88,6 @@ def test_no_note_is_of_something_that_is_gone():
     fields = {field for schema in schemas().values() for field in schema.get("properties", {})}
     fields |= {f"{n}.{field}" for n, s in schemas().items() for field in s.get("properties", {})}
     assert set(NOTES["settings"]) <= {setting.name for setting in SETTINGS}
-    assert set(NOTES["errors"]) == set(CODES)
     assert set(NOTES["commands"]) <= set(commands.commands())
     assert set(NOTES["fields"]) <= fields
     assert {f"`{name}`" for name in NOTES["metrics"]} <= headings("metrics.md")

@@ -16,34 +16,111 @@ MAX_TEXT = 160
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One kind of error: its status, its constant title, and whether trying later can help."""
+    """One kind of error: its status, its constant title, what it means, and when to try again."""
 
     status: int
     title: str
+    help: str
+    """The cause and the remedy, for people; names in backquotes."""
     retry_after_s: int | None = None
 
 
 CODES: dict[str, Code] = {
-    "invalid_json": Code(400, "The body is not valid JSON"),
-    "bad_cursor": Code(400, "The cursor is not one of this list"),
-    "unauthorized": Code(401, "A valid API key is required"),
-    "not_found": Code(404, "There is nothing at this path"),
-    "catalog_unknown": Code(404, "No catalogue of this digest is known here"),
-    "method_not_allowed": Code(405, "This path does not answer this method"),
-    "precondition_failed": Code(412, "The catalogue is not the one that was expected"),
-    "payload_too_large": Code(413, "The body is too large"),
-    "unsupported_media_type": Code(415, "The body must be uncompressed JSON"),
-    "invalid_request": Code(422, "A field is missing, malformed or out of bounds"),
-    "empty_pattern": Code(422, "The pattern is blank"),
-    "too_many_tools": Code(422, "Too many distinct tools"),
-    "rate_limited": Code(429, "This key has sent too many requests"),
-    "internal_error": Code(500, "The service failed"),
-    "overloaded": Code(503, "Too many requests at once", retry_after_s=1),
-    "draining": Code(503, "The service is shutting down", retry_after_s=5),
+    "invalid_json": Code(
+        400,
+        "The body is not valid JSON",
+        "`errors` says where the bytes stop being JSON. Nesting of thousands of levels counts "
+        "too, and a body that did not arrive within `body_timeout_s`.",
+    ),
+    "bad_cursor": Code(
+        400,
+        "The cursor is not one of this list",
+        "The list has changed since the page before, or the cursor was made up. Begin without "
+        "a cursor.",
+    ),
+    "unauthorized": Code(
+        401,
+        "A valid API key is required",
+        "No key, or one that is not known (any more). Keys are sent as `Authorization: Bearer "
+        "KEY` or `X-API-Key: KEY`.",
+    ),
+    "not_found": Code(
+        404,
+        "There is nothing at this path",
+        "The path is misspelt, or belongs to something that is off: `learning` for feedback "
+        "and chains, `mcp` for `/mcp`.",
+    ),
+    "catalog_unknown": Code(
+        404,
+        "No catalogue of this digest is known here",
+        "Send the tools again: this process never saw the digest, has dropped it for room, or "
+        "was restarted. A registered name may have expired. It is the ordinary answer to a "
+        "first call behind a balancer.",
+    ),
+    "method_not_allowed": Code(
+        405,
+        "This path does not answer this method",
+        "`Allow` lists the methods that the path answers.",
+    ),
+    "precondition_failed": Code(
+        412,
+        "The catalogue is not the one that was expected",
+        "Somebody changed the catalogue since the entity tag in `If-Match`, or it exists "
+        "already (`If-None-Match: *`). Read it again.",
+    ),
+    "payload_too_large": Code(
+        413,
+        "The body is too large",
+        "Send less, send the digest, or raise `max_body_bytes`.",
+    ),
+    "unsupported_media_type": Code(
+        415,
+        "The body must be uncompressed JSON",
+        "Send `Content-Type: application/json` and no `Content-Encoding`.",
+    ),
+    "invalid_request": Code(
+        422,
+        "A field is missing, malformed or out of bounds",
+        "`errors` lists up to eight fields by path, such as `tools[17].name`.",
+    ),
+    "empty_pattern": Code(
+        422,
+        "The pattern is blank",
+        "Nothing but white space is in `pattern` or `query`.",
+    ),
+    "too_many_tools": Code(
+        422,
+        "Too many distinct tools",
+        "More than `max_tools` distinct names in one request.",
+    ),
+    "rate_limited": Code(
+        429,
+        "This key has sent too many requests",
+        "The tenant has used up `rate_limit`. `Retry-After` says when there is room again.",
+    ),
+    "internal_error": Code(
+        500,
+        "The service failed",
+        "A defect. The log has an event with the same `request_id`.",
+    ),
+    "overloaded": Code(
+        503,
+        "Too many requests at once",
+        "`max_in_flight`, `max_lag_ms` or the queue of unknown tools is full, or what must be "
+        "kept could not be (feedback, a registered catalogue). `toolscout_shed_total` has the "
+        "reason.",
+        retry_after_s=1,
+    ),
+    "draining": Code(
+        503,
+        "The service is shutting down",
+        "The process was told to stop. Another replica answers.",
+        retry_after_s=5,
+    ),
 }
 
-DOCS = "https://toolscout.dev/errors#"
-"""Prefix of `type`: an identifier of the problem's kind, with the code as its fragment."""
+DOCS = "/docs/errors#"
+"""Prefix of `type`: the page of this service that explains the code, by its anchor."""
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -58,7 +58,7 @@ def openapi_json() -> Response[dict[str, Any]]:
     return Response(document(), media_type=MediaType.JSON)
 
 
-HANDLERS = [healthz, readyz, metrics, openapi_json, docs.page, docs.asset]
+HANDLERS = [healthz, readyz, metrics, openapi_json, docs.page, docs.errors, docs.asset]
 
 
 Answer = Callable[[Service, Exchange, Trace], Awaitable[None]]
