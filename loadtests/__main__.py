@@ -58,7 +58,9 @@ def main() -> int:
         if running:
             resident, peak = running.memory_mib()
     if status:
-        sys.stderr.write(f"locust failed with status {status}; toolscout[load] brings it\n")
+        sys.stderr.write(
+            f"locust failed with status {status}; pip install -e '.[server,load]' brings it\n"
+        )
         return status
     kept = _report(flags.out / "load_stats.csv")
     size = f"{os.cpu_count()} cores, shared by service and load; Python {sys.version.split()[0]}"

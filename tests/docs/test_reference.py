@@ -84,6 +84,19 @@ def test_every_exit_status_is_listed():
     assert all(f"- `{status}`: {text}" in page for status, text in EXITS.items())
 
 
+def test_a_command_that_installs_an_extra_of_the_service_installs_the_service():
+    texts = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "deploy").rglob("*.md")]
+    texts += (ROOT / "service").rglob("*.py")
+    found = [
+        extras.split(",")
+        for path in texts
+        for extras in re.findall(r"toolscout\[([\w,]+)\]", path.read_text("utf-8"))
+    ]
+    assert len(found) >= 8
+    for extras in found:
+        assert "server" in extras or set(extras) <= {"yaml", "metrics"}, extras
+
+
 def test_no_note_is_of_something_that_is_gone():
     fields = {field for schema in schemas().values() for field in schema.get("properties", {})}
     fields |= {f"{n}.{field}" for n, s in schemas().items() for field in s.get("properties", {})}

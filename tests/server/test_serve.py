@@ -1,11 +1,13 @@
 """Starting: what is refused, and said, before anything listens."""
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support import TOOLS, running, toolscout
+from tests.support import TOOLS, environment, running, toolscout
 
 KEY = "k" * 40
 
@@ -46,6 +48,30 @@ def test_what_is_wrong_is_said_without_a_traceback(flags: list[str], said: str):
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("package", "flags", "extra"),
+    [
+        ("mcp", ["--mcp", "on"], "mcp"),
+        ("mcp", ["--mcp", "on", "--workers", "2"], "mcp"),
+        ("opentelemetry", ["--tracing", "on"], "otel"),
+        ("redis", ["--store", "redis://127.0.0.1:9"], "redis"),
+    ],
+)
+def test_a_missing_package_is_one_line_that_names_the_extra(package, flags, extra):
+    script = f"""
+import sys
+sys.modules["{package}"] = None
+from toolscout.cli import main
+sys.exit(main(["serve", "--port", "0", *{flags}]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment()
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert f"pip install 'toolscout[server,{extra}]'" in line
 
 
 def test_short_keys_are_refused_at_the_start():

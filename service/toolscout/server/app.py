@@ -72,7 +72,7 @@ def create_app(settings: Settings | None = None) -> Application:
 async def _lifespan(app: Litestar) -> AsyncIterator[None]:
     service: Service = app.state.service
     # Before anything watches the event loop: loading the SDK would look like overload.
-    facade = _mcp_facade(service) if service.settings.mcp else None
+    facade = mcp_facade()(service) if service.settings.mcp else None
     service.start()
     server = shutdown.serving()
     if server is not None:
@@ -86,19 +86,19 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
         yield
 
 
-def _mcp_facade(service: Service) -> "McpFacade":
-    """Imported only where it is wanted: the SDK takes longer to load than the model.
+def mcp_facade() -> "type[McpFacade]":
+    """Import the MCP facade, only where it is wanted: its SDK takes longer to load than the model.
 
     Raises:
-        ConfigurationError: the SDK is not installed.
+        ConfigurationError: the SDK is not installed, or not in a version that works.
     """
     try:
         from toolscout.server.mcp import McpFacade
     except ImportError:
         raise ConfigurationError(
-            "mcp: needs the package mcp: pip install 'toolscout[mcp]'"
+            "mcp: needs the package mcp: pip install 'toolscout[server,mcp]'"
         ) from None
-    return McpFacade(service)
+    return McpFacade
 
 
 def _refused(request: Request[Any, Any, Any], error: Refused) -> Response[bytes]:

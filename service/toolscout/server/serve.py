@@ -65,7 +65,7 @@ def serve(settings: Settings) -> int:
 
     Raises:
         ConfigurationError: the address is open to others and no key is set, or the model, a word
-            list or a certificate cannot be loaded.
+            list, a certificate or a package that a setting needs cannot be loaded.
     """
     keys = Keyring(settings.api_keys)
     if not is_loopback(settings.host) and not len(keys) and not settings.insecure:
@@ -75,6 +75,10 @@ def serve(settings: Settings) -> int:
         )
     if settings.tracing:
         open_tracing().close()  # what is wrong with it is said before listening
+    if settings.mcp:
+        from toolscout.server.app import mcp_facade
+
+        mcp_facade()  # likewise, that its package is missing
     tls.options(settings)
     load_lexicon(settings.synonyms, settings.domains)
     if settings.workers == 1 or settings.model:

@@ -268,7 +268,7 @@ def open_tracing() -> "Tracing":
         from toolscout.server.tracing import Tracing
     except ImportError:
         raise ConfigurationError(
-            "tracing: needs the OpenTelemetry SDK: pip install 'toolscout[otel]'"
+            "tracing: needs the OpenTelemetry SDK: pip install 'toolscout[server,otel]'"
         ) from None
     return Tracing()
 

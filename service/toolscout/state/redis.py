@@ -54,7 +54,8 @@ class RedisStore:
             import redis.exceptions
         except ImportError:
             raise ConfigurationError(
-                "store: a redis:// URL needs the package redis: pip install 'toolscout[redis]'"
+                "store: a redis:// URL needs the package redis: "
+                "pip install 'toolscout[server,redis]'"
             ) from None
         self._failures = (redis.exceptions.RedisError, OSError, TimeoutError)
         try:
