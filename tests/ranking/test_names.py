@@ -3,7 +3,8 @@
 import pytest
 
 from tests.support import compiled, select
-from toolscout.ranking.names import NameIndex, forms, key
+from toolscout.ranking.names import NameIndex
+from toolscout.spelling import forms, key
 
 
 def mentioned(names: list[str], text: str, sure: bool = True) -> list[str]:

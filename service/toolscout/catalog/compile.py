@@ -24,10 +24,11 @@ from toolscout.ranking.bm25 import Bm25Weights, Postings, TermCounts
 from toolscout.ranking.domains import Taxonomy
 from toolscout.ranking.expand import Synonyms
 from toolscout.ranking.filters import Facets
-from toolscout.ranking.names import NameIndex, forms
+from toolscout.ranking.names import NameIndex
 from toolscout.ranking.regex import TextLines, line
 from toolscout.ranking.semantic import Embedder, VectorIndex
 from toolscout.ranking.tokens import fold, terms, words, words_to_terms
+from toolscout.spelling import forms
 
 _encode = msgspec.json.Encoder().encode
 

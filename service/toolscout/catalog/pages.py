@@ -11,7 +11,7 @@ from toolscout.catalog.summary import first_sentence
 from toolscout.catalog.tokencount import text_tokens
 from toolscout.contract import Tool
 from toolscout.errors import NOT_JSON, BadCursor, FieldError
-from toolscout.ranking.names import forms, key
+from toolscout.spelling import forms, key
 
 INDEX_CHARS = 120
 """Characters of a summary in the index."""

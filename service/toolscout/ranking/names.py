@@ -18,7 +18,8 @@ import msgspec
 
 from toolscout.pauses import Breathe, at_once
 from toolscout.ranking.query import word_weights
-from toolscout.ranking.tokens import fold, is_cjk, normalise
+from toolscout.ranking.tokens import is_cjk
+from toolscout.spelling import forms, is_one_piece, key, normalise
 
 MAX_RUN = 8
 """Words of a query that are tried together as one name."""
@@ -31,9 +32,6 @@ _PIECE = 64
 
 _OPENING = 4
 """Letters of a word that are compared before runs of words are tried."""
-
-_PREFIXES = re.compile(r"__+|[.:/]+")
-"""What separates a server or namespace from the tool's own name."""
 
 _UNITS = re.compile(r"[^\W_]+(?:[_\-][^\W_]+)*")
 """A name as it is written: letters and digits, joined by single underscores or hyphens."""
@@ -174,29 +172,6 @@ class NameIndex:
         return len(self._full) + len(self._bare)
 
 
-def key(written: str) -> str:
-    """What all spellings of one name share: its letters and digits, folded."""
-    return fold(written) if written.isalnum() else fold(_JOINTS.sub("", written))
-
-
-def forms(name: str) -> tuple[str, ...]:
-    """The keys a name answers to: whole, then without each prefix before it.
-
-    Empty for a name without a letter or digit.
-    """
-    if name.isascii() and _is_one_piece(name):
-        form = name.replace("_", "").lower()
-        return (form,) if form else ()
-    parts = [key(part) for part in _PREFIXES.split(normalise(name))]
-    keys = ["".join(parts[i:]) for i in range(len(parts))]
-    return tuple(form for form in dict.fromkeys(keys) if form)
-
-
-def _is_one_piece(name: str) -> bool:
-    """Whether a name has no prefix; most have none, and this tells it without an expression."""
-    return name.isidentifier() and "__" not in name
-
-
 def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
     """Mentions of tools that are not indexed: only names that can stand in the text are.
 
@@ -209,7 +184,7 @@ def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
         for size in range(1, min(MAX_RUN, len(keys) - start) + 1)
     }
     unspaced = any(map(is_cjk, text))
-    bare = [name if _is_one_piece(name) else _PREFIXED.sub("", name) for name in names]
+    bare = [name if is_one_piece(name) else _PREFIXED.sub("", name) for name in names]
     rows = [
         row
         for row, (full, last) in enumerate(zip(_keys(names), _keys(bare), strict=True))

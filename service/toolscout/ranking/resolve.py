@@ -7,7 +7,7 @@ from rapidfuzz.process import extract
 
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.contract import Resolution
-from toolscout.ranking.names import forms, key
+from toolscout.spelling import forms, key
 
 SIMILAR = 0.85
 """Jaro-Winkler similarity of letters and digits from which a name is suggested: a slip of the

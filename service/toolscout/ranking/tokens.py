@@ -8,10 +8,12 @@ so `s3`, `k8s` and `base64` are found both ways.
 """
 
 import re
-import unicodedata
 from itertools import chain, groupby
 
 import Stemmer
+
+from toolscout.spelling import fold as fold
+from toolscout.spelling import normalise as normalise
 
 MAX_WORD = 64
 """Characters of one word that count; longer runs are encoded data, not language."""
@@ -32,7 +34,6 @@ _ASCII_PARTS = re.compile(
     r"[A-Z]{2,}s(?![a-z])"  # a plural acronym: URLs, IDs
     r"|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
 )
-_LATIN_ACCENTS = re.compile(r"[\u0300-\u036f]")
 _CJK = (
     (0x1100, 0x11FF),  # Hangul jamo
     (0x2E80, 0x30FF),  # radicals, hiragana, katakana
@@ -50,11 +51,6 @@ _SPACED = bytes(code if chr(code).isascii() and chr(code).isalnum() else 32 for 
 
 _stemmer = Stemmer.Stemmer("english", 0)  # our own cache holds the finished terms
 _terms_of: dict[str, tuple[str, ...]] = {}
-
-
-def normalise(text: str) -> str:
-    """Compatibility-normalise (NFKC); ASCII text is returned as it is."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 def words(text: str) -> list[str]:
@@ -85,14 +81,6 @@ def word_terms(word: str) -> tuple[str, ...]:
             _terms_of.clear()
         known = _terms_of[word] = _analyse(word[:MAX_WORD])
     return known
-
-
-def fold(text: str) -> str:
-    """Case-fold and drop Latin, Greek and Cyrillic accents: `Café` becomes `cafe`."""
-    if text.isascii():
-        return text.lower()
-    bare = _LATIN_ACCENTS.sub("", unicodedata.normalize("NFD", text.casefold()))
-    return unicodedata.normalize("NFC", bare)
 
 
 def split_identifier(word: str) -> list[str]:

@@ -1,0 +1,58 @@
+"""Spellings of a tool's name: case, accents, separators and prefixes do not tell names apart.
+
+The standard library is enough for it, so the client and the service compare names alike.
+"""
+
+import re
+import unicodedata
+
+_PREFIXES = re.compile(r"__+|[.:/]+")
+"""What separates a server or namespace from the tool's own name."""
+
+_PREFIXED = re.compile(r"(?s)^(.*)(?:__|[.:/])(?=.)")
+_JOINTS = re.compile(r"[\W_]+")
+_LATIN_ACCENTS = re.compile(r"[\u0300-\u036f]")
+
+
+def normalise(text: str) -> str:
+    """Compatibility-normalise (NFKC); ASCII text is returned as it is."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def fold(text: str) -> str:
+    """Case-fold and drop Latin, Greek and Cyrillic accents: `Café` becomes `cafe`."""
+    if text.isascii():
+        return text.lower()
+    bare = _LATIN_ACCENTS.sub("", unicodedata.normalize("NFD", text.casefold()))
+    return unicodedata.normalize("NFC", bare)
+
+
+def key(written: str) -> str:
+    """What all spellings of one name share: its letters and digits, folded."""
+    return fold(written) if written.isalnum() else fold(_JOINTS.sub("", written))
+
+
+def forms(name: str) -> tuple[str, ...]:
+    """The keys a name answers to: whole, then without each prefix before it.
+
+    Empty for a name without a letter or digit.
+    """
+    if name.isascii() and is_one_piece(name):
+        form = name.replace("_", "").lower()
+        return (form,) if form else ()
+    parts = [key(part) for part in _PREFIXES.split(normalise(name))]
+    keys = ["".join(parts[i:]) for i in range(len(parts))]
+    return tuple(form for form in dict.fromkeys(keys) if form)
+
+
+def prefix(name: str) -> str:
+    """What stands before a tool's own name, as it is written: `mcp__git` of `mcp__git__push`."""
+    if is_one_piece(name):
+        return ""
+    found = _PREFIXED.match(name)
+    return found[1] if found else ""
+
+
+def is_one_piece(name: str) -> bool:
+    """Whether a name has no prefix; most have none, and this tells it without an expression."""
+    return name.isidentifier() and "__" not in name
