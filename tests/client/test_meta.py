@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.client.shapes import SHAPES
-from tests.client.upstream import TOOLS, peer
+from tests.client.upstream import TOOLS, Exchange, peer
 from toolscout.client import AsyncSelector, Selector
 from toolscout.client.meta import (
     META_TOOL_NAMES,
@@ -39,6 +39,7 @@ def test_the_definitions_have_every_providers_shape(shape):
     assert tuple(shape.names(shape.request("x", defined))) == META_TOOL_NAMES
     if shape.name == "gemini":
         assert defined[0]["parameters"]["properties"]["query"]["type"] == "STRING"
+        assert defined[3]["parameters"]["properties"]["names"]["items"]["type"] == "STRING"
 
 
 def test_the_instructions_name_every_step():
@@ -82,7 +83,43 @@ def test_a_service_that_is_gone_is_not_answered_with_every_tool():
 
 def test_without_a_service_the_search_is_local():
     assert ask("search_tools", query="file contents")["tools"][0]["name"] == "read_file"
-    assert ask("search_tools", query="zxqv") == {"tools": []}
+
+
+def test_a_search_without_a_fit_says_so_and_what_else_there_is():
+    def nothing(exchange: Exchange) -> None:
+        exchange.select(headers=[("X-Tool-Selection", "6->0; outcome=no_match")])
+
+    with peer(nothing) as fake, Selector(fake.url) as selector:
+        text = handle_meta_call("search_tools", {"query": "zxqv"}, TOOLS, selector)
+    asked = json.loads(text or "")
+    assert asked["tools"] == []
+    assert "No tool fits" in asked["message"]
+    assert "list_tools_meta" in asked["message"]
+    assert asked["total"] == len(TOOLS)
+    assert asked["for_example"] == sorted(tool["name"] for tool in TOOLS)
+    assert "error" not in asked
+    assert ask("search_tools", query="zxqv") == asked
+
+
+def test_what_else_there_is_stays_short_however_many_tools_there_are():
+    plain = [{"name": f"tool_{number:05}"} for number in range(5_000)]
+    assert len(ask("search_tools", plain, query="zxqv")["for_example"]) == 10
+    spaced = [{"name": f"mcp__server{number % 40}__tool_{number}"} for number in range(2_000)]
+    spaced += [{"name": f"mcp__git__tool_{number}"} for number in range(99)]
+    found = ask("search_tools", spaced, query="zxqv")
+    assert len(found["namespaces"]) == 10
+    assert found["namespaces"]["mcp__git"] == 99
+    assert "for_example" not in found
+    long = [{"name": "x" * 5_000}]
+    assert len(json.dumps(ask("search_tools", long, query="zxqv"))) < 300
+
+
+def test_a_service_that_fails_is_not_taken_for_one_that_found_nothing():
+    with peer(lambda exchange: exchange.answer(b"", 503)) as fake, Selector(fake.url) as selector:
+        text = handle_meta_call("search_tools", {"query": "zxqv"}, TOOLS, selector)
+    failed = json.loads(text or "")
+    assert "not available" in failed["error"]
+    assert failed["reason"] == "api_error"
 
 
 def test_pages_hold_every_tool_once_and_no_page_is_empty():
@@ -104,6 +141,9 @@ def test_pages_hold_every_tool_once_and_no_page_is_empty():
         ("search_tools", {}, "query"),
         ("search_tools", {"query": "x", "top_k": "many"}, "top_k"),
         ("tool_info", {}, "name"),
+        ("get_tool_schemas", {"names": "read_file"}, "names"),
+        ("get_tool_schemas", {"names": []}, "names"),
+        ("get_tool_schemas", {"names": ["x"] * 21}, "1 to 20, got 21"),
     ],
 )
 def test_wrong_arguments_are_said_to_the_model(name, arguments, message):
@@ -112,6 +152,35 @@ def test_wrong_arguments_are_said_to_the_model(name, arguments, message):
 
 def test_a_misspelt_name_is_answered_with_near_ones():
     assert ask("tool_info", name="read_fiel")["did_you_mean"][0] == "read_file"
+
+
+@pytest.mark.parametrize(
+    "written", ["readFile", "read-file", " read_file ", "github.read_file", "READ FILE"]
+)
+def test_a_tool_is_known_in_every_spelling(written):
+    tools = [{"name": "mcp__github__read_file", "description": "Read"}, {"name": "write_file"}]
+    assert ask("tool_info", tools, name=written)["name"] == "mcp__github__read_file"
+    (found,) = ask("get_tool_schemas", tools, names=[written])["schemas"]
+    assert found["name"] == "mcp__github__read_file"
+
+
+def test_a_name_that_several_tools_answer_to_is_none_of_them():
+    tools = [{"name": "a__push"}, {"name": "b__push"}]
+    answer = ask("tool_info", tools, name="push")
+    assert "several tools" in answer["error"]
+    assert answer["did_you_mean"] == ["a__push", "b__push"]
+
+
+def test_several_schemas_come_in_one_answer_and_count_as_read():
+    gate = RiskGate()
+    names = ["readFile", "send_email", "read_file", "run_test"]
+    answer = ask("get_tool_schemas", names=names, gate=gate)
+    assert [shown["name"] for shown in answer["schemas"]] == ["read_file", "send_email"]
+    assert answer["schemas"][0] == ask("tool_info", name="read_file")
+    assert answer["errors"] == [{"name": "run_test", "did_you_mean": ["run_tests"]}]
+    assert answer["count"] == 2
+    assert all(gate.refusal(tool) is None for tool in TOOLS if tool["name"] == "send_email")
+    assert RiskGate().refusal({"name": "send_email"}) is not None
 
 
 def test_a_real_tool_of_the_same_name_is_not_shadowed():

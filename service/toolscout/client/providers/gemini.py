@@ -120,6 +120,8 @@ def _capitals(schema: Json) -> Json:
         changed["type"] = schema["type"].upper()
     if isinstance(schema.get("properties"), dict):
         changed["properties"] = {k: _capitals(sub) for k, sub in schema["properties"].items()}
+    if isinstance(schema.get("items"), dict):
+        changed["items"] = _capitals(schema["items"])
     return changed
 
 
