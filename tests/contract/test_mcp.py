@@ -69,6 +69,7 @@ async def test_a_tool_is_found_and_inspected_end_to_end(facade: Server):
             "search_tools",
             "list_tools_meta",
             "tool_info",
+            "get_tool_schemas",
             "get_required_keys_for_tool",
         }
         found = await call(client, "search_tools", query="pay the bill", top_k=3)
@@ -80,6 +81,15 @@ async def test_a_tool_is_found_and_inspected_end_to_end(facade: Server):
         assert full["description"] == "Pay an invoice. At once."
         keys = await call(client, "get_required_keys_for_tool", name="pay_invoice")
         assert keys == {"name": "pay_invoice", "required_keys": ["BANK"]}
+
+
+async def test_several_tools_are_read_at_once_and_unknown_names_bring_near_ones(facade: Server):
+    async with session(facade) as client:
+        answer = await call(client, "get_tool_schemas", names=["payInvoice", "red_file"])
+        (whole,) = answer["schemas"]
+        assert (whole["name"], whole["description"]) == ("pay_invoice", "Pay an invoice. At once.")
+        assert answer["errors"] == [{"name": "red_file", "suggestions": ["read_file"]}]
+        assert "too long" in await failure(client, "get_tool_schemas", names=["x"] * 21)
 
 
 async def test_a_tool_tells_how_its_calls_went(facade: Server):

@@ -39,12 +39,15 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
         detail: str,
         errors: Sequence[FieldError] = (),
         headers: Iterable[tuple[bytes, bytes]] = (),
+        *,
+        suggestions: Sequence[str] = (),
     ) -> None:
         super().__init__(detail)
         self.code = code
         self.detail = detail
         self.errors = errors
         self.headers = list(headers)
+        self.suggestions = suggestions
 
 
 REFUSALS = (Refused, ToolscoutError, StoreUnavailable)
@@ -166,6 +169,7 @@ class Exchange:
             refusal.detail,
             self.request_id,
             refusal.errors,
+            suggestions=refusal.suggestions,
             newer_contract=self.newer_contract,
         )
         await self._respond(kind.status, _encode(text), _PROBLEM, extra)

@@ -26,7 +26,7 @@ from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.details import details
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.resolve import Resolver
-from toolscout.server import sharing
+from toolscout.server import sharing, views
 from toolscout.server.answer import Trace
 from toolscout.server.beside import beside
 from toolscout.server.endpoint import serve_call
@@ -79,6 +79,7 @@ class McpFacade:
             "search_tools": self._search,
             "list_tools_meta": self._list,
             "tool_info": self._info,
+            "get_tool_schemas": self._schemas,
             "get_required_keys_for_tool": self._required_keys,
         }
 
@@ -190,6 +191,12 @@ class McpFacade:
         detail = arguments.get("detail", "brief")
         shown = details(catalogue, [row], catalogue.taxonomy, detail)[0]
         return with_use(self._service, _tenant.get(), catalogue, shown), None
+
+    async def _schemas(self, arguments: Arguments) -> Found:
+        catalogue = await self._catalogue(arguments)
+        names = arguments["names"]
+        size = len(names) * len(catalogue)
+        return await beside(size, AT_ONCE, views.found_schemas, catalogue, names), None
 
     async def _required_keys(self, arguments: Arguments) -> Found:
         catalogue = await self._catalogue(arguments)

@@ -7,7 +7,7 @@ from mcp import types
 INSTRUCTIONS = """Toolscout finds tools; it never runs them. Look before you load:
 1. search_tools with what you want to do: names and one line each.
 2. tool_info with detail "full" for the schema of the one you call; "brief" tells the parameters,
-   where several may fit.
+   where several may fit. get_tool_schemas reads several at once.
 3. list_tools_meta pages through everything, when a search finds nothing.
 Call the tool itself where it lives. Before that, get_required_keys_for_tool says which keys it
 needs."""
@@ -58,6 +58,12 @@ TOOLS = [
         ["name"],
         name=_NAME,
         detail=_levels("brief", "full"),
+    ),
+    _tool(
+        "get_tool_schemas",
+        "Several tools whole, and for names that do not exist those they may have meant.",
+        ["names"],
+        names={"type": "array", "items": _NAME, "minItems": 1, "maxItems": 20},
     ),
     _tool(
         "get_required_keys_for_tool", "Which keys a tool needs to be called.", ["name"], name=_NAME

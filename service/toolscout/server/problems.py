@@ -1,6 +1,6 @@
 """Errors on the wire: RFC 9457 problem documents, from one table of codes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -12,6 +12,9 @@ MAX_ERRORS = 8
 
 MAX_TEXT = 160
 """Characters of one message; callers write whole error bodies into their logs."""
+
+MAX_SUGGESTED_BYTES = 1_000
+"""Room for suggested names in one answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ CODES: dict[str, Code] = {
         404,
         "There is nothing at this path",
         "The path is misspelt, or belongs to something that is off: `learning` for feedback "
-        "and chains, `mcp` for `/mcp`.",
+        "and chains, `mcp` for `/mcp`. Or the catalogue has no tool of that name: `suggestions` "
+        "lists those that it may have meant.",
     ),
     "catalog_unknown": Code(
         404,
@@ -133,6 +137,8 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     code: str
     request_id: str
     errors: list[FieldError] = []
+    suggestions: list[str] = []
+    """Names of tools that an unknown name may have meant."""
     success: bool | None = None
     error: str | None = None
 
@@ -143,6 +149,7 @@ def problem(
     request_id: str,
     errors: Sequence[FieldError] = (),
     *,
+    suggestions: Iterable[str] = (),
     newer_contract: bool = False,
 ) -> Problem:
     """Build an error body; texts are cut so that it stays short."""
@@ -158,6 +165,18 @@ def problem(
             FieldError(error.path[:MAX_TEXT], error.message[:MAX_TEXT])
             for error in errors[:MAX_ERRORS]
         ],
+        suggestions=_fitting(suggestions),
         success=False if newer_contract else None,
         error=detail[:MAX_TEXT] if newer_contract else None,
     )
+
+
+def _fitting(names: Iterable[str]) -> list[str]:
+    """The first names that fit into an error body."""
+    kept, room = [], MAX_SUGGESTED_BYTES
+    for name in names:
+        room -= len(msgspec.json.encode(name)) + 1
+        if room < 0:
+            break
+        kept.append(name)
+    return kept

@@ -66,8 +66,9 @@ async def one_tool(service: Service, exchange: Exchange, trace: Trace) -> None:
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
     found = Resolver(catalogue).resolve(exchange.parameters["tool"])
     if found.name is None:
-        several = "several tools answer to that name" if found.ambiguous else "no such tool"
-        raise Refused("not_found", f"{several}; resolve says which there are")
+        near = found.ambiguous or found.suggestions or []
+        what = "several tools answer to that name" if found.ambiguous else "no tool has that name"
+        raise Refused("not_found", what, suggestions=near)
     shown = _shown(catalogue, found.name, detail)
     known = with_use(service, trace.tenant, catalogue, shown)
     await _answer(exchange, catalogue, known, tagged=known is shown)
@@ -79,7 +80,7 @@ async def schemas(service: Service, exchange: Exchange, trace: Trace) -> None:
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
     size = len(request.names) * len(catalogue)
     await _answer(
-        exchange, catalogue, await beside(size, AT_ONCE, _found, catalogue, request.names)
+        exchange, catalogue, await beside(size, AT_ONCE, found_schemas, catalogue, request.names)
     )
 
 
@@ -114,7 +115,8 @@ async def overview(service: Service, exchange: Exchange, trace: Trace) -> None:
     await _answer(exchange, catalogue, answer)
 
 
-def _found(catalogue: Catalogue, names: Iterable[str]) -> SchemasAnswer:
+def found_schemas(catalogue: Catalogue, names: Iterable[str]) -> SchemasAnswer:
+    """Show the tools of these names whole, and for the other names what they may have meant."""
     resolver = Resolver(catalogue)
     found: dict[str, ToolDetail] = {}
     errors: list[SchemaError] = []
