@@ -41,7 +41,7 @@ class Model:
 class Flow:
     """Either twin behind one blocking call."""
 
-    def __init__(self, kind: type[Any], config: DiscoveryConfig, **options: Any) -> None:
+    def __init__(self, kind: type[Any], config: DiscoveryConfig | str, **options: Any) -> None:
         self.discovery = kind(config, **options)
 
     def complete(
@@ -102,7 +102,7 @@ def flow(request: pytest.FixtureRequest, service: Peer) -> Iterator[Callable[...
         config = DiscoveryConfig(
             enabled=True, strategy=strategy, api=ApiConfig(url, timeout=5), **fields
         )
-        made.append(Flow(request.param, config, **options))
+        made.append(Flow(request.param, options.pop("config", config), **options))
         return made[-1]
 
     yield make

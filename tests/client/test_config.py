@@ -83,16 +83,66 @@ def test_the_search_fallback_is_forced_as_the_proxy_forces_it(strategy, given, e
     assert DiscoveryConfig.of(section).enable_search_fallback is effective
 
 
-@pytest.mark.parametrize(
-    "section", [{"enabled": True, "strategy": "magic"}, {"strategy": "api"}, {}]
-)
-def test_an_unknown_or_disabled_strategy_is_passthrough(section):
+@pytest.mark.parametrize("section", [{"strategy": "api"}, {}])
+def test_a_disabled_strategy_is_passthrough(section):
     assert DiscoveryConfig.of({"pipes": {"tool_discovery": section}}).strategy == "passthrough"
 
 
-def test_zero_is_the_default_and_unknown_keys_are_passed_over():
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"stratgy": "api"}, "stratgy: unknown key; did you mean strategy?"),
+        ({"surprise": 1}, "surprise: unknown key"),
+        ({"api": {"endpont": "x"}}, "api.endpont: unknown key; did you mean endpoint?"),
+        ({"compresr": {"time_out": 1}}, "compresr.time_out: unknown key; did you mean timeout?"),
+        (
+            {"pipes": {"tool_discvery": {}}},
+            "pipes.tool_discvery: unknown key; did you mean tool_discovery?",
+        ),
+        ({True: 1}, "True: unknown key"),
+    ],
+)
+def test_an_unknown_key_is_an_error_that_names_the_nearest(document, message):
+    with pytest.raises(ConfigurationError) as raised:
+        DiscoveryConfig.of(document)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_an_unknown_strategy_is_an_error_that_names_the_nearest(enabled):
+    expected = "strategy: expected one of passthrough, relevance, tool-search, api, got"
+    with pytest.raises(ConfigurationError, match=f"{expected} 'foo'$"):
+        DiscoveryConfig.of({"enabled": enabled, "strategy": "foo"})
+    with pytest.raises(ConfigurationError, match=r"did you mean tool-search\?"):
+        DiscoveryConfig(enabled=enabled, strategy="tool_search")
+
+
+def test_keys_of_the_proxy_that_mean_nothing_here_are_passed_over():
     config = DiscoveryConfig.of(
-        {"min_tools": 0, "max_search_results": -1, "target_ratio": None, "surprise": 1}
+        {
+            "server": {"port": 18080},
+            "pipes": {
+                "tool_output": {"enabled": True, "min_bytes": 8192},
+                "tool_discovery": {
+                    "enabled": True,
+                    "strategy": "compresr",
+                    "fallback_strategy": "relevance",
+                    "token_threshold": 512,
+                    "schema_compression": {"enabled": True},
+                    "search_result_compression": {"enabled": False},
+                    "enable_tool_description_compression": False,
+                    "compresr": {"endpoint": "http://x", "model": "m", "query_agnostic": False},
+                },
+            },
+        }
+    )
+    assert (config.strategy, config.api.endpoint) == ("api", "http://x")
+    assert DiscoveryConfig.of({"pipes": {"tool_output": {}}}).strategy == "passthrough"
+
+
+def test_zero_is_the_default():
+    config = DiscoveryConfig.of(
+        {"min_tools": 0, "max_search_results": -1, "target_ratio": None, "api": None}
     )
     assert (config.min_tools, config.max_search_results, config.target_ratio) == (5, 5, 0.8)
 

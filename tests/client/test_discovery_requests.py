@@ -8,10 +8,14 @@ import pytest
 from tests.client.flows import DONE, PHANTOM, Model, flow, search, service, shape, tools
 from tests.client.shapes import ABOUT, SHAPES, Json
 from toolscout.client import (
+    AsyncToolDiscovery,
+    DiscoveryConfig,
     InvalidArgument,
     SearchEvent,
     SessionStore,
+    ToolDiscovery,
 )
+from toolscout.client.config import ApiConfig
 
 __all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 
@@ -220,6 +224,35 @@ def test_a_store_can_be_shared(flow, shape, tools):
 def test_permissions_are_not_for_a_flow_that_shows_every_tool_in_the_end(flow):
     with pytest.raises(InvalidArgument, match="permit"):
         flow(permit=lambda name: True)
+
+
+def test_a_flow_can_be_made_of_a_url(flow, service):
+    shape = SHAPES[0]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    model = Model(shape, search("read"), DONE)
+    request = shape.request("please help", tools)
+    flow(config=service.url, timeout=5).complete(request, model)
+    assert model.seen(0) == [PHANTOM]
+    assert model.seen(1) == [PHANTOM, "read_file"]
+
+
+@pytest.mark.parametrize("kind", [ToolDiscovery, AsyncToolDiscovery])
+def test_a_flow_of_what_is_no_url_is_refused(kind):
+    with pytest.raises(InvalidArgument, match=r"did you mean http://127\.0\.0\.1:8080\?"):
+        kind("127.0.0.1:8080")
+    api = ApiConfig("https://<backend>/v1/tool-discovery/search")
+    with pytest.raises(InvalidArgument, match="endpoint"):
+        kind(DiscoveryConfig(enabled=True, strategy="api", api=api))
+    with pytest.raises(InvalidArgument, match="config: expected a URL or a DiscoveryConfig"):
+        kind({"enabled": True})
+
+
+def test_a_strategy_that_asks_nobody_needs_no_endpoint(caplog):
+    for strategy in ("passthrough", "relevance", "tool-search"):
+        ToolDiscovery(DiscoveryConfig(enabled=True, strategy=strategy)).close()
+        api = ApiConfig("/api/compress/tool-discovery/")
+        ToolDiscovery(DiscoveryConfig(enabled=True, strategy=strategy, api=api)).close()
+    assert caplog.records == []
 
 
 def test_an_unknown_provider_is_the_callers_error(flow, tools):

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from tests.client.upstream import TOOLS, Exchange, peer
-from toolscout.client import ConfigurationError, DiscoveryConfig, Reason
+from toolscout.client import ConfigurationError, DiscoveryConfig, InvalidArgument
 from toolscout.client.config import ApiConfig
 from toolscout.client.core import endpoint
 
@@ -25,10 +25,31 @@ def read_file(exchange: Exchange) -> None:
     ],
     ids=lambda text: text[:20],
 )
-def test_what_is_no_url_of_a_host_is_a_missing_endpoint(make, malformed):
-    selection = make(malformed).select("x", TOOLS)
-    assert selection.reason is Reason.MISSING_API_ENDPOINT
-    assert selection.tools == TOOLS
+def test_what_is_no_url_of_a_host_is_refused_when_a_selector_is_made(make, malformed):
+    with pytest.raises(InvalidArgument, match="endpoint: expected an http:// or https:// URL"):
+        make(malformed)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("localhost", "http://localhost"),
+        ("tools.example/v1/tool-discovery/search", "http://tools.example/v1/tool-discovery/search"),
+        ("htps://tools.example", "https://tools.example"),
+        ("user:hunter2@tools.example:81/p?key=qsecret", "http://tools.example:81/p"),
+    ],
+)
+def test_an_endpoint_that_is_nearly_a_url_is_answered_with_the_url(make, given, meant):
+    with pytest.raises(InvalidArgument) as raised:
+        make(given)
+    assert str(raised.value).endswith(f"; did you mean {meant}?")
+
+
+def test_a_key_in_the_place_of_the_endpoint_is_not_repeated(make):
+    with pytest.raises(InvalidArgument) as raised:
+        make("sk-hunter2hunter2")
+    assert "hunter2" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -57,15 +57,22 @@ def test_an_endpoint_with_a_path_is_used_as_it_is(make):
     ]
 
 
-@pytest.mark.parametrize(
-    "endpoint",
-    [None, "", "  ", "localhost:8080", "/v1/search", "ftp://host/x", "http://", "http://h:99999"],
-)
-def test_a_missing_or_malformed_endpoint_falls_open(make, endpoint):
-    selection = make(endpoint).select("open a file", TOOLS)
-    assert selection.names == NAMES
-    assert selection.fell_open
-    assert selection.reason is Reason.MISSING_API_ENDPOINT
+@pytest.mark.parametrize("endpoint", [None, "", "  "])
+def test_a_missing_endpoint_warns_once_and_falls_open(make, endpoint, caplog):
+    selector = make(endpoint, observers=None)
+    for _ in range(3):
+        selection = selector.select("open a file", TOOLS)
+        assert selection.names == NAMES
+        assert selection.fell_open
+        assert selection.reason is Reason.MISSING_API_ENDPOINT
+    (warning,) = caplog.records
+    assert warning.levelname == "WARNING"
+    assert "no endpoint" in warning.message
+
+
+def test_a_selector_that_is_switched_off_needs_no_endpoint(make, caplog):
+    make(None, rollout="off").select("open a file", TOOLS)
+    assert caplog.records == []
 
 
 @pytest.mark.parametrize("pattern", ["", "  \n\t "])

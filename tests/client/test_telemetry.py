@@ -47,7 +47,7 @@ def test_falling_open_is_a_warning_in_the_log(make, caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.INFO, "toolscout.client"), peer(choose) as fake:
         make(fake.url).select("x", TOOLS)
         make(None).select("x", TOOLS)
-    chosen, open_ = caplog.records
+    chosen, open_ = [record for record in caplog.records if hasattr(record, "tool_search")]
     assert (chosen.levelname, open_.levelname) == ("INFO", "WARNING")
     assert chosen.tool_search["selected"] == ["read_file"]
     assert open_.tool_search["reason"] == "missing_api_endpoint"

@@ -67,7 +67,8 @@ class SelectorBase:
 
     Args:
         endpoint: the URL of the search, as in the proxy's configuration; without a path,
-            `/v1/tool-discovery/search` is added. Missing or no URL: every call falls open.
+            `/v1/tool-discovery/search` is added. Without one every call falls open, which is logged
+            once, as a warning.
         api_key: sent as a bearer token.
         timeout: seconds of wall-clock time that a call may take in all.
         rollout: `off`, `dark`, `shadow`, `percent:N` or `on`.
@@ -85,7 +86,8 @@ class SelectorBase:
         observers: called with the event of every search; None is nobody.
 
     Raises:
-        InvalidArgument: an argument has the wrong type or is out of bounds.
+        InvalidArgument: an argument has the wrong type or is out of bounds, or the endpoint is no
+            http(s) URL.
     """
 
     def __init__(
@@ -145,6 +147,8 @@ class SelectorBase:
         )
         url = endpoints.read(endpoint)
         self._endpoint = endpoints.without_secrets(str(url)) if url else ""
+        if url is None and self.rollout.mode != "off":
+            logger.warning("no endpoint is set: every search falls open and shows all tools")
         self._transport = Transport(url, max_connections, verify, trust_env) if url else None
         self._prepare()
 
@@ -202,7 +206,7 @@ class SelectorBase:
         if mode == "off" or (mode == "percent" and not self.rollout.includes(call.side)):
             return Verdict([])
         if self._transport is None:
-            return Verdict([], Reason.MISSING_API_ENDPOINT, "no endpoint, or no http(s) URL")
+            return Verdict([], Reason.MISSING_API_ENDPOINT, "no endpoint")
         return self._conversations.hold(call.ask)
 
     def _finish(self, call: Call, verdict: Verdict) -> Selection:

@@ -3,14 +3,15 @@
     discovery = ToolDiscovery(load("gateway.yaml"))
 
 Names, defaults and forced values are the proxy's, with one default of our own: the selector call
-may take 1.5 s, not 10. `${VAR}` and `${VAR:-default}` are filled in from the environment. Unknown
-strategies are `passthrough`, unknown keys are passed over. `provider` is kept, and as in the proxy
-not used for the call.
+may take 1.5 s, not 10. `${VAR}` and `${VAR:-default}` are filled in from the environment. An
+unknown strategy or key is an error that names the nearest known one; keys of the proxy that mean
+nothing here are passed over. `provider` is kept, and as in the proxy not used for the call.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,22 @@ from toolscout.contract import DEFAULT_TOP_K
 from toolscout.ranking.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
 
 STRATEGIES = ("passthrough", "relevance", "tool-search", "api")
+STRATEGY_ALIASES = {"compresr": "api"}
+"""What later releases of the proxy call a strategy, after their vendor."""
+
 SEARCH_TOOL_NAME = "gateway_search_tools"
 SECRET = ("api_key", "endpoint")
 """Keys whose values no message repeats."""
+
+_API_KEYS = ("endpoint", "api_key", "timeout", "model", "query_agnostic")
+_KEYS_OF_THE_PROXY = (
+    "fallback_strategy",
+    "token_threshold",
+    "schema_compression",
+    "search_result_compression",
+    "enable_tool_description_compression",
+)
+"""Keys that some release of the proxy reads and that mean nothing here, with `model` above."""
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
@@ -61,22 +75,38 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
     max_search_results: int = DEFAULT_TOP_K
     api: ApiConfig = ApiConfig()
 
+    def __post_init__(self) -> None:
+        """Check the strategy.
+
+        Raises:
+            ConfigurationError: there is none of that name; says which is near.
+        """
+        if self.strategy not in STRATEGIES:
+            near = _did_you_mean(self.strategy, STRATEGIES)
+            raise ConfigurationError(
+                f"strategy: expected one of {', '.join(STRATEGIES)}, got {self.strategy!r}{near}"
+            )
+
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "DiscoveryConfig":
         """Read a parsed configuration file, or its `tool_discovery` section alone.
 
         Raises:
-            ConfigurationError: a value has the wrong type; says which, and what was expected.
+            ConfigurationError: a value has the wrong type, or a key or the strategy is unknown;
+                says which, what was expected, and which known one is near.
         """
-        section = document
-        for key in ("pipes", "tool_discovery"):
-            section = _section(section.get(key), key) if key in section else section
+        section = _tool_discovery(document)
+        _check_keys(section, (*cls.__struct_fields__, "compresr", *_KEYS_OF_THE_PROXY))
         read = _Reader(section)
         strategy = read.text("strategy") or "passthrough"
-        if strategy not in STRATEGIES or not read.flag("enabled"):
+        strategy = STRATEGY_ALIASES.get(strategy, strategy)
+        if strategy in STRATEGIES and not read.flag("enabled"):
             strategy = "passthrough"
         # Later releases of the proxy name the block after the vendor.
-        api = _Reader(_section(section.get("api", section.get("compresr")) or {}, "api"), "api.")
+        name = "api" if "api" in section else "compresr"
+        block = _section(section.get(name), name)
+        _check_keys(block, _API_KEYS, f"{name}.")
+        api = _Reader(block, f"{name}.")
         fallback = read.flag("enable_search_fallback")
         return cls(
             enabled=read.flag("enabled"),
@@ -112,6 +142,34 @@ def load(path: str | Path) -> DiscoveryConfig:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigurationError(f"{path}: {error}") from None
     return DiscoveryConfig.of(_section(document or {}, str(path)))
+
+
+def _tool_discovery(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The section `pipes.tool_discovery`, empty where a file has other pipes alone."""
+    if "pipes" in document:
+        pipes = _section(document["pipes"], "pipes")
+        if "tool_discovery" not in pipes:
+            near = get_close_matches("tool_discovery", list(map(str, pipes)), 1, 0.8)
+            if near:
+                _check_keys({near[0]: None}, ("tool_discovery",), "pipes.")
+            return {}
+        document = pipes
+    if "tool_discovery" in document:
+        return _section(document["tool_discovery"], "tool_discovery")
+    return document
+
+
+def _check_keys(section: Mapping[Any, Any], known: Iterable[str], prefix: str = "") -> None:
+    known = tuple(known)
+    for key in section:
+        if key not in known:
+            near = _did_you_mean(key, known)
+            raise ConfigurationError(f"{prefix}{key}: unknown key{near}")
+
+
+def _did_you_mean(given: object, known: Iterable[str]) -> str:
+    near = get_close_matches(given, tuple(known), 1) if isinstance(given, str) else []
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _section(value: Any, name: str) -> Mapping[str, Any]:

@@ -1,6 +1,6 @@
 """`ToolDiscovery`: the whole flow for a proxy, in one call around its own forwarding.
 
-    discovery = ToolDiscovery(load("gateway.yaml"))
+    discovery = ToolDiscovery("http://127.0.0.1:8080")  # or ToolDiscovery(load("gateway.yaml"))
     response = discovery.complete(request, forward, provider="openai")
 
 With strategy `api` or `tool-search` the request goes out with one search tool instead of all of its

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any, get_args
 
 from toolscout.client.calling import SelectorBase
-from toolscout.client.config import DiscoveryConfig
+from toolscout.client.config import ApiConfig, DiscoveryConfig
 from toolscout.client.errors import InvalidArgument
 from toolscout.client.loop import MAX_ROUNDS, Order, Turn
 from toolscout.client.providers import Call, Json, Provider, provider_named
@@ -24,7 +24,8 @@ class Preparation:
     """Everything of the flow but forwarding and asking.
 
     Args:
-        config: strategy and limits, in the proxy's own terms.
+        config: strategy and limits, in the proxy's own terms; or the URL of the service, which is
+            strategy `api` with the defaults.
         order: where found tools go: `append` (default), `rank` or `catalog`.
         defer_above: requests with at most this many tools are forwarded as they are.
         max_rounds: searches in one turn, at most.
@@ -34,7 +35,7 @@ class Preparation:
 
     def __init__(
         self,
-        config: DiscoveryConfig,
+        config: DiscoveryConfig | str,
         *,
         order: Order = "append",
         defer_above: int = 0,
@@ -43,8 +44,10 @@ class Preparation:
         rollout: str | Rollout = "on",
         **selector_options: Any,
     ) -> None:
+        if isinstance(config, str):
+            config = DiscoveryConfig(enabled=True, strategy="api", api=ApiConfig(config))
         if not isinstance(config, DiscoveryConfig):
-            raise InvalidArgument.of("config", "a DiscoveryConfig", config)
+            raise InvalidArgument.of("config", "a URL or a DiscoveryConfig", config)
         if order not in get_args(Order):
             raise InvalidArgument(f"order: expected rank, catalog or append, got {order!r}")
         self.config = config
@@ -55,15 +58,16 @@ class Preparation:
         self._rollout = Rollout.parse(rollout)
         # A percentage is decided here, for the whole turn; looking on is the selector's.
         mode = self._rollout if self._rollout.mode in ("dark", "shadow") else Rollout("on")
+        asks = config.strategy == "api"
         if "permit" in selector_options:
             # After the last search a turn has every tool of its request again.
             raise InvalidArgument("permit: filter the tools of the request before the flow begins")
         self._prepare(
             {
-                "endpoint": config.api.endpoint or None,
+                "endpoint": config.api.endpoint if asks else None,
                 "api_key": config.api.api_key or None,
                 "timeout": config.api.timeout,
-                "rollout": mode,
+                "rollout": mode if asks else Rollout("off"),
                 **selector_options,
             }
         )

@@ -12,7 +12,7 @@ class Reason(StrEnum):
     EMPTY_QUERY = "empty_query"
     """The pattern is blank; nothing was asked."""
     MISSING_API_ENDPOINT = "missing_api_endpoint"
-    """No endpoint is configured, or it is no URL; nothing was asked."""
+    """No endpoint is configured; nothing was asked."""
     API_ERROR = "api_error"
     """No usable answer: unreachable, too slow, an error status, or malformed."""
     EMPTY_SELECTION = "empty_selection"

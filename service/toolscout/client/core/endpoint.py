@@ -3,9 +3,12 @@
 import logging
 import re
 import socket
+from difflib import get_close_matches
 from ipaddress import ip_address
 
 import httpx2
+
+from toolscout.client.errors import InvalidArgument
 
 SEARCH_PATH = "/v1/tool-discovery/search"
 MAX_HOST_CHARS = 253
@@ -17,25 +20,24 @@ logger = logging.getLogger("toolscout.client")
 
 
 def read(endpoint: str | None) -> httpx2.URL | None:
-    """The full URL; None when the endpoint is missing or no http(s) URL.
+    """Read the full URL; None when the endpoint is missing.
 
     An endpoint without a path gets the search path. A user and password in it are left out, with a
     warning: they would take the place of the key.
+
+    Raises:
+        InvalidArgument: it is no http(s) URL; suggests one where that is near.
     """
-    if not endpoint or not endpoint.strip():
+    text = (endpoint or "").strip()
+    if not text:
         return None
-    try:
-        url = httpx2.URL(endpoint.strip())
-        if url.scheme not in ("http", "https") or not _is_host(url):
-            return None
-        if url.port is not None and not 0 < url.port < 65_536:
-            return None
-        if url.userinfo:
-            logger.warning("endpoint: its user and password are not sent; give an api_key instead")
-            url = url.copy_with(username=None, password=None)
-        return url.copy_with(path=SEARCH_PATH) if url.path in ("", "/") else url
-    except (httpx2.InvalidURL, ValueError, TypeError):
-        return None
+    url = _parsed(text)
+    if url is None:
+        raise InvalidArgument(f"endpoint: expected an http:// or https:// URL{_near(text)}")
+    if url.userinfo:
+        logger.warning("endpoint: its user and password are not sent; give an api_key instead")
+        url = url.copy_with(username=None, password=None)
+    return url.copy_with(path=SEARCH_PATH) if url.path in ("", "/") else url
 
 
 def without_secrets(endpoint: str) -> str:
@@ -60,6 +62,30 @@ def is_loopback(url: httpx2.URL) -> bool:
         return socket.inet_aton(host)[0] == 127  # 127.1 is an address too
     except (OSError, ValueError):
         return False
+
+
+def _parsed(text: str) -> httpx2.URL | None:
+    """The URL, if it is one of an http(s) host."""
+    try:
+        url = httpx2.URL(text)
+    except (httpx2.InvalidURL, ValueError, TypeError):
+        return None
+    if url.scheme not in ("http", "https") or not _is_host(url):
+        return None
+    return url if url.port is None or 0 < url.port < 65_536 else None
+
+
+def _near(text: str) -> str:
+    """Suggest the URL that was meant, without what is secret in it; empty where none is near."""
+    if not any(mark in text for mark in ".:") and text.lower() != "localhost":
+        return ""  # may as well be a key in the wrong place, which no message repeats
+    scheme, separator, rest = text.partition("://")
+    near = get_close_matches(scheme.lower(), ("http", "https"), 1) if separator else ["http"]
+    for guess in near:
+        meant = f"{guess}://{rest if separator else text}"
+        if _parsed(meant) is not None:
+            return f"; did you mean {without_secrets(meant)}?"
+    return ""
 
 
 def _is_host(url: httpx2.URL) -> bool:
