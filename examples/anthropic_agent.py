@@ -13,17 +13,9 @@ import sys
 from anthropic import AsyncAnthropic
 from toolbox import anthropic_tools, run
 
-from toolscout.client import AsyncToolDiscovery, DiscoveryConfig
+from toolscout.client import AsyncToolDiscovery
 
-discovery = AsyncToolDiscovery(
-    DiscoveryConfig.of(
-        {
-            "enabled": True,
-            "strategy": "api",
-            "api": {"endpoint": "${TOOLSCOUT_ENDPOINT:-http://127.0.0.1:8080}"},
-        }
-    )
-)
+discovery = AsyncToolDiscovery(os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080"))
 
 
 async def answer(question: str) -> str:
@@ -31,7 +23,7 @@ async def answer(question: str) -> str:
     model = AsyncAnthropic()
 
     async def forward(body):
-        return (await model.messages.create(**body)).model_dump(mode="json", exclude_none=True)
+        return await model.messages.create(**body)
 
     messages = [{"role": "user", "content": question}]
     while True:
@@ -42,20 +34,20 @@ async def answer(question: str) -> str:
             "tools": anthropic_tools(),
         }
         response = await discovery.complete(request, forward, provider="anthropic")
-        blocks = response["content"]
+        blocks = response.content
         messages.append({"role": "assistant", "content": blocks})
         results = [
             {
                 "type": "tool_result",
-                "tool_use_id": block["id"],
-                "content": run(block["name"], block["input"]),
+                "tool_use_id": block.id,
+                "content": run(block.name, block.input),
             }
             for block in blocks
-            if block["type"] == "tool_use"
+            if block.type == "tool_use"
         ]
         if not results:
             await discovery.aclose()
-            return "".join(block["text"] for block in blocks if block["type"] == "text")
+            return "".join(block.text for block in blocks if block.type == "text")
         messages.append({"role": "user", "content": results})
 
 

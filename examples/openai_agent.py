@@ -13,23 +13,15 @@ import sys
 from openai import OpenAI
 from toolbox import openai_tools, run
 
-from toolscout.client import DiscoveryConfig, ToolDiscovery
+from toolscout.client import ToolDiscovery
 
 model = OpenAI()
-discovery = ToolDiscovery(
-    DiscoveryConfig.of(
-        {
-            "enabled": True,
-            "strategy": "api",
-            "api": {"endpoint": "${TOOLSCOUT_ENDPOINT:-http://127.0.0.1:8080}"},
-        }
-    )
-)
+discovery = ToolDiscovery(os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080"))
 
 
 def forward(body):
     """One call of the model."""
-    return model.chat.completions.create(**body).model_dump(exclude_none=True)
+    return model.chat.completions.create(**body)
 
 
 def answer(question: str) -> str:
@@ -41,13 +33,13 @@ def answer(question: str) -> str:
             "messages": messages,
             "tools": openai_tools(),
         }
-        message = discovery.complete(request, forward, provider="openai")["choices"][0]["message"]
+        message = discovery.complete(request, forward, provider="openai").choices[0].message
         messages.append(message)
-        for call in message.get("tool_calls", []):
-            result = run(call["function"]["name"], json.loads(call["function"]["arguments"]))
-            messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
-        if not message.get("tool_calls"):
-            return message.get("content", "")
+        for call in message.tool_calls or []:
+            result = run(call.function.name, json.loads(call.function.arguments))
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+        if not message.tool_calls:
+            return message.content or ""
 
 
 if __name__ == "__main__":

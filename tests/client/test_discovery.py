@@ -50,16 +50,6 @@ def test_a_mixed_turn_whose_search_falls_open_gives_every_tool_back_next_time(fl
     assert set(model.seen(1)) == {PHANTOM, *ABOUT}
 
 
-@pytest.mark.parametrize("odd", [None, "x", 5, [{"error": 1}]])
-@pytest.mark.parametrize("first", [True, False])
-def test_an_answer_that_is_no_object_is_the_clients(flow, shape, tools, odd, first):
-    answers = [odd] if first else [shape.response(search("read")), odd]
-    response = flow().complete(
-        shape.request("please help", tools), lambda _: answers.pop(0), shape.name
-    )
-    assert response == odd
-
-
 def test_a_tool_that_is_found_twice_is_there_once(flow, shape, tools):
     model = Model(shape, search("read"), search("read code", "call_2"), DONE)
     flow().complete(shape.request("please help", tools), model, shape.name)

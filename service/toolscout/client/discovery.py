@@ -10,7 +10,7 @@ With `relevance` the tools are filtered here; `passthrough` forwards the request
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from toolscout.client.loop import Turn
 from toolscout.client.preparation import Preparation
@@ -28,8 +28,11 @@ from toolscout.client.steps import (
 )
 from toolscout.client.streams import STREAMS
 
-Forward = Callable[[Json], Json]
-AsyncForward = Callable[[Json], Awaitable[Json]]
+Body = TypeVar("Body")
+"""What a forward returns: a response body as a dict, or the SDK's own object."""
+
+Forward = Callable[[Json], Body]
+AsyncForward = Callable[[Json], Awaitable[Body]]
 Open = Callable[[Json], Iterator[bytes]]
 AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
 
@@ -45,20 +48,25 @@ class ToolDiscovery(Preparation):
     def complete(
         self,
         request: Json,
-        forward: Forward,
+        forward: Forward[Body],
         provider: str = "openai",
         session: str | None = None,
         scope: str = "",
-    ) -> Json:
+    ) -> Body:
         """Forward a request, searching as often as the model asks for; the final response.
 
         Args:
             request: the provider's request body; not changed.
-            forward: sends a body to the model and returns the response body. What it raises is
+            forward: sends a body to the model and returns the response body, as a dict or as the
+                SDK's own (pydantic) object; what is returned here has its type. What it raises is
                 raised; but where that follows a search, the request is first forwarded as it came.
             provider: whose shapes these are.
             session: names the conversation; made from its first user message when missing.
             scope: keeps equal conversations of different users apart.
+
+        Raises:
+            InvalidArgument: there is no provider of that name, or `forward` returned what is no
+                response body.
         """
         self.look_on(request, provider)
         steps = conversation(self.begin(request, provider, session, scope))
@@ -71,7 +79,7 @@ class ToolDiscovery(Preparation):
                 else:
                     result = _attempt(forward, step)
         except StopIteration as end:
-            response: Json = end.value
+            response: Body = end.value
             return response
 
     def stream(
@@ -142,17 +150,17 @@ class AsyncToolDiscovery(Preparation):
     async def complete(
         self,
         request: Json,
-        forward: AsyncForward,
+        forward: AsyncForward[Body],
         provider: str = "openai",
         session: str | None = None,
         scope: str = "",
-    ) -> Json:
+    ) -> Body:
         """As `ToolDiscovery.complete`; the searches of one response run side by side."""
         await self.look_on(request, provider)
         begun = self.begin(request, provider, session, scope)
         return await self._drive(conversation(begun), forward)
 
-    async def resume(self, turn: Turn, response: Json, forward: AsyncForward) -> Json:
+    async def resume(self, turn: Turn, response: Body, forward: AsyncForward[Body]) -> Body:
         """Go on with a turn from `begin` whose request was forwarded elsewhere.
 
         For proxies that call hooks before and after a forwarding of their own.
@@ -161,7 +169,7 @@ class AsyncToolDiscovery(Preparation):
         next(steps)
         return await self._drive(steps, forward, response)
 
-    async def _drive(self, steps: Steps, forward: AsyncForward, result: Any = None) -> Json:
+    async def _drive(self, steps: Steps, forward: AsyncForward[Body], result: Any = None) -> Body:
         try:
             while True:
                 step = steps.send(result)
@@ -175,7 +183,7 @@ class AsyncToolDiscovery(Preparation):
                     except Exception as error:
                         result = error
         except StopIteration as end:
-            response: Json = end.value
+            response: Body = end.value
             return response
 
     async def stream(
@@ -239,7 +247,7 @@ class AsyncToolDiscovery(Preparation):
         await self.selector.aclose()
 
 
-def _attempt(forward: Forward, request: Json) -> Any:
+def _attempt(forward: Forward[Any], request: Json) -> Any:
     try:
         return forward(request)
     except Exception as error:

@@ -5,13 +5,14 @@
     turn.searches(response)            the searches the model asks for; none: the turn is over
     turn.resume(response, selections)  found tools are back, the results appended: forward again
     turn.finish(response)              what the client sees: no trace of the search tool
+    turn.over()                        report the turn to whoever observes it
 
 At most five rounds of searches; the forward after the last has every tool and no search tool, so
 a model that only ever searches still gets to act.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from toolscout.catalog.summary import first_sentence
@@ -20,10 +21,11 @@ from toolscout.client.providers.provider import QUERY_SCHEMA
 from toolscout.client.selection import Selection
 from toolscout.client.session import SessionStore
 from toolscout.client.tools import Offer, texts
+from toolscout.client.usage import add
 
 Order = Literal["rank", "catalog", "append"]
 """Where found tools go: best first before earlier finds, in the order of the request's own list,
-or behind what is there already, which keeps a prompt cache warm."""
+or behind what is there already. Any change of the tools loses a cached prompt, in every order."""
 
 MAX_ROUNDS = 5
 
@@ -50,15 +52,20 @@ class Turn:
         search_name: str,
         order: Order,
         max_rounds: int = MAX_ROUNDS,
+        on_over: Callable[["Turn"], None] | None = None,
     ) -> None:
         self.session = session
         self.offer = offer
         self.rounds = 0
+        self.search_count = 0
+        """Searches that were answered."""
+        self._spent: Json = {}
         self._fell_open = False
         self._provider = provider
         self._store = store
         self._order = order
         self._max_rounds = max_rounds
+        self._on_over = on_over
         self.search_name = free_name(search_name, offer.names)
         self._search_tool = provider.function(self.search_name, DESCRIPTION, QUERY_SCHEMA)
         known = [*store.expanded(session), *provider.recent(request)]
@@ -89,6 +96,7 @@ class Turn:
     def resume(self, response: Json, found: Sequence[tuple[Call, Selection]]) -> Json | None:
         """Take in what the searches found; the next request to forward, or None in a mixed turn."""
         self.rounds += 1
+        self.search_count += len(found)
         results = []
         for call, selection in found:
             new = self._show(selection)
@@ -98,6 +106,7 @@ class Turn:
                 # Only the client goes on with this turn, and its next request needs every tool.
                 self._store.mark_expanded(self.session, self.offer.names)
             return None
+        self._spent = self._usage_with(response)
         self.request = self._with_tools(self._provider.continued(self.request, response, results))
         return self.request
 
@@ -106,8 +115,29 @@ class Turn:
         self.rounds = self._max_rounds
 
     def finish(self, response: Json) -> Json:
-        """The response as the client sees it."""
-        return self._provider.without_calls(response, self.search_name)
+        """The response as the client sees it: no search, and the usage of all forwards."""
+        return self.with_usage(self._provider.without_calls(response, self.search_name))
+
+    def over(self) -> None:
+        """Report that the last response of the turn is there."""
+        if self._on_over is not None:
+            self._on_over(self)
+
+    def with_usage(self, response: Json) -> Json:
+        """The response with the usage of the forwards before it added to its own."""
+        return {**response, **self._usage_with(response)} if self._spent else response
+
+    @property
+    def shown(self) -> int:
+        """Number of tools that the model has before it, with the search tool."""
+        if self.rounds >= self._max_rounds:
+            return len(self.offer.names)
+        return 1 + len(self._shown)
+
+    def _usage_with(self, response: Json) -> Json:
+        own = {key: response.get(key) for key in self._provider.usage_keys}
+        summed = {key: add(self._spent.get(key), value) for key, value in own.items()}
+        return {key: value for key, value in summed.items() if value is not None}
 
     def _show(self, selection: Selection) -> list[str]:
         """Bring found tools back, each once; raw definitions that are no objects are left out."""

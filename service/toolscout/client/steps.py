@@ -9,9 +9,10 @@ from toolscout.client.loop import Turn
 from toolscout.client.providers import Call, Json
 from toolscout.client.selection import Selection
 from toolscout.client.streams import Stream
+from toolscout.client.typed import body_of, in_type_of
 
 Searches = tuple[Turn, list[Call]]
-Steps = Generator[Json | Searches, Any, Json]
+Steps = Generator[Json | Searches, Any, Any]
 
 END_OF_EVENT = b"\n\n"
 """Fed after a stream, for those that end without it."""
@@ -20,35 +21,41 @@ logger = logging.getLogger("toolscout.client")
 
 
 def conversation(begun: Turn | Json) -> Steps:
-    """Yields requests to forward and searches to make; returns the response for the client.
+    """Yield requests to forward and searches to make; return the response for the client.
 
-    Is sent responses, or the exception that forwarding ended in.
+    Is sent responses, or the exception that forwarding ended in. The response for the client has
+    the type of those that were sent.
+
+    Raises:
+        InvalidArgument: a response is no body that could be looked into for searches.
     """
-    response = _good((yield begun.request if isinstance(begun, Turn) else begun))
-    if not isinstance(begun, Turn) or not isinstance(response, dict):
-        return response  # what is no object is the client's to make sense of
+    given = _raised((yield begun.request if isinstance(begun, Turn) else begun))
+    if not isinstance(begun, Turn):
+        return given
+    response = body_of(given)
     while calls := begun.searches(response):
         found = yield (begun, calls)
         resumed = begun.resume(response, found)
         if resumed is None:
             break
-        answer = yield resumed
-        if isinstance(answer, Exception):
+        given = yield resumed
+        if isinstance(given, Exception):
             # What was added to the request may be why; the client is owed what it asked for.
             logger.warning("forwarding failed after a search; the request goes out as it came")
-            return _good((yield begun.original))
-        if not isinstance(answer, dict):
-            return _good(answer)
-        response = answer
-    return begun.finish(response)
+            given = _raised((yield begun.original))
+            begun.over()
+            return in_type_of(given, begun.with_usage(body_of(given)))
+        response = body_of(given)
+    begun.over()
+    return in_type_of(given, begun.finish(response))
 
 
 def next_body(turn: Turn, stream: Stream, found: list[tuple[Call, Selection]]) -> Json | None:
     """What to forward after a turn of the model; None when the client's turn is over."""
-    if not found:
-        return None
-    body = turn.resume(stream.response(), found)
-    if body is not None:
+    body = turn.resume(stream.response(), found) if found else None
+    if body is None:
+        turn.over()
+    else:
         stream.next_turn()
     return body
 
@@ -63,11 +70,11 @@ def starts_over(turn: Turn, stream: Stream, body: Json) -> bool:
     return True
 
 
-def _good(answer: Any) -> Json:
+def _raised(answer: Any) -> Any:
+    """The answer; raises what forwarding ended in."""
     if isinstance(answer, Exception):
         raise answer
-    response: Json = answer
-    return response
+    return answer
 
 
 def question(

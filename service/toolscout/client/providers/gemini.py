@@ -19,6 +19,7 @@ class Gemini:
     """One tool holds many function declarations; each declaration counts as a tool here."""
 
     name = "gemini"
+    usage_keys: tuple[str, ...] = ("usageMetadata", "usage_metadata")
 
     def tools(self, request: Json) -> list[Any]:
         """All declarations, and the tools that declare none (a search, code execution)."""

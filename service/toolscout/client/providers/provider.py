@@ -33,6 +33,8 @@ class Provider(Protocol):
     """One provider's shapes."""
 
     name: str
+    usage_keys: tuple[str, ...]
+    """Where a response has its usage."""
 
     def tools(self, request: Json) -> list[Any]:
         """The tools of a request, as they are there."""
@@ -67,6 +69,8 @@ class Provider(Protocol):
 
 class Turns:
     """What the providers have in common whose requests hold turns with roles, and `tools`."""
+
+    usage_keys: tuple[str, ...] = ("usage",)
 
     def turns(self, request: Json) -> list[Json]:
         """The conversation, oldest first."""
@@ -107,13 +111,29 @@ def arguments_of(raw: Any) -> Mapping[str, Any]:
 
 
 def mappings(value: Any) -> list[Json]:
-    """The objects of a list; empty for anything else."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    """The objects of a list, an SDK's own as dicts; empty for anything else."""
+    if not isinstance(value, list):
+        return []
+    return [found for item in value if (found := as_dict(item)) is not None]
 
 
 def mapping(value: Any) -> Json:
-    """An object; empty for anything else."""
-    return value if isinstance(value, dict) else {}
+    """An object as a dict; empty for anything else."""
+    return as_dict(value) or {}
+
+
+def as_dict(value: Any) -> Json | None:
+    """A dict as it is, a pydantic object as the JSON that it was sent as; None for others."""
+    if isinstance(value, dict):
+        return value
+    dump = getattr(value, "model_dump", None)
+    if not callable(dump) or isinstance(value, type):
+        return None
+    try:
+        found = dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
+    except Exception:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def text_of(content: Any, kinds: Sequence[str] = ("text", "input_text")) -> str:

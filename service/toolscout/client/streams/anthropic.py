@@ -4,6 +4,7 @@ from typing import Any
 
 from toolscout.client.providers.provider import Json, arguments_of, mapping
 from toolscout.client.streams import sse
+from toolscout.client.usage import add
 
 _PIECES = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 _THINKING = ("thinking", "redacted_thinking")
@@ -21,10 +22,13 @@ class AnthropicStream:
         self._started = False
         self._count = 0
         """Blocks that went to the client."""
+        self._spent: Json | None = None
+        self._usage: Json = {}
         self.next_turn()
 
     def next_turn(self) -> None:
-        """Start anew but for what the client has seen already."""
+        """Start anew but for what the client has seen already, and what it pays for."""
+        self._spent, self._usage = add(self._spent, self._usage or None), {}
         self.wrote = False
         self._splitter = sse.Splitter()
         self._blocks: dict[Any, Json] = {}
@@ -54,11 +58,12 @@ class AnthropicStream:
         for event in self._held:
             data = event.data or {}
             delta = mapping(data.get("delta"))
+            changed = dict(data)
             if delta.get("stop_reason") == "tool_use" and not self._calls:
-                changed = {**data, "delta": {**delta, "stop_reason": "end_turn"}}
-                out += sse.write(changed, "message_delta")
-            else:
-                out += event.raw
+                changed["delta"] = {**delta, "stop_reason": "end_turn"}
+            if self._spent is not None and "usage" in data:
+                changed["usage"] = add(self._spent, self._usage)
+            out += event.raw if changed == data else sse.write(changed, "message_delta")
         self._held = []
         return out
 
@@ -71,9 +76,11 @@ class AnthropicStream:
         data = event.data or {}
         kind = data.get("type")
         if kind == "message_start":
+            self._count_usage(mapping(data.get("message")))
             started, self._started = self._started, True
             return b"" if started else event.raw
         if kind in ("message_delta", "message_stop"):
+            self._count_usage(data)
             self._held.append(event)
             return b""
         if kind == "error":
@@ -91,6 +98,11 @@ class AnthropicStream:
             return b""
         before, self._waiting = self._waiting, []
         return b"".join(map(self._go, before)) + self._go(event)
+
+    def _count_usage(self, holder: Json) -> None:
+        """Take in a usage: what an event says later of a turn replaces what it said before."""
+        usage = mapping(holder.get("usage"))
+        self._usage |= {key: value for key, value in usage.items() if value is not None}
 
     def _collect(self, kind: Any, index: Any, data: Json) -> None:
         if kind == "content_block_start":

@@ -4,6 +4,7 @@ from typing import Any
 
 from toolscout.client.providers.provider import Json, mapping, mappings
 from toolscout.client.streams import sse
+from toolscout.client.usage import add
 
 Key = tuple[int, int]
 """A choice and the place of a call in it: as the model counts them, or as they began."""
@@ -23,10 +24,13 @@ class OpenAIStream:
         self._search_name = search_name
         self._id: Any = None
         self._roles: set[int] = set()
+        self._spent: Json | None = None
+        self._usage: Json | None = None
         self.next_turn()
 
     def next_turn(self) -> None:
-        """Start anew but for what the client has seen already."""
+        """Start anew but for what the client has seen already, and what it pays for."""
+        self._spent, self._usage = add(self._spent, self._usage), None
         self.wrote = False
         self._splitter = sse.Splitter()
         self._calls: dict[Key, Json] = {}
@@ -65,7 +69,7 @@ class OpenAIStream:
                 if called and not self._next_place.get(_index(choice)):
                     choice = {**choice, "finish_reason": "stop"}
                 choices.append(choice)
-            changed = self._same({**data, "choices": choices})
+            changed = self._with_usage(self._same({**data, "choices": choices}))
             out += event.raw if event.raw and changed == data else sse.write(changed)
         self._held = []
         return out
@@ -90,6 +94,7 @@ class OpenAIStream:
             return b""
         if data is None or "choices" not in data:
             return event.raw
+        self._usage = mapping(data.get("usage")) or self._usage
         self._base = {key: data[key] for key in data if key not in ("choices", "usage")}
         choices = mappings(data["choices"])
         if (self._held or mapping(data.get("usage"))) and all(map(_is_bare, choices)):
@@ -103,7 +108,7 @@ class OpenAIStream:
         going = [choice for choice in kept if not choice.get("finish_reason")]
         if not going:
             return b""
-        changed = self._same({**data, "choices": going})
+        changed = self._with_usage(self._same({**data, "choices": going}))
         return event.raw if changed == data else sse.write(changed)
 
     def _choice(self, choice: Json) -> Json | None:
@@ -186,6 +191,12 @@ class OpenAIStream:
             key = (number, UNCOUNTED + len(self._calls))
         self._current[counted] = key
         return key
+
+    def _with_usage(self, data: Json) -> Json:
+        """Where a chunk has a usage, it counts the model's turns before this one too."""
+        if self._spent is None or not mapping(data.get("usage")):
+            return data
+        return {**data, "usage": add(self._spent, data["usage"])}
 
     def _same(self, data: Json) -> Json:
         """The client sees one completion, so every chunk bears the first one's id."""
