@@ -16,6 +16,7 @@ from toolscout.client.errors import (
     InvalidTool,
     ToolscoutError,
 )
+from toolscout.client.jsonl import JsonLines
 from toolscout.client.meta import (
     handle_meta_call,
     handle_meta_call_async,
@@ -29,6 +30,7 @@ from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.client.session import SessionStore
 from toolscout.client.telemetry import SearchEvent, log_event
 from toolscout.client.tracker import SessionTracker
+from toolscout.client.turn_events import TurnEvent, log_turn
 
 __all__ = [
     "AsyncSelector",
@@ -38,6 +40,7 @@ __all__ = [
     "DiscoveryConfig",
     "InvalidArgument",
     "InvalidTool",
+    "JsonLines",
     "Reason",
     "RiskGate",
     "Rollout",
@@ -49,10 +52,12 @@ __all__ = [
     "Shadow",
     "ToolDiscovery",
     "ToolscoutError",
+    "TurnEvent",
     "handle_meta_call",
     "handle_meta_call_async",
     "instructions",
     "load",
     "log_event",
+    "log_turn",
     "meta_tools",
 ]

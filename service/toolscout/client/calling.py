@@ -128,7 +128,7 @@ class SelectorBase:
         self._fallback = fallback
         self._permit = permit
         self._log_query = log_query
-        self._observers = _observers(observers)
+        self._observers: tuple[Observer, ...] = checked_observers("observers", observers)
         if breaker is not None and not isinstance(breaker, BreakerPolicy):
             raise InvalidArgument.of("breaker", "a BreakerPolicy or None", breaker)
         if isinstance(max_connections, bool) or not isinstance(max_connections, int):
@@ -288,11 +288,16 @@ def _check_fields(fields: Mapping[str, Any]) -> None:
         raise InvalidArgument(f"fields: cannot be written as JSON ({error})") from error
 
 
-def _observers(given: object) -> tuple[Observer, ...]:
+def checked_observers(name: str, given: object) -> tuple[Any, ...]:
+    """Check an argument that lists observers; None is nobody.
+
+    Raises:
+        InvalidArgument: it is no sequence of functions.
+    """
     if given is None:
         return ()
     if not isinstance(given, Sequence) or not all(map(callable, given)):
-        raise InvalidArgument.of("observers", "a sequence of functions", given)
+        raise InvalidArgument.of(name, "a sequence of functions", given)
     return tuple(given)
 
 

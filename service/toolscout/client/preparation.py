@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any, get_args
 
-from toolscout.client.calling import SelectorBase
+from toolscout.client.calling import SelectorBase, checked_observers
 from toolscout.client.config import ApiConfig, DiscoveryConfig
 from toolscout.client.errors import InvalidArgument
 from toolscout.client.loop import MAX_ROUNDS, Order, Turn
@@ -16,6 +17,7 @@ from toolscout.client.session import SessionStore, hashed
 from toolscout.client.strategies import relevance, search
 from toolscout.client.streams import STREAMS
 from toolscout.client.tools import Offer
+from toolscout.client.turn_events import Stage, TurnEvent, TurnObserver, log_turn, notify_turn
 
 logger = logging.getLogger("toolscout.client")
 
@@ -30,6 +32,8 @@ class Preparation:
         defer_above: requests with at most this many tools are forwarded as they are.
         max_rounds: searches in one turn, at most.
         store: remembers what each session has found.
+        turn_observers: called with a `TurnEvent` when tools are filtered or deferred and when a
+            turn is over; None is nobody.
         selector_options: further arguments of the selector: rollout, fallback, redact, observers …
     """
 
@@ -42,6 +46,7 @@ class Preparation:
         max_rounds: int = MAX_ROUNDS,
         store: SessionStore | None = None,
         rollout: str | Rollout = "on",
+        turn_observers: Sequence[TurnObserver] | None = (log_turn,),
         **selector_options: Any,
     ) -> None:
         if isinstance(config, str):
@@ -55,6 +60,7 @@ class Preparation:
         self._order = order
         self._defer_above = defer_above
         self._max_rounds = max_rounds
+        self._turn_observers = checked_observers("turn_observers", turn_observers)
         self._rollout = Rollout.parse(rollout)
         # A percentage is decided here, for the whole turn; looking on is the selector's.
         mode = self._rollout if self._rollout.mode in ("dark", "shadow") else Rollout("on")
@@ -118,7 +124,7 @@ class Preparation:
             return request
         if strategy == "relevance":
             return self._filtered(request, provider, offer, name)
-        return Turn(
+        turn = Turn(
             request,
             provider,
             offer,
@@ -127,7 +133,10 @@ class Preparation:
             self.config.search_tool_name,
             self._order,
             self._max_rounds,
+            partial(self._report_turn, provider.name),
         )
+        self._report("deferred", provider.name, name, len(offer.names), turn.shown)
+        return turn
 
     def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
         config = self.config
@@ -150,7 +159,27 @@ class Preparation:
         names = [name for name in offer.names if name in kept]
         if self._order == "rank":
             names = list(filtered.kept)
+        self._report("filtered", provider.name, session, len(offer.names), len(names))
         return provider.with_tools(request, offer.pick(names))
+
+    def _report_turn(self, provider: str, turn: Turn) -> None:
+        offered, searches = len(turn.offer.names), turn.search_count
+        self._report("finished", provider, turn.session, offered, turn.shown, searches, turn.rounds)
+
+    def _report(
+        self,
+        stage: Stage,
+        provider: str,
+        session: str,
+        offered: int,
+        shown: int,
+        searches: int = 0,
+        rounds: int = 0,
+    ) -> None:
+        if self._turn_observers:
+            strategy = self.config.strategy
+            event = TurnEvent(stage, strategy, provider, session, offered, shown, searches, rounds)
+            notify_turn(self._turn_observers, event)
 
     def looks_on(self, request: Json, provider: str) -> tuple[str, Sequence[Any]] | None:
         """What to ask about when the rollout only looks on; None when it does not, or cannot.

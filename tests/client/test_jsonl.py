@@ -1,0 +1,133 @@
+"""Events as JSON lines: whole, bounded, and never in the way of a request."""
+
+import io
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.client.upstream import TOOLS, peer
+from toolscout.client import InvalidArgument, JsonLines, Selector, TurnEvent
+
+
+def event(number: int = 0) -> TurnEvent:
+    return TurnEvent("filtered", "relevance", "openai", f"s{number}", 30, 5)
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_every_search_is_one_object_on_one_line(tmp_path: Path):
+    path = tmp_path / "events.jsonl"
+    with (
+        peer(lambda exchange: exchange.select("read_file")) as fake,
+        JsonLines(path) as written,
+        Selector(fake.url, observers=[written]) as selector,
+    ):
+        selector.select("x", TOOLS)
+        selector.select("y", TOOLS)
+    first, second = lines(path)
+    assert first["event"] == second["event"] == "SearchEvent"
+    assert first["selected"] == ["read_file"]
+    assert first["deferred_count"] == len(TOOLS)
+    assert str(first["at"]).endswith("+00:00")
+
+
+def test_a_file_that_is_there_is_continued(tmp_path: Path):
+    path = tmp_path / "events.jsonl"
+    for number in range(2):
+        with JsonLines(str(path)) as written:
+            written(event(number))
+    assert [line["session"] for line in lines(path)] == ["s0", "s1"]
+
+
+@pytest.mark.parametrize("kind", [io.StringIO, io.BytesIO])
+def test_a_stream_is_written_to_and_left_open(kind):
+    stream = kind()
+    with JsonLines(stream) as written:
+        written(event())
+    text = stream.getvalue()
+    assert json.loads(text)["shown"] == 5
+    assert not stream.closed
+
+
+def test_the_end_of_the_process_loses_no_line(tmp_path: Path):
+    path = tmp_path / "events.jsonl"
+    script = f"""
+from toolscout.client import JsonLines, TurnEvent
+written = JsonLines({str(path)!r})
+for number in range(200):
+    written(TurnEvent("filtered", "relevance", "openai", f"s{{number}}", 30, 5))
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert [line["session"] for line in lines(path)] == [f"s{number}" for number in range(200)]
+
+
+def test_a_file_that_is_full_is_renamed_once(tmp_path: Path):
+    path = tmp_path / "events.jsonl"
+    with JsonLines(path, max_file_bytes=1_000) as written:
+        for number in range(50):
+            written(event(number))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["events.jsonl", "events.jsonl.1"]
+    assert all(file.stat().st_size <= 1_000 for file in tmp_path.iterdir())
+    assert lines(path)[-1]["session"] == "s49"
+
+
+class Stuck(io.BytesIO):
+    """A stream that takes nothing until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.go = threading.Event(), threading.Event()
+
+    def write(self, data: object) -> int:
+        self.asked.set()
+        self.go.wait(30)
+        return super().write(data)  # type: ignore[arg-type]
+
+
+def test_a_stream_that_blocks_costs_events_and_no_time():
+    stream = Stuck()
+    written = JsonLines(stream, max_waiting=10)
+    written(event())
+    assert stream.asked.wait(30)
+    for number in range(100):
+        written(event(number))
+    assert written.dropped == 90
+    stream.go.set()
+    written.close()
+    assert len(stream.getvalue().splitlines()) == 11
+
+
+def test_an_event_that_is_too_long_is_dropped(tmp_path: Path):
+    path = tmp_path / "events.jsonl"
+    with JsonLines(path) as written:
+        written(TurnEvent("filtered", "relevance", "openai", "s" * 100_000, 30, 5))
+        written(event())
+    assert written.dropped == 1
+    assert len(lines(path)) == 1
+
+
+def test_a_file_that_cannot_be_written_is_said_once_and_harms_no_search(tmp_path: Path, caplog):
+    missing = tmp_path / "nowhere" / "events.jsonl"
+    with (
+        peer(lambda exchange: exchange.select("read_file")) as fake,
+        JsonLines(missing) as written,
+        Selector(fake.url, observers=[written]) as selector,
+    ):
+        for _ in range(3):
+            assert selector.select("x", TOOLS).names == ["read_file"]
+    assert [record.message for record in caplog.records] == [
+        "events cannot be written (FileNotFoundError)"
+    ]
+
+
+def test_what_is_neither_path_nor_stream_is_refused():
+    with pytest.raises(InvalidArgument, match="target: expected a path or a stream"):
+        JsonLines(5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="max_waiting"):
+        JsonLines("x", max_waiting=0)
