@@ -14,12 +14,13 @@ from toolscout import __version__
 from toolscout.client.core import endpoint as endpoints
 from toolscout.client.core.breaker import BreakerPolicy, CircuitBreaker
 from toolscout.client.core.call import Ask, Conversations, Result, Step, Verdict
+from toolscout.client.encoding import Definition, Encoder, Redact
 from toolscout.client.errors import InvalidArgument
 from toolscout.client.rollout import Rollout, overlap
 from toolscout.client.selection import Reason, Selection, Shadow
 from toolscout.client.strategies import relevance
 from toolscout.client.telemetry import Observer, QueryLog, event_of, log_event, notify
-from toolscout.client.tools import Definition, Encoder, Offer, Redact
+from toolscout.client.tools import Offer
 from toolscout.client.transport import Transport
 from toolscout.contract import DEFAULT_TOP_K, MAX_TOP_K
 

@@ -5,7 +5,7 @@
     turn.searches(response)            the searches the model asks for; none: the turn is over
     turn.resume(response, selections)  found tools are back, the results appended: forward again
     turn.finish(response)              what the client sees: no trace of the search tool
-    turn.over()                        report the turn to whoever observes it
+    turn.end()                         report the turn to whoever observes it
 
 At most five rounds of searches; the forward after the last has every tool and no search tool, so
 a model that only ever searches still gets to act.
@@ -52,20 +52,20 @@ class Turn:
         search_name: str,
         order: Order,
         max_rounds: int = MAX_ROUNDS,
-        on_over: Callable[["Turn"], None] | None = None,
+        on_end: Callable[["Turn"], None] | None = None,
     ) -> None:
         self.session = session
         self.offer = offer
         self.rounds = 0
         self.search_count = 0
-        """Searches that were answered."""
+        """Number of searches that were answered."""
         self._spent: Json = {}
         self._fell_open = False
         self._provider = provider
         self._store = store
         self._order = order
         self._max_rounds = max_rounds
-        self._on_over = on_over
+        self._on_end = on_end
         self.search_name = free_name(search_name, offer.names)
         self._search_tool = provider.function(self.search_name, DESCRIPTION, QUERY_SCHEMA)
         known = [*store.expanded(session), *provider.recent(request)]
@@ -115,21 +115,21 @@ class Turn:
         self.rounds = self._max_rounds
 
     def finish(self, response: Json) -> Json:
-        """The response as the client sees it: no search, and the usage of all forwards."""
+        """Return the response as the client sees it: no search, and the usage of all forwards."""
         return self.with_usage(self._provider.without_calls(response, self.search_name))
 
-    def over(self) -> None:
-        """Report that the last response of the turn is there."""
-        if self._on_over is not None:
-            self._on_over(self)
+    def end(self) -> None:
+        """Report that the turn has ended: its last response has arrived."""
+        if self._on_end is not None:
+            self._on_end(self)
 
     def with_usage(self, response: Json) -> Json:
-        """The response with the usage of the forwards before it added to its own."""
+        """Add the usage of the forwards before it to a response's own."""
         return {**response, **self._usage_with(response)} if self._spent else response
 
     @property
     def shown(self) -> int:
-        """Number of tools that the model has before it, with the search tool."""
+        """Number of tools in the current request, the search tool counted."""
         if self.rounds >= self._max_rounds:
             return len(self.offer.names)
         return 1 + len(self._shown)

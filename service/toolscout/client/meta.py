@@ -119,18 +119,18 @@ def handle_meta_call(
         return None
     given = arguments_of(arguments)
     if name == "list_tools_meta":
-        return answers.page(given, offer)
+        return answers.list_answer(given, offer)
     if name == "tool_info":
-        return answers.info(given, offer, gate)
+        return answers.info_answer(given, offer, gate)
     if name == "get_tool_schemas":
-        return answers.schemas(given, offer, gate)
+        return answers.schemas_answer(given, offer, gate)
     wanted = _search_arguments(given)
     if isinstance(wanted, str):
         return wanted
     query, top_k = wanted
     if selector is None:
-        return answers.found(_local(query, tools, top_k), offer)
-    return answers.found(selector.select(query, tools, top_k), offer)
+        return answers.search_answer(_local(query, tools, top_k), offer)
+    return answers.search_answer(selector.select(query, tools, top_k), offer)
 
 
 async def handle_meta_call_async(
@@ -149,16 +149,16 @@ async def handle_meta_call_async(
     if name in offer.names:
         return None
     query, top_k = wanted
-    return answers.found(await selector.select(query, tools, top_k), offer)
+    return answers.search_answer(await selector.select(query, tools, top_k), offer)
 
 
 def _search_arguments(arguments: Mapping[str, Any]) -> tuple[str, int] | str:
     query, top_k = arguments.get("query"), arguments.get("top_k")
     top_k = DEFAULT_TOP_K if top_k is None else top_k
     if not isinstance(query, str) or not query.strip():
-        return answers.error("query: expected a text")
+        return answers.error_answer("query: expected a text")
     if isinstance(top_k, bool) or not isinstance(top_k, int):
-        return answers.error("top_k: expected a whole number")
+        return answers.error_answer("top_k: expected a whole number")
     return query, top_k
 
 

@@ -25,28 +25,30 @@ MAX_HINT_CHARS = 128
 """Longer names are left out of such a list."""
 
 
-def found(selection: Selection, offer: Offer) -> str:
+def search_answer(selection: Selection, offer: Offer) -> str:
     """Answer a search: the tools, or that nothing fits, or that nobody could be asked."""
     if selection.reason is Reason.EMPTY_SELECTION and selection.fell_open:
         return _nothing_fits(offer)
     if selection.fell_open:
         # A model gains nothing from hundreds of names at once.
-        return error("the search is not available; use list_tools_meta", reason=selection.reason)
+        return error_answer(
+            "the search is not available; use list_tools_meta", reason=selection.reason
+        )
     if not selection.names:
         return _nothing_fits(offer)
     return _write({"tools": [_summary(offer, name) for name in selection.names]})
 
 
-def page(arguments: Mapping[str, Any], offer: Offer) -> str:
+def list_answer(arguments: Mapping[str, Any], offer: Offer) -> str:
     """Answer with one page of all tools in the order of their names."""
     names = sorted(offer.names)
     size, cursor = arguments.get("page_size") or PAGE_SIZE, arguments.get("cursor")
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        return error("page_size: expected a whole number above 0")
+        return error_answer("page_size: expected a whole number above 0")
     start = 0
     if cursor:
         if not isinstance(cursor, str) or cursor not in offer.by_name:
-            return error("cursor: not one that this list gave")
+            return error_answer("cursor: not one that this list gave")
         start = names.index(cursor) + 1
     shown = names[start : start + min(size, MAX_PAGE_SIZE)]
     answer: dict[str, Any] = {"tools": [_summary(offer, name) for name in shown]}
@@ -55,28 +57,28 @@ def page(arguments: Mapping[str, Any], offer: Offer) -> str:
     return _write({**answer, "total": len(names)})
 
 
-def info(arguments: Mapping[str, Any], offer: Offer, gate: RiskGate | None) -> str:
+def info_answer(arguments: Mapping[str, Any], offer: Offer, gate: RiskGate | None) -> str:
     """Answer with one tool whole, by its name in any spelling."""
     name = arguments.get("name")
     if not isinstance(name, str):
-        return error("name: expected a text")
+        return error_answer("name: expected a text")
     resolved = Names(offer.names).resolve(name)
     if resolved.name is None:
         if resolved.ambiguous:
             several = resolved.ambiguous[:MAX_HINTS]
-            return error("several tools answer to this name", did_you_mean=several)
+            return error_answer("several tools answer to this name", did_you_mean=several)
         near = resolved.suggestions or []
-        return error("there is no tool of this name", did_you_mean=near)
-    return _write(_whole(offer, resolved.name, gate))
+        return error_answer("there is no tool of this name", did_you_mean=near)
+    return _write(_full_detail(offer, resolved.name, gate))
 
 
-def schemas(arguments: Mapping[str, Any], offer: Offer, gate: RiskGate | None) -> str:
+def schemas_answer(arguments: Mapping[str, Any], offer: Offer, gate: RiskGate | None) -> str:
     """Answer with several tools whole, and for each other name what it may have meant."""
     wanted = arguments.get("names")
     if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
-        return error("names: expected a list of texts")
+        return error_answer("names: expected a list of texts")
     if not 0 < len(wanted) <= MAX_SCHEMAS:
-        return error(f"names: expected 1 to {MAX_SCHEMAS}, got {len(wanted)}")
+        return error_answer(f"names: expected 1 to {MAX_SCHEMAS}, got {len(wanted)}")
     names = Names(offer.names)
     shown: dict[str, dict[str, Any]] = {}
     missing = []
@@ -86,17 +88,17 @@ def schemas(arguments: Mapping[str, Any], offer: Offer, gate: RiskGate | None) -
             near = (resolved.ambiguous or resolved.suggestions or [])[:MAX_HINTS]
             missing.append({"name": name, "did_you_mean": near})
         elif resolved.name not in shown:
-            shown[resolved.name] = _whole(offer, resolved.name, gate)
+            shown[resolved.name] = _full_detail(offer, resolved.name, gate)
     return _write({"schemas": list(shown.values()), "errors": missing, "count": len(shown)})
 
 
-def error(message: str, **more: Any) -> str:
+def error_answer(message: str, **more: Any) -> str:
     """Answer with what is wrong."""
     return _write({"error": message, **more})
 
 
 def _nothing_fits(offer: Offer) -> str:
-    """Say so, and what there is: how many tools, and their namespaces or some names."""
+    """Say that nothing fits, how many tools there are, and some namespaces or names."""
     total = len(offer.names)
     answer: dict[str, Any] = {
         "tools": [],
@@ -113,7 +115,7 @@ def _nothing_fits(offer: Offer) -> str:
     return _write(answer)
 
 
-def _whole(offer: Offer, name: str, gate: RiskGate | None) -> dict[str, Any]:
+def _full_detail(offer: Offer, name: str, gate: RiskGate | None) -> dict[str, Any]:
     tool = offer.by_name[name]
     if gate is not None:
         gate.note_read(tool)

@@ -29,7 +29,7 @@ def conversation(begun: Turn | Json) -> Steps:
     Raises:
         InvalidArgument: a response is no body that could be looked into for searches.
     """
-    given = _raised((yield begun.request if isinstance(begun, Turn) else begun))
+    given = _result((yield begun.request if isinstance(begun, Turn) else begun))
     if not isinstance(begun, Turn):
         return given
     response = body_of(given)
@@ -42,11 +42,11 @@ def conversation(begun: Turn | Json) -> Steps:
         if isinstance(given, Exception):
             # What was added to the request may be why; the client is owed what it asked for.
             logger.warning("forwarding failed after a search; the request goes out as it came")
-            given = _raised((yield begun.original))
-            begun.over()
+            given = _result((yield begun.original))
+            begun.end()
             return in_type_of(given, begun.with_usage(body_of(given)))
         response = body_of(given)
-    begun.over()
+    begun.end()
     return in_type_of(given, begun.finish(response))
 
 
@@ -54,7 +54,7 @@ def next_body(turn: Turn, stream: Stream, found: list[tuple[Call, Selection]]) -
     """What to forward after a turn of the model; None when the client's turn is over."""
     body = turn.resume(stream.response(), found) if found else None
     if body is None:
-        turn.over()
+        turn.end()
     else:
         stream.next_turn()
     return body
@@ -70,8 +70,8 @@ def starts_over(turn: Turn, stream: Stream, body: Json) -> bool:
     return True
 
 
-def _raised(answer: Any) -> Any:
-    """The answer; raises what forwarding ended in."""
+def _result(answer: Any) -> Any:
+    """Return what a forward returned, or raise what it raised."""
     if isinstance(answer, Exception):
         raise answer
     return answer

@@ -1,4 +1,4 @@
-"""Tools of any shape: their names, and what of them goes over the wire.
+"""Tools of any shape: their names, texts and schemas.
 
 OpenAI (chat and Responses), Anthropic, MCP, Gemini and Bedrock tools, as mappings, dataclasses,
 msgspec structs or pydantic models. A provider's built-in (a web search, a text editor, a cache
@@ -8,35 +8,18 @@ own and no schema.
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from hashlib import sha256
 from itertools import repeat
-from math import inf
 from operator import itemgetter
-from time import monotonic
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from toolscout.client.errors import InvalidArgument, InvalidTool
-from toolscout.contract import MAX_NAME_CHARS
-
-Definition = Literal["full", "minimal", "none"]
-"""How much of a tool's definition is sent: all of it, only its parameters' names, types and
-descriptions, or nothing."""
-
-Redact = Callable[[dict[str, Any]], dict[str, Any] | None]
-"""Takes what would be sent of one tool, returns what may be; None keeps the tool unsent."""
 
 WRAPPERS = ("function", "toolSpec", "tool")
 _SCHEMAS = ("parameters", "input_schema", "inputSchema", "argument_schema")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 _DECLARING = frozenset(_DECLARATIONS)
-BATCH = 256
-"""Tools that are written at once; nothing is given up meanwhile."""
-
-_NESTING = 8
-"""Levels of a schema that a minimal definition follows."""
-
 _name_of = itemgetter("name")
 _function_of = itemgetter("function")
 _spec_of = itemgetter("toolSpec")
@@ -76,7 +59,7 @@ class Offer:
         for number, tool in enumerate(tools):
             for one in _declarations(tool, number):
                 whole = as_mapping(one, number)
-                name = _text(_core(whole).get("name"))
+                name = _text(core_of(whole).get("name"))
                 if name and not _is_builtin(whole):
                     by_name.setdefault(name, one)
                 else:
@@ -138,96 +121,19 @@ def _dumped(tool: Any) -> Any:
 
 def texts(tool: Any) -> tuple[str, str]:
     """Name and description of a tool, empty where it has none."""
-    core = _core(as_mapping(tool))
+    core = core_of(as_mapping(tool))
     return _text(core.get("name")), _text(core.get("description"))
 
 
 def schema(tool: Any) -> Mapping[str, Any]:
     """The JSON Schema of a tool's input, empty where it has none."""
-    core = _core(as_mapping(tool))
+    core = core_of(as_mapping(tool))
     for key in _SCHEMAS:
         found = core.get(key)
         if isinstance(found, Mapping):
             nested = found.get("json")  # Bedrock's extra level
             return nested if isinstance(nested, Mapping) else found
     return {}
-
-
-class Encoder:
-    """Turns offered tools into the JSON array of a request.
-
-    What cannot be written as JSON is left out: first the definition, then the tool, which then
-    simply is not offered to the service.
-    """
-
-    def __init__(self, definition: Definition, redact: Redact | None) -> None:
-        self._definition = definition
-        self._redact = redact
-        self._encode = msgspec.json.Encoder(enc_hook=_foreign).encode
-
-    def encode(self, offer: Offer, deadline: float = inf) -> tuple[bytes, bytes]:
-        """The array, and the SHA-256 by which it is recognised.
-
-        Raises:
-            TimeoutError: the deadline (monotonic seconds) came before the end of the tools.
-        """
-        written: list[bytes] = []
-        entries: list[dict[str, Any]] = []
-        for name, tool in offer.by_name.items():
-            if monotonic() >= deadline:
-                raise TimeoutError
-            if entry := self._entry(name, tool):
-                entries.append(entry)
-            if len(entries) == BATCH:
-                written.append(self._written(entries))
-                entries = []
-        written.append(self._written(entries))
-        body = b"[" + b",".join(filter(None, written)) + b"]"
-        return body, sha256(body).digest()
-
-    def _written(self, entries: list[dict[str, Any]]) -> bytes:
-        """Entries with commas between them."""
-        try:
-            return self._encode(entries)[1:-1]
-        except Exception:
-            return b",".join(filter(None, map(self._rescue, entries)))
-
-    def _entry(self, name: str, tool: Any) -> dict[str, Any] | None:
-        if len(name) > MAX_NAME_CHARS:
-            return None  # the service would refuse the whole list for it
-        whole = as_mapping(tool)
-        entry: dict[str, Any] = {"name": name}
-        description = _core(whole).get("description")
-        if isinstance(description, str) and description:
-            entry["description"] = description
-        if self._definition == "full":
-            entry["definition"] = whole
-        elif self._definition == "minimal":
-            entry["definition"] = {"parameters": _minimal(schema(whole), 0)}
-        return entry if self._redact is None else self._redacted(entry)
-
-    def _redacted(self, entry: dict[str, Any]) -> dict[str, Any] | None:
-        assert self._redact is not None
-        name = entry["name"]
-        written = self._rescue(entry)
-        if not written:
-            return None
-        # Written and read again it shares nothing with the caller's own objects.
-        kept = self._redact(msgspec.json.decode(written))
-        if kept is None:
-            return None
-        if not isinstance(kept, dict):
-            raise InvalidArgument.of("redact(tool)", "a dict or None", kept)
-        # The name is how an answer is matched to its tool; hiding it hides the tool.
-        return kept if kept.get("name") == name else None
-
-    def _rescue(self, entry: dict[str, Any]) -> bytes:
-        for keys in (("name", "description", "definition"), ("name", "description"), ("name",)):
-            try:
-                return self._encode({key: entry[key] for key in keys if key in entry})
-            except Exception:  # noqa: S112 - the next try sends less
-                continue
-        return b""
 
 
 def _uniform_names(tools: Sequence[Any]) -> list[str] | None:
@@ -282,7 +188,7 @@ def _split(tools: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]] | None:
         else:
             plain = [t for t in tools if "name" in t and t.get("type") in _ORDINARY]
             others = [t for t in tools if "name" not in t or t.get("type") not in _ORDINARY]
-        if not plain or any(_text(_core(t).get("name")) and not _is_builtin(t) for t in others):
+        if not plain or any(_text(core_of(t).get("name")) and not _is_builtin(t) for t in others):
             return None
     except (AttributeError, TypeError, IndexError):
         return None
@@ -296,7 +202,7 @@ def _is_builtin(tool: Mapping[str, Any]) -> bool:
     `{"type": "custom", "name": …}`, which takes free text, unlike Anthropic's type of that name.
     """
     kind = tool.get("type")
-    if not isinstance(kind, str) or kind in _ORDINARY or _core(tool) is not tool:
+    if not isinstance(kind, str) or kind in _ORDINARY or core_of(tool) is not tool:
         return False
     return not any(isinstance(tool.get(key), Mapping) for key in _SCHEMAS)
 
@@ -315,8 +221,8 @@ def _declarations(tool: Any, number: int) -> list[Any]:
     return [*found, others] if others else found
 
 
-def _core(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part of a tool that carries its name."""
+def core_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part of a tool that carries its name."""
     for key in WRAPPERS:
         inner = tool.get(key)
         if isinstance(inner, Mapping):
@@ -326,29 +232,3 @@ def _core(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _minimal(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    """Property names, types and descriptions; no examples, defaults, enumerations or notes."""
-    kept: dict[str, Any] = {
-        key: node[key] for key in ("type", "description") if isinstance(node.get(key), str)
-    }
-    if depth >= _NESTING:
-        return kept
-    properties = node.get("properties")
-    if isinstance(properties, Mapping):
-        kept["properties"] = {
-            name: _minimal(sub, depth + 1) if isinstance(sub, Mapping) else {}
-            for name, sub in properties.items()
-        }
-    items = node.get("items")
-    if isinstance(items, Mapping):
-        kept["items"] = _minimal(items, depth + 1)
-    return kept
-
-
-def _foreign(value: Any) -> Any:
-    """Objects inside a definition that JSON has no form for."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    return str(value)

@@ -36,13 +36,13 @@ def in_type_of(response: Any, body: Json) -> Any:
         return response
     if isinstance(response, Mapping):
         return body
-    made = _made(type(response), body)
+    made = _construct(type(response), body)
     if getattr(response, _REQUEST_ID, None) is not None:
         setattr(made, _REQUEST_ID, response._request_id)
     return made
 
 
-def _made(kind: Any, body: Json) -> Any:
+def _construct(kind: Any, body: Json) -> Any:
     try:
         return kind.model_validate(body)
     except ValueError:

@@ -165,13 +165,13 @@ def problem(
             FieldError(error.path[:MAX_TEXT], error.message[:MAX_TEXT])
             for error in errors[:MAX_ERRORS]
         ],
-        suggestions=_fitting(suggestions),
+        suggestions=_names_that_fit(suggestions),
         success=False if newer_contract else None,
         error=detail[:MAX_TEXT] if newer_contract else None,
     )
 
 
-def _fitting(names: Iterable[str]) -> list[str]:
+def _names_that_fit(names: Iterable[str]) -> list[str]:
     """The first names that fit into an error body."""
     kept, room = [], MAX_SUGGESTED_BYTES
     for name in names:

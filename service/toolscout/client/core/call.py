@@ -21,8 +21,9 @@ from toolscout.client.core.body import AnswerError
 from toolscout.client.core.breaker import CircuitBreaker
 from toolscout.client.core.digests import Digests
 from toolscout.client.core.retries import RetryBudget
+from toolscout.client.encoding import Encoder
 from toolscout.client.selection import Reason
-from toolscout.client.tools import Encoder, Offer
+from toolscout.client.tools import Offer
 from toolscout.contract import Outcome
 
 MAX_PATTERN_CHARS = 4_096

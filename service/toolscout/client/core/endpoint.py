@@ -33,7 +33,7 @@ def read(endpoint: str | None) -> httpx2.URL | None:
         return None
     url = _parsed(text)
     if url is None:
-        raise InvalidArgument(f"endpoint: expected an http:// or https:// URL{_near(text)}")
+        raise InvalidArgument(f"endpoint: expected an http:// or https:// URL{_suggestion(text)}")
     if url.userinfo:
         logger.warning("endpoint: its user and password are not sent; give an api_key instead")
         url = url.copy_with(username=None, password=None)
@@ -75,13 +75,13 @@ def _parsed(text: str) -> httpx2.URL | None:
     return url if url.port is None or 0 < url.port < 65_536 else None
 
 
-def _near(text: str) -> str:
+def _suggestion(text: str) -> str:
     """Suggest the URL that was meant, without what is secret in it; empty where none is near."""
     if not any(mark in text for mark in ".:") and text.lower() != "localhost":
         return ""  # may as well be a key in the wrong place, which no message repeats
     scheme, separator, rest = text.partition("://")
-    near = get_close_matches(scheme.lower(), ("http", "https"), 1) if separator else ["http"]
-    for guess in near:
+    schemes = get_close_matches(scheme.lower(), ("http", "https"), 1) if separator else ["http"]
+    for guess in schemes:
         meant = f"{guess}://{rest if separator else text}"
         if _parsed(meant) is not None:
             return f"; did you mean {without_secrets(meant)}?"
