@@ -4,20 +4,23 @@ import shutil
 import signal
 import socket
 import ssl
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import httpx2
 import pytest
+import structlog
 from cryptography.hazmat.primitives import serialization
 
 from tests.certificates import Authority, Pair
 from tests.support import TOOLS, Server, running, toolscout, until
 from toolscout.client import Selector
 from toolscout.errors import ConfigurationError
-from toolscout.server.tls import options
+from toolscout.server.tls import Certificate, options
 from toolscout.settings import load
 
 
@@ -121,6 +124,61 @@ def test_a_renewed_certificate_holds_without_a_restart_and_a_wrong_one_changes_n
     until(lambda: mutual.serial() != before)
     assert mutual.status(mutual.authority.trusting(mutual.caller)) == 200
     until(lambda: "certificate_changed" in server.stdout)
+
+
+def test_no_handshake_fails_while_certificates_are_exchanged(tmp_path: Path):
+    authority = Authority(tmp_path)
+    pairs = [authority.issue(name, server=True) for name in ("one", "other")]
+    live = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    live.load_cert_chain(pairs[0].cert, pairs[0].key)
+    held = authority.issue("server", server=True)
+    settings = load({"tls_cert": str(held.cert), "tls_key": str(held.key)}, environ={})
+    certificate = Certificate(settings, live, structlog.get_logger())
+    exchanged = threading.Event()
+
+    def renew() -> None:
+        for number in range(200):
+            pair = pairs[number % 2]
+            held.key.write_bytes(pair.key.read_bytes())
+            held.cert.write_bytes(pair.cert.read_bytes())
+            certificate.take()
+        exchanged.set()
+
+    renewing = threading.Thread(target=renew)
+    renewing.start()
+    try:
+        while not exchanged.is_set():
+            shake_hands(live, authority.trusting())
+    finally:
+        renewing.join()
+
+
+def shake_hands(server: ssl.SSLContext, caller: ssl.SSLContext) -> None:
+    """A whole handshake in memory; raises where either side refuses it."""
+    to_server, to_caller = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = [
+        caller.wrap_bio(to_caller, to_server, server_hostname="localhost"),
+        server.wrap_bio(to_server, to_caller, server_side=True),
+    ]
+    while sides:
+        for side in list(sides):
+            with suppress(ssl.SSLWantReadError):
+                side.do_handshake()
+                sides.remove(side)
+
+
+def test_a_renewed_certificate_asks_callers_for_theirs_too(mutual: Mutual, tmp_path: Path):
+    renewed = mutual.authority.issue("again", server=True)
+    before = mutual.serial()
+    shutil.copy(renewed.key, mutual.folder / "server.key")
+    shutil.copy(renewed.cert, mutual.folder / "server.pem")
+    mutual.server.signal(signal.SIGHUP)
+    until(lambda: mutual.serial() != before)
+    with pytest.raises(httpx2.TransportError):
+        mutual.status(mutual.authority.trusting())
+    stranger = Authority(tmp_path, "stranger").issue("caller")
+    with pytest.raises(httpx2.TransportError):
+        mutual.status(mutual.authority.trusting(stranger))
 
 
 def test_tls_alone_serves_callers_without_a_certificate(tmp_path: Path):

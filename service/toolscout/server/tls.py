@@ -40,14 +40,21 @@ def options(settings: Settings) -> dict[str, Any]:
 
 
 class Certificate:
-    """The files of a running server's certificate, and what they held last."""
+    """The files of a running server's certificate, and what they held last.
+
+    A renewed pair gets a context of its own, which new connections are handed in their handshake.
+    Loading it into the live context would leave that without a matching key for a moment, in which
+    every handshake fails.
+    """
 
     def __init__(self, settings: Settings, live: ssl.SSLContext, log: FilteringBoundLogger) -> None:
         """Follow the files for the context that answers new connections."""
         self._files: tuple[str, str | None] = (settings.tls_cert, settings.tls_key)
-        self._live = live
+        self._client_ca: str | None = settings.tls_client_ca
+        self._renewed: ssl.SSLContext | None = None
         self._log = log
         self._seen = self._read()
+        live.sni_callback = self._hand_over
 
     async def follow(self) -> None:
         """Read the files again and again, until cancelled."""
@@ -62,13 +69,19 @@ class Certificate:
             return
         self._seen = held
         try:
-            _context(*self._files, None)  # half a pair must not reach the live one
-            self._live.load_cert_chain(*self._files, password=_refuse_password)
+            self._renewed = _context(*self._files, self._client_ca)
         except (ConfigurationError, OSError) as error:
             reason = error.detail if isinstance(error, ConfigurationError) else str(error)
             self._log.error("certificate_kept", reason=reason)
             return
         self._log.info("certificate_changed")
+
+    def _hand_over(
+        self, connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _: ssl.SSLContext
+    ) -> None:
+        """Answer a handshake with the renewed certificate; called with or without SNI."""
+        if self._renewed is not None:
+            connection.context = self._renewed
 
     def _read(self) -> list[bytes | None]:
         return [_bytes(name) for name in self._files if name]
@@ -89,6 +102,7 @@ def _context(cert: str, key: str | None, client_ca: str | None) -> ssl.SSLContex
             raise ConfigurationError(
                 f"tls_client_ca: {client_ca}: no certificates in PEM ({_reason(error)})"
             ) from None
+        context.verify_mode = ssl.CERT_REQUIRED
     return context
 
 
