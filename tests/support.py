@@ -198,8 +198,11 @@ def running(
 ) -> Iterator[Server]:
     """A server that is ready, stopped at the end whatever happens.
 
-    `before` stands before its command, and becomes it; `tls` is its client's.
+    `before` stands before its command, and becomes it; `tls` is its client's. The event loop may be
+    late by as much as only a hang makes it, unless a setting says otherwise: other tests may keep
+    both cores busy.
     """
+    settings = {"TOOLSCOUT_MAX_LAG_MS": "30000"} | settings
     port = free_port()
     given = ["--port", str(port), *flags]
     if "--drain-s" not in flags:

@@ -1,6 +1,7 @@
 """Too many requests at once: some get 503 with Retry-After, none get anything worse."""
 
 import json
+import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -50,6 +51,20 @@ def test_a_request_counts_from_its_headers_on(crowded: Server):
         assert int(response.headers["retry-after"]) >= 1
         assert response.headers["connection"] == "close"
     assert crowded.post(BODY).status_code == 200
+
+
+def test_a_process_that_was_stopped_refuses_nobody_when_it_goes_on(tmp_path: Path):
+    with running(tmp_path, "--max-lag-ms", "50") as server, ExitStack() as open_connections:
+        assert server.post(BODY).status_code == 200
+        connections = [open_connections.enter_context(server.connect()) for _ in range(16)]
+        server.signal(signal.SIGSTOP)
+        try:
+            for connection in connections:
+                connection.sendall(raw_request(BODY))
+            time.sleep(0.3)  # how long it is stopped: several times the lag it may have
+        finally:
+            server.signal(signal.SIGCONT)
+        assert [read_response(connection)[0] for connection in connections] == [200] * 16
 
 
 def test_the_newer_path_is_refused_in_its_own_way(crowded: Server):

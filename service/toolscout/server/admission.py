@@ -5,6 +5,9 @@ requests are counted when their headers arrive, before the body is read, and the
 is watched. Past either limit a new request gets 503 with Retry-After at once, and those that are
 already in keep their latency. Probes and metrics do not pass through here.
 
+The loop is late by no more than the time for which there were requests: a process that was stopped
+with nothing to do (SIGSTOP, a frozen machine) refuses nobody when it goes on.
+
 Unknown tools are read and scanned in threads, which have a queue of their own: a request that would
 wait there for longer than its latency budget is refused as well.
 """
@@ -36,6 +39,9 @@ class Admission:
         self._backlog_kib = 0.0
         """Unknown tools that are being read and scanned."""
         self._due = 0.0
+        self._busy = 0.0
+        """Seconds with requests in flight since the last probe, up to `_busy_since`."""
+        self._busy_since = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -53,8 +59,21 @@ class Admission:
         if self.in_flight >= self._max_in_flight:
             return "in_flight"
         # The lag so far of a probe that is overdue counts too: it says how late it is now.
-        lag = max(self.lag, perf_counter() - self._due)
+        lag = max(self.lag, self._late(perf_counter()))
         return "loop_lag" if lag > self._max_lag else None
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        """Count a request while it is in flight."""
+        if not self.in_flight:
+            self._busy_since = perf_counter()
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+            if not self.in_flight:
+                self._busy += perf_counter() - self._busy_since
 
     @contextmanager
     def unknown_tools(self, kib: float, costs: Costs, left_ms: float) -> Iterator[None]:
@@ -80,8 +99,14 @@ class Admission:
 
     def _probe(self) -> None:
         now = perf_counter()
-        late = max(0.0, now - self._due)
+        late = max(0.0, self._late(now))
+        self._busy, self._busy_since = 0.0, now
         # Fast up, slow down: one late probe is enough to notice, a few good ones to forget.
         self.lag = late if late > self.lag else 0.5 * (self.lag + late)
         self._due = now + PROBE_S
         self._timer = asyncio.get_running_loop().call_later(PROBE_S, self._probe)
+
+    def _late(self, now: float) -> float:
+        """How late the probe is, as far as there were requests meanwhile."""
+        busy = self._busy + (now - self._busy_since if self.in_flight else 0.0)
+        return min(now - self._due, busy)

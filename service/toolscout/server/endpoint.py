@@ -47,12 +47,11 @@ async def serve_call(
         await _refuse(service, exchange, Refused(code, "try again shortly"))
         _record(service, exchange, trace, code, call)
         return
-    admission.in_flight += 1
     code = "internal_error"
     try:
-        code = await _answer(service, exchange, trace, call)
+        with admission.request():
+            code = await _answer(service, exchange, trace, call)
     finally:
-        admission.in_flight -= 1
         _record(service, exchange, trace, code, call)
 
 
