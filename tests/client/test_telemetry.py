@@ -73,7 +73,7 @@ def test_the_message_of_a_choice_has_names_and_counts(make, caplog: pytest.LogCa
         make(fake.url, rollout="shadow").select("x", TOOLS)
         make(fake.url, rollout="off").select("x", TOOLS)
         make(None, rollout="dark").select("x", TOOLS)
-    selected, dark, shadow, off, nobody = (
+    selected, dark, shadow, off, warned, nobody = (
         re.sub(r"\d+ ms", "N ms", message) for message in caplog.messages
     )
     choice = 'selected 1 of 6 tools in N ms: ["read_file"]'
@@ -81,6 +81,7 @@ def test_the_message_of_a_choice_has_names_and_counts(make, caplog: pytest.LogCa
     assert dark == f"tool search (dark) would have {choice}"
     assert shadow == f"tool search (shadow) would have {choice}, overlap 0.00"
     assert off == "tool search kept every tool (rollout off)"
+    assert warned.startswith("no endpoint is set")
     assert nobody.startswith("tool search (dark) would have fallen open: missing_api_endpoint (")
 
 

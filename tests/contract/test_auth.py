@@ -12,13 +12,16 @@ KEY = "k" * 32
 
 
 @pytest.mark.parametrize("path", [SEARCH, GATEWAY])
-@pytest.mark.parametrize("key", [ACME_OLD, ACME_NEW, ZENITH])
-@pytest.mark.parametrize(
-    "header", ["Authorization: Bearer ", "authorization: bearer ", "X-API-Key: ", "x-api-key: "]
-)
-def test_both_headers_are_accepted_on_both_paths(keyed: Server, path: str, key: str, header: str):
-    name, _, scheme = header.partition(": ")
-    assert keyed.post(BODY, path, {name: scheme + key}).status_code == 200
+def test_both_headers_are_accepted_on_both_paths(keyed: Server, path: str):
+    for header in [
+        "Authorization: Bearer ",
+        "authorization: bearer ",
+        "X-API-Key: ",
+        "x-api-key: ",
+    ]:
+        for key in [ACME_OLD, ACME_NEW, ZENITH]:
+            name, _, scheme = header.partition(": ")
+            assert keyed.post(BODY, path, {name: scheme + key}).status_code == 200
 
 
 @pytest.mark.parametrize("path", [SEARCH, GATEWAY])

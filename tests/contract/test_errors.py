@@ -135,13 +135,13 @@ def echoing() -> list[object]:
     return [*bodies, nested.replace(b"%s", SECRET.encode()), b'{"%s' % SECRET.encode()]
 
 
-@pytest.mark.parametrize("body", echoing())
 @pytest.mark.parametrize("path", [SEARCH, GATEWAY])
-def test_no_error_repeats_the_request(server: Server, body: object, path: str):
-    response = server.post(body, path)
-    assert 400 <= response.status_code < 500
-    assert SECRET not in response.text
-    assert len(response.content) <= 2_048
+def test_no_error_repeats_the_request(server: Server, path: str):
+    for body in echoing():
+        response = server.post(body, path)
+        assert 400 <= response.status_code < 500
+        assert SECRET not in response.text
+        assert len(response.content) <= 2_048
 
 
 def test_the_type_of_an_error_is_its_place_on_a_page_of_the_service(server: Server):

@@ -58,13 +58,13 @@ ODD = [
 
 
 @pytest.mark.parametrize("ranker", RANKERS)
-@pytest.mark.parametrize("pattern", ODD, ids=range(len(ODD)))
-def test_odd_patterns_are_answered(server: Server, pattern: str, ranker: str):
-    response = server.search(pattern, ranker=ranker, always_keep=["send_email"], explain=True)
-    assert response.status_code == 200, response.text
-    body = response.json()
-    assert set(body["selected_names"]) <= {tool["name"] for tool in TOOLS}
-    assert (body["selected_names"] == []) == (body["outcome"] == "no_match")
+def test_odd_patterns_are_answered(server: Server, ranker: str):
+    for pattern in ODD:
+        response = server.search(pattern, ranker=ranker, always_keep=["send_email"], explain=True)
+        assert response.status_code == 200, response.text
+        body = response.json()
+        assert set(body["selected_names"]) <= {tool["name"] for tool in TOOLS}
+        assert (body["selected_names"] == []) == (body["outcome"] == "no_match")
 
 
 @given(pattern=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60))
@@ -83,10 +83,10 @@ def test_anything_like_a_regex_is_answered(pattern: str):
 
 
 @pytest.mark.parametrize("ranker", RANKERS)
-@pytest.mark.parametrize("tail", ["read a file", " | read", " read_file", ".*read", "("])
-def test_only_the_first_4096_characters_rank(server: Server, ranker: str, tail: str):
-    head = ("zxqv wvut " * 500)[:4_096]
-    assert server.names(head + tail, ranker=ranker) == server.names(head, ranker=ranker)
+def test_only_the_first_4096_characters_rank(server: Server, ranker: str):
+    for tail in ["read a file", " | read", " read_file", ".*read", "("]:
+        head = ("zxqv wvut " * 500)[:4_096]
+        assert server.names(head + tail, ranker=ranker) == server.names(head, ranker=ranker)
 
 
 def test_what_stands_within_4096_characters_ranks(server: Server):

@@ -68,9 +68,9 @@ def test_labels_are_found_by(server: Server, field: str, word: str, ranker: str)
 
 
 @pytest.mark.parametrize("ranker", ["auto", "regex", "bm25", "semantic", "hybrid", "rrf"])
-@pytest.mark.parametrize("pattern", ["read_file", "read a text file", "read.*file"])
-def test_an_unavailable_tool_is_not_selected(server: Server, ranker: str, pattern: str):
-    gone = {"name": "read_file", "description": "Read a text file", "status": "unavailable"}
-    tools = [tool for tool in TOOLS if tool["name"] != "read_file"]
-    names = server.names(pattern, [*tools, gone], ranker=ranker, always_keep=["read_file"])
-    assert "read_file" not in names
+def test_an_unavailable_tool_is_not_selected(server: Server, ranker: str):
+    for pattern in ["read_file", "read a text file", "read.*file"]:
+        gone = {"name": "read_file", "description": "Read a text file", "status": "unavailable"}
+        tools = [tool for tool in TOOLS if tool["name"] != "read_file"]
+        names = server.names(pattern, [*tools, gone], ranker=ranker, always_keep=["read_file"])
+        assert "read_file" not in names

@@ -82,38 +82,33 @@ def test_the_reader_of_expressions_reads_them():
     assert list(asked(expr)) == [("x_total", {"b": "c", "d": "e|f"}), ("y:z", {})]
 
 
-@pytest.mark.parametrize(("title", "expr"), PANELS)
-def test_a_panel_asks_for_metrics_that_the_service_exposes(
-    exposed: set[str], title: str, expr: str
-):
-    names = [name for name, _ in asked(expr)]
-    assert names
-    assert set(names) <= exposed
+def test_a_panel_asks_for_metrics_that_the_service_exposes(exposed: set[str]):
+    for title, expr in PANELS:
+        names = [name for name, _ in asked(expr)]
+        assert names, title
+        assert set(names) <= exposed, title
 
 
-@pytest.mark.parametrize(("title", "expr"), ALERTS)
-def test_a_rule_asks_for_metrics_that_are_exposed_or_recorded(
-    exposed: set[str], title: str, expr: str
-):
-    names = {name for name, _ in asked(expr)}
-    assert names
-    assert names <= exposed | RECORDED | {"up"}
+def test_a_rule_asks_for_metrics_that_are_exposed_or_recorded(exposed: set[str]):
+    for title, expr in ALERTS:
+        names = {name for name, _ in asked(expr)}
+        assert names, title
+        assert names <= exposed | RECORDED | {"up"}, title
 
 
-@pytest.mark.parametrize(("title", "expr"), PANELS + ALERTS)
-def test_an_expression_selects_and_groups_by_labels_that_exist(title: str, expr: str):
+def test_an_expression_selects_and_groups_by_labels_that_exist():
     known = labels()
-    of_all: set[str] = set(OF_PROMETHEUS)
-    for name, matchers in asked(expr):
-        of_metric = known.get(family(name), set()) | OF_PROMETHEUS
-        assert set(matchers) <= of_metric
-        of_all |= of_metric
-    for group in re.findall(r"\bby\s*\(([^)]*)\)", expr):
-        assert {label.strip() for label in group.split(",")} <= of_all
+    for title, expr in PANELS + ALERTS:
+        of_all: set[str] = set(OF_PROMETHEUS)
+        for name, matchers in asked(expr):
+            of_metric = known.get(family(name), set()) | OF_PROMETHEUS
+            assert set(matchers) <= of_metric, title
+            of_all |= of_metric
+        for group in re.findall(r"\bby\s*\(([^)]*)\)", expr):
+            assert {label.strip() for label in group.split(",")} <= of_all, title
 
 
-@pytest.mark.parametrize(("title", "expr"), PANELS + ALERTS)
-def test_selected_values_are_ones_the_service_writes(server: Server, title: str, expr: str):
+def test_selected_values_are_ones_the_service_writes(server: Server):
     server.search()
     text = server.get("/metrics").text
     bounds = set(re.findall(r'request_duration_seconds_bucket\{le="([^"]+)"', text))
@@ -126,9 +121,10 @@ def test_selected_values_are_ones_the_service_writes(server: Server, title: str,
         "job": {"toolscout"},
         "instance": {"$instance"},
     }
-    for _, matchers in asked(expr):
-        for label, value in matchers.items():
-            assert set(value.split("|")) <= allowed[label]
+    for title, expr in PANELS + ALERTS:
+        for _, matchers in asked(expr):
+            for label, value in matchers.items():
+                assert set(value.split("|")) <= allowed[label], title
 
 
 def test_every_metric_of_the_service_but_the_shadows_is_on_the_dashboard():

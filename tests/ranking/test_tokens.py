@@ -37,9 +37,9 @@ def test_words_with_digits_are_also_split():
     assert "oauth" in terms("oauth2")
 
 
-@pytest.mark.parametrize("mark", list("_-./:,;!?()[]{}<>|@#$%^&*+=~`'\"\\ \t\n—…「」、。·"))
-def test_every_punctuation_mark_separates(mark: str):
-    assert terms(f"red{mark}green") == ["red", "green"]
+def test_every_punctuation_mark_separates():
+    for mark in list("_-./:,;!?()[]{}<>|@#$%^&*+=~`'\"\\ \t\n—…「」、。·"):
+        assert terms(f"red{mark}green") == ["red", "green"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import Server, problem_of, running
 from toolscout.contract import Tool
-from toolscout.server.playground import StaticFile, is_on, static_files
+from toolscout.server.playground import is_on, static_files
 from toolscout.settings import load
 
 FILES = sorted(static_files())
@@ -106,16 +106,18 @@ def test_it_needs_no_key_and_shows_none(keyed: Server):
     assert keyed.get("/").status_code == 200
 
 
-@pytest.mark.parametrize(("name", "file"), static_files().items())
-def test_no_file_names_another_host(name: str, file: StaticFile):
-    text = file.content.decode().replace("http://www.w3.org/2000/svg", "")  # a name, not a place
-    assert not re.findall(r"(?:https?:|wss?:|[\"'(])//\w", text), name
+def test_no_file_names_another_host():
+    for name, file in static_files().items():
+        text = file.content.decode().replace(
+            "http://www.w3.org/2000/svg", ""
+        )  # a name, not a place
+        assert not re.findall(r"(?:https?:|wss?:|[\"'(])//\w", text), name
 
 
-@pytest.mark.parametrize(("name", "file"), static_files().items())
-def test_no_script_makes_markup_or_code_from_text(name: str, file: StaticFile):
-    banned = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
-    assert not re.search(banned, file.content.decode()), name
+def test_no_script_makes_markup_or_code_from_text():
+    for name, file in static_files().items():
+        banned = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
+        assert not re.search(banned, file.content.decode()), name
 
 
 def test_the_page_has_neither_inline_script_nor_inline_style():
