@@ -13,7 +13,7 @@ import msgspec
 
 from toolscout import __version__, completion
 from toolscout.errors import ConfigurationError, ToolscoutError
-from toolscout.settings import RANKERS, SETTINGS, Settings, load
+from toolscout.settings import BY_NAME, RANKERS, SETTINGS, Settings, load
 from toolscout.terminal import BOLD, DIM, GREEN, RED, YELLOW, painted
 
 OK, NOTHING, USAGE = 0, 1, 2
@@ -98,9 +98,11 @@ def _print_explained(result: Any) -> None:
 
 def _check_config(parsed: argparse.Namespace) -> int:
     from toolscout.server.auth import Keyring
+    from toolscout.state.opening import check_store
 
     settings = _settings(parsed)
     Keyring(settings.api_keys)
+    check_store(settings.store)
     if settings.tls_cert or settings.tls_key or settings.tls_client_ca:
         from toolscout.server import tls
 
@@ -120,6 +122,31 @@ def _check_config(parsed: argparse.Namespace) -> int:
     for name, value in shown.items():
         print(f"{name:{width}}  {_shown(value):20}  {settings.origins[name]}")
     return OK
+
+
+def _backup(parsed: argparse.Namespace) -> int:
+    from toolscout.state.sqlite import back_up
+
+    back_up(_store_file(parsed), parsed.file)
+    return OK
+
+
+def _restore(parsed: argparse.Namespace) -> int:
+    from toolscout.state.sqlite import back_up
+
+    back_up(parsed.file, _store_file(parsed))
+    return OK
+
+
+def _store_file(parsed: argparse.Namespace) -> Path:
+    from toolscout.state.opening import sqlite_path
+
+    path = sqlite_path(_settings(parsed).store)
+    if path is None:
+        raise ConfigurationError(
+            "store: only sqlite:PATH is backed up here; Redis has its own means, memory has none"
+        )
+    return path
 
 
 def _openapi(parsed: argparse.Namespace) -> int:
@@ -225,6 +252,14 @@ def parser() -> argparse.ArgumentParser:
         search.add_argument(f"--{words}", type=Path, metavar="FILE", help=told)
     search.add_argument("--explain", action="store_true", help="scores and reasons")
     search.add_argument("--json", action="store_true", help="as JSON")
+
+    backup = command("backup", _backup, "copy the SQLite store to a file, also while it is used")
+    restore = command("restore", _restore, "make the SQLite store from a backup")
+    backup.add_argument("file", type=Path, help="the new file")
+    restore.add_argument("file", type=Path, help="the backup")
+    for one in (backup, restore):
+        one.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings")
+        _add_setting(one, BY_NAME["store"])
 
     openapi = command("openapi", _openapi, "print the OpenAPI document, as YAML")
     version = command("version", _version, "print the version")

@@ -141,6 +141,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("drain_s", 5, "seconds of service after SIGTERM, not ready any more", float, 0, 600),
     Setting("shutdown_s", 10, "seconds for open requests after that", int, 0, 600),
     Setting("store", "memory", "where state is kept: memory, sqlite:PATH or redis://HOST:PORT/DB"),
+    Setting(
+        "store_bytes",
+        1_024 * MIB,
+        "size of a SQLite store from which lists that can be compiled again are evicted",
+        int,
+        MIB,
+        1_024_000 * MIB,
+    ),
     Setting("learning", False, "take feedback and let it move the ranking", bool),
     Setting(
         "learning_half_life_days", 30, "age at which feedback counts half", float, 0.01, 36_500

@@ -6,12 +6,15 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.state.contract import StoreContract
-from toolscout.state.sqlite import SqliteStore
+from tests.support import toolscout
+from toolscout.errors import ConfigurationError
+from toolscout.state.sqlite import SqliteStore, verify
 from toolscout.state.store import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
@@ -76,27 +79,142 @@ async def test_two_stores_share_one_file(tmp_path: Path):
     await asyncio.gather(one.close(), two.close())
 
 
-@pytest.mark.parametrize("content", [b"not a database, " * 100, b""])
-async def test_a_file_that_is_no_database_is_put_aside(tmp_path: Path, content: bytes):
-    path, reports = tmp_path / "state.db", []
+def newer(path: Path) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 99")
+
+
+def damaged(path: Path) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE filler (text)")
+        db.executemany("INSERT INTO filler VALUES (?)", [("x" * 1_000,)] * 100)
+    content = bytearray(path.read_bytes())
+    content[4_096 * 3 : 4_096 * 4] = b"\xff" * 4_096
     path.write_bytes(content)
-    store = SqliteStore(path, reports.append)
+
+
+def foreign(path: Path) -> None:
+    path.write_bytes(b"not a database, " * 100)
+
+
+@pytest.mark.parametrize("spoil", [newer, damaged, foreign])
+async def test_a_file_that_cannot_be_used_is_refused_and_left_as_it_is(tmp_path: Path, spoil):
+    path = tmp_path / "state.db"
+    spoil(path)
+    before = path.read_bytes()
+    with pytest.raises(ConfigurationError, match=r"state\.db: .*; the file was left as it is"):
+        verify(path)
+    store = SqliteStore(path)
+    with pytest.raises(StoreUnavailable):
+        await store.put("key", b"value")
+    await store.close()
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["state.db"]
+
+
+def test_a_service_does_not_start_on_a_file_of_a_newer_release(tmp_path: Path):
+    path = tmp_path / "state.db"
+    newer(path)
+    for command in ("serve", "check-config"):
+        ended = toolscout(command, "--port", "0", "--store", f"sqlite:{path}")
+        assert ended.returncode == 2
+        assert "schema is version 99" in ended.stderr
+        assert len(ended.stderr.splitlines()) == 1
+
+
+async def test_a_process_goes_on_when_another_cannot_use_its_file(tmp_path: Path):
+    path = tmp_path / "state.db"
+    first = SqliteStore(path)
+    await first.put("before", b"value")
+    newer(path)
+    second = SqliteStore(path)
+    with pytest.raises(StoreUnavailable, match="version 99"):
+        await second.get("before")
+    await first.put("after", b"value")
+    assert await first.keys("") == ["after", "before"]
+    await asyncio.gather(first.close(), second.close())
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT count(*) FROM kept").fetchone() == (2,)
+
+
+async def test_an_empty_file_becomes_a_store(tmp_path: Path):
+    (tmp_path / "state.db").write_bytes(b"")
+    store = SqliteStore(tmp_path / "state.db")
     await store.put("key", b"value")
     assert await store.get("key") == b"value"
     await store.close()
-    assert len(reports) == bool(content)
-    aside = list(tmp_path.glob("state.db.unusable-*"))
-    assert [file.read_bytes() for file in aside] == ([content] if content else [])
 
 
-async def test_another_schema_is_put_aside(tmp_path: Path):
-    path, reports = tmp_path / "state.db", []
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 99")
-    store = SqliteStore(path, reports.append)
-    assert await store.get("key") is None
+async def test_lists_that_can_be_compiled_again_make_room_and_nothing_else_does(tmp_path: Path):
+    limit = 1 << 20
+    store = SqliteStore(tmp_path / "state.db", max_bytes=limit)
+    blob = b"x" * 50_000
+    await store.put("registered/acme/a", blob, ttl_s=1)
+    await store.append("learning/acme", [blob], keep=10)
+    for number in range(60):
+        await store.put(f"catalog/acme/{number}", blob, ttl_s=100 + number)
+        assert (tmp_path / "state.db").stat().st_size <= limit + 8 * 4_096
+    kept = await store.keys("catalog/")
+    assert "catalog/acme/59" in kept
+    assert "catalog/acme/0" not in kept
+    assert await store.get("registered/acme/a") == blob
+    assert len(await store.read("learning/acme")) == 1
+    taken = 0
+    with suppress(StoreUnavailable):
+        for taken in range(60):
+            await store.put(f"registered/acme/{taken}", blob)
+    assert 10 < taken < 20
+    assert await store.keys("catalog/") == []
+    assert await store.get("registered/acme/0") == blob
     await store.close()
-    assert "version 99" in reports[0]
+
+
+async def test_what_has_expired_is_removed_a_little_with_every_write(tmp_path: Path):
+    now = [0.0]
+    store = SqliteStore(tmp_path / "state.db", clock=lambda: now[0])
+    for number in range(10):
+        await store.put(f"catalog/acme/{number}", b"x", ttl_s=1)
+    now[0] = 2.0
+
+    def left() -> int:
+        with sqlite3.connect(tmp_path / "state.db") as db:
+            (count,) = db.execute("SELECT count(*) FROM kept WHERE key LIKE 'catalog%'").fetchone()
+            return int(count)
+
+    counts = []
+    for _ in range(4):
+        await store.put("other", b"x")
+        counts.append(left())
+    assert counts == [6, 2, 0, 0]
+    await store.close()
+
+
+async def test_a_backup_made_while_it_is_used_is_a_store(tmp_path: Path):
+    path, copy = tmp_path / "state.db", tmp_path / "copy.db"
+    store = SqliteStore(path)
+    await store.put("key", b"value")
+    made = toolscout("backup", str(copy), "--store", f"sqlite:{path}")
+    assert (made.returncode, made.stderr) == (0, "")
+    again = toolscout("backup", str(copy), "--store", f"sqlite:{path}")
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
+    await store.close()
+    restored = tmp_path / "new" / "state.db"
+    restored.parent.mkdir()
+    assert toolscout("restore", str(copy), "--store", f"sqlite:{restored}").returncode == 0
+    other = SqliteStore(restored)
+    assert await other.get("key") == b"value"
+    await other.close()
+
+
+def test_only_a_sqlite_store_is_backed_up(tmp_path: Path):
+    for store in ("memory", "redis://localhost"):
+        ended = toolscout("backup", str(tmp_path / "copy.db"), "--store", store)
+        assert ended.returncode == 2
+        assert "only sqlite:PATH" in ended.stderr
+    missing = toolscout("backup", str(tmp_path / "copy.db"), "--store", f"sqlite:{tmp_path}/no.db")
+    assert missing.returncode == 2
+    assert not (tmp_path / "copy.db").exists()
 
 
 async def test_a_folder_that_cannot_be_made_leaves_the_store_unavailable(tmp_path: Path):

@@ -22,6 +22,7 @@ from toolscout.server.loopback import is_loopback
 from toolscout.server.onewrite import Protocol
 from toolscout.server.service import open_tracing
 from toolscout.settings import Settings
+from toolscout.state.opening import check_store
 
 BACKLOG = 2_048
 
@@ -80,6 +81,7 @@ def serve(settings: Settings) -> int:
 
         mcp_facade()  # likewise, that its package is missing
     tls.options(settings)
+    check_store(settings.store)
     load_lexicon(settings.synonyms, settings.domains)
     if settings.workers == 1 or settings.model:
         load_embedder(settings.model or str(BUNDLED_MODEL))  # a wrong one is said before listening

@@ -86,7 +86,7 @@ class Service:
         self.engine: Engine | None = None
         self.compiles: CompileQueue | None = None
         self.shadow: Shadow | None = None
-        store = open_store(settings.store, self._warn)
+        store = open_store(settings.store, settings.store_bytes)
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""

@@ -9,7 +9,7 @@ import asyncio
 
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.state.guarded import Guard
-from toolscout.state.keys import key
+from toolscout.state.keys import CATALOG, key
 from toolscout.state.store import StoreUnavailable
 
 READ_S = 2.0
@@ -38,14 +38,14 @@ class SharedCatalogues:
     async def find(self, tenant: str, digest: str) -> bytes | None:
         """The JSON array of a list's tools; None when it is not there or cannot be read."""
         try:
-            reading = self._guard.store.get(key("catalog", tenant, digest))
+            reading = self._guard.store.get(key(CATALOG, tenant, digest))
             return await self._guard.run("get", reading, READ_S)
         except StoreUnavailable:
             return None
 
     async def _write(self, tenant: str, catalogue: Catalogue) -> None:
         raw = b"[" + b",".join(catalogue.wires) + b"]"
-        writing = self._guard.store.put(key("catalog", tenant, catalogue.digest), raw, KEPT_S)
+        writing = self._guard.store.put(key(CATALOG, tenant, catalogue.digest), raw, KEPT_S)
         try:
             await self._guard.run("put", writing, WRITE_S)
         except StoreUnavailable:

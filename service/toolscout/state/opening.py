@@ -1,30 +1,47 @@
 """From the setting to a store."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from toolscout.errors import ConfigurationError
 from toolscout.state.memory import MemoryStore
 from toolscout.state.redis import RedisStore
-from toolscout.state.sqlite import SqliteStore
+from toolscout.state.sqlite import MAX_BYTES, SqliteStore, verify
 from toolscout.state.store import StateStore
 
 
-def open_store(url: str, report: Callable[[str], None] = lambda _: None) -> StateStore:
+def open_store(url: str, max_bytes: int = MAX_BYTES) -> StateStore:
     """The store that a setting names: `memory`, `sqlite:PATH` or `redis://HOST:PORT/DATABASE`.
 
-    Connections are made on first use.
+    Connections are made on first use. `max_bytes` bounds a SQLite file.
 
     Raises:
         ConfigurationError: no store is called so, or what it needs is not installed.
     """
     if url == "memory":
         return MemoryStore()
-    scheme, _, rest = url.partition(":")
-    if scheme == "sqlite" and rest:
-        return SqliteStore(Path(rest), report)
+    path = sqlite_path(url)
+    if path is not None:
+        return SqliteStore(path, max_bytes)
+    scheme = url.partition(":")[0]
     if scheme in ("redis", "rediss"):
         return RedisStore(url)
     raise ConfigurationError(
         f"store: expected memory, sqlite:PATH or redis://HOST:PORT/DATABASE, got {scheme!r}"
     )
+
+
+def sqlite_path(url: str) -> Path | None:
+    """The file of a SQLite store; None for any other."""
+    scheme, _, rest = url.partition(":")
+    return Path(rest) if scheme == "sqlite" and rest else None
+
+
+def check_store(url: str) -> None:
+    """Check that the file of a SQLite store can be used, before anything relies on it.
+
+    Raises:
+        ConfigurationError: it was written by a newer release, or it is damaged.
+    """
+    path = sqlite_path(url)
+    if path is not None:
+        verify(path)

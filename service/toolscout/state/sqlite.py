@@ -1,26 +1,36 @@
 """State in a SQLite file: one machine, several processes, nothing acknowledged is lost.
 
 Write-ahead log with full synchronisation, so a `put` that returned is on the disk. All statements
-run in one thread of their own; several processes may share the file.
+run in one thread of their own; several processes may share the file. A file of a newer release, or
+one that is damaged, is never touched: another process may be using it.
 """
 
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from time import monotonic, sleep, time
 from typing import TypeVar
+from urllib.parse import quote
 
+from toolscout.errors import ConfigurationError
+from toolscout.state.keys import RECOMPILABLE
 from toolscout.state.store import SCHEMA, START, Entry, StoreUnavailable
 
 T = TypeVar("T")
+
+_LAST_CHARACTER = "\U0010ffff"
+"""Greater than any character of a key."""
 
 BUSY_S = 1.0
 """How long a statement waits for another process that is writing."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value BLOB NOT NULL, until REAL);
+CREATE INDEX IF NOT EXISTS kept_until ON kept (until, key) WHERE until IS NOT NULL;
+CREATE INDEX IF NOT EXISTS kept_key_until ON kept (key, until);
 CREATE TABLE IF NOT EXISTS entries (
   position INTEGER PRIMARY KEY AUTOINCREMENT, log TEXT NOT NULL, value BLOB NOT NULL
 );
@@ -28,22 +38,35 @@ CREATE INDEX IF NOT EXISTS entries_of_log ON entries (log, position);
 """
 
 
+MAX_BYTES = 1 << 30
+"""Size of the file at which lists that can be compiled again make room for what is new."""
+
+EXPIRED_AT_ONCE = 4
+"""Expired values that one write removes: a list of 5 MB takes milliseconds."""
+
+EVICTED_AT_ONCE = 64
+"""Lists that one write removes to make room, at most."""
+
+CHECKED_BYTES = 64 << 20
+"""Size up to which a whole file is checked when it is opened; damage in a larger one is met where
+it is read."""
+
+
 class SqliteStore:
     """Values and logs in one file.
 
     Args:
         path: the file; made with its folders when it is not there.
-        report: told in one sentence when a file could not be used and was put aside.
+        max_bytes: size of the file from which values that can be made again are evicted, the ones
+            that expire first before others; what cannot is refused with `StoreUnavailable` when
+            there are no more of them.
     """
 
     def __init__(
-        self,
-        path: Path,
-        report: Callable[[str], None] = lambda _: None,
-        clock: Callable[[], float] = time,
+        self, path: Path, max_bytes: int = MAX_BYTES, clock: Callable[[], float] = time
     ) -> None:
         self._path = path
-        self._report = report
+        self._max_bytes = max_bytes
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, "sqlite")
         self._connection: sqlite3.Connection | None = None
@@ -79,16 +102,17 @@ class SqliteStore:
 
     async def keys(self, prefix: str) -> list[str]:
         """The keys that begin so."""
-        query = "SELECT key FROM kept WHERE substr(key, 1, ?) = ? AND (until IS NULL OR until > ?)"
-        found = await self._run(
-            lambda db: db.execute(query, (len(prefix), prefix, self._clock())).fetchall()
-        )
+        # A range, which an index answers without reading the values.
+        query = "SELECT key FROM kept WHERE key >= ? AND key < ? AND (until IS NULL OR until > ?)"
+        until = (prefix, prefix + _LAST_CHARACTER, self._clock())
+        found = await self._run(lambda db: db.execute(query, until).fetchall())
         return sorted(key for (key,) in found)
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
         """Add entries."""
 
         def appended(db: sqlite3.Connection) -> None:
+            self._make_room(db, sum(map(len, values)))
             rows = [(log, value) for value in values]
             db.executemany("INSERT INTO entries (log, value) VALUES (?, ?)", rows)
             newest_first = "SELECT position FROM entries WHERE log = ? ORDER BY position DESC"
@@ -136,34 +160,18 @@ class SqliteStore:
 
     def _open(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            return self._connect()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise  # busy, full or not permitted: the file itself may be sound
-            aside = self._path.with_name(f"{self._path.name}.unusable-{int(self._clock())}")
-            self._path.rename(aside)
-            for ending in ("-wal", "-shm"):
-                self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
-            self._report(f"state file put aside as {aside.name} and begun anew: {error}")
-            return self._connect()
-
-    def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(
             self._path, timeout=BUSY_S, check_same_thread=False, isolation_level=None
         )
-        _write_ahead(db)
-        db.execute("PRAGMA synchronous = FULL")
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version not in (0, SCHEMA):
+        try:
+            check(db, self._path)
+            _write_ahead(db)
+            db.execute("PRAGMA synchronous = FULL")
+            db.executescript(_TABLES)
+            db.execute(f"PRAGMA user_version = {SCHEMA}")
+        except BaseException:
             db.close()
-            raise sqlite3.DatabaseError(f"its schema is version {version}, not {SCHEMA}")
-        (state,) = db.execute("PRAGMA quick_check(1)").fetchone()
-        if state != "ok":
-            db.close()
-            raise sqlite3.DatabaseError(str(state))
-        db.executescript(_TABLES)
-        db.execute(f"PRAGMA user_version = {SCHEMA}")
+            raise
         return db
 
     def _value(self, db: sqlite3.Connection, key: str) -> bytes | None:
@@ -175,9 +183,102 @@ class SqliteStore:
 
     def _set(self, db: sqlite3.Connection, key: str, value: bytes, ttl_s: float | None) -> None:
         now = self._clock()
-        db.execute("DELETE FROM kept WHERE until <= ?", (now,))
+        db.execute(
+            "DELETE FROM kept WHERE key IN (SELECT key FROM kept WHERE until <= ? LIMIT ?)",
+            (now, EXPIRED_AT_ONCE),
+        )
+        self._make_room(db, len(value))
         until = None if ttl_s is None else now + ttl_s
         db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", (key, value, until))
+
+    def _make_room(self, db: sqlite3.Connection, size: int) -> None:
+        """Evict lists that can be compiled again until there is room for more bytes.
+
+        Raises:
+            sqlite3.OperationalError: there are none left to evict.
+        """
+        for _ in range(EVICTED_AT_ONCE):
+            if _used_bytes(db) + size <= self._max_bytes:
+                return
+            evicted = db.execute(
+                "DELETE FROM kept WHERE key = (SELECT key FROM kept INDEXED BY kept_until "
+                "WHERE until IS NOT NULL AND key >= ? AND key < ? ORDER BY until LIMIT 1)",
+                (RECOMPILABLE, RECOMPILABLE + _LAST_CHARACTER),
+            )
+            if not evicted.rowcount:
+                break
+        if _used_bytes(db) + size > self._max_bytes:
+            raise sqlite3.OperationalError(f"the file has its {self._max_bytes} bytes")
+
+
+def verify(path: Path) -> None:
+    """Check that a file can be used as a store, without changing it; a missing one can.
+
+    Raises:
+        ConfigurationError: it was written by a newer release, is damaged or is no database.
+    """
+    if not path.exists():
+        return
+    try:
+        db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=BUSY_S)
+        try:
+            check(db, path)
+        finally:
+            db.close()
+    except sqlite3.OperationalError:
+        return  # busy or not permitted: the file itself may be sound
+    except sqlite3.DatabaseError as error:
+        raise ConfigurationError(
+            f"store: {path}: {error}; the file was left as it is "
+            "(move it away to begin anew, or restore a backup)"
+        ) from None
+
+
+def check(db: sqlite3.Connection, path: Path) -> None:
+    """Check schema and pages.
+
+    Raises:
+        sqlite3.DatabaseError: the file is of a newer release, or damaged.
+    """
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version > SCHEMA:
+        raise sqlite3.DatabaseError(f"its schema is version {version}, newer than {SCHEMA}")
+    if path.stat().st_size <= CHECKED_BYTES:
+        (state,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        if state != "ok":
+            raise sqlite3.DatabaseError(f"it is damaged: {' '.join(state.split())}")
+
+
+def back_up(source: Path, target: Path) -> None:
+    """Copy a store to a new file, also while services use it.
+
+    Raises:
+        ConfigurationError: there is no such store, it cannot be read, or the target exists.
+    """
+    if not source.is_file():
+        raise ConfigurationError(f"store: there is no file {source}")
+    if target.exists():
+        raise ConfigurationError(f"{target} exists already")
+    verify(source)
+    partial = target.with_name(target.name + ".partial")
+    try:
+        with (
+            closing(sqlite3.connect(f"file:{quote(str(source))}?mode=ro", uri=True)) as original,
+            closing(sqlite3.connect(partial)) as copy,
+        ):
+            original.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
+        partial.rename(target)
+    except sqlite3.Error as error:
+        partial.unlink(missing_ok=True)
+        raise ConfigurationError(f"store: {source}: {error}") from None
+
+
+def _used_bytes(db: sqlite3.Connection) -> int:
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    (free,) = db.execute("PRAGMA freelist_count").fetchone()
+    (size,) = db.execute("PRAGMA page_size").fetchone()
+    return int((pages - free) * size)
 
 
 def _write_ahead(db: sqlite3.Connection) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 SCHEMA = 1
-"""Version of what is kept. Other versions are not read: the store begins anew and says so."""
+"""Version of what is kept. A file of a newer version is refused and left as it is; in Redis every
+version has keys of its own."""
 
 
 class StoreUnavailable(Exception):  # noqa: N818 - a state, not a bug
