@@ -13,7 +13,7 @@ import msgspec
 from toolscout import __version__
 from toolscout.client.core import endpoint as endpoints
 from toolscout.client.core.breaker import BreakerPolicy, CircuitBreaker
-from toolscout.client.core.call import Ask, Conversations, Result, Step, Verdict
+from toolscout.client.core.call import MAX_PATTERN_CHARS, Ask, Conversations, Result, Step, Verdict
 from toolscout.client.encoding import Definition, Encoder, Redact
 from toolscout.client.errors import InvalidArgument
 from toolscout.client.rollout import Rollout, overlap
@@ -56,6 +56,8 @@ class Call(msgspec.Struct, frozen=True):
     started: float
     until: float
     """When it must be over, on the monotonic clock."""
+    unread: str = ""
+    """The kind of error that the tools raised when they were read; empty when they were read."""
 
     @property
     def side(self) -> str:
@@ -183,7 +185,14 @@ class SelectorBase:
             raise InvalidArgument.of("session", "a text or None", session)
         if fields:
             _check_fields(fields)
-        offer = Offer(tools)
+        unread = ""
+        try:
+            offer = Offer(tools)
+        except InvalidArgument:
+            raise
+        except Exception as error:
+            logger.exception("tools cannot be read; the search falls open")
+            offer, unread = Offer.unread(tools), type(error).__name__
         if self._permit is not None:
             offer.keep(self._is_permitted)
         early = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
@@ -199,13 +208,15 @@ class SelectorBase:
             deadline=until - early,
             fields=dict(fields or {}),
         )
-        return Call(ask, session, loop, started, until)
+        return Call(ask, session, loop, started, until, unread)
 
     def _conversation(self, call: Call) -> Generator[Step, Result, Verdict] | Verdict:
         """What to do for a call: hold this conversation, or nothing because this is the end."""
         mode = self.rollout.mode
         if mode == "off" or (mode == "percent" and not self.rollout.includes(call.side)):
             return Verdict([])
+        if call.unread:
+            return Verdict([], Reason.API_ERROR, f"the tools cannot be read ({call.unread})")
         if self._transport is None:
             return Verdict([], Reason.MISSING_API_ENDPOINT, "no endpoint")
         return self._conversations.hold(call.ask)
@@ -222,7 +233,7 @@ class SelectorBase:
                 shadow = self._shadow(call, names)
         open_ = verdict.reason is not None and kept_by is None
         if open_ and self._fallback == "relevance":
-            names = relevance.pick(ask.pattern, offer, ask.top_k, ask.always_keep, call.until)
+            names = self._picked(call)
         if not names or kept_by is not None:
             names, tools = list(offer.names), list(offer.everything)
         else:
@@ -273,9 +284,18 @@ class SelectorBase:
     def _shadow(self, call: Call, names: list[str]) -> Shadow:
         if self.rollout.mode == "dark":
             return Shadow(names)
-        ask = call.ask
-        local = relevance.pick(ask.pattern, ask.offer, ask.top_k, ask.always_keep, call.until)
+        local = self._picked(call)
         return Shadow(names, local, overlap(names, local))
+
+    def _picked(self, call: Call) -> list[str]:
+        """The local pick; empty when there is no time for it, or a tool cannot be read."""
+        ask = call.ask
+        pattern = ask.pattern[:MAX_PATTERN_CHARS]
+        try:
+            return relevance.pick(pattern, ask.offer, ask.top_k, ask.always_keep, call.until)
+        except Exception:
+            logger.exception("a tool cannot be read; there is no local pick")
+            return []
 
 
 def _check_fields(fields: Mapping[str, Any]) -> None:

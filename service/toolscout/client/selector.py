@@ -14,7 +14,7 @@ from toolscout.client.calling import SelectorBase
 from toolscout.client.core.call import Result, Step, Verdict
 from toolscout.client.errors import InvalidArgument
 from toolscout.client.selection import Reason, Selection
-from toolscout.client.transport import CLOSED, TOO_LATE
+from toolscout.client.transport import CLOSED, Stage
 from toolscout.contract import DEFAULT_TOP_K
 
 logger = logging.getLogger("toolscout.client")
@@ -79,10 +79,11 @@ class Selector(SelectorBase):
 
     def _perform(self, step: Step, deadline: float) -> Result:
         assert self._transport is not None
+        stage = Stage()
         try:
-            return self._background.run(self._transport.perform(step), deadline)
+            return self._background.run(self._transport.perform(step, stage), deadline)
         except TimeoutError:
-            return TOO_LATE
+            return self._transport.too_late(stage)
         except Closed:
             return CLOSED
 

@@ -67,6 +67,16 @@ class Offer:
         self.names, self._named = tuple(by_name), tuple(by_name.values())
         self.unnamed = tuple(unnamed)
 
+    @classmethod
+    def unread(cls, tools: Sequence[Any]) -> "Offer":
+        """Tools that raise when they are looked at: all of them, without names."""
+        offer = cls(())
+        try:
+            offer.unnamed = tuple(tool for tool in tools)  # asks for no length
+        except Exception:
+            offer.unnamed = ()
+        return offer
+
     @property
     def by_name(self) -> dict[str, Any]:
         """The tools that have a name, by it; made when first asked for."""

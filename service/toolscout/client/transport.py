@@ -6,6 +6,7 @@ exchange runs as a task of its own and is left behind when its time is up.
 """
 
 import asyncio
+import logging
 import ssl
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import monotonic
@@ -18,6 +19,8 @@ from toolscout.client.core.body import AnswerError, BoundedBody
 from toolscout.client.core.call import Failure, Pause, Reply, Result, Send, Step
 from toolscout.client.network import Network, use
 
+logger = logging.getLogger("toolscout.client")
+
 KEEPALIVE_S = 60.0
 """How long idle connections are kept; the service keeps them longer."""
 
@@ -28,7 +31,18 @@ timeout and not in a cancellation, which would leave the socket open."""
 CLOSE_S = 0.5
 """How long closing waits for exchanges that were left behind."""
 
+BEAT_S = 0.05
+"""How often the lag of the event loop is measured while calls are under way."""
+
+CONGESTED_S = 0.5
+"""Lag of the event loop from which an answer that comes too late says nothing of the service."""
+
+CROWDED_S = 0.05
+"""The same while there are more calls than connections."""
+
 TOO_LATE = Failure("no usable answer within the timeout")
+NO_CONNECTION = Failure("no connection was free within the timeout", blame=False)
+CONGESTED = Failure("this process was too busy to read an answer in time", blame=False)
 CLOSED = Failure("the selector was closed", blame=False)
 
 
@@ -45,6 +59,7 @@ class Transport:
         # The HTTP library logs the URL of every request; a query may hold a key.
         self._url = url.copy_with(query=None, fragment=None)
         self._extensions: dict[str, Any] = {"target": url.raw_path} if url.query else {}
+        self._max_connections = max_connections
         self._limits = httpx2.Limits(
             max_connections=max_connections,
             max_keepalive_connections=max_connections,
@@ -55,18 +70,31 @@ class Transport:
         self._trust_env = trust_env and not endpoint.is_loopback(url)
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._warned = False
+        self._beat_due: float | None = None
+        """When the event loop is to measure its lag next; None while no call is under way."""
+        self._beating: asyncio.AbstractEventLoop | None = None
+        self._lag = 0.0
         self._under_way: set[asyncio.Task[Result]] = set()
         self._left_behind: set[asyncio.Task[Result]] = set()
 
-    async def perform(self, step: Step) -> Result:
-        """Carry out one step; whatever goes wrong is a result, not an exception."""
+    async def perform(self, step: Step, stage: "Stage | None" = None) -> Result:
+        """Carry out one step; whatever goes wrong is a result, not an exception.
+
+        `stage` says how far it has come to who gives up waiting for it.
+        """
+        stage = stage or Stage()
+        stage.begun = monotonic()
         if isinstance(step, Pause):
             await asyncio.sleep(step.seconds)
             return None
+        if self._beat_due is None or self._beating is not asyncio.get_running_loop():
+            self._beat_due, self._lag = None, 0.0
+            self._beat()
         remaining = step.deadline - monotonic()
         if remaining <= 0:
-            return TOO_LATE
-        task = asyncio.ensure_future(self._exchange(step))
+            return CONGESTED
+        task = asyncio.ensure_future(self._exchange(step, stage))
         self._under_way.add(task)
         try:
             await asyncio.wait((task,), timeout=remaining)
@@ -77,8 +105,34 @@ class Transport:
                 self._left_behind.add(task)
                 task.add_done_callback(self._left_behind.discard)
         if not task.done():
-            return TOO_LATE
+            return self.too_late(stage)
         return CLOSED if task.cancelled() else task.result()
+
+    def too_late(self, stage: "Stage") -> Failure:
+        """Say of a step whose time is up whether the service or this process is to blame.
+
+        May be asked from any thread.
+        """
+        now, due = monotonic(), self._beat_due
+        lag = self._lag if due is None else max(self._lag, now - due)
+        crowded = len(self._under_way) > self._max_connections
+        if lag > (CROWDED_S if crowded else CONGESTED_S) or stage.begun is None:
+            return CONGESTED
+        # The service had its time if that was more than the wait for a connection to it.
+        had = 0.0 if stage.connected is None else now - stage.connected
+        return TOO_LATE if had > 0.5 * (now - stage.begun) else NO_CONNECTION
+
+    def _beat(self) -> None:
+        """Measure how late the event loop is, and go on while calls are under way."""
+        now = monotonic()
+        late = 0.0 if self._beat_due is None else now - self._beat_due
+        self._lag = max(late, 0.5 * self._lag)
+        if self._beat_due is not None and not self._under_way:
+            self._beat_due = None
+            return
+        self._beat_due = now + BEAT_S
+        self._beating = asyncio.get_running_loop()
+        self._beating.call_later(BEAT_S, self._beat)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -94,17 +148,23 @@ class Transport:
         for _ in range(2):  # a socket is closed a turn of the loop after it is told to
             await asyncio.sleep(0)
 
-    async def _exchange(self, step: Send) -> Result:
+    async def _exchange(self, step: Send, stage: "Stage") -> Result:
         reused = True
         answered = False
 
         async def trace(event: str, _: dict[str, Any]) -> None:
             nonlocal reused
+            if stage.connected is None:
+                stage.connected = monotonic()  # the first event comes when a connection is free
             if event.endswith("connect_tcp.started"):
                 reused = False
 
         try:
-            async with self._connected().stream(
+            client = self._connected()
+        except Exception as error:
+            return self._unusable(error)
+        try:
+            async with client.stream(
                 "POST",
                 self._url,
                 content=step.body,
@@ -130,6 +190,17 @@ class Transport:
         except Exception as error:
             return Failure(f"request failed ({type(error).__name__})")
 
+    def _unusable(self, error: Exception) -> Failure:
+        """Say once that there can be no connection, as with a proxy variable that is wrong."""
+        if not self._warned:
+            self._warned = True
+            logger.warning(
+                "no connection can be made, every search falls open: %s; is a proxy variable of "
+                "the environment (ALL_PROXY, HTTPS_PROXY, HTTP_PROXY) wrong?",
+                type(error).__name__,
+            )
+        return Failure("no connection can be made with the environment's proxy", blame=False)
+
     def _connected(self) -> httpx2.AsyncClient:
         """The client of the running event loop; connections cannot move between loops."""
         loop = asyncio.get_running_loop()
@@ -145,6 +216,16 @@ class Transport:
             )
             use(Network(), self._client)
         return self._client
+
+
+class Stage:
+    """When a step was begun and when it had a connection, in monotonic seconds."""
+
+    __slots__ = ("begun", "connected")
+
+    def __init__(self) -> None:
+        self.begun: float | None = None
+        self.connected: float | None = None
 
 
 async def _read(response: httpx2.Response) -> Reply:

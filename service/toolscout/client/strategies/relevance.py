@@ -15,6 +15,7 @@ from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
 
+from toolscout.client.core.call import MAX_PATTERN_CHARS
 from toolscout.client.tools import Offer, texts
 from toolscout.ranking.relevance import (
     EXPANDED,
@@ -76,7 +77,7 @@ def filter_tools(
         return Filtered(offer.names, ())
     kept, deferred = keep_relevant(
         _candidates(offer),
-        query,
+        query[:MAX_PATTERN_CHARS],
         min_tools=min_tools,
         max_tools=max_tools,
         target_ratio=target_ratio,

@@ -1,0 +1,124 @@
+"""What goes wrong on the caller's side: it falls open, and the service is not blamed for it."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.client.test_chaos import CAP_S, SLACK_S, black_hole
+from tests.client.upstream import NAMES, TOOLS, Exchange, peer
+from toolscout.client import AsyncSelector, Reason, Selector
+
+
+class Hostile(dict[str, Any]):
+    """A tool that raises as soon as anything is asked of it."""
+
+    def __getitem__(self, key: str) -> Any:
+        raise RuntimeError("hostile")
+
+    def get(self, key: str, default: Any = None) -> Any:
+        raise RuntimeError("hostile")
+
+    def __contains__(self, key: object) -> bool:
+        raise RuntimeError("hostile")
+
+
+class Unsized(list[Any]):
+    def __len__(self) -> int:
+        raise RuntimeError("hostile")
+
+
+class Unread(list[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        raise RuntimeError("hostile")
+
+    def __getitem__(self, index: Any) -> Any:
+        raise RuntimeError("hostile")
+
+
+@pytest.mark.parametrize("fallback", ["all", "relevance"])
+@pytest.mark.parametrize(
+    "tools",
+    [[*TOOLS, Hostile(name="x")], [Hostile(name="x")], Unsized(TOOLS), Unread(TOOLS)],
+    ids=["one tool", "the only tool", "no length", "no items"],
+)
+def test_tools_that_raise_when_they_are_read_fall_open(make, tools: list[Any], fallback: str):
+    with peer(lambda exchange: exchange.select("read_file")) as fake:
+        selector = make(fake.url, fallback=fallback)
+        selection = selector.select("open a file", tools)
+        assert selection.fell_open
+        assert selection.reason is Reason.API_ERROR
+        assert "RuntimeError" in selection.detail
+        if not isinstance(tools, Unread):
+            assert list(map(id, selection.tools)) == list(map(id, iter(tools)))
+        assert fake.requests == []
+        assert selector.selector.breaker.failures == 0
+
+
+@pytest.mark.parametrize("fallback", ["all", "relevance"])
+def test_the_cap_holds_for_a_pattern_of_any_length(make, fallback: str):
+    tools = [{"name": "a" * size, "description": "x"} for size in range(1, 200)]
+    with peer(black_hole) as fake:
+        selector = make(fake.url, timeout=CAP_S, fallback=fallback)
+        began = time.monotonic()
+        selection = selector.select("a" * 8_000_000, tools)
+        took = time.monotonic() - began
+        fake.stopping.set()
+    assert selection.fell_open
+    assert took < CAP_S + SLACK_S
+
+
+def test_waiting_for_a_connection_of_ones_own_is_not_the_services_fault():
+    with peer(black_hole) as fake, Selector(fake.url, timeout=CAP_S, max_connections=1) as selector:
+        with ThreadPoolExecutor(8) as pool:
+            selections = list(pool.map(lambda _: selector.select("x", TOOLS), range(8)))
+        fake.stopping.set()
+        assert all(selection.names == NAMES for selection in selections)
+        blamed = [s for s in selections if s.detail == "no usable answer within the timeout"]
+        waited = [s for s in selections if s.detail == "no connection was free within the timeout"]
+        assert (len(blamed), len(waited)) == (1, 7)
+        assert selector.breaker.failures <= 1
+        assert not selector.breaker.is_open
+
+
+def test_an_event_loop_that_is_blocked_is_not_the_services_fault():
+    def answer(exchange: Exchange) -> None:
+        exchange.select("read_file")
+
+    async def blocked(selector: AsyncSelector) -> str:
+        call = asyncio.ensure_future(selector.select("open a file", TOOLS))
+        await asyncio.sleep(0)
+        time.sleep(2 * CAP_S)  # the caller's own code, which does not let go of the loop
+        return (await call).detail
+
+    async def main(url: str) -> None:
+        async with AsyncSelector(url, timeout=CAP_S) as selector:
+            details = [await blocked(selector) for _ in range(6)]
+            assert set(details) <= {"", "this process was too busy to read an answer in time"}
+            assert selector.breaker.failures == 0
+            selection = await selector.select("open a file", TOOLS)
+            assert selection.names == ["read_file"]
+
+    with peer(answer) as fake:
+        asyncio.run(main(fake.url))
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "http://[::1"])
+def test_a_proxy_variable_that_cannot_be_used_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, proxy: str
+):
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with (
+        caplog.at_level(logging.WARNING, "toolscout.client"),
+        Selector("http://selector.invalid", timeout=CAP_S, observers=()) as selector,
+    ):
+        selections = [selector.select("x", TOOLS) for _ in range(8)]
+        assert {selection.reason for selection in selections} == {Reason.API_ERROR}
+        assert "proxy" in selections[0].detail
+        said = [record for record in caplog.messages if "proxy variable" in record]
+        assert len(said) == 1
+        assert selector.breaker.failures == 0
