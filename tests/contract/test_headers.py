@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.conftest import ACME_OLD
 from tests.support import SEARCH, TOOLS, Server, crowd, exchange, raw_request
 
 BODY = b'{"pattern":"read a file","tools":[{"name":"read_file"}]}'
@@ -32,6 +33,16 @@ def test_server_timing_names_the_phases(server: Server):
     assert re.fullmatch(f"{metric}(, {metric})*", cold)
     assert re.findall(metric, cold) == ["decode", "compile", "rank"]
     assert re.findall(metric, warm) == ["decode", "rank"]
+
+
+def test_tenants_that_share_a_process_are_told_whole_milliseconds(keyed: Server, server: Server):
+    fine = r"decode;dur=\d+\.\d*[1-9]\d*"
+    headers = {"x-api-key": ACME_OLD}
+    for _ in range(5):
+        shared = keyed.search(explain=True, headers=headers)
+        assert not re.search(fine, shared.headers["server-timing"])
+        assert all(spent == int(spent) for spent in shared.json()["timings_ms"].values())
+    assert any(re.search(fine, server.search().headers["server-timing"]) for _ in range(5))
 
 
 def test_request_id_is_echoed(server: Server):

@@ -1,6 +1,7 @@
 """Writing the answer of a search: names, explanations, headers."""
 
 from dataclasses import dataclass, field
+from math import ceil
 
 import msgspec
 import numpy as np
@@ -42,6 +43,15 @@ class Trace:
     """Whether its tools are what seemed to be their array, not yet known to be one."""
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds per phase."""
+    coarse: bool = False
+    """Whether the caller is told whole milliseconds only: tenants share the process's word caches,
+    and microseconds would say which words others have used."""
+
+    def shown_ms(self) -> dict[str, float]:
+        """Milliseconds per phase, as the caller is told them."""
+        if self.coarse:
+            return {phase: ceil(spent * 1_000) for phase, spent in self.phases.items()}
+        return {phase: round(spent * 1_000, 3) for phase, spent in self.phases.items()}
 
 
 def plain(decision: Decision, newer_contract: bool) -> bytes:
@@ -105,7 +115,7 @@ def explanation(
             selected=len(decision.names),
         ),
         tokens=TokenCounts(offered, selected, offered - selected),
-        timings_ms={phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},
+        timings_ms=trace.shown_ms(),
         catalog=trace.catalog,
         notes=[ranking.note] if ranking.note else [],
     )
@@ -130,8 +140,7 @@ def headers(trace: Trace) -> list[tuple[bytes, bytes]]:
 
 def common_headers(trace: Trace) -> list[tuple[bytes, bytes]]:
     """Timings and the digest of the tools, for every answer about tools."""
-    phases = trace.phases
-    timing = ", ".join(f"{phase};dur={spent * 1_000:.3f}" for phase, spent in phases.items())
+    timing = ", ".join(f"{phase};dur={spent:.3f}" for phase, spent in trace.shown_ms().items())
     return [
         (b"server-timing", timing.encode()),
         (b"x-catalog-digest", trace.catalog.encode()),

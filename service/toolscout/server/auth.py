@@ -29,6 +29,8 @@ class Keyring:
                 )
             hashed = sha256(key.encode()).digest()
             self._tenants.append((hashed, tenant or "key-" + hashed.hex()[:12]))
+        self.is_shared = len({tenant for _, tenant in self._tenants}) > 1
+        """Whether more than one tenant may call."""
 
     def __len__(self) -> int:
         return len(self._tenants)

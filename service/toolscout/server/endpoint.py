@@ -67,6 +67,7 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call
         if tenant is None:
             raise Refused("unauthorized", "send Authorization: Bearer KEY or X-API-Key: KEY")
         trace.tenant = tenant
+        trace.coarse = service.keyring.is_shared
         wait = service.rate_limit.take(tenant)
         if wait:
             retry = [(b"retry-after", b"%d" % ceil(wait))]
