@@ -51,7 +51,7 @@ WEAK = 0.02
 `no_match_below` says otherwise; low, because a good query that is taken for hopeless loses every
 tool, and a hopeless one taken for weak only gets poor ones."""
 
-FAMILIAR = 0.5
+FAMILIAR = 0.6
 """Familiarity of a query from which its meaning is judged; the likeness of a few known pieces in a
 text that the model cannot read says nothing."""
 
