@@ -39,6 +39,7 @@ from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.chaining import Chain
 from toolscout.ranking.explain import explain
 from toolscout.ranking.lexicon import load_lexicon
+from toolscout.ranking.regex import Scan
 from toolscout.ranking.resolve import Resolver
 from toolscout.ranking.select import NoMatch
 from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
@@ -199,9 +200,10 @@ class Engine:
         degraded: str | None = None,
         prior: Prior | None = None,
         chain: Chain | None = None,
+        scan: Scan | None = None,
     ) -> Decision:
         """Answer a question from any catalogue this engine's compiler made."""
-        return decide(catalogue, ask, self.embedder, degraded, prior, chain)
+        return decide(catalogue, ask, self.embedder, degraded, prior, chain, scan)
 
     @staticmethod
     def result(catalogue: Catalogue, decision: Decision, explained: bool) -> Result:

@@ -1,9 +1,23 @@
 """Patterns as regular expressions, in RE2's dialect."""
 
+from time import perf_counter
+
 import pytest
 
-from tests.support import TOOLS, compiled, select
-from toolscout.ranking.regex import compile_pattern, literal_words, looks_like_regex
+from tests.support import TOOLS, compiled, crowd, select
+from toolscout.ranking import regex
+from toolscout.ranking.regex import (
+    INVALID,
+    MAX_ALTERNATIVES,
+    MAX_PROGRAM,
+    NO_HIT,
+    SLICE_WORK,
+    TOO_COSTLY,
+    compile_pattern,
+    literal_words,
+    looks_like_regex,
+    scan,
+)
 
 
 def matching(pattern: str, *tools: tuple[str, str]) -> list[int]:
@@ -11,7 +25,7 @@ def matching(pattern: str, *tools: tuple[str, str]) -> list[int]:
     expression = compile_pattern(pattern)
     assert expression is not None
     catalogue = compiled([{"name": name, "description": text} for name, text in tools])
-    return catalogue.lines.matching(expression)
+    return catalogue.lines.matching(expression)[0]
 
 
 @pytest.mark.parametrize(
@@ -55,9 +69,7 @@ def test_patterns_that_are_words(pattern: str):
     assert not looks_like_regex(pattern)
 
 
-@pytest.mark.parametrize(
-    "pattern", ["(", "[", "*", "a**", r"\1", "(?=ahead)", "(?<!behind)", "((x{1000}){1000})"]
-)
+@pytest.mark.parametrize("pattern", ["(", "[", "*", "a**", r"\1", "(?=ahead)", "(?<!behind)"])
 def test_what_re2_refuses_is_refused_quietly(pattern: str, capfd: pytest.CaptureFixture[str]):
     assert compile_pattern(pattern) is None
     assert capfd.readouterr() == ("", "")
@@ -125,7 +137,68 @@ def test_no_regex_hit_is_said():
     decision = select(TOOLS, "weather.*xylophone", ranker="regex")
     assert decision.names[0] == "get_weather"
     assert decision.ranking.ranker == "keyword"
-    assert decision.ranking.note
+    assert decision.ranking.note == NO_HIT
+    assert decision.degraded is None
+
+
+def test_an_invalid_pattern_is_told_apart_from_one_without_a_hit():
+    decision = select(TOOLS, "weather(", ranker="regex")
+    assert decision.names[0] == "get_weather"
+    assert decision.ranking.note == INVALID
+    assert decision.degraded is None
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "zq|(.{0,1000}~)",
+        "x{101}",
+        "x{7,1000000000000}",
+        "|".join(["weather"] * (MAX_ALTERNATIVES + 1)),
+        "|".join(f".*{a}.*{b}#~" for a in "abcdefghijklm" for b in "abcdefghijklmnopqrst"),
+        r"(\pL+ ){30}~",
+        "." * 4_000,
+    ],
+)
+def test_what_costs_too_much_by_its_size_is_answered_by_words_and_says_so(pattern: str):
+    decision = select(TOOLS, f"weather {pattern}", ranker="regex")
+    assert decision.names[0] == "get_weather"
+    assert decision.ranking.note == TOO_COSTLY
+    assert decision.degraded == "keyword"
+
+
+def test_a_scan_ends_with_its_deadline_and_says_how_far_it_came():
+    tools = [{"name": f"tool_{n}", "description": "m" * 2_000} for n in range(200)]
+    lines = compiled(tools).lines
+    expression = compile_pattern("[a-m].{60}~")
+    assert expression is not None
+    asked = []
+    found, nbytes = lines.matching(expression, lambda: asked.append(1) is None and len(asked) == 3)
+    assert found == []
+    assert len(asked) == 3
+    assert 0 < nbytes < lines.size
+    assert scan("[a-m].{60}~", lines, deadline=perf_counter() - 1).too_costly
+
+
+def test_the_work_between_two_looks_at_the_deadline_is_bounded():
+    lines = compiled([{"name": f"tool_{n}", "description": "m" * 500} for n in range(300)]).lines
+    for pattern in ("get_.*", ".{0,50}~", r"\w{100}", r"\pL+.*\pL~"):
+        expression = compile_pattern(pattern)
+        assert expression is not None
+        looks = []
+        lines.matching(expression, lambda looks=looks: looks.append(1) is not None)
+        between = lines.size / (len(looks) + 1)
+        assert between * expression.programsize <= SLICE_WORK + 2 * lines.longest * MAX_PROGRAM
+
+
+@pytest.mark.parametrize("pattern", ["tool_1.*", r"\bspin\b", "tool_7_|gadget_12", "(?:x?){50}1"])
+def test_slices_find_what_one_pass_finds(pattern: str, monkeypatch: pytest.MonkeyPatch):
+    lines = compiled(crowd(60)).lines
+    expression = compile_pattern(pattern)
+    assert expression is not None
+    whole = lines.matching(expression)
+    monkeypatch.setattr(regex, "SLICE_WORK", 1)
+    assert lines.matching(expression) == whole
 
 
 def test_auto_tries_a_regex_and_then_everything_else():

@@ -18,12 +18,17 @@ FIRST_GUESS_MS = {
     "keyword": 0.05,
     "bm25": 0.1,
     "regex": 1.0,
+    "pattern": 3.0,
     "compile": 0.15,
     "scan": 0.02,
     "read": 0.02,
 }
 """Cost before anything was measured: of compile and scan per tool, of reading and scanning together
-per KiB of tools, of the others per question."""
+per KiB of tools, of matching a pattern per MiB of text, of the others per question. What follows a
+colon in a name tells kinds of one thing apart."""
+
+OTHER_GUESS_MS = 0.2
+"""Cost of anything else before it was measured."""
 
 PESSIMISM = 2.0
 """Estimates are multiplied by this: a late answer costs the caller more than a plainer one."""
@@ -46,9 +51,13 @@ class Costs:
 
     def learn(self, what: str, milliseconds: float) -> None:
         """Take one measurement into account; one far off counts no more than one somewhat off."""
-        known = self._mean.get(what, FIRST_GUESS_MS.get(what.partition(":")[0], 0.2))
+        known = self._known(what)
         clipped = min(milliseconds, _OUTLIER * known)
         self._mean[what] = _MEMORY * known + (1.0 - _MEMORY) * clipped
+
+    def _known(self, what: str) -> float:
+        kind = what.partition(":")[0]
+        return self._mean.get(what, FIRST_GUESS_MS.get(kind, OTHER_GUESS_MS))
 
     def forget(self, what: str) -> None:
         """Lower an estimate that kept something from being tried: only trying it tells."""
@@ -57,7 +66,7 @@ class Costs:
 
     def expected(self, what: str, times: float = 1.0) -> float:
         """What `what` costs on average."""
-        return times * self._mean.get(what, 0.2)
+        return times * self._known(what)
 
     def estimate(self, what: str, times: float = 1.0) -> float:
         """What `what` is expected to cost, on the safe side."""

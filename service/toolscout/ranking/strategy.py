@@ -58,15 +58,22 @@ def decide(
     degraded: str | None = None,
     prior: Prior | None = None,
     chain: Chain | None = None,
+    scan: regex.Scan | None = None,
 ) -> Decision:
     """Answer a question from a compiled catalogue.
 
     `degraded` names the ranker to run instead of the one asked for, when time is short. A
     catalogue without vectors answers `semantic` and `hybrid` by words, and says so. `prior` is
     what experience says; only `hybrid` listens to it. `chain` is the learned chain to follow.
+    `scan` is what the pattern matched as a regular expression, where that was found out before.
     """
     allowed = catalogue.facets.allowed(ask.filters, catalogue.rows)
-    ranking = rank(catalogue, ask, embedder, degraded, allowed, prior)
+    pattern = regex_of(ask)
+    if scan is None and degraded is None and pattern is not None:
+        scan = regex.scan(pattern, catalogue.lines)
+    if scan is not None and scan.too_costly:
+        degraded = "keyword"
+    ranking = rank(catalogue, ask, embedder, degraded, allowed, prior, scan)
     _mention_whole(ranking, ask.pattern, catalogue.rows)
     if ask.session is not None or ask.context is not None:
         ranking.boosts = boosts_for(
@@ -92,7 +99,7 @@ def decide_cold(
     called after every small piece of work.
     """
     names = [tool.name for tool in tools.tools]
-    query = analyse(ask.pattern.strip()[: ask.max_pattern_chars])
+    query = analyse(ranking_part(ask))
     descriptions = [tool.description or "" for tool in tools.tools]
     lexical = keyword_scores(query, names, descriptions, breathe)
     ranking = Ranking(query, "keyword", lexical.bm25, lexical=lexical)
@@ -216,29 +223,30 @@ def rank(
     degraded: str | None = None,
     allowed: Allowed | None = None,
     prior: Prior | None = None,
+    scan: regex.Scan | None = None,
 ) -> Ranking:
     """Score every tool of a catalogue with the ranker that the ask comes down to.
 
-    Tools that are not `allowed` have no evidence; how rare a word is, all tools say.
+    Tools that are not `allowed` have no evidence; how rare a word is, all tools say. `scan` is what
+    the pattern matched as a regular expression, None where it is none.
     """
     ranker = degraded or ask.ranker
-    pattern = ask.pattern.strip()[: ask.max_pattern_chars]
+    pattern = ranking_part(ask)
+    note = None if scan is None else scan.note
     if ranker in ("auto", "regex"):
-        if ranker == "regex" or regex.looks_like_regex(pattern):
-            by_regex = _by_regex(catalogue, pattern, allowed)
+        if scan is not None:
+            by_regex = _by_regex(catalogue, pattern, allowed, scan)
             if by_regex is not None:
                 return by_regex
+            note = note or regex.NO_HIT
         ranker = "hybrid" if ranker == "auto" else "keyword"
     query = analyse(pattern)
     if ranker != "semantic":
         is_word = embedder.is_word if embedder else _no_word
         query = expand(query, catalogue.postings, is_word, catalogue.synonyms)
-    note = None
     no_vectors = embedder is None or catalogue.vectors is None
     if no_vectors and ranker in ("hybrid", "rrf", "semantic"):
         ranker, note = "bm25", NO_VECTORS
-    if ranker == "keyword" and degraded is None:
-        note = "no regex match"
     ranking = Ranking(query, ranker, np.zeros(0, np.float32), note=note)
     if ranker != "semantic":
         ranking.lexical = lexical_scores(catalogue, query)
@@ -261,6 +269,19 @@ def rank(
         ranking.scores = ranking.scores * allowed
     ranking.mentions = catalogue.spellings.mentions(query.text, catalogue.postings.is_rare)
     return ranking
+
+
+def ranking_part(ask: Ask) -> str:
+    """Cut the pattern to the characters that rank."""
+    return ask.pattern.strip()[: ask.max_pattern_chars]
+
+
+def regex_of(ask: Ask) -> str | None:
+    """Return the pattern where it is to be matched as a regular expression, else None."""
+    if ask.ranker not in ("auto", "regex"):
+        return None
+    pattern = ranking_part(ask)
+    return pattern if ask.ranker == "regex" or regex.looks_like_regex(pattern) else None
 
 
 def _has_telling_word(catalogue: Catalogue, query: Query, allowed: Allowed | None) -> bool:
@@ -292,12 +313,11 @@ def _drop(ranking: Ranking, allowed: Allowed) -> None:
         ranking.learned[~allowed] = 0
 
 
-def _by_regex(catalogue: Catalogue, pattern: str, allowed: Allowed | None) -> Ranking | None:
-    """Rank what a regular expression matches; None when it is invalid or matches nothing."""
-    expression = regex.compile_pattern(pattern)
-    if expression is None:
-        return None
-    matched = catalogue.lines.matching(expression)
+def _by_regex(
+    catalogue: Catalogue, pattern: str, allowed: Allowed | None, scan: regex.Scan
+) -> Ranking | None:
+    """Rank what a regular expression matched; None when that is nothing."""
+    matched = scan.rows or []
     if allowed is not None:
         matched = [row for row in matched if allowed[row]]
     if not matched:

@@ -39,7 +39,7 @@ from toolscout.ranking.relevance import (
 from toolscout.ranking.resolve import Resolver
 from toolscout.server import answer, envelope
 from toolscout.server.answer import Trace
-from toolscout.server.beside import beside
+from toolscout.server.beside import Deadline, beside, run_in_thread
 from toolscout.server.envelope import Decode, R, Read
 from toolscout.server.exchange import Exchange
 from toolscout.server.search import (
@@ -78,12 +78,13 @@ async def search_batch(service: Service, exchange: Exchange, trace: Trace) -> No
     deadline = arrived + ((budget_ms or settings.latency_budget_ms) - ENCODE_RESERVE_MS) / 1_000
     trace.top_k = asks[0].top_k
     traces = [replace(trace, pattern=ask.pattern, phases={}) for ask in asks]
-    scan = partial(_scan_all, service, asks, traces)
+    by_words = partial(_scan_all, service, asks, traces)
     source: Catalogue | ToolList
     if read.known is None and not is_absent(request.tools):
         trace.cache = "miss"
         trace.phases["decode"] = perf_counter() - arrived
-        source = await cold(service, read, asks[0].ranker, deadline, trace, scan)
+        ranker, count = asks[0].ranker, len(asks)
+        source = await cold(service, read, ranker, deadline, trace, by_words, count)
         trace.phases["compile"] = perf_counter() - arrived - trace.phases["decode"]
     else:
         source = _known(service, read, trace)
@@ -99,7 +100,7 @@ async def search_batch(service: Service, exchange: Exchange, trace: Trace) -> No
         one.catalog, one.unique, one.offered = trace.catalog, unique, trace.offered
         if isinstance(source, Catalogue):
             chained = bool(request.complete_chain)
-            decide_one(service, source, ask, deadline, one, chained=chained)
+            await decide_one(service, source, ask, deadline, one, chained=chained)
             await asyncio.sleep(0)  # others have their turn between two patterns
         explained = bool(request.explain)
         found = answer.with_reasons(one, source, ask, taxonomy, explained=explained)
@@ -153,6 +154,7 @@ async def filter_tools(service: Service, exchange: Exchange, trace: Trace) -> No
         request,
         MIN_TOOLS if min_tools is None else min_tools,
         MAX_TOOLS if max_tools is None else max_tools,
+        service.settings.max_pattern_chars,
     )
     began = perf_counter()
     trace.phases["decode"] = began - arrived
@@ -200,7 +202,7 @@ async def _in_order(service: Service, request: FilterRequest, trace: Trace) -> l
         catalogue = by_digest(service, trace.tenant, request.catalog)
         trace.catalog, trace.unique = catalogue.digest, len(catalogue)
         trace.offered = len(catalogue)
-        return _available(catalogue.tool(row) for row in range(len(catalogue)))
+        return await beside(len(catalogue), AT_ONCE, _listed, catalogue)
     raw = bytes(request.tools)
     raw_hash = sha256(raw).digest()
     if service.cache.by_alias(trace.tenant, raw_hash) is None:
@@ -208,7 +210,7 @@ async def _in_order(service: Service, request: FilterRequest, trace: Trace) -> l
         found = await asyncio.shield(start(service, trace.tenant, raw, raw_hash).tools)
     else:
         trace.cache = "hit"
-        found = await asyncio.to_thread(ToolList.decode, raw, service.settings.max_tools)
+        found = await run_in_thread(ToolList.decode, raw, service.settings.max_tools)
     trace.catalog, trace.unique, trace.offered = found.digest, len(found.tools), found.offered
     order = sorted(range(len(found.tools)), key=found.places.__getitem__)
     return _available(found.tools[row] for row in order)
@@ -218,8 +220,16 @@ def _available(tools: Iterable[Tool]) -> list[Tool]:
     return [tool for tool in tools if tool.status != "unavailable"]
 
 
+def _listed(catalogue: Catalogue) -> list[Tool]:
+    return _available(catalogue.tool(row) for row in range(len(catalogue)))
+
+
 def _split(
-    tools: list[Tool], request: FilterRequest, min_tools: int, max_tools: int
+    tools: list[Tool],
+    request: FilterRequest,
+    min_tools: int,
+    max_tools: int,
+    max_query_chars: int,
 ) -> FilterAnswer:
     ratio = TARGET_RATIO if request.target_ratio is None else request.target_ratio
     kept, deferred = keep_relevant(
@@ -231,6 +241,8 @@ def _split(
         always_keep=request.always_keep or (),
         recent=request.recent or (),
         expanded=request.expanded or (),
+        max_query_chars=max_query_chars,
+        pause=Deadline(),
     )
     return FilterAnswer(kept, deferred)
 

@@ -19,6 +19,7 @@ from toolscout.contract import CatalogInfo, CatalogPatch, CatalogPut, is_absent
 from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooManyTools
 from toolscout.server import entity_tags, sharing
 from toolscout.server.answer import Trace
+from toolscout.server.beside import run_in_thread
 from toolscout.server.envelope import decode
 from toolscout.server.exchange import Exchange, Refused
 from toolscout.server.service import Service
@@ -73,7 +74,7 @@ async def patch_catalog(service: Service, exchange: Exchange, trace: Trace) -> N
         raw = await service.registry.tools(trace.tenant, name, known)
         if raw is None:
             raise Changed  # deleted or replaced since its record was read
-        listed = await asyncio.to_thread(_patched, raw, request, service.settings.max_tools)
+        listed = await run_in_thread(_patched, raw, request, service.settings.max_tools)
         catalogue = await sharing.compiled(service, trace, listed)
         lasts = request.ttl_s
         if lasts is None and known.expires is not None:

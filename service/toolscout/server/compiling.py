@@ -8,7 +8,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from toolscout.catalog.cache import CatalogueCache
@@ -17,6 +16,7 @@ from toolscout.catalog.compile import Compiler
 from toolscout.catalog.toollist import ToolList
 from toolscout.errors import Overloaded
 from toolscout.server.breathing import CompileBreath, ReadBreath, Urgency
+from toolscout.threads import DaemonPool
 
 T = TypeVar("T")
 
@@ -70,8 +70,8 @@ class CompileQueue:
         self._learn = learn
         self._compiled = compiled
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
-        self._readers = ThreadPoolExecutor(THREADS, "read")
-        self._compilers = ThreadPoolExecutor(THREADS, "compile")
+        self._readers = DaemonPool(THREADS, "read")
+        self._compilers = DaemonPool(THREADS, "compile")
 
     def start(self, tenant: str, raw_hash: bytes, raw: bytes) -> CompileJob:
         """The job that compiles these bytes of `tools`; joins the one under way, if any."""

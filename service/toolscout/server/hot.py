@@ -13,6 +13,7 @@ from toolscout.contract import Detail, HotAnswer, HotRequest, Tiers, TierTokens
 from toolscout.learning.experience import Experience
 from toolscout.ranking.ask import Ask, Prior
 from toolscout.ranking.chaining import Chain
+from toolscout.ranking.regex import Scan
 from toolscout.ranking.tiers import (
     TIER0_SHARE,
     TIER1_SHARE,
@@ -26,7 +27,9 @@ from toolscout.server.answer import Trace
 from toolscout.server.beside import beside
 from toolscout.server.calls import compiled_call, read_call
 from toolscout.server.exchange import Exchange
+from toolscout.server.scanning import scan
 from toolscout.server.service import Service
+from toolscout.settings import Settings
 
 _encode = msgspec.json.Encoder().encode
 _hot = msgspec.json.Decoder(HotRequest).decode
@@ -36,6 +39,11 @@ AT_ONCE = 500
 
 DEPTH = 5 * TIER1_TOOLS
 """Tools that are looked at for tier 1: some do not fit, some are in tier 0."""
+
+
+Asks = list[tuple[Ask, Scan | None]]
+"""The questions that a request comes down to, first what is asked first; each with what it matched
+as a regular expression."""
 
 
 class Learned(NamedTuple):
@@ -61,8 +69,13 @@ async def hot_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
     began = perf_counter()
     # Here, not in the thread: the index of a large catalogue is made by a task of this loop.
     learned = _learned(service, trace.tenant, catalogue, request.message or "")
+    deadline = began + service.settings.latency_budget_ms / 1_000
+    asks = [
+        (ask, await scan(service, trace.tenant, catalogue, ask, deadline))
+        for ask in _asks(service.settings, request)
+    ]
     size = len(catalogue)
-    found = await beside(size, AT_ONCE, _tiers, service, catalogue, request, budget, learned)
+    found = await beside(size, AT_ONCE, _tiers, service, catalogue, request, budget, learned, asks)
     trace.phases["rank"] = perf_counter() - began
     phases = trace.phases | {"total": perf_counter() - exchange.started}
     service.tally.note_hot(trace.tenant, phases, found.tokens)
@@ -73,9 +86,10 @@ def _learned(service: Service, tenant: str, catalogue: Catalogue, message: str) 
     learner = service.learner
     if learner is None:
         return Learned()
+    most = service.settings.max_pattern_chars
     return Learned(
         learner.prior(tenant, catalogue),
-        learner.chain(tenant, message, catalogue) if message.strip() else None,
+        learner.chain(tenant, message[:most], catalogue) if message.strip() else None,
         {} if message.strip() else _successes(learner.experience(tenant)),
     )
 
@@ -88,7 +102,12 @@ def _successes(experience: Experience) -> Mapping[str, int]:
 
 
 def _tiers(
-    service: Service, catalogue: Catalogue, request: HotRequest, budget: int, learned: Learned
+    service: Service,
+    catalogue: Catalogue,
+    request: HotRequest,
+    budget: int,
+    learned: Learned,
+    asks: Asks,
 ) -> HotAnswer:
     def whole(row: int) -> int:
         return cost_of(catalogue.tool(row), "full")
@@ -102,7 +121,8 @@ def _tiers(
         named = [row for row in named if allowed[row]]
     first, tokens0 = fill(named, int(budget * TIER0_SHARE), whole, brief)
     shown = {row for row, _ in first}
-    ranked = [row for row in _ranked(service, catalogue, request, learned) if row not in shown]
+    order = _ranked(service, catalogue, request, learned, asks)
+    ranked = [row for row in order if row not in shown]
     second, tokens1 = fill(ranked, int(budget * TIER1_SHARE), brief, most=TIER1_TOOLS)
     levels: tuple[Detail, Detail] = ("full", "brief")
     taxonomy = catalogue.taxonomy
@@ -115,43 +135,46 @@ def _tiers(
     )
 
 
+def _asks(settings: Settings, request: HotRequest) -> list[Ask]:
+    """Make questions of the message and of the words of the surroundings, as far as there are."""
+    context = request.context
+    around = [] if context is None else [*(context.signals or ()), *(context.files or ())]
+    no_match_below = request.no_match_below
+    return [
+        Ask(
+            pattern=pattern,
+            top_k=DEPTH,
+            filters=request.filters,
+            session=request.session,
+            context=context,
+            no_match_below=settings.no_match_below if no_match_below is None else no_match_below,
+            max_pattern_chars=settings.max_pattern_chars,
+        )
+        for pattern in (request.message or "", " ".join(around))
+        if pattern.strip()
+    ]
+
+
 def _ranked(
-    service: Service, catalogue: Catalogue, request: HotRequest, learned: Learned
+    service: Service, catalogue: Catalogue, request: HotRequest, learned: Learned, asks: Asks
 ) -> list[int]:
     """The tools for a message, best first.
 
     Where no message is, or it finds nothing, the words of the surroundings are asked, then what
     served in the session; where nothing is known at all, the core tools are shown.
     """
-    context, session = request.context, request.session
-    around = [] if context is None else [*(context.signals or ()), *(context.files or ())]
-    assert service.engine is not None
-    settings = service.settings
+    session = request.session
     message = request.message or ""
-    for pattern in (message, " ".join(around)):
-        if not pattern.strip():
-            continue
-        ask = Ask(
-            pattern=pattern,
-            top_k=DEPTH,
-            filters=request.filters,
-            session=session,
-            context=context,
-            no_match_below=(
-                settings.no_match_below
-                if request.no_match_below is None
-                else request.no_match_below
-            ),
-            max_pattern_chars=settings.max_pattern_chars,
-        )
-        chain = learned.chain if pattern is message else None
-        rows = service.engine.decide(catalogue, ask, None, learned.prior, chain).rows
-        if rows:
-            return rows
+    for ask, found in asks:
+        chain = learned.chain if ask.pattern is message else None
+        assert service.engine is not None
+        decision = service.engine.decide(catalogue, ask, None, learned.prior, chain, found)
+        if decision.rows:
+            return decision.rows
     recent = [use for use in (session.recent or ()) if use.successes] if session else []
     recent.sort(key=lambda use: (-(use.successes or 0), use.name))
     allowed = catalogue.facets.allowed(request.filters, catalogue.rows)
     served = [catalogue.rows[use.name] for use in recent if use.name in catalogue.rows]
-    if not (served or message.strip() or around):
+    if not (served or asks):
         served = core_tools(catalogue.names, catalogue.facets.prepare(), learned.successes)
     return [row for row in served if allowed is None or allowed[row]]

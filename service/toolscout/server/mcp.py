@@ -4,11 +4,11 @@ Streamable HTTP without sessions: every call carries its key, and any replica an
 registered catalogues and those known by digest, and never runs a tool.
 """
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar
+from time import perf_counter
 from typing import Any
 from urllib.parse import unquote
 
@@ -28,12 +28,13 @@ from toolscout.ranking.ask import Ask
 from toolscout.ranking.resolve import Resolver
 from toolscout.server import sharing, views
 from toolscout.server.answer import Trace
-from toolscout.server.beside import beside
+from toolscout.server.beside import beside, run_in_thread
 from toolscout.server.endpoint import serve_call
 from toolscout.server.exchange import REFUSALS, Exchange, refusal
 from toolscout.server.learning import with_use
 from toolscout.server.mcp_texts import INSTRUCTIONS, PROMPTS, TEMPLATES, TOOLS, find_tool
 from toolscout.server.routes import Call
+from toolscout.server.scanning import scan
 from toolscout.server.service import Service
 from toolscout.server.views import AT_ONCE
 
@@ -167,12 +168,14 @@ class McpFacade:
             max_pattern_chars=settings.max_pattern_chars,
         )
         prior = None if learner is None else learner.prior(_tenant.get(), catalogue)
-        decision = engine.decide(catalogue, ask, prior=prior)
+        deadline = perf_counter() + settings.latency_budget_ms / 1_000
+        found = await scan(self._service, _tenant.get(), catalogue, ask, deadline)
+        decision = engine.decide(catalogue, ask, prior=prior, scan=found)
         detail = arguments.get("detail", "brief")
         shown = details(catalogue, decision.rows, catalogue.taxonomy, detail)
-        found = {"tools": shown, "outcome": decision.outcome, "catalog": catalogue.digest}
+        answer = {"tools": shown, "outcome": decision.outcome, "catalog": catalogue.digest}
         lines = [f"outcome: {decision.outcome}", *_lines(catalogue, decision.rows)]
-        return found, "\n".join(lines) if detail == "brief" else None
+        return answer, "\n".join(lines) if detail == "brief" else None
 
     async def _list(self, arguments: Arguments) -> Found:
         catalogue = await self._catalogue(arguments)
@@ -231,7 +234,7 @@ class McpFacade:
         if kind == "overview":
             return ReadResourceContents(pages.overview(catalogue), "text/plain")
         if kind == "index":
-            lines = await asyncio.to_thread(_lines, catalogue)
+            lines = await run_in_thread(_lines, catalogue)
             return ReadResourceContents("\n".join(lines), "text/plain")
         shown = details(catalogue, [_row(catalogue, tool)], catalogue.taxonomy, "full")[0]
         return ReadResourceContents(msgspec.json.encode(shown).decode(), "application/json")

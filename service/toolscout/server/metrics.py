@@ -54,6 +54,11 @@ class Metrics:
             "Searches answered by a cheaper ranker to keep the latency budget",
             ["ranker"],
         )
+        self.patterns = counter(
+            "toolscout_patterns",
+            "Queries matched as regular expressions, by what came of it",
+            ["result"],
+        )
         self.offered = histogram(
             "toolscout_offered_tools", "Distinct tools in a search", buckets=_TOOLS
         )
@@ -136,6 +141,10 @@ class Metrics:
         self.selected.observe(selected)
         if outcome == "no_match":
             self.no_match.inc()
+
+    def count_pattern(self, result: str) -> None:
+        """Count one query that was a regular expression."""
+        self.patterns.labels(result).inc()
 
     def count_shadow(self, overlap: float, seconds: float) -> None:
         """Count one comparison with the shadow ranker."""

@@ -20,12 +20,13 @@ from toolscout.contract import SearchRequest, is_absent
 from toolscout.errors import CatalogUnknown, Overloaded
 from toolscout.ranking import ladder
 from toolscout.ranking.ask import Ask
-from toolscout.ranking.strategy import decide_cold
+from toolscout.ranking.strategy import decide_cold, ranking_part
 from toolscout.server import answer, envelope
 from toolscout.server.answer import Trace
-from toolscout.server.beside import beside
+from toolscout.server.beside import beside, run_in_thread
 from toolscout.server.breathing import ReadBreath
 from toolscout.server.exchange import Exchange
+from toolscout.server.scanning import scan
 from toolscout.server.service import Service
 from toolscout.server.sharing import start, with_shared
 
@@ -69,8 +70,8 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     else:
         trace.phases["decode"] = perf_counter() - arrived
         trace.cache = "miss"
-        scan = partial(scan_one, service, ask, trace)
-        source = await cold(service, read, ask.ranker, deadline, trace, scan)
+        by_words = partial(scan_one, service, ask, trace)
+        source = await cold(service, read, ask.ranker, deadline, trace, by_words)
         elapsed = perf_counter() - arrived - trace.phases["decode"]
         trace.phases["compile"] = elapsed - trace.phases.get("rank", 0.0)
     if trace.cache == "hit":
@@ -79,7 +80,8 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     if isinstance(source, Catalogue):
         trace.catalog, trace.unique = source.digest, len(source)
         await prepare(source, ask)
-        decide_one(service, source, ask, deadline, trace, chained=bool(request.complete_chain))
+        chained = bool(request.complete_chain)
+        await decide_one(service, source, ask, deadline, trace, chained=chained)
     else:
         trace.catalog, trace.unique = source.digest, len(source.tools)
     assert trace.decision is not None
@@ -136,12 +138,13 @@ async def cold(
     ranker: str,
     deadline: float,
     trace: Trace,
-    scan: Callable[[ToolList], Awaitable[None]],
+    by_words: Callable[[ToolList], Awaitable[None]],
+    patterns: int = 1,
 ) -> Catalogue | ToolList:
     """The catalogue of tools seen for the first time, if it is done in time to be used.
 
     It may lack its vectors; then it answers by words. Where not even their words would be indexed
-    in time, the texts are scanned and the bare tools returned.
+    in time, the texts are scanned (`by_words`, for so many patterns) and the bare tools returned.
 
     Raises:
         InvalidRequest: the tools are at fault.
@@ -156,12 +159,12 @@ async def cold(
         trace.guessed = False
         trace.offered, count = tools.offered, len(tools.tools)
         stage = job.lexical if ranker in ("bm25", "regex") else job.complete
-        reserve = costs.estimate("scan", count) / 1_000
+        reserve = costs.estimate("scan", count * patterns) / 1_000
         left = deadline - reserve - perf_counter()
         # The compiles before this one are taken to be of its size.
         queued = costs.expected("compile", count) * len(service.compiles)
         if not stage.done() and queued / 1_000 > left:
-            await scan(tools)  # before the compile gets a turn
+            await by_words(tools)  # before the compile gets a turn
             return tools
     with service.patient():
         await asyncio.wait([stage], timeout=max(left, 0.0))
@@ -169,7 +172,7 @@ async def cold(
     if found is not None:
         return found
     with service.urgent():
-        await scan(tools)
+        await by_words(tools)
     return tools
 
 
@@ -185,7 +188,7 @@ async def prepare(catalogue: Catalogue, ask: Ask) -> None:
     if ask.filters is None and ask.context is None:
         return
     if not catalogue.facets.ready and len(catalogue) > INFERRED_AT_ONCE:
-        await asyncio.to_thread(catalogue.facets.prepare)
+        await run_in_thread(catalogue.facets.prepare)
 
 
 async def scan_one(service: Service, ask: Ask, trace: Trace, tools: ToolList) -> None:
@@ -194,12 +197,12 @@ async def scan_one(service: Service, ask: Ask, trace: Trace, tools: ToolList) ->
     assert service.engine is not None
     taxonomy = service.engine.compiler.taxonomy
     breathe = ReadBreath(service.answering)
-    trace.decision = await asyncio.to_thread(decide_cold, tools, ask, taxonomy, breathe)
+    trace.decision = await run_in_thread(decide_cold, tools, ask, taxonomy, breathe)
     trace.phases["rank"] = spent = perf_counter() - began
     service.costs.learn("scan", spent * 1_000 / max(len(tools.tools), 1))
 
 
-def decide_one(
+async def decide_one(
     service: Service,
     catalogue: Catalogue,
     ask: Ask,
@@ -210,19 +213,26 @@ def decide_one(
 ) -> None:
     """Rank with the best ranker that fits into what is left of the budget.
 
-    `chained` gives free slots to the next tools of a known chain.
+    `chained` gives free slots to the next tools of a known chain. What matching a regular
+    expression costs is learned apart: it says nothing of the ranker.
     """
     assert service.engine is not None
     began = perf_counter()
     size = len(catalogue)
     remaining = (deadline - began) * 1_000
     step = ladder.affordable(ask.ranker, remaining, service.costs, size)
+    found = None
+    if step is None:
+        found = await scan(service, trace.tenant, catalogue, ask, deadline)
+    ranking = perf_counter()
     learner = service.learner
     prior = None if learner is None else learner.prior(trace.tenant, catalogue)
     chain = None
     if chained and learner is not None:
-        chain = learner.chain(trace.tenant, ask.pattern, catalogue)
-    trace.decision = service.engine.decide(catalogue, ask, step, prior, chain)
+        chain = learner.chain(trace.tenant, ranking_part(ask), catalogue)
+    trace.decision = service.engine.decide(catalogue, ask, step, prior, chain, found)
     trace.source = catalogue
-    trace.phases["rank"] = spent = perf_counter() - began
-    service.costs.learn(f"{step or ask.ranker}:{ladder.bucket(size)}", spent * 1_000)
+    ended = perf_counter()
+    trace.phases["rank"] = ended - began
+    ran = "keyword" if found is not None and found.too_costly else step or ask.ranker
+    service.costs.learn(f"{ran}:{ladder.bucket(size)}", (ended - ranking) * 1_000)

@@ -23,6 +23,7 @@ from toolscout.server.onewrite import Protocol
 from toolscout.server.service import open_tracing
 from toolscout.settings import Settings
 from toolscout.state.opening import check_store
+from toolscout.threads import any_running
 
 BACKLOG = 2_048
 
@@ -88,7 +89,7 @@ def serve(settings: Settings) -> int:
     if settings.workers == 1:
         server = Server(_config(settings), settings)
         server.run()
-        return 0 if server.started else 1
+        return _leave(0 if server.started else 1)
     with tempfile.TemporaryDirectory(prefix="toolscout-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         config = _config(settings)
@@ -96,6 +97,19 @@ def serve(settings: Settings) -> int:
         sys.stderr.write(banner(settings))
         Processes(config, sockets=[listener]).run()
     return 0
+
+
+def _leave(status: int) -> int:
+    """End the process here where threads still compute: whoever they worked for is gone.
+
+    The interpreter cannot end them cleanly: one that is inside a native call would be torn down in
+    the middle of it.
+    """
+    if any_running():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    return status
 
 
 def _config(settings: Settings) -> uvicorn.Config:

@@ -62,6 +62,9 @@ compile."""
 
 NAMES_KEPT = 16_384
 
+SLOW_PATTERNS = 4_096
+"""Patterns whose cost is remembered because they took too long."""
+
 TICK_S = 0.1
 """How long a log line may wait to be written, a gauge to be right, and a wait go on past its
 deadline."""
@@ -93,6 +96,8 @@ class Service:
         self.named: ByteLru[tuple[str, str], str] = ByteLru(NAMES_KEPT)
         """The digest that a registered name was last seen to stand for, for when the store is
         away; empty where there was none."""
+        self.slow_patterns: ByteLru[tuple[str, bytes], float] = ByteLru(SLOW_PATTERNS)
+        """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         self.registry = Registry(self.guard)
         self.shared: SharedCatalogues | None = None
         if not isinstance(store, MemoryStore):

@@ -7,7 +7,6 @@ selections overlap, and how long the candidate took. No text is kept.
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
@@ -17,6 +16,7 @@ from toolscout.contract import RankerName
 from toolscout.engine import Engine
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.server.metrics import Metrics
+from toolscout.threads import DaemonPool
 
 MAX_WAITING = 64
 """Questions that wait at most; more are dropped and counted."""
@@ -38,7 +38,7 @@ class Shadow:
         self._metrics = metrics
         self._busy = busy
         self._waiting = 0
-        self._pool = ThreadPoolExecutor(1, "shadow")
+        self._pool = DaemonPool(1, "shadow")
 
     def follow(self, source: Catalogue | ToolList, ask: Ask, answered: Decision) -> None:
         """Compare with an answer that was sent; call from the event loop, returns at once.

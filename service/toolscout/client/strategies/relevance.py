@@ -25,10 +25,10 @@ from toolscout.ranking.relevance import (
     RECENT,
     TARGET_RATIO,
     Candidate,
+    Said,
     keep_count,
     keep_relevant,
     relevance,
-    tokens,
 )
 
 
@@ -52,7 +52,7 @@ def score(
     forced = (
         EXPANDED * (name in expanded) + KEPT * (name in always_keep) + RECENT * (name in recent)
     )
-    return forced + relevance(Candidate(name, description), query.lower(), tokens(query))
+    return forced + relevance(Candidate(name, description), Said(query))
 
 
 def filter_tools(
@@ -99,12 +99,12 @@ def pick(
 
     Empty too when the time (monotonic seconds) is up before all tools have their scores.
     """
-    said, asked = query.lower(), tokens(query)
+    said = Said(query)
     scores: dict[str, int] = {}
     for name, tool in offer.by_name.items():
         if monotonic() >= until:
             return []
-        scores[name] = relevance(Candidate(name, texts(tool)[1]), said, asked)
+        scores[name] = relevance(Candidate(name, texts(tool)[1]), said)
     matches = sorted((name for name in scores if scores[name]), key=lambda name: -scores[name])
     if not matches:
         return []

@@ -18,7 +18,7 @@ import re2
 from toolscout.client.strategies import relevance
 from toolscout.client.tools import Offer, schema, texts
 from toolscout.contract import DEFAULT_TOP_K
-from toolscout.ranking.relevance import MIN_WORD, is_named
+from toolscout.ranking.relevance import MIN_WORD, Said
 
 NAMED = 100
 PER_WORD = 10
@@ -85,15 +85,13 @@ def search(
 
 def _keyword_names(query: str, offer: Offer, max_results: int) -> list[str]:
     cap = max_results if max_results >= 1 else DEFAULT_TOP_K
-    said = query.lower()
-    asked = [word for word in _KEYWORD.findall(said) if len(word) >= MIN_WORD]
+    said = Said(query)
+    asked = [word for word in _KEYWORD.findall(query.lower()) if len(word) >= MIN_WORD]
     scores: dict[str, int] = {}
     for name, tool in offer.by_name.items():
         text = f"{name} {texts(tool)[1]}".lower()
         has = {*_KEYWORD.findall(text), *_PART.findall(text)}
-        score = NAMED * is_named(query.lower(), name.lower()) + PER_WORD * sum(
-            word in has for word in asked
-        )
+        score = NAMED * said.names(name) + PER_WORD * sum(word in has for word in asked)
         if score:
             scores[name] = score
     return sorted(scores, key=lambda name: -scores[name])[:cap]

@@ -1,0 +1,97 @@
+"""Matching a caller's pattern within the time of its request.
+
+What a pattern can cost at most is known when it is compiled (instructions times bytes). Little is
+matched on the event loop; more goes into a thread, where RE2 holds no lock, and ends with the
+deadline. A pattern that was given up is remembered with its speed, so that the next request does
+not pay for it again, and what an ordinary pattern costs is learned per tenant: one tenant's
+patterns never make another's too dear.
+"""
+
+import asyncio
+from hashlib import sha256
+from time import perf_counter
+
+from toolscout.catalog.catalogue import Catalogue
+from toolscout.ranking import regex
+from toolscout.ranking.ask import Ask
+from toolscout.ranking.strategy import regex_of
+from toolscout.server.beside import SCANS
+from toolscout.server.service import Service
+
+MAX_SCAN_S = 0.5
+"""Seconds that one scan may take, however long a request says it can wait."""
+
+FORGIVENESS = 0.8
+"""What is left of a remembered cost each time it was held against a pattern: it is tried again."""
+
+_MIB = 1 << 20
+
+
+async def scan(
+    service: Service, tenant: str, catalogue: Catalogue, ask: Ask, deadline: float
+) -> regex.Scan | None:
+    """Match the pattern of a question, or say why not; None where it is no regular expression.
+
+    `deadline` is a time of `perf_counter`.
+    """
+    pattern = regex_of(ask)
+    if pattern is None:
+        return None
+    found = await _scan(service, tenant, catalogue, pattern, deadline)
+    service.metrics.count_pattern(_result(found))
+    return found
+
+
+def _result(found: regex.Scan) -> str:
+    if found.rows:
+        return "match"
+    if found.note == regex.INVALID:
+        return "invalid"
+    return "too_costly" if found.too_costly else "no_match"
+
+
+async def _scan(
+    service: Service, tenant: str, catalogue: Catalogue, pattern: str, deadline: float
+) -> regex.Scan:
+    lines, costs = catalogue.lines, service.costs
+    until = min(deadline, perf_counter() + MAX_SCAN_S)
+    left_ms = (until - perf_counter()) * 1_000
+    # Of a tenant of its own: nobody learns from the time of an answer what others have asked.
+    key = (tenant, sha256(pattern.encode("utf-8", "replace")).digest())
+    remembered = service.slow_patterns.get(key)
+    if remembered is not None and remembered * lines.size > left_ms:
+        service.slow_patterns.put(key, remembered * FORGIVENESS, 1)
+        return regex.Scan(None, regex.TOO_COSTLY)
+    try:
+        expression = regex.compile_pattern(pattern)
+    except regex.TooCostly:
+        return regex.Scan(None, regex.TOO_COSTLY)
+    if expression is None:
+        return regex.Scan(None, regex.INVALID)
+    name, mib = f"pattern:{tenant}", lines.size / _MIB
+
+    def learn(found: regex.Scan) -> None:
+        if found.nbytes == 0:
+            return
+        spent_ms = found.seconds * 1_000
+        if found.too_costly:
+            service.slow_patterns.put(key, spent_ms / found.nbytes, 1)
+        else:
+            costs.learn(name, spent_ms * _MIB / found.nbytes)
+
+    if lines.work(expression) <= regex.INLINE_WORK:
+        found = regex.scan(pattern, lines, until, expression)
+        learn(found)
+        return found
+    if costs.estimate(name, mib) > left_ms:
+        costs.forget(name)
+        return regex.Scan(None, regex.TOO_COSTLY)
+    scanning = asyncio.wrap_future(SCANS.submit(regex.scan, pattern, lines, until, expression))
+    scanning.add_done_callback(lambda done: None if done.cancelled() else learn(done.result()))
+    with service.patient():
+        await asyncio.wait([scanning], timeout=until - perf_counter())
+    if scanning.done():
+        return scanning.result()
+    # Not begun for the patterns before it, or within its last slice: it is not waited for.
+    scanning.cancel()
+    return regex.Scan(None, regex.TOO_COSTLY)

@@ -1,0 +1,1 @@
+"""The service under attack: what one caller may cost the others."""

@@ -1,0 +1,121 @@
+"""Patterns that cost much: answered by words within the budget, and nobody else waits."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.attacks.stalls import LIMIT_UNITS, least_stall
+from tests.support import TOOLS, Server, crowd, until
+
+COUNTED = "zq|(.{0,1000}~)"
+ALTERNATIVES = "|".join(f".*{chr(97 + n % 26)}.*{chr(97 + n // 26)}#~" for n in range(260))
+STATES = "zq|([a-m ].{30}~)"
+"""Within every bound, and still too much for RE2's automaton: the slow way through the text."""
+
+BATCH = "/v1/tool-discovery/search:batch"
+HOT = "/v1/tool-discovery/hot"
+
+
+def catalogue(data: Path, size: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((data / "catalogs" / f"{size}.json").read_text())
+    return found
+
+
+def known(server: Server, tools: list[dict[str, Any]]) -> str:
+    """Have a list compiled; returns its digest."""
+    digest: str = server.search("x", tools).headers["x-catalog-digest"]
+    until(lambda: server.search("x", catalog=digest).status_code == 200)
+    return digest
+
+
+@pytest.mark.parametrize("size", [50, 300, 1_000, 10_000])
+@pytest.mark.parametrize("pattern", [COUNTED, ALTERNATIVES, STATES])
+@pytest.mark.parametrize("ranker", ["auto", "regex"])
+def test_a_costly_pattern_holds_nobody_up(
+    server: Server, data: Path, size: int, pattern: str, ranker: str
+):
+    body = {"pattern": pattern, "catalog": known(server, catalogue(data, size)), "ranker": ranker}
+    answers = []
+    seen = least_stall(server, lambda: answers.append(server.post(body)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert seen.stall_units <= LIMIT_UNITS
+    if pattern is not STATES:
+        assert "degraded=keyword" in answers[0].headers["x-tool-selection"]
+
+
+def test_what_is_too_costly_is_said_everywhere(server: Server):
+    before = server.metric('toolscout_patterns_total{result="too_costly"}')
+    answer = server.search(f"read {COUNTED}", explain=True)
+    body = answer.json()
+    assert body["degraded"] == "keyword"
+    assert body["ranker"] == "keyword"
+    assert "too costly" in body["notes"][0]
+    assert body["selected_names"][0] == "read_file"
+    assert "degraded=keyword" in answer.headers["x-tool-selection"]
+    assert server.metric('toolscout_patterns_total{result="too_costly"}') == before + 1
+
+
+def test_an_invalid_pattern_and_one_without_a_hit_are_told_apart(server: Server):
+    invalid = server.search("read.*(", explain=True).json()
+    missing = server.search("read.*xylophone", explain=True).json()
+    assert invalid["notes"] != missing["notes"]
+    assert "not a valid regular expression" in invalid["notes"][0]
+    assert "no regex match" in missing["notes"][0]
+    assert invalid["degraded"] == missing["degraded"] == "no"
+
+
+def test_a_slow_pattern_is_given_up_with_its_budget_and_remembered(server: Server):
+    tools = [
+        {"name": f"tool_{n}", "description": f"{n} " + "abcdefghijklm " * 500} for n in range(300)
+    ]
+    body = {"pattern": STATES, "catalog": known(server, tools), "latency_budget_ms": 40}
+    first = server.post(body)
+    assert "degraded=keyword" in first.headers["x-tool-selection"]
+    again = server.post(body)
+    assert "degraded=keyword" in again.headers["x-tool-selection"]
+    ordinary = server.search("tool_7.*", catalog=body["catalog"])
+    assert "ranker=regex" in ordinary.headers["x-tool-selection"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("get_.*", ["get_weather"]),
+        (r"\bfile\b", ["read_file"]),
+        ("create|resize", ["create_issue", "resize_image"]),
+    ],
+)
+@pytest.mark.parametrize("more", [0, 2_000])
+def test_ordinary_patterns_stay_exact(server: Server, pattern: str, names: list[str], more: int):
+    digest = known(server, TOOLS + crowd(more, "bobbin"))
+    answer = server.search(pattern, catalog=digest)
+    assert sorted(answer.json()["selected_names"]) == names
+    assert "ranker=regex" in answer.headers["x-tool-selection"]
+    assert "degraded=no" in answer.headers["x-tool-selection"]
+
+
+def test_a_batch_pays_for_all_of_its_patterns(server: Server, data: Path):
+    digest = known(server, catalogue(data, 1_000))
+    patterns = [f"{n}zq|([a-m ].{{30}}~)" for n in range(32)]
+    answers = []
+
+    def attack() -> None:
+        answers.append(server.post({"patterns": patterns, "catalog": digest}, BATCH))
+
+    seen = least_stall(server, attack)
+    assert {answer.status_code for answer in answers} == {200}
+    assert seen.stall_units <= LIMIT_UNITS
+
+
+def test_a_message_is_no_way_around_it(server: Server, data: Path):
+    digest = known(server, catalogue(data, 300))
+    answers = []
+
+    def attack() -> None:
+        answers.append(server.post({"message": ALTERNATIVES, "catalog": digest}, HOT))
+
+    seen = least_stall(server, attack)
+    assert {answer.status_code for answer in answers} == {200}
+    assert seen.stall_units <= LIMIT_UNITS
