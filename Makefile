@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration image load soak scale-out deploy-check drills sbom audit bench eval evals openapi docs dist clean
+.PHONY: help serve test check lint types unit test-integration attacks image load soak scale-out deploy-check drills sbom audit bench eval evals openapi docs dist clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -39,6 +39,9 @@ types: $(VENV)/.tested ## mypy, strict
 
 unit: $(VENV)/.tested ## tests
 	$(BIN)/pytest -m 'not integration' --numprocesses auto --maxprocesses 4 --dist loadfile
+
+attacks: $(VENV)/.tested ## replay attacks: stalls, memory, a second tenant (TOOLSCOUT_DATA as for bench)
+	$(BIN)/python -m tests.attacks
 
 $(VENV)/.loaded: $(VENV)/.tested
 	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,load]'

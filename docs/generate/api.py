@@ -6,6 +6,7 @@ import msgspec
 
 from docs.generate.notes import WRITTEN, joined, notes, table
 from docs.generate.schemas import fields_of, kind_of
+from toolscout.contract.bounds import BOUNDS
 from toolscout.server.openapi import document
 from toolscout.server.problems import CODES
 
@@ -21,6 +22,8 @@ def page() -> str:
     parts += ["## Shapes", texts["shapes"]]
     for name, schema in document()["components"]["schemas"].items():
         parts += [f"### {name}", schema.get("description", ""), _fields(name, schema)]
+    rows = [(bound.what, f"{bound.limit:,}", bound.where) for bound in BOUNDS]
+    parts += ["## Bounds", texts["bounds"], table(("what", "at most", "where"), rows)]
     parts += ["## Errors", texts["errors"]]
     for code, kind in CODES.items():
         retry = f", with `Retry-After: {kind.retry_after_s}`" if kind.retry_after_s else ""

@@ -9,6 +9,10 @@ import unicodedata
 _PREFIXES = re.compile(r"__+|[.:/]+")
 """What separates a server or namespace from the tool's own name."""
 
+MAX_PREFIXES = 16
+"""Prefixes that a name may be called without, counted from its end: a name of 1,024 characters
+could have 511, and a form for each."""
+
 _PREFIXED = re.compile(r"(?s)^(.*)(?:__|[.:/])(?=.)")
 _JOINTS = re.compile(r"[\W_]+")
 _LATIN_ACCENTS = re.compile(r"[\u0300-\u036f]")
@@ -41,7 +45,8 @@ def forms(name: str) -> tuple[str, ...]:
         form = name.replace("_", "").lower()
         return (form,) if form else ()
     parts = [key(part) for part in _PREFIXES.split(normalise(name))]
-    keys = ["".join(parts[i:]) for i in range(len(parts))]
+    last = range(max(1, len(parts) - MAX_PREFIXES), len(parts))
+    keys = ["".join(parts), *("".join(parts[i:]) for i in last)]
     return tuple(form for form in dict.fromkeys(keys) if form)
 
 

@@ -7,9 +7,11 @@ from functools import lru_cache
 from operator import attrgetter
 
 import msgspec
+import numpy as np
 
 from toolscout.catalog.digest import catalogue_digest, tool_digest
 from toolscout.contract import ABSENT, RAW_FIELDS, Tool
+from toolscout.contract.bounds import MAX_OFFERED, MAX_TOOL_VALUES, values
 from toolscout.errors import (
     NOT_JSON,
     FieldError,
@@ -26,8 +28,11 @@ MAX_TOOLS = 10_000
 
 _OBJECT_OR_NULL = b"{n"
 _CLOSE = ord("]")
+_QUOTE, _COMMA, _BRACKET, _BRACE = b'",[{'
 
 _decode = msgspec.json.Decoder(list[Tool]).decode
+_entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_PLACE = re.compile(r"`\$\[(\d+)\]")
 _OPENING = re.compile(rb'\[[ \t\r\n]*\{[ \t\r\n]*("[^"\\]{0,32}")')
 """The beginning of a list, with the first key of its first tool: others mostly have the same."""
 
@@ -36,6 +41,9 @@ _WRONG_CUTS = 16
 
 _PIECE = 1 << 17
 """Bytes of a list that are decoded in one call, which holds the interpreter lock: 0.2 ms."""
+
+_FEW = 250
+"""Distinct tools that a list is taken to have at least where entries are bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,7 @@ class ToolList:
             TooManyTools: more than `limit` distinct names.
         """
         try:
-            tools = _tools(raw, breathe)
+            tools = _tools(raw, limit, path, breathe)
         except msgspec.ValidationError as error:
             wrong = wrong_field(path, error)
             raise InvalidRequest(f"{wrong.path}: {wrong.message}", (wrong,)) from None
@@ -108,17 +116,24 @@ class ToolList:
         return cls.of(tools, limit, path, breathe)
 
 
-def _tools(raw: bytes | msgspec.Raw, breathe: Breathe) -> list[Tool]:
+def _tools(raw: bytes | msgspec.Raw, limit: int, path: str, breathe: Breathe) -> list[Tool]:
     """Decode a list piece by piece, so that no call holds the interpreter lock for long.
 
     It is cut where one tool seems to end and the next to begin. Pieces that are all valid arrays
     make up a valid array: what parses as whole values up to a cut was cut between two values.
-    Otherwise the list is decoded at once, which also says what is wrong and where.
+    Otherwise the list is taken apart as a whole, which also says what is wrong and where.
+
+    Raises:
+        TooManyTools: it has more entries than may be offered.
+        InvalidRequest: a tool has too many values.
     """
     array = memoryview(raw)
-    opening = _OPENING.match(array) if len(array) > _PIECE else None
+    most = max(limit, _FEW) * MAX_OFFERED
+    if len(array) <= _PIECE:
+        return _apart(raw, most, path, breathe) if _is_dense(array) else _decode(raw)
+    opening = _OPENING.match(array)
     if opening is None or array[-1] != _CLOSE:
-        return _decode(raw)
+        return _apart(raw, most, path, breathe)
     border = _border(opening[1])
     tools: list[Tool] = []
     start = reach = 1
@@ -126,17 +141,78 @@ def _tools(raw: bytes | msgspec.Raw, breathe: Breathe) -> list[Tool]:
     while start < end:
         found = border.search(array, min(max(start + _PIECE, reach), end))
         cut, following = found.span() if found else (end, end)
+        if _is_dense(array[start:cut]):
+            return _apart(raw, most, path, breathe)
         try:
             tools += _decode(b"[" + array[start:cut] + b"]")
         except (msgspec.DecodeError, *NOT_JSON) as error:
             wrong += 1
             if isinstance(error, msgspec.ValidationError) or cut == end or wrong > _WRONG_CUTS:
-                return _decode(raw)
+                return _apart(raw, most, path, breathe)
             reach = following  # it was a border between objects inside a tool
             continue
         start = following
+        _check_offered(len(tools), most, path)
         breathe()
     return tools
+
+
+def _apart(raw: bytes | msgspec.Raw, most: int, path: str, breathe: Breathe) -> list[Tool]:
+    """Decode a list entry by entry: none is read before its values are known to be few."""
+    entries = _entries(raw)
+    _check_offered(len(entries), most, path)
+    tools: list[Tool] = []
+    group: list[memoryview] = []
+    size = 0
+    for number, entry in enumerate(entries):
+        view = memoryview(entry)
+        if _is_dense(view):
+            where = f"{path}[{number}]"
+            message = (
+                f"at most {MAX_TOOL_VALUES} values in one tool, got {_outside_texts(bytes(view))}"
+            )
+            raise InvalidRequest(f"{where}: {message}", (FieldError(where, message),))
+        group.append(view)
+        size += len(view)
+        if size > _PIECE or number == len(entries) - 1:
+            try:
+                tools += _decode(b"[" + b",".join(group) + b"]")
+            except msgspec.ValidationError as error:
+                raise _moved(error, len(tools)) from None
+            group, size = [], 0
+            breathe()
+    return tools
+
+
+def _is_dense(part: memoryview) -> bool:
+    """Tell whether a part of a list has more values than one tool may have."""
+    return (
+        len(part) > MAX_TOOL_VALUES
+        and values(bytes(part)) > MAX_TOOL_VALUES
+        and _outside_texts(bytes(part)) > MAX_TOOL_VALUES
+    )
+
+
+def _outside_texts(part: bytes) -> int:
+    """Count the commas and brackets of JSON that are not inside texts; NumPy holds no lock."""
+    plain = part.replace(rb"\\", b"__").replace(rb"\"", b"__")
+    chars = np.frombuffer(plain, np.uint8)
+    # The parity of the quotes before a character tells; a sum that wraps keeps it.
+    outside = np.cumsum(chars == _QUOTE, dtype=np.uint8) & 1 == 0
+    marks = (chars == _COMMA) | (chars == _BRACKET) | (chars == _BRACE)
+    return int(np.count_nonzero(marks & outside))
+
+
+def _moved(error: msgspec.ValidationError, by: int) -> msgspec.ValidationError:
+    """Say of an error in a part of a list where it is in the whole."""
+    text = _PLACE.sub(lambda place: f"`$[{int(place[1]) + by}]", str(error), count=1)
+    return msgspec.ValidationError(text)
+
+
+def _check_offered(offered: int, most: int, path: str) -> None:
+    if offered > most:
+        message = f"at most {most} entries, got {offered} or more"
+        raise TooManyTools(f"{path}: {message}", (FieldError(path, message),))
 
 
 @lru_cache(maxsize=64)

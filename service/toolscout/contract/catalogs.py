@@ -5,7 +5,8 @@ from typing import Annotated
 
 import msgspec
 
-from toolscout.contract.fields import ABSENT, MAX_RESOLVED, Names, Status, ToolName, Ttl
+from toolscout.contract.bounds import MAX_RESOLVED, MAX_STATUSES
+from toolscout.contract.fields import ABSENT, Names, Status, ToolName, Ttl
 from toolscout.contract.tools import ToolDetail
 
 
@@ -22,7 +23,7 @@ class CatalogPatch(msgspec.Struct, frozen=True, kw_only=True):
     upsert: msgspec.Raw = ABSENT
     """Tools to add, in place of those of the same name."""
     remove: Names | None = None
-    status: dict[str, Status] | None = None
+    status: Annotated[dict[str, Status], msgspec.Meta(max_length=MAX_STATUSES)] | None = None
     """Tools to make available or unavailable, by name."""
     ttl_s: Ttl | None = None
 

@@ -4,6 +4,14 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from toolscout.contract.bounds import (
+    MAX_FILTER_CHARS,
+    MAX_FILTER_VALUES,
+    MAX_NAME_CHARS,
+    MAX_NAMES,
+    MAX_SIGNAL_CHARS,
+)
+
 RankerName = Literal["auto", "regex", "bm25", "semantic", "hybrid", "rrf"]
 Outcome = Literal["match", "weak", "no_match"]
 Detail = Literal["names", "brief", "full"]
@@ -12,17 +20,6 @@ Risk = Literal["read_only", "write_local", "write_remote", "destructive"]
 
 DEFAULT_TOP_K = 5
 MAX_TOP_K = 1_000_000_000
-MAX_NAME_CHARS = 1_024
-MAX_FILTER_VALUES = 1_000
-MAX_NAMES = 100_000
-MAX_PATTERNS = 32
-MAX_RECENT = 1_000
-MAX_FILES = 1_000
-MAX_SIGNALS = 100
-MAX_SIGNAL_CHARS = 200
-MAX_RESOLVED = 200
-MAX_EVENTS = 1_000
-MAX_CHAIN = 20
 MAX_DURATION_MS = 86_400_000
 MAX_EVENT_CHARS = 4_096
 MAX_BUDGET_TOKENS = 1_000_000_000
@@ -39,7 +36,8 @@ Score = Annotated[float, msgspec.Meta(ge=0, le=1)]
 LatencyBudget = Annotated[float, msgspec.Meta(ge=MIN_LATENCY_BUDGET_MS, le=MAX_LATENCY_BUDGET_MS)]
 
 
-FilterValues = Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_FILTER_VALUES)]
+FilterValue = Annotated[str, msgspec.Meta(max_length=MAX_FILTER_CHARS)]
+FilterValues = Annotated[tuple[FilterValue, ...], msgspec.Meta(max_length=MAX_FILTER_VALUES)]
 Names = Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_NAMES)]
 
 

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import msgspec
 
-from toolscout.contract.fields import MAX_CHAIN, MAX_DURATION_MS, MAX_EVENTS, EventText, ToolName
+from toolscout.contract.bounds import MAX_CHAIN, MAX_EVENTS
+from toolscout.contract.fields import MAX_DURATION_MS, EventText, ToolName
 
 
 class FeedbackEvent(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,14 +4,17 @@ from typing import Annotated
 
 import msgspec
 
-from toolscout.contract.fields import (
-    ABSENT,
+from toolscout.contract.bounds import (
+    MAX_FILE_CHARS,
     MAX_FILES,
     MAX_NAME_CHARS,
     MAX_PATTERNS,
     MAX_RECENT,
     MAX_RESOLVED,
     MAX_SIGNALS,
+)
+from toolscout.contract.fields import (
+    ABSENT,
     MAX_TOP_K,
     Amount,
     BudgetTokens,
@@ -66,10 +69,13 @@ class Session(msgspec.Struct, frozen=True):
     expanded: Names | None = None
 
 
+FileName = Annotated[str, msgspec.Meta(max_length=MAX_FILE_CHARS)]
+
+
 class Context(msgspec.Struct, frozen=True):
     """Where the work is done: names of files at hand, and words that tell the field."""
 
-    files: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_FILES)] | None = None
+    files: Annotated[tuple[FileName, ...], msgspec.Meta(max_length=MAX_FILES)] | None = None
     signals: Annotated[tuple[Signal, ...], msgspec.Meta(max_length=MAX_SIGNALS)] | None = None
 
 
@@ -81,7 +87,7 @@ class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
 
     top_k: TopK | None = None
     max_tools: TopK | None = None
-    always_keep: tuple[str, ...] | None = None
+    always_keep: Names | None = None
     tools: msgspec.Raw = ABSENT
     catalog: str | None = None
     ranker: RankerName | None = None

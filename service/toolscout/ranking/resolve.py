@@ -6,7 +6,7 @@ from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import extract
 
 from toolscout.catalog.catalogue import Catalogue
-from toolscout.contract import Resolution
+from toolscout.contract import MAX_NAME_CHARS, Resolution
 from toolscout.spelling import forms, key
 
 SIMILAR = 0.85
@@ -28,6 +28,8 @@ class Resolver:
         A name that fits several tools alike is none of them; one that fits no tool brings the
         similar ones.
         """
+        if len(written) > MAX_NAME_CHARS:
+            return Resolution(written[:MAX_NAME_CHARS])  # no tool has a name as long
         names, name = self._catalogue.names, written.strip()
         for spelled in (written, name):
             if spelled in self._catalogue.rows:

@@ -18,9 +18,16 @@ from toolscout.contract import (
     SearchAnswer,
     TokenCounts,
 )
+from toolscout.contract.bounds import MAX_SHOWN
+from toolscout.errors import FieldError, InvalidRequest
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.ranking.domains import Taxonomy
 from toolscout.ranking.explain import explain, explain_cold
+from toolscout.server.exchange import too_long
+from toolscout.settings import Settings
+
+BRIEF_BYTES = 256
+"""Bytes of a tool in an answer that does not show it whole, about."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -59,6 +66,29 @@ def plain(decision: Decision, newer_contract: bool) -> bytes:
     if not newer_contract:
         return _encode({"selected_names": decision.names})
     return _encode(_superset(SearchAnswer(decision.names)))
+
+
+def shown_bytes(source: Catalogue | ToolList, decision: Decision, ask: Ask) -> int:
+    """Estimate the bytes of the tools that an answer shows, before it is built."""
+    if not (ask.definitions or ask.detail == "full"):
+        return BRIEF_BYTES * len(decision.rows)
+    times = int(ask.definitions) + int(ask.detail == "full")
+    if isinstance(source, Catalogue):
+        return times * sum(len(source.wires[row]) for row in decision.rows)
+    return times * sum(4 * tool_tokens(source.tools[row]) for row in decision.rows)
+
+
+def check_shown(shown: int, nbytes: int, settings: Settings) -> None:
+    """Check how many tools an answer would show, and how many bytes they are.
+
+    Raises:
+        InvalidRequest: there are too many of them, or of their bytes.
+    """
+    if shown > MAX_SHOWN:
+        message = f"at most {MAX_SHOWN} tools are explained or shown, got {shown}"
+        raise InvalidRequest(f"top_k: {message}", (FieldError("top_k", message),))
+    if nbytes > settings.max_answer_bytes:
+        raise too_long(nbytes, settings.max_answer_bytes)
 
 
 def rich(

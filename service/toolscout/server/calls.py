@@ -24,6 +24,7 @@ from toolscout.contract import (
     FilterRequest,
     ResolveAnswer,
     ResolveRequest,
+    SearchAnswer,
     Tool,
     is_absent,
 )
@@ -37,13 +38,15 @@ from toolscout.ranking.relevance import (
     keep_relevant,
 )
 from toolscout.ranking.resolve import Resolver
-from toolscout.server import answer, envelope
+from toolscout.server import answer, bodies, envelope
 from toolscout.server.answer import Trace
 from toolscout.server.beside import Deadline, beside, run_in_thread
 from toolscout.server.envelope import Decode, R, Read
 from toolscout.server.exchange import Exchange
 from toolscout.server.search import (
+    BYTES_PER_TOOL,
     ENCODE_RESERVE_MS,
+    SHOWN_AT_ONCE,
     by_digest,
     cold,
     decide_one,
@@ -59,9 +62,9 @@ AT_ONCE = 500
 """Tools or names times tools that are compared on the event loop; more go into a thread."""
 
 _encode = msgspec.json.Encoder().encode
-_batch = msgspec.json.Decoder(BatchRequest).decode
-_resolve = msgspec.json.Decoder(ResolveRequest).decode
-_filter = msgspec.json.Decoder(FilterRequest).decode
+_batch = bodies.decoder(BatchRequest)
+_resolve = bodies.decoder(ResolveRequest)
+_filter = bodies.decoder(FilterRequest)
 
 
 async def search_batch(service: Service, exchange: Exchange, trace: Trace) -> None:
@@ -96,16 +99,26 @@ async def search_batch(service: Service, exchange: Exchange, trace: Trace) -> No
     if isinstance(source, Catalogue):
         await prepare(source, asks[0])
     results = []
+    shown = nbytes = 0
     for ask, one in zip(asks, traces, strict=True):
         one.catalog, one.unique, one.offered = trace.catalog, unique, trace.offered
         if isinstance(source, Catalogue):
             chained = bool(request.complete_chain)
             await decide_one(service, source, ask, deadline, one, chained=chained)
             await asyncio.sleep(0)  # others have their turn between two patterns
-        explained = bool(request.explain)
-        found = answer.with_reasons(one, source, ask, taxonomy, explained=explained)
-        results.append(BatchResult(pattern=ask.pattern, **msgspec.structs.asdict(found)))
         assert one.decision is not None
+        explained = bool(request.explain)
+        if explained or ask.detail or ask.definitions:
+            shown += len(one.decision.names)
+            size = answer.shown_bytes(source, one.decision, ask)
+            nbytes += size
+            answer.check_shown(shown, nbytes, settings)
+            rich = partial(answer.with_reasons, one, source, ask, taxonomy, explained=explained)
+            weight = max(len(one.decision.names), size // BYTES_PER_TOOL)
+            found = await beside(weight, SHOWN_AT_ONCE, rich)
+        else:
+            found = SearchAnswer(one.decision.names)
+        results.append(BatchResult(pattern=ask.pattern, **msgspec.structs.asdict(found)))
         selected, outcome = len(one.decision.names), one.decision.outcome
         service.metrics.count_decision(trace.cache, unique, selected, outcome)
         service.tally.note(Note(trace.tenant, one.decision, trace.cache, one.phases, one.source))

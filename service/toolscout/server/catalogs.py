@@ -17,7 +17,7 @@ from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import CatalogInfo, CatalogPatch, CatalogPut, is_absent
 from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooManyTools
-from toolscout.server import entity_tags, sharing
+from toolscout.server import bodies, entity_tags, sharing
 from toolscout.server.answer import Trace
 from toolscout.server.beside import run_in_thread
 from toolscout.server.envelope import decode
@@ -33,8 +33,8 @@ WAIT_MS = 20
 it waits in between at most."""
 
 _encode = msgspec.json.Encoder().encode
-_put = msgspec.json.Decoder(CatalogPut).decode
-_patch = msgspec.json.Decoder(CatalogPatch).decode
+_put = bodies.decoder(CatalogPut)
+_patch = bodies.decoder(CatalogPatch)
 
 
 async def put_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:

@@ -35,6 +35,7 @@ async def serve_call(
     """Answer one request to the path of a call, whatever it is."""
     exchange = Exchange(scope, receive, send, service.deadlines)
     exchange.parameters = parameters
+    exchange.max_answer_bytes = service.settings.max_answer_bytes
     exchange.newer_contract = _has_newer_shape(exchange)
     exchange.close = service.draining
     trace = Trace()

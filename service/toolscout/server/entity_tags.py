@@ -1,5 +1,7 @@
 """Entity tags: the digest of a catalogue's content, for conditional requests."""
 
+from toolscout.contract.bounds import MAX_TAGS
+from toolscout.errors import FieldError, InvalidRequest
 from toolscout.server.exchange import Exchange
 
 
@@ -9,7 +11,15 @@ def tag(digest: str) -> list[tuple[bytes, bytes]]:
 
 
 def names(header: bytes, digest: str) -> bool:
-    """Whether the value of `If-Match` or `If-None-Match` names this content."""
+    """Whether the value of `If-Match` or `If-None-Match` names this content.
+
+    Raises:
+        InvalidRequest: it lists too many.
+    """
+    if header.count(b",") >= MAX_TAGS:
+        message = f"at most {MAX_TAGS} entity tags, got {header.count(b',') + 1}"
+        where = "If-Match, If-None-Match"
+        raise InvalidRequest(f"{where}: {message}", (FieldError(where, message),))
     named = [each.strip().removeprefix(b"W/").strip(b'"') for each in header.split(b",")]
     return b"*" in named or digest.encode() in named
 

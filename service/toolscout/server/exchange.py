@@ -15,7 +15,7 @@ import msgspec
 from litestar.types import Message, Receive, Scope, Send
 
 from toolscout.contract import Filters
-from toolscout.errors import FieldError, ToolscoutError, not_json, wrong_field
+from toolscout.errors import FieldError, InvalidRequest, ToolscoutError, not_json, wrong_field
 from toolscout.server.deadlines import Deadlines
 from toolscout.server.problems import CODES, problem
 from toolscout.settings import Settings
@@ -83,6 +83,8 @@ class Exchange:
         self._by_name = dict(self.headers)
         self.request_id = request_id(self.header(b"x-request-id"))
         self.close = False
+        self.max_answer_bytes = 0
+        """Largest answer, 0 for any."""
         self.newer_contract = False
         self.guess = True
         """Whether the tools may be what seems to be their array, before that is decoded."""
@@ -147,7 +149,13 @@ class Exchange:
     async def answer(
         self, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]] = ()
     ) -> None:
-        """Send the answer."""
+        """Send the answer.
+
+        Raises:
+            InvalidRequest: it is larger than an answer may be.
+        """
+        if self.max_answer_bytes and len(body) > self.max_answer_bytes:
+            raise too_long(len(body), self.max_answer_bytes)
         await self._respond(status, body, _JSON, headers)
 
     async def relayed(self, message: Message) -> None:
@@ -212,6 +220,13 @@ class Exchange:
 
     def _too_large(self, limit: int) -> Refused:
         return Refused("payload_too_large", f"the body may have at most {limit} bytes")
+
+
+def too_long(got: int, limit: int) -> InvalidRequest:
+    """Say of an answer that it is too large, and what makes it smaller."""
+    message = f"the answer would have {got} bytes, at most {limit} may be"
+    remedy = "lower top_k, page_size, detail, token_budget or the number of names"
+    return InvalidRequest(f"{message}: {remedy}", (FieldError("body", message),))
 
 
 def challenge(code: str) -> dict[str, str]:

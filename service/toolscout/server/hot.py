@@ -22,7 +22,7 @@ from toolscout.ranking.tiers import (
     core_tools,
     fill,
 )
-from toolscout.server import answer, envelope
+from toolscout.server import answer, bodies, envelope
 from toolscout.server.answer import Trace
 from toolscout.server.beside import beside
 from toolscout.server.calls import compiled_call, read_call
@@ -32,10 +32,13 @@ from toolscout.server.service import Service
 from toolscout.settings import Settings
 
 _encode = msgspec.json.Encoder().encode
-_hot = msgspec.json.Decoder(HotRequest).decode
+_hot = bodies.decoder(HotRequest)
 
 AT_ONCE = 500
 """Tools up to which the tiers are filled on the event loop."""
+
+TOKENS_PER_TOOL = 500
+"""Tokens of a list that take as long as one tool."""
 
 DEPTH = 5 * TIER1_TOOLS
 """Tools that are looked at for tier 1: some do not fit, some are in tier 0."""
@@ -74,7 +77,7 @@ async def hot_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
         (ask, await scan(service, trace.tenant, catalogue, ask, deadline))
         for ask in _asks(service.settings, request)
     ]
-    size = len(catalogue)
+    size = max(len(catalogue), int(catalogue.tokens.sum()) // TOKENS_PER_TOOL)
     found = await beside(size, AT_ONCE, _tiers, service, catalogue, request, budget, learned, asks)
     trace.phases["rank"] = perf_counter() - began
     phases = trace.phases | {"total": perf_counter() - exchange.started}

@@ -21,6 +21,7 @@ from toolscout.contract import (
 from toolscout.errors import EmptyPattern, FieldError
 from toolscout.learning.experience import Key, Observation, ToolExperience, Use
 from toolscout.learning.learner import Learner
+from toolscout.server import bodies
 from toolscout.server.answer import Trace
 from toolscout.server.envelope import decode
 from toolscout.server.exchange import Exchange, Refused
@@ -31,11 +32,19 @@ SHOWN = 1_000
 """Tools that are listed at most."""
 
 _encode = msgspec.json.Encoder().encode
-_one = msgspec.json.Decoder(FeedbackEvent).decode
-_chain = msgspec.json.Decoder(ChainReport).decode
-_many = msgspec.json.Decoder(FeedbackBatch).decode
+_one = bodies.decoder(FeedbackEvent)
+_chain = bodies.decoder(ChainReport)
+_many = bodies.decoder(FeedbackBatch)
 _NULL = msgspec.Raw(b"null")
-_peek = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+class _Kind(msgspec.Struct):
+    """What tells several events from one."""
+
+    events: msgspec.Raw = _NULL
+
+
+_peek = bodies.decoder(_Kind)
 
 
 async def feedback(service: Service, exchange: Exchange, trace: Trace) -> None:
@@ -48,7 +57,7 @@ async def feedback(service: Service, exchange: Exchange, trace: Trace) -> None:
     learner = _learner(service)
     body = await exchange.json_body(service.settings)
     arrived = perf_counter()
-    batch = decode(body, _peek).get("events", _NULL) != _NULL
+    batch = decode(body, _peek).events != _NULL
     events = decode(body, _many).events if batch else (decode(body, _one),)
     trace.phases["decode"] = perf_counter() - arrived
     for number, event in enumerate(events):

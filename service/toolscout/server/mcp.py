@@ -24,13 +24,14 @@ from toolscout import __version__
 from toolscout.catalog import pages
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.details import details
+from toolscout.contract.bounds import MAX_MCP_BYTES
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.resolve import Resolver
 from toolscout.server import sharing, views
 from toolscout.server.answer import Trace
 from toolscout.server.beside import beside, run_in_thread
 from toolscout.server.endpoint import serve_call
-from toolscout.server.exchange import REFUSALS, Exchange, refusal
+from toolscout.server.exchange import REFUSALS, Exchange, Refused, refusal
 from toolscout.server.learning import with_use
 from toolscout.server.mcp_texts import INSTRUCTIONS, PROMPTS, TEMPLATES, TOOLS, find_tool
 from toolscout.server.routes import Call
@@ -96,6 +97,9 @@ class McpFacade:
             body = b""
             if exchange.method == "POST":
                 body = await exchange.json_body(service.settings)
+                if len(body) > MAX_MCP_BYTES:
+                    detail = f"a call may have at most {MAX_MCP_BYTES} bytes, got {len(body)}"
+                    raise Refused("payload_too_large", detail)
             whole = {"type": "http.request", "body": body, "more_body": False}
             waiting = [whole]
 

@@ -42,6 +42,7 @@ from toolscout.contract import (
     Tool,
     ToolPage,
 )
+from toolscout.contract.bounds import BOUNDS
 from toolscout.server import catalog_operations
 from toolscout.server.operations import REF, paths, ref
 from toolscout.server.problems import CODES, Problem
@@ -65,6 +66,9 @@ def document() -> dict[str, Any]:
             {"name": "catalogs", "description": "Tool lists under a name, and looking into them"},
             {"name": "learning", "description": "What worked, and what was learned from it"},
             {"name": "operation", "description": "Probes and figures"},
+        ],
+        "x-bounds": [
+            {"what": bound.what, "limit": bound.limit, "where": bound.where} for bound in BOUNDS
         ],
         "paths": paths() | catalog_operations.paths(),
         "components": {

@@ -12,8 +12,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from time import perf_counter
 
-import msgspec
-
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.toollist import ToolList
 from toolscout.contract import SearchRequest, is_absent
@@ -21,7 +19,7 @@ from toolscout.errors import CatalogUnknown, Overloaded
 from toolscout.ranking import ladder
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.strategy import decide_cold, ranking_part
-from toolscout.server import answer, envelope
+from toolscout.server import answer, bodies, envelope
 from toolscout.server.answer import Trace
 from toolscout.server.beside import beside, run_in_thread
 from toolscout.server.breathing import ReadBreath
@@ -30,7 +28,7 @@ from toolscout.server.scanning import scan
 from toolscout.server.service import Service
 from toolscout.server.sharing import start, with_shared
 
-_decode = msgspec.json.Decoder(SearchRequest).decode
+_decode = bodies.decoder(SearchRequest)
 
 ENCODE_RESERVE_MS = 2.0
 """Time kept back for writing the answer when the budget is divided."""
@@ -38,6 +36,9 @@ ENCODE_RESERVE_MS = 2.0
 SHOWN_AT_ONCE = 100
 """Selected tools that are explained or shown on the event loop; more take milliseconds, in a
 thread."""
+
+BYTES_PER_TOOL = 2_048
+"""Bytes of shown tools that take as long as one tool."""
 
 INFERRED_AT_ONCE = 500
 """Tools whose traits are inferred on the event loop; more take milliseconds, in a thread."""
@@ -97,7 +98,9 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
             explained=bool(request.explain),
             newer_contract=newer,
         )
-        text = await beside(len(trace.decision.names), SHOWN_AT_ONCE, rich)
+        shown, nbytes = len(trace.decision.names), answer.shown_bytes(source, trace.decision, ask)
+        answer.check_shown(shown, nbytes, settings)
+        text = await beside(max(shown, nbytes // BYTES_PER_TOOL), SHOWN_AT_ONCE, rich)
     else:
         text = answer.plain(trace.decision, newer)
     await exchange.answer(200, text, answer.headers(trace))

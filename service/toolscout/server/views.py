@@ -8,6 +8,7 @@ from toolscout.catalog import pages
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.details import details
 from toolscout.contract import (
+    MAX_NAME_CHARS,
     CompletionAnswer,
     Detail,
     IndexAnswer,
@@ -21,7 +22,7 @@ from toolscout.contract import (
 )
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.ranking.resolve import Resolver
-from toolscout.server import entity_tags, sharing
+from toolscout.server import bodies, entity_tags, sharing
 from toolscout.server.answer import Trace
 from toolscout.server.beside import beside
 from toolscout.server.envelope import decode
@@ -36,7 +37,7 @@ AT_ONCE = 200
 """Tools that are shown on the event loop; more are shown in a thread."""
 
 _encode = msgspec.json.Encoder().encode
-_schemas = msgspec.json.Decoder(SchemasRequest).decode
+_schemas = bodies.decoder(SchemasRequest)
 _DETAILS: tuple[Detail, ...] = ("names", "brief", "full")
 
 
@@ -63,6 +64,9 @@ async def one_tool(service: Service, exchange: Exchange, trace: Trace) -> None:
         Refused: no tool has that name, or several have.
     """
     detail = _detail(exchange.arguments(), "brief", _DETAILS[1:])
+    if len(exchange.parameters["tool"]) > MAX_NAME_CHARS:
+        message = f"at most {MAX_NAME_CHARS} characters, got {len(exchange.parameters['tool'])}"
+        raise InvalidRequest(f"tool: {message}", (FieldError("tool", message),))
     catalogue = await sharing.find(service, trace, exchange.parameters["id"])
     found = Resolver(catalogue).resolve(exchange.parameters["tool"])
     if found.name is None:

@@ -1,0 +1,85 @@
+"""Every bound on what multiplies in a request or an answer, in one table.
+
+A bound is generous for what callers really send and small enough that the most expensive request
+inside all of them costs the event loop no more than 250 ms on an idle core. Figures beside them
+were measured on one.
+"""
+
+from dataclasses import dataclass
+
+MAX_NAME_CHARS = 1_024
+MAX_NAMES = 20_000
+MAX_FILTER_VALUES = 1_000
+MAX_FILTER_CHARS = 1_024
+MAX_PATTERNS = 32
+MAX_RECENT = 1_000
+MAX_FILES = 1_000
+MAX_FILE_CHARS = 4_096
+MAX_SIGNALS = 100
+MAX_SIGNAL_CHARS = 200
+MAX_RESOLVED = 200
+MAX_EVENTS = 1_000
+MAX_CHAIN = 20
+MAX_STATUSES = 20_000
+MAX_VALUES = 100_000
+MAX_TOOL_VALUES = 50_000
+MAX_OFFERED = 4
+MAX_SHOWN = 5_000
+MAX_TAGS = 32
+MAX_MCP_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One row of the table: what is bounded, by how much, and in which fields."""
+
+    what: str
+    limit: int
+    where: str
+
+
+BOUNDS: tuple[Bound, ...] = (
+    Bound("characters of a tool's name", MAX_NAME_CHARS, "`tools[].name`, `names`, paths, MCP"),
+    Bound(
+        "names in a list",
+        MAX_NAMES,
+        "`always_keep`, `exclude`, `expanded`, `recent` of a filter, `tier0`, `remove`",
+    ),
+    Bound("names at once", MAX_RESOLVED, "`resolve`, `tools:batch`"),
+    Bound("patterns at once", MAX_PATTERNS, "`search:batch`"),
+    Bound("values of one filter", MAX_FILTER_VALUES, "`filters`"),
+    Bound("characters of a filter's value", MAX_FILTER_CHARS, "`filters`"),
+    Bound("tools that served", MAX_RECENT, "`session.recent`"),
+    Bound("file names", MAX_FILES, "`context.files`"),
+    Bound("characters of a file name", MAX_FILE_CHARS, "`context.files`"),
+    Bound("signals", MAX_SIGNALS, "`context.signals`"),
+    Bound("characters of a signal", MAX_SIGNAL_CHARS, "`context.signals`"),
+    Bound("events at once", MAX_EVENTS, "`feedback`"),
+    Bound("tools of a chain", MAX_CHAIN, "`chains`"),
+    Bound("statuses at once", MAX_STATUSES, "`status` of a `PATCH`"),
+    Bound(
+        "values of one tool",
+        MAX_TOOL_VALUES,
+        "commas and opening brackets of a tool in `tools` or `upsert`, outside its texts",
+    ),
+    Bound(
+        "values outside the tools",
+        MAX_VALUES,
+        "commas and opening brackets of a body, without `tools` and its own texts",
+    ),
+    Bound("entries per distinct tool allowed", MAX_OFFERED, "`tools`: 4 × `max_tools` entries"),
+    Bound(
+        "tools shown",
+        MAX_SHOWN,
+        "with `explain`, `detail` or `include_definitions`, over all patterns of a batch",
+    ),
+    Bound("entity tags", MAX_TAGS, "`If-Match`, `If-None-Match`"),
+    Bound("bytes of a call", MAX_MCP_BYTES, "`/mcp`"),
+)
+"""What is bounded and is not a setting; `max_body_bytes`, `max_tools`, `max_pattern_chars`,
+`max_catalogs` and `max_answer_bytes` are."""
+
+
+def values(raw: bytes) -> int:
+    """Count the values of a JSON text, by its commas and brackets; those inside texts count too."""
+    return raw.count(b",") + raw.count(b"[") + raw.count(b"{")

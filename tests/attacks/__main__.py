@@ -1,0 +1,32 @@
+"""Replay all attacks and print what each did to others: `python -m tests.attacks [WORD]`."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.attacks.replay import attacks, replay
+
+HEAD = f"{'attack':44} {'stall ms':>9} {'units':>6} {'base MiB':>9} {'most MiB':>9} {'others':>8}"
+
+
+def main(only: str = "") -> int:
+    """Print the table; the words of the command line choose attacks by name."""
+    data = os.environ.get("TOOLSCOUT_DATA")
+    catalogs = Path(data) / "catalogs" if data else None
+    print(HEAD)
+    for attack in attacks(catalogs):
+        if only not in attack.name:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            seen = replay(attack, Path(folder))
+        print(
+            f"{attack.name:44} {1_000 * seen.longest_s:9.0f} {seen.stall_units:6.1f} "
+            f"{seen.base_mib:9.0f} {seen.rss_mib:9.0f} {100 * seen.share:7.1f}%",
+            flush=True,
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(" ".join(sys.argv[1:])))

@@ -1,0 +1,105 @@
+"""The attacks of `make attacks`, each replayed against a fresh service with two tenants.
+
+An attack is a function of a running server that sends what the first tenant sends. What it did to
+others is measured by `stalls.watching`. To add one, append it to `ATTACKS`.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from tests.attacks.stalls import Watched, watching
+from tests.attacks.test_bounds import dearest
+from tests.attacks.test_filter import MANY, REPEATED, WORDS
+from tests.attacks.test_patterns import ALTERNATIVES, BATCH, COUNTED, STATES
+from tests.contract.test_calls import FILTER
+from tests.support import SEARCH, TOOLS, Server, crowd, running, until
+
+FIRST = "first-0123456789abcdef0123456789abcdef"
+SECOND = "second-0123456789abcdef0123456789abcde"
+KEYS = f"first={FIRST}, second={SECOND}"
+FLOOD = 8
+"""Callers at once where an attack is a flood."""
+
+MAX_RSS_MIB = 256 + 256 * 16
+"""What a service may grow by: `cache_bytes` and `max_in_flight` bodies of `max_body_bytes`."""
+
+LEAST_SHARE = 0.99
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One attack: its name, and what it sends to a server."""
+
+    name: str
+    run: Callable[[Server], None]
+
+
+def post(server: Server, path: str, body: bytes | dict[str, Any]) -> httpx2.Response:
+    """Send one request of the first tenant on a connection of its own."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    headers = {"content-type": "application/json", "authorization": f"Bearer {FIRST}"}
+    with httpx2.Client(base_url=server.url, timeout=120, trust_env=False) as client:
+        return client.post(path, content=content, headers=headers)
+
+
+def at_once(count: int, call: Callable[[], Any]) -> None:
+    """Make the same call from several threads."""
+    threads = [threading.Thread(target=call) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _once(path: str, made: Callable[[], bytes]) -> Callable[[Server], None]:
+    return lambda server: post(server, path, made()) and None
+
+
+def _flood(path: str, text: bytes) -> Callable[[Server], None]:
+    return lambda server: at_once(FLOOD, lambda: post(server, path, text))
+
+
+def _pattern(pattern: str, tools: Sequence[Any]) -> Callable[[Server], None]:
+    def run(server: Server) -> None:
+        digest = post(server, SEARCH, {"pattern": "x", "tools": tools}).headers["x-catalog-digest"]
+        known = {"pattern": "x", "catalog": digest}
+        until(lambda: post(server, SEARCH, known).status_code == 200)
+        body = {"pattern": pattern, "catalog": digest, "ranker": "regex"}
+        at_once(FLOOD, lambda: post(server, SEARCH, body))
+        batch = {"patterns": [f"{n}{pattern}" for n in range(32)], "catalog": digest}
+        post(server, BATCH, batch)
+
+    return run
+
+
+def attacks(catalogs: Path | None) -> list[Attack]:
+    """List all attacks; on real catalogues where their folder is given, else on invented ones."""
+    found = []
+    for size in (50, 300, 1_000, 10_000):
+        tools: list[Any] = crowd(size)
+        if catalogs is not None:
+            tools = json.loads((catalogs / f"{size}.json").read_text())
+        for name, pattern in (("counter", COUNTED), ("260 ways", ALTERNATIVES), ("states", STATES)):
+            found.append(Attack(f"pattern: {name}, {size:,} tools", _pattern(pattern, tools)))
+    for name, body in (("letters", REPEATED), ("words", WORDS), ("names", MANY)):
+        text = json.dumps(body).encode()
+        found.append(Attack(f"filter: {name}, {FLOOD} at once", _flood(FILTER, text)))
+    found += [Attack(f"dearest: {name}", _once(path, made)) for name, path, made in dearest()]
+    return found
+
+
+def replay(attack: Attack, folder: Path) -> Watched:
+    """Run one attack against a fresh service while a second tenant searches a known list."""
+    with running(folder, TOOLSCOUT_API_KEYS=KEYS) as server:
+        second = {"pattern": "read a file", "tools": TOOLS}
+        known = {"authorization": f"Bearer {SECOND}"}
+        until(lambda: "cache=hit" in server.post(second, headers=known).headers["x-tool-selection"])
+        with watching(server, second, SECOND) as seen:
+            attack.run(server)
+    return seen

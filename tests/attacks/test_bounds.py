@@ -1,0 +1,291 @@
+"""Bounds on what multiplies: past one a 422 says which; inside all, no request holds the loop."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.attacks.stalls import LIMIT_UNITS, least_stall
+from tests.support import SEARCH, TOOLS, Server, crowd, problem_of, running, until
+from toolscout.contract import (
+    MAX_FILES,
+    MAX_FILTER_VALUES,
+    MAX_NAME_CHARS,
+    MAX_NAMES,
+    MAX_PATTERNS,
+    MAX_RECENT,
+    MAX_RESOLVED,
+)
+from toolscout.contract.bounds import (
+    BOUNDS,
+    MAX_FILE_CHARS,
+    MAX_FILTER_CHARS,
+    MAX_MCP_BYTES,
+    MAX_OFFERED,
+    MAX_SHOWN,
+    MAX_STATUSES,
+    MAX_TAGS,
+    MAX_TOOL_VALUES,
+    MAX_VALUES,
+)
+from toolscout.server.openapi import document
+
+V1 = "/v1/tool-discovery/"
+CATALOG = "/v1/catalogs/bounded"
+MIB = 1 << 20
+ROOM = 15 * MIB
+
+
+def names(count: int, chars: int = 6) -> list[str]:
+    return [f"n{number:0{chars}}" for number in range(count)]
+
+
+def values(count: int, value: bytes = b"[]") -> bytes:
+    """A JSON array of so many empty values."""
+    return b"[" + b",".join([value] * count) + b"]"
+
+
+def tool_of(definition: bytes) -> bytes:
+    return b'[{"name":"a","definition":{"x":' + definition + b"}}]"
+
+
+@dataclass(frozen=True)
+class Past:
+    """A request past one bound: where it goes, what it says, and what the answer names."""
+
+    path: str
+    body: Any
+    says: str
+
+
+OF_TOOLS = {"pattern": "read", "tools": TOOLS}
+PAST = [
+    Past(SEARCH, OF_TOOLS | {"always_keep": names(MAX_NAMES + 1)}, f"<= {MAX_NAMES}"),
+    Past(SEARCH, OF_TOOLS | {"filters": {"exclude": names(MAX_NAMES + 1)}}, f"<= {MAX_NAMES}"),
+    Past(SEARCH, OF_TOOLS | {"filters": {"tags": ["x" * (MAX_FILTER_CHARS + 1)]}}, "1024"),
+    Past(SEARCH, OF_TOOLS | {"context": {"files": ["x" * (MAX_FILE_CHARS + 1)]}}, "4096"),
+    Past(SEARCH, OF_TOOLS | {"always_keep": names(MAX_VALUES + 10)}, f"at most {MAX_VALUES}"),
+    Past(
+        SEARCH,
+        b'{"pattern":"x","tools":' + tool_of(values(MAX_TOOL_VALUES)) + b"}",
+        f"at most {MAX_TOOL_VALUES}",
+    ),
+    Past(
+        V1 + "filter",
+        b'{"query":"x","tools":' + tool_of(values(500_000, b"{}")) + b"}",
+        f"at most {MAX_TOOL_VALUES}",
+    ),
+    Past(
+        SEARCH,
+        {"pattern": "x", "tools": TOOLS * (10_000 * MAX_OFFERED // len(TOOLS) + 1)},
+        f"at most {10_000 * MAX_OFFERED}",
+    ),
+    Past(V1 + "resolve", {"names": names(MAX_RESOLVED + 1), "tools": TOOLS}, str(MAX_RESOLVED)),
+    Past(
+        V1 + "search:batch",
+        {"patterns": names(MAX_PATTERNS + 1), "tools": TOOLS},
+        str(MAX_PATTERNS),
+    ),
+]
+
+
+@pytest.mark.parametrize("past", PAST, ids=lambda past: past.path.rpartition("/")[2])
+def test_past_a_bound_the_answer_says_which(server: Server, past: Past):
+    response = server.post(past.body, past.path)
+    assert response.status_code == 422
+    body = problem_of(response, 422, response.json()["code"])
+    assert body["code"] in ("invalid_request", "too_many_tools")
+    assert past.says in body["detail"].replace(",", "")
+    assert body["errors"][0]["path"]
+
+
+def test_a_list_of_entity_tags_is_bounded(server: Server):
+    server.client.put(CATALOG, json={"tools": TOOLS}).raise_for_status()
+    tags = ", ".join(f'"{number}"' for number in range(MAX_TAGS + 1))
+    problem = problem_of(server.get(CATALOG, **{"if-none-match": tags}), 422, "invalid_request")
+    assert str(MAX_TAGS) in problem["detail"]
+    few = ", ".join(f'"{number}"' for number in range(MAX_TAGS))
+    assert server.get(CATALOG, **{"if-none-match": few}).status_code == 200
+
+
+def test_a_name_in_a_path_is_bounded(server: Server):
+    server.client.put(CATALOG, json={"tools": TOOLS}).raise_for_status()
+    path = f"{CATALOG}/tools/{'a.' * MAX_NAME_CHARS}"
+    assert str(MAX_NAME_CHARS) in problem_of(server.get(path), 422, "invalid_request")["detail"]
+
+
+def test_statuses_of_a_change_are_bounded(server: Server):
+    server.client.put(CATALOG, json={"tools": TOOLS}).raise_for_status()
+    statuses = dict.fromkeys(names(MAX_STATUSES + 1), "available")
+    response = server.client.patch(CATALOG, json={"status": statuses})
+    assert str(MAX_STATUSES) in problem_of(response, 422, "invalid_request")["detail"]
+
+
+def test_an_answer_has_a_largest_size_and_says_what_to_lower(tmp_path: Path):
+    tools = [{"name": f"tool_{n}", "definition": {"text": "x" * 4_000}} for n in range(50)]
+    with running(tmp_path, "--max-answer-bytes", "65536") as small:
+        fields = {"include_definitions": True, "top_k": 50, "min_score": 0}
+        problem = problem_of(small.search("tool", tools, **fields), 422, "invalid_request")
+        assert "65536" in problem["detail"]
+        assert "top_k" in problem["detail"]
+        assert small.search("tool", tools, include_definitions=True, top_k=5).status_code == 200
+        small.client.put(CATALOG, json={"tools": tools}).raise_for_status()
+        page = small.get(f"{CATALOG}/tools?detail=full&page_size=50")
+        assert page.status_code in (200, 422)
+
+
+def test_shown_tools_are_bounded_over_a_batch(server: Server):
+    tools = crowd(1_000, "shownall")
+    digest = server.search("spin", tools).headers["x-catalog-digest"]
+    until(lambda: server.search("spin", catalog=digest).status_code == 200)
+    body = {"patterns": ["spin"] * 8, "top_k": 1_000, "explain": True, "catalog": digest}
+    problem = problem_of(server.post(body, V1 + "search:batch"), 422, "invalid_request")
+    assert str(MAX_SHOWN) in problem["detail"]
+    assert server.post(body | {"explain": False}, V1 + "search:batch").status_code == 200
+
+
+def test_duplicate_keys_are_no_way_around_a_bound(server: Server):
+    twice = b'{"pattern":"x","always_keep":' + values(300_000, b'"a"')
+    twice += b',"always_keep":[],"tools":[{"name":"a"}]}'
+    problem_of(server.post(twice), 422, "invalid_request")
+
+
+def test_long_texts_are_no_values(server: Server):
+    assert server.search("read, a, file" + ", and" * 300_000).status_code == 200
+
+
+def test_every_bound_is_in_the_description(server: Server):
+    described = server.get("/openapi.json").json()["x-bounds"]
+    assert [(each["what"], each["limit"]) for each in described] == [
+        (bound.what, bound.limit) for bound in BOUNDS
+    ]
+    assert document()["x-bounds"] == described
+
+
+# --- the most expensive requests inside and past all bounds -------------------------------------
+
+
+def dearest() -> Iterator[tuple[str, str, Callable[[], bytes]]]:
+    """Name, path and body of the dearest requests that anyone with a key can send."""
+
+    def search(**fields: Any) -> bytes:
+        return json.dumps({"pattern": "spin a gadget"} | fields).encode()
+
+    full = names(MAX_NAMES, 400)
+    recent = [{"name": name, "successes": 9} for name in names(MAX_RECENT, 1_000)]
+    context = {"files": ["src/some word.py " * 240] * MAX_FILES, "signals": ["word " * 39] * 100}
+    filters = {"tags": ["x" * 1_000] * MAX_FILTER_VALUES, "exclude": names(MAX_NAMES, 100)}
+    yield "always_keep", SEARCH, lambda: search(tools=crowd(300), always_keep=full)
+    yield "session", SEARCH, lambda: search(tools=crowd(300), session={"recent": recent})
+    yield "context", SEARCH, lambda: search(tools=crowd(300), context=context)
+    yield "filters", SEARCH, lambda: search(tools=crowd(300), filters=filters)
+    yield "pattern", SEARCH, lambda: search(pattern="word, " * (ROOM // 6), tools=TOOLS)
+    yield (
+        "definitions",
+        SEARCH,
+        lambda: (
+            b'{"pattern":"x","detail":"full","tools":['
+            + b",".join(
+                b'{"name":"t%d","definition":{"x":%b}}' % (n, values(MAX_TOOL_VALUES // 2 - 9))
+                for n in range(50)
+            )
+            + b"]}"
+        ),
+    )
+    yield (
+        "names",
+        SEARCH,
+        lambda: search(tools=[{"name": f"{n}." + "a." * 480} for n in range(2_000)]),
+    )
+    yield (
+        "batch",
+        V1 + "search:batch",
+        lambda: json.dumps(
+            {
+                "patterns": [f"spin {n} gadget {n}" for n in range(MAX_PATTERNS)],
+                "tools": crowd(150),
+                "top_k": 150,
+                "explain": True,
+                "detail": "full",
+            }
+        ).encode(),
+    )
+    yield (
+        "resolve",
+        V1 + "resolve",
+        lambda: json.dumps({"names": ["a." * 512] * MAX_RESOLVED, "tools": crowd(1_000)}).encode(),
+    )
+    yield (
+        "hot",
+        V1 + "hot",
+        lambda: json.dumps(
+            {
+                "message": "x " * MIB,
+                "tools": crowd(500),
+                "tier0": names(MAX_NAMES),
+                "token_budget": 1_000_000_000,
+                "context": context,
+            }
+        ).encode(),
+    )
+    # Past a bound: refused, and cheaply.
+    yield (
+        "values",
+        SEARCH,
+        lambda: (
+            b'{"pattern":"x","tools":[{"name":"a"}],"always_keep":'
+            + values(3_500_000, b'"a"')
+            + b"}"
+        ),
+    )
+    yield "one tool", SEARCH, lambda: b'{"pattern":"x","tools":' + tool_of(values(5_000_000)) + b"}"
+    yield (
+        "entries",
+        SEARCH,
+        lambda: (
+            b'{"pattern":"x","tools":['
+            + b",".join(b'{"name":"n%d"}' % n for n in range(700_000))
+            + b"]}"
+        ),
+    )
+    yield (
+        "tags",
+        SEARCH,
+        lambda: b'{"pattern":"x","tools":[{"name":"a","tags":' + values(3_500_000, b'"a"') + b"}]}",
+    )
+    yield (
+        "unknown fields",
+        SEARCH,
+        lambda: (
+            b'{"pattern":"x","tools":[{"name":"a"}],'
+            + b",".join(b'"f%d":1' % n for n in range(1_000_000))
+            + b"}"
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "made"), [pytest.param(*rest, id=name) for name, *rest in dearest()]
+)
+def test_the_dearest_requests_hold_nobody_up(server: Server, path: str, made: Callable[[], bytes]):
+    body = made()
+    assert len(body) <= 16 * MIB
+    answers: list[httpx2.Response] = []
+    seen = least_stall(server, lambda: answers.append(server.post(body, path)))
+    assert {answer.status_code for answer in answers} <= {200, 422}
+    assert seen.stall_units <= LIMIT_UNITS
+
+
+def test_a_call_of_mcp_is_bounded(tmp_path: Path):
+    pytest.importorskip("mcp")
+    with running(tmp_path, "--mcp") as facade:
+        junk = b'{"jsonrpc":"2.0","method":"x","params":' + values(MAX_MCP_BYTES) + b"}"
+        headers = {"accept": "application/json, text/event-stream"}
+        seen = least_stall(facade, lambda: facade.post(junk, "/mcp", headers))
+        assert seen.stall_units <= LIMIT_UNITS
+        problem = problem_of(facade.post(junk, "/mcp", headers), 413, "payload_too_large")
+        assert str(MAX_MCP_BYTES) in problem["detail"]
