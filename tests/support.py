@@ -142,7 +142,7 @@ def raw_request(
     body: bytes, path: str = SEARCH, method: str = "POST", headers: Sequence[str] = ()
 ) -> bytes:
     """A request as bytes; the body's length is declared unless a header says how it comes."""
-    lines = [f"{method} {path} HTTP/1.1", "Host: toolscout", "Content-Type: application/json"]
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
     if not any("chunked" in header or "Content-Length" in header for header in headers):
         lines.append(f"Content-Length: {len(body)}")
     return "\r\n".join([*lines, *headers, "", ""]).encode() + body

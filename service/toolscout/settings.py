@@ -90,6 +90,7 @@ SETTINGS: tuple[Setting, ...] = (
         "api_keys", None, "comma-separated KEY or TENANT=KEY, each ≥ 32 characters", secret=True
     ),
     Setting("insecure", False, "allow a non-loopback address without any key", bool),
+    Setting("allowed_hosts", None, "comma-separated names by which callers may address it"),
     Setting("tls_cert", None, "file with the server's certificate (PEM); turns TLS on"),
     Setting("tls_key", None, "file with its private key, where tls_cert does not hold it"),
     Setting("tls_client_ca", None, "file with the authority that callers' certificates must have"),
@@ -137,7 +138,33 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "rate_limit", 0, "requests a second of one tenant before 429; 0 is no limit", float, 0, 1e6
     ),
+    Setting(
+        "max_bytes_in_flight",
+        256 * MIB,
+        "bytes of request bodies in memory before new ones get 503",
+        int,
+        MIB,
+        1_024_000 * MIB,
+    ),
+    Setting(
+        "max_head_bytes",
+        64 * 1_024,
+        "bytes of a request line with its headers and trailers",
+        int,
+        1_024,
+        MIB,
+    ),
+    Setting(
+        "max_connections_per_address",
+        0,
+        "open connections of one address; 0 is no limit",
+        int,
+        0,
+        1_000_000,
+    ),
+    Setting("head_timeout_s", 10, "seconds for a request's head to arrive", float, 0.1, 3_600),
     Setting("body_timeout_s", 30, "seconds for a request body to arrive", float, 0.1, 3_600),
+    Setting("write_timeout_s", 30, "seconds for a caller to read its answer", float, 0.1, 3_600),
     Setting("keep_alive_s", 95, "seconds an idle connection is kept", int, 1, 3_600),
     Setting("drain_s", 5, "seconds of service after SIGTERM, not ready any more", float, 0, 600),
     Setting("shutdown_s", 10, "seconds for open requests after that", int, 0, 600),

@@ -102,10 +102,10 @@ def test_unknown_tools_that_many_others_wait_to_have_read_are_refused():
     admission, costs = Admission(max_in_flight=256, max_lag_ms=400), Costs()
     with ExitStack() as waiting:
         for _ in range(FEW):  # however long it takes
-            waiting.enter_context(admission.unknown_tools(1_000_000, costs, left_ms=1))
-        with pytest.raises(Overloaded), admission.unknown_tools(1, costs, left_ms=148):
+            waiting.enter_context(admission.unknown_tools("acme", 1_000_000, costs, left_ms=1))
+        with pytest.raises(Overloaded), admission.unknown_tools("acme", 1, costs, left_ms=148):
             pass
-    with admission.unknown_tools(1_000_000, costs, left_ms=1):
+    with admission.unknown_tools("acme", 1_000_000, costs, left_ms=1):
         pass
 
 
@@ -113,14 +113,14 @@ def test_many_small_unknown_lists_have_time():
     admission, costs = Admission(max_in_flight=256, max_lag_ms=400), Costs()
     with ExitStack() as waiting:
         for _ in range(10 * FEW):
-            waiting.enter_context(admission.unknown_tools(10, costs, left_ms=148))
+            waiting.enter_context(admission.unknown_tools("acme", 10, costs, left_ms=148))
 
 
 def test_what_unknown_tools_cost_is_learned_from_how_long_they_took():
     admission, costs = Admission(max_in_flight=256, max_lag_ms=400), Costs()
     before = costs.expected("read")
     for _ in range(5):
-        with admission.unknown_tools(1, costs, left_ms=148):
+        with admission.unknown_tools("acme", 1, costs, left_ms=148):
             time.sleep(0.001)
     assert costs.expected("read") > before
 

@@ -1,6 +1,7 @@
 """Who is asking: API keys, kept as hashes, each belonging to a tenant."""
 
 import hmac
+import re
 from collections.abc import Iterable
 from hashlib import sha256
 
@@ -8,6 +9,8 @@ from toolscout.errors import ConfigurationError
 
 MIN_KEY_CHARS = 32
 ANONYMOUS = "anonymous"
+
+_COMMENT = re.compile(r"(^|[\s,])#.*")
 
 
 class Keyring:
@@ -43,28 +46,38 @@ class Keyring:
     def tenant(self, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
         """The tenant of a request, or None when it has no valid key.
 
-        The key may stand in `Authorization: Bearer` or `X-API-Key`. All keys are compared, in
+        The key may stand in `Authorization: Bearer` or `X-API-Key`, or in both. Two different ones
+        are no valid key: which of them counts would be a guess. All known keys are compared, in
         constant time each, whatever the outcome.
         """
         if not self._tenants:
             return ANONYMOUS
+        presented = _presented(headers)
+        if len(presented) != 1:
+            return None
+        hashed = sha256(presented.pop()).digest()
         found: str | None = None
-        for name, value in headers:
-            if name == b"x-api-key":
-                presented = value
-            elif name == b"authorization" and value[:7].lower() == b"bearer ":
-                presented = value[7:]
-            else:
-                continue
-            hashed = sha256(presented.strip()).digest()
-            for known, tenant in self._tenants:
-                if hmac.compare_digest(known, hashed):
-                    found = tenant
+        for known, tenant in self._tenants:
+            if hmac.compare_digest(known, hashed):
+                found = tenant
         return found
 
 
+def _presented(headers: Iterable[tuple[bytes, bytes]]) -> set[bytes]:
+    """Collect the different keys that a request shows."""
+    found = set()
+    for name, value in headers:
+        if name == b"x-api-key":
+            found.add(value.strip())
+        elif name == b"authorization" and value[:7].lower() == b"bearer ":
+            found.add(value[7:].strip())
+    return found - {b""}
+
+
 def _entries(keys: str) -> list[str]:
-    return [entry.strip() for entry in keys.replace("\n", ",").split(",") if entry.strip()]
+    """Split the text of a setting or a file; a `#` after a blank or comma begins a comment."""
+    lines = [_COMMENT.sub("", line) for line in keys.removeprefix("\ufeff").splitlines()]
+    return [entry.strip() for entry in ",".join(lines).split(",") if entry.strip()]
 
 
 def _parted(entry: str) -> tuple[str, str]:

@@ -1,5 +1,7 @@
 """Compiling beside the event loop: one flight per tool list, in threads that step aside.
 
+The tenants take turns, and share the memory of the lists that wait.
+
 What needs long native calls (sorting, FAISS) releases the interpreter lock by itself; the rest is
 done in small pieces, with a breath between them.
 """
@@ -7,6 +9,7 @@ done in small pieces, with a breath between them.
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,7 +19,7 @@ from toolscout.catalog.compile import Compiler
 from toolscout.catalog.toollist import ToolList
 from toolscout.errors import Overloaded
 from toolscout.server.breathing import CompileBreath, ReadBreath, Urgency
-from toolscout.threads import DaemonPool
+from toolscout.server.fairness import FairPool, Shares, ahead
 
 T = TypeVar("T")
 
@@ -61,8 +64,7 @@ class CompileQueue:
         self._compiler = compiler
         self._cache = cache
         self._max_tools = max_tools
-        self._max_waiting = max_waiting
-        self._waiting = 0
+        self._waiting = Shares(max_waiting)
         """Bytes of lists that are read and not yet compiled."""
         self._lock = threading.Lock()
         self._urgency = urgency
@@ -70,8 +72,13 @@ class CompileQueue:
         self._learn = learn
         self._compiled = compiled
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
-        self._readers = DaemonPool(THREADS, "read")
-        self._compilers = DaemonPool(THREADS, "compile")
+        self._readers = FairPool(THREADS, "read")
+        self._compilers = FairPool(THREADS, "compile")
+
+    def serve(self, tenants: int) -> None:
+        """Share the queue between this many tenants at most."""
+        with self._lock:
+            self._waiting.tenants = tenants
 
     def start(self, tenant: str, raw_hash: bytes, raw: bytes) -> CompileJob:
         """The job that compiles these bytes of `tools`; joins the one under way, if any."""
@@ -81,16 +88,20 @@ class CompileQueue:
             loop = asyncio.get_running_loop()
             job = self._jobs[key] = CompileJob(loop)
             job.complete.add_done_callback(lambda _: self._jobs.pop(key, None))
-            self._readers.submit(self._read, loop, job, tenant, raw_hash, raw)
+            self._readers.submit(tenant, self._read, loop, job, tenant, raw_hash, raw)
         return job
 
     def __len__(self) -> int:
         return len(self._jobs)
 
+    def ahead(self, tenant: str) -> int:
+        """Count the compiles until the last one of a tenant is done, as the tenants take turns."""
+        return int(ahead(Counter(owner for owner, _ in self._jobs), tenant))
+
     def close(self) -> None:
         """Drop what has not begun; what runs ends with the process."""
-        self._readers.shutdown(wait=False, cancel_futures=True)
-        self._compilers.shutdown(wait=False, cancel_futures=True)
+        self._readers.close()
+        self._compilers.close()
 
     def _read(
         self,
@@ -111,21 +122,20 @@ class CompileQueue:
                 _set(loop, job.lexical, known)
                 _set(loop, job.complete, known)
                 return
-            self._take(len(raw))
-            self._compilers.submit(self._compile, loop, job, tenant, tools, len(raw))
+            self._take(tenant, len(raw))
+            self._compilers.submit(tenant, self._compile, loop, job, tenant, tools, len(raw))
         except Exception as error:
             _fail(loop, job, error)
 
-    def _take(self, nbytes: int) -> None:
+    def _take(self, tenant: str, nbytes: int) -> None:
         """Make a list wait for its compile; one always may.
 
         Raises:
-            Overloaded: those that wait take all the memory there is for it.
+            Overloaded: those that wait take all the memory there is for it, or for this tenant.
         """
         with self._lock:
-            if self._waiting and self._waiting + nbytes > self._max_waiting:
+            if not self._waiting.take(tenant, nbytes):
                 raise Overloaded("too many unknown tools wait to be compiled; try again shortly")
-            self._waiting += nbytes
 
     def _compile(
         self,
@@ -156,7 +166,7 @@ class CompileQueue:
             _fail(loop, job, error)
         finally:
             with self._lock:
-                self._waiting -= nbytes
+                self._waiting.give(tenant, nbytes)
 
 
 def _set(loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], value: T) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from http import HTTPStatus
 from math import ceil
 from time import perf_counter
 
@@ -10,6 +11,7 @@ from litestar.types import Receive, Scope, Send
 
 from toolscout.errors import InvalidJson, InvalidRequest, Overloaded, TooManyTools
 from toolscout.server import sharing
+from toolscout.server.admission import BytesInFlight
 from toolscout.server.answer import Trace
 from toolscout.server.exchange import REFUSALS, ClientGone, Exchange, Refused, refusal
 from toolscout.server.log import RequestLine, hashed
@@ -19,6 +21,12 @@ from toolscout.server.tally import Note
 
 FAULTS_OF_TOOLS = (InvalidJson, InvalidRequest, TooManyTools)
 """What a wrong guess at where the tools stand ends in; the body is then read without one."""
+
+SHED = ("overloaded", "draining")
+"""Refusals after which the caller should connect anew, to another process where there is one."""
+
+RELAYED = "invalid_request"
+"""What a request came to that another application refused with an answer of its own."""
 
 GATEWAY_PREFIX = "/api/compress/"
 """Below this path every answer, errors included, has the shape of the newer contract."""
@@ -39,44 +47,63 @@ async def serve_call(
     exchange.newer_contract = _has_newer_shape(exchange)
     exchange.close = service.draining
     trace = Trace()
-    admission = service.admission
-    reason = "draining" if service.stopping else admission.refusal()
-    if reason is not None:
-        service.metrics.shed.labels(reason).inc()
-        exchange.close = True
-        code = "draining" if reason == "draining" else "overloaded"
-        await _refuse(service, exchange, Refused(code, "try again shortly"))
-        _record(service, exchange, trace, code, call)
-        return
     code = "internal_error"
     try:
-        with admission.request():
-            code = await _answer(service, exchange, trace, call)
+        answer = _admit(service, exchange, trace, call)
+    except Refused as refused:
+        code = await _refuse_at_once(service, exchange, refused)
+        _record(service, exchange, trace, code, call)
+        return
+    assert exchange.slot is not None
+    try:
+        code = await _answer(service, exchange, trace, answer)
     finally:
+        service.admission.leave(exchange.slot)
         _record(service, exchange, trace, code, call)
 
 
-async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call) -> str:
+def _admit(service: Service, exchange: Exchange, trace: Trace, call: Call) -> Answer:
+    """Look at the head of a request; returns what answers it, with a slot to answer it in.
+
+    Raises:
+        Refused: it is not to be answered, or not now. Nothing waits for its body.
+    """
+    if service.stopping:
+        service.metrics.shed.labels("draining").inc()
+        raise Refused("draining", "try again shortly")
+    answer = call.methods.get(exchange.method)
+    if answer is None:
+        allow = [(b"allow", ", ".join(call.methods).encode())]
+        detail = f"send a {' or '.join(call.methods)} request"
+        raise Refused("method_not_allowed", detail, headers=allow)
+    service.browsers.check(exchange, is_keyless=not len(service.keyring))
+    tenant = service.keyring.tenant(exchange.headers)
+    if tenant is None:
+        raise Refused("unauthorized", "send one Authorization: Bearer KEY or X-API-Key: KEY")
+    trace.tenant = tenant
+    trace.coarse = service.keyring.is_shared
+    wait = service.rate_limit.take(tenant)
+    if wait:
+        retry = [(b"retry-after", b"%d" % ceil(wait))]
+        raise Refused("rate_limited", "try again later", headers=retry)
+    entered = service.admission.enter(tenant)
+    if isinstance(entered, str):
+        service.metrics.shed.labels(entered).inc()
+        raise Refused("overloaded", "try again shortly")
+    exchange.slot = entered
+    return answer
+
+
+async def _answer(service: Service, exchange: Exchange, trace: Trace, answer: Answer) -> str:
     """Serve the request; returns what it came to, for metrics and log."""
     try:
-        answer = call.methods.get(exchange.method)
-        if answer is None:
-            allow = [(b"allow", ", ".join(call.methods).encode())]
-            detail = f"send a {' or '.join(call.methods)} request"
-            raise Refused("method_not_allowed", detail, headers=allow)
-        tenant = service.keyring.tenant(exchange.headers)
-        if tenant is None:
-            raise Refused("unauthorized", "send Authorization: Bearer KEY or X-API-Key: KEY")
-        trace.tenant = tenant
-        trace.coarse = service.keyring.is_shared
-        wait = service.rate_limit.take(tenant)
-        if wait:
-            retry = [(b"retry-after", b"%d" % ceil(wait))]
-            raise Refused("rate_limited", "try again later", headers=retry)
         if "id" in exchange.parameters:
             sharing.check_name(exchange.parameters["id"])
         await _answer_guessing(service, exchange, trace, answer)
-        return "ok"
+        return "ok" if exchange.status < HTTPStatus.BAD_REQUEST else RELAYED
+    except BytesInFlight as error:
+        service.metrics.shed.labels("bytes_in_flight").inc()
+        return await _refuse_at_once(service, exchange, refusal(error))
     except REFUSALS as error:
         if isinstance(error, Overloaded):
             service.metrics.shed.labels("unknown_tools").inc()
@@ -91,8 +118,8 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, call: Call
         await exchange.refuse(Refused("draining", "the server was stopped"))
         return "draining"
     except TimeoutError:
-        exchange.close = True
-        return await _refuse(service, exchange, Refused("invalid_json", "the body did not arrive"))
+        refused = Refused("body_timeout", "the body did not arrive in time")
+        return await _refuse_at_once(service, exchange, refused)
     except Exception:
         service.log.exception("request_failed", request_id=exchange.request_id)
         if exchange.status:
@@ -117,6 +144,16 @@ async def _answer_guessing(
 def _has_newer_shape(exchange: Exchange) -> bool:
     """Whether an answer has the shape of the newer contract whatever the request says."""
     return exchange.path.startswith(GATEWAY_PREFIX)
+
+
+async def _refuse_at_once(service: Service, exchange: Exchange, refused: Refused) -> str:
+    """Answer without waiting for the body; the connection ends where one is on its way."""
+    exchange.close = exchange.close or exchange.has_body or refused.code in SHED
+    try:
+        await exchange.refuse(refused)
+    except ClientGone:
+        return "client_gone"
+    return refused.code
 
 
 async def _refuse(service: Service, exchange: Exchange, refused: Refused) -> str:

@@ -16,6 +16,7 @@ from litestar.types import Message, Receive, Scope, Send
 
 from toolscout.contract import Filters
 from toolscout.errors import FieldError, InvalidRequest, ToolscoutError, not_json, wrong_field
+from toolscout.server.admission import Slot
 from toolscout.server.deadlines import Deadlines
 from toolscout.server.problems import CODES, problem
 from toolscout.settings import Settings
@@ -90,6 +91,8 @@ class Exchange:
         """Whether the tools may be what seems to be their array, before that is decoded."""
         self.status = 0
         self.bytes_in = 0
+        self.slot: Slot | None = None
+        """What counts the body, once the request was admitted."""
         self._drained = False
         self._read: bytes | None = None
 
@@ -103,6 +106,13 @@ class Exchange:
         """The protocol's version, such as `1.1`."""
         return str(self._scope.get("http_version", ""))
 
+    @property
+    def has_body(self) -> bool:
+        """Whether a body was announced."""
+        return self.header(b"content-length") not in (b"", b"0") or bool(
+            self.header(b"transfer-encoding")
+        )
+
     def header(self, name: bytes) -> bytes:
         """A request header by its lower-case name, empty when absent."""
         return self._by_name.get(name, b"")
@@ -112,8 +122,8 @@ class Exchange:
         found = parse_qs(self.query.decode("latin-1"), keep_blank_values=True)
         return {name: values[-1] for name, values in found.items()}
 
-    async def json_body(self, settings: Settings) -> bytes:
-        """The whole body, which must be plain JSON by its headers.
+    async def json_body(self, settings: Settings, limit: int | None = None) -> bytes:
+        """The whole body, which must be plain JSON by its headers; `limit` may lower its size.
 
         Raises:
             Refused: another media type, a compressed body, or one that is too large.
@@ -127,7 +137,8 @@ class Exchange:
             raise Refused("unsupported_media_type", "send Content-Type: application/json")
         if self.header(b"content-encoding").strip().lower() not in (b"", b"identity"):
             raise Refused("unsupported_media_type", "send the body without Content-Encoding")
-        reading = self._body(settings.max_body_bytes)
+        most = settings.max_body_bytes
+        reading = self._body(most if limit is None else min(limit, most))
         self._read = await self._deadlines.keep(reading, settings.body_timeout_s)
         self.arrived = perf_counter()
         return self._read
@@ -206,6 +217,8 @@ class Exchange:
             size += len(chunks[-1])
             if size > limit:
                 raise self._too_large(limit)
+            if self.slot is not None:
+                self.slot.hold(len(chunks[-1]))
         return b"".join(chunks)
 
     def _chunk(self, message: object) -> bytes:

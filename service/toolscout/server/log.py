@@ -1,19 +1,28 @@
-"""The log: one JSON line per request and per event, to standard output, written in batches.
+"""The log: one JSON line per request and per event, to standard output, written by a thread.
 
 A request's line says what was decided and how long it took. The pattern appears as a hash,
 unless `log = full`; tool texts never appear.
 """
 
-import contextlib
 import logging
-from datetime import datetime
+import os
+import select
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 import structlog
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
+
+MAX_WAITING_BYTES = 8 * 1024 * 1024
+"""Lines that wait for a reader: some 20,000 requests."""
+
+CLOSE_S = 1.0
+"""How long the end of the process waits for a reader of its last lines."""
 
 
 class RequestLine(msgspec.Struct, omit_defaults=True, kw_only=True):
@@ -44,34 +53,93 @@ class RequestLine(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 
 class LineWriter:
-    """Writes log lines to a stream in batches, so that no request waits for a system call.
+    """Writes log lines to a descriptor from a thread, so that no request waits for a reader.
 
-    Lines wait a tenth of a second at most; `flush` writes at once. Lines that cannot be written
-    (a closed pipe) are dropped: a log must never fail a request.
+    Lines wait a tenth of a second at most, until `flush`. A reader that stops costs lines, never
+    requests: past `MAX_WAITING_BYTES` new lines are dropped and counted, and so are lines that
+    cannot be written (a closed pipe).
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+    def __init__(self, descriptor: int, dropped: Callable[[int], None] = lambda _: None) -> None:
+        """Write to a descriptor; `dropped` is told how many lines were lost."""
+        self._descriptor = descriptor
+        self._dropped = dropped
+        self._changed = threading.Condition()
         self._lines: list[bytes] = []
+        self._waiting = 0
+        """Bytes that are not written yet."""
+        self._lost = 0
+        self._is_due = False
+        self._thread: threading.Thread | None = None
 
     def msg(self, line: bytes) -> None:
         """Take one line without its line end."""
-        self._lines.append(line)
+        size = len(line) + 1
+        with self._changed:
+            fits = self._waiting + size <= MAX_WAITING_BYTES
+            if fits:
+                self._waiting += size
+                self._lines.append(line)
+            else:
+                self._lost += 1
+        if not fits:
+            self._dropped(1)
 
     debug = info = warning = error = critical = exception = msg
 
     def write(self, line: RequestLine) -> None:
         """Take a request's line."""
-        self._lines.append(_encode(line))
+        self.msg(_encode(line))
 
     def flush(self) -> None:
-        """Write what has been taken."""
+        """Have what has been taken written."""
         if not self._lines:
             return
-        lines, self._lines = self._lines, []
-        with contextlib.suppress(OSError, ValueError):
-            self._stream.write(b"\n".join(lines) + b"\n")
-            self._stream.flush()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="log", daemon=True)
+            self._thread.start()
+        with self._changed:
+            self._is_due = True
+            self._changed.notify_all()
+
+    def close(self, timeout: float = CLOSE_S) -> None:
+        """Write what is left, if somebody reads it within `timeout` seconds."""
+        self.flush()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._waiting, timeout)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_due)
+                self._is_due = False
+                lines, self._lines = self._lines, []
+            if self._write(lines):
+                self._report_lost()
+            with self._changed:
+                self._waiting -= sum(map(len, lines)) + len(lines)
+                self._changed.notify_all()
+
+    def _write(self, lines: list[bytes]) -> bool:
+        """Write some lines; return whether there is still a reader."""
+        rest = memoryview(b"\n".join(lines) + b"\n")
+        try:
+            while rest:
+                try:
+                    rest = rest[os.write(self._descriptor, rest) :]
+                except BlockingIOError:  # somebody else made the pipe non-blocking
+                    select.select([], [self._descriptor], [])
+        except (OSError, ValueError):
+            self._dropped(len(lines))
+            return False
+        return True
+
+    def _report_lost(self) -> None:
+        with self._changed:
+            lost, self._lost = self._lost, 0
+        if lost:
+            event = {"time": datetime.now(UTC), "level": "warning", "event": "log_lines_dropped"}
+            self._write([_encode(event | {"lines": lost})])
 
 
 def configure(writer: LineWriter) -> structlog.typing.FilteringBoundLogger:

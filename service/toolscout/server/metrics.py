@@ -97,6 +97,14 @@ class Metrics:
             "toolscout_shadow_duration_seconds", "Time the shadow ranker took"
         )
 
+        self.connections_refused = counter(
+            "toolscout_connections_refused",
+            "Connections closed for what was sent or not read, by reason",
+            ["reason"],
+        )
+        self.log_dropped = counter(
+            "toolscout_log_lines_dropped", "Log lines that nobody read in time, or at all"
+        )
         self.store_failures = counter(
             "toolscout_store_failures",
             "Actions on the state store that failed or took too long",

@@ -4,9 +4,7 @@ uvicorn writes one after the other; each write is a packet, and wakes the caller
 """
 
 import asyncio
-from typing import Any, cast
-
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from typing import Any
 
 
 class OneWrite:
@@ -39,11 +37,3 @@ class OneWrite:
         alone, self._held = self._held, b""
         if alone and not self._transport.is_closing():
             self._transport.write(alone)
-
-
-class Protocol(HttpToolsProtocol):
-    """uvicorn's HTTP/1.1 over such a transport."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to serve a connection."""
-        super().connection_made(cast(asyncio.Transport, OneWrite(transport)))

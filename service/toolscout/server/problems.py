@@ -32,8 +32,12 @@ CODES: dict[str, Code] = {
     "invalid_json": Code(
         400,
         "The body is not valid JSON",
-        "`errors` says where the bytes stop being JSON. Nesting of thousands of levels counts "
-        "too, and a body that did not arrive within `body_timeout_s`.",
+        "`errors` says where the bytes stop being JSON. Nesting of thousands of levels counts too.",
+    ),
+    "bad_request": Code(
+        400,
+        "The request is not valid HTTP",
+        "Its head or its chunks are malformed, or an HTTP/1.1 request has no `Host` or several.",
     ),
     "bad_cursor": Code(
         400,
@@ -44,8 +48,14 @@ CODES: dict[str, Code] = {
     "unauthorized": Code(
         401,
         "A valid API key is required",
-        "No key, or one that is not known (any more). Keys are sent as `Authorization: Bearer "
-        "KEY` or `X-API-Key: KEY`.",
+        "No key, one that is not known (any more), or two different ones. A key is sent as "
+        "`Authorization: Bearer KEY` or `X-API-Key: KEY`.",
+    ),
+    "forbidden": Code(
+        403,
+        "This caller may not do this",
+        "Without keys, a browser may only ask from a page of this service: `Origin` names another "
+        "page. List its host in `allowed_hosts` if it is meant to ask.",
     ),
     "not_found": Code(
         404,
@@ -66,6 +76,11 @@ CODES: dict[str, Code] = {
         "This path does not answer this method",
         "`Allow` lists the methods that the path answers.",
     ),
+    "body_timeout": Code(
+        408,
+        "The request did not arrive in time",
+        "Its head took longer than `head_timeout_s`, or its body longer than `body_timeout_s`.",
+    ),
     "precondition_failed": Code(
         412,
         "The catalogue is not the one that was expected",
@@ -80,7 +95,15 @@ CODES: dict[str, Code] = {
     "unsupported_media_type": Code(
         415,
         "The body must be uncompressed JSON",
-        "Send `Content-Type: application/json` and no `Content-Encoding`.",
+        "Send `Content-Type: application/json` and no `Content-Encoding`. Where no key is "
+        "needed, a body without `Content-Type` is refused too.",
+    ),
+    "misdirected": Code(
+        421,
+        "The service is not called by this name",
+        "Without keys on a loopback address, `Host` must be a loopback name; otherwise a page "
+        "could ask through a name that resolves to this machine. List other names in "
+        "`allowed_hosts`.",
     ),
     "invalid_request": Code(
         422,
@@ -101,6 +124,12 @@ CODES: dict[str, Code] = {
         429,
         "This key has sent too many requests",
         "The tenant has used up `rate_limit`. `Retry-After` says when there is room again.",
+    ),
+    "headers_too_large": Code(
+        431,
+        "The head of the request is too large",
+        "The request line with headers and trailers may have `max_head_bytes`, one header 16 KiB, "
+        "and there may be 128 of them.",
     ),
     "internal_error": Code(
         500,

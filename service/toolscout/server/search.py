@@ -156,7 +156,10 @@ async def cold(
     raw = bytes(read.request.tools)
     assert service.compiles is not None
     costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
-    with service.urgent(), service.admission.unknown_tools(len(raw) / 1_024, costs, left_ms):
+    with (
+        service.urgent(),
+        service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, left_ms),
+    ):
         job = start(service, trace.tenant, raw, read.raw_hash)
         tools = await asyncio.shield(job.tools)
         trace.guessed = False
@@ -165,7 +168,7 @@ async def cold(
         reserve = costs.estimate("scan", count * patterns) / 1_000
         left = deadline - reserve - perf_counter()
         # The compiles before this one are taken to be of its size.
-        queued = costs.expected("compile", count) * len(service.compiles)
+        queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant)
         if not stage.done() and queued / 1_000 > left:
             await by_words(tools)  # before the compile gets a turn
             return tools

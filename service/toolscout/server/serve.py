@@ -19,7 +19,7 @@ from toolscout.server import tls
 from toolscout.server.auth import Keyring
 from toolscout.server.banner import banner
 from toolscout.server.loopback import is_loopback
-from toolscout.server.onewrite import Protocol
+from toolscout.server.protocol import LimitedProtocol
 from toolscout.server.service import open_tracing
 from toolscout.settings import Settings
 from toolscout.state.opening import check_store
@@ -122,7 +122,7 @@ def _config(settings: Settings) -> uvicorn.Config:
         port=settings.port,
         workers=settings.workers,
         loop="uvloop",
-        http=Protocol,
+        http=LimitedProtocol,
         ws="none",
         lifespan="on",
         log_level="warning",

@@ -24,7 +24,9 @@ from toolscout.server import log
 from toolscout.server.admission import Admission
 from toolscout.server.auth import Keyring
 from toolscout.server.breathing import Urgency
+from toolscout.server.browsers import BrowserGuard
 from toolscout.server.compiling import CompileQueue
+from toolscout.server.connections import Connections
 from toolscout.server.deadlines import Deadlines
 from toolscout.server.metrics import Metrics
 from toolscout.server.ratelimit import RateLimit
@@ -65,6 +67,9 @@ NAMES_KEPT = 16_384
 SLOW_PATTERNS = 4_096
 """Patterns whose cost is remembered because they took too long."""
 
+STDOUT = 1
+"""The descriptor that the log is written to."""
+
 TICK_S = 0.1
 """How long a log line may wait to be written, a gauge to be right, and a wait go on past its
 deadline."""
@@ -78,13 +83,18 @@ class Service:
         self.rate_limit = RateLimit(settings.rate_limit)
         self.keyring = Keyring(settings.api_keys)
         self.key_file: KeyFile | None = None
-        self.writer = log.LineWriter(sys.stdout.buffer)
-        self.log = log.configure(self.writer)
         self.metrics = Metrics()
+        self.writer = log.LineWriter(STDOUT, self.metrics.log_dropped.inc)
+        self.log = log.configure(self.writer)
+        self.connections = Connections(settings, self.metrics, self.log)
         self.tally = Tally()
         self.costs = Costs()
         self.deadlines = Deadlines()
-        self.admission = Admission(settings.max_in_flight, settings.max_lag_ms)
+        self.admission = Admission(
+            settings.max_in_flight, settings.max_lag_ms, settings.max_bytes_in_flight
+        )
+        self.admission.serve(len(self.keyring.tenants))
+        self.browsers = BrowserGuard(settings)
         self.cache = CatalogueCache(settings.cache_bytes)
         self.engine: Engine | None = None
         self.compiles: CompileQueue | None = None
@@ -148,6 +158,7 @@ class Service:
             self.costs.learn,
             self._compiled,
         )
+        self.compiles.serve(len(self.keyring.tenants))
         if settings.learning:
             self.learner = Learner(
                 self.guard,
@@ -183,13 +194,14 @@ class Service:
         self.admission.stop()
         if self._ticker is not None:
             self._ticker.cancel()
-        self.writer.flush()
         if self.compiles is not None:
             self.compiles.close()
         if self.shadow is not None:
             self.shadow.close()
         if self.tracing is not None:
             await asyncio.to_thread(self.tracing.close)
+        self.connections.report()
+        self.writer.close()
 
     def _compiled(self, tenant: str, catalogue: Catalogue) -> None:
         if self.shared is not None:
@@ -197,6 +209,9 @@ class Service:
 
     def _use_keys(self, keys: Keyring) -> None:
         self.keyring = keys
+        self.admission.serve(len(keys.tenants))
+        if self.compiles is not None:
+            self.compiles.serve(len(keys.tenants))
 
     def _count_keys(self, result: str) -> None:
         self.metrics.key_changes.labels(result).inc()
@@ -239,6 +254,7 @@ class Service:
         """Several times a second: write the log, look at deadlines, bring the gauges up to date."""
         self.writer.flush()
         self.deadlines.look()
+        self.connections.look()
         self._gauge()
         self._ticker = asyncio.get_running_loop().call_later(TICK_S, self._tick)
 

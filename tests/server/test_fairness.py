@@ -1,0 +1,150 @@
+"""How tenants share slots, bytes and threads."""
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolscout.ranking.ladder import Costs
+from toolscout.server.admission import Admission, BytesInFlight, Slot
+from toolscout.server.fairness import ACTIVE_S, FairPool, Shares, ahead
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def shares(capacity: int, tenants: int, clock: Clock | None = None) -> Shares:
+    made = Shares(capacity, clock or Clock())
+    made.tenants = tenants
+    return made
+
+
+def taken(resource: Shares, tenant: str) -> int:
+    """How much a tenant gets that takes all it can, one by one."""
+    got = 0
+    while resource.take(tenant):
+        got += 1
+    return got
+
+
+def test_the_only_tenant_may_have_everything():
+    assert taken(shares(64, 1), "acme") == 64
+
+
+def test_an_eighth_is_kept_for_who_has_less_than_its_share():
+    resource = shares(64, 2)
+    assert taken(resource, "acme") == 56
+    assert taken(resource, "zenith") == 8
+
+
+def test_what_one_gives_back_goes_to_the_other_until_both_have_the_same():
+    resource = shares(64, 2)
+    taken(resource, "acme")
+    got = taken(resource, "zenith")
+    while resource.used == 64:
+        resource.give("acme")
+        if not resource.take("acme"):
+            got += resource.take("zenith")
+        if got == 32:
+            break
+    assert got == 32
+
+
+def test_who_was_quiet_for_long_has_no_share():
+    clock = Clock()
+    resource = shares(64, 3, clock)
+    for tenant in ("acme", "zenith", "quiet"):
+        assert resource.take(tenant)
+        resource.give(tenant)
+    assert resource.active("acme") == 3
+    clock.now = ACTIVE_S + 1
+    assert resource.active("acme") == 1
+
+
+def test_one_always_may_where_nothing_is_used():
+    resource = shares(8, 2)
+    assert resource.take("acme", 100)
+    assert not resource.take("zenith", 1)
+    resource.give("acme", 100)
+    assert resource.take("zenith", 4)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=200))
+def test_no_more_is_taken_than_there_is(steps: list[tuple[str, bool]]):
+    resource = shares(16, 3)
+    held = dict.fromkeys("abc", 0)
+    for tenant, takes in steps:
+        if takes:
+            held[tenant] += resource.take(tenant)
+        elif held[tenant]:
+            held[tenant] -= 1
+            resource.give(tenant)
+        assert resource.used == sum(held.values()) <= 16
+
+
+def test_who_sends_more_than_the_others_is_known():
+    resource = shares(64, 2)
+    assert resource.ask("acme")  # nobody else does
+    for _ in range(20):
+        resource.ask("acme")
+    assert not resource.ask("zenith")
+    assert resource.ask("acme")
+
+
+def test_threads_take_work_from_the_tenants_in_turn():
+    pool = FairPool(1, "test")
+    go, done = threading.Event(), threading.Event()
+    order: list[str] = []
+    pool.submit("acme", go.wait)
+    for number in range(50):
+        pool.submit("acme", order.append, f"acme {number}")
+    for number in range(3):
+        pool.submit("zenith", order.append, f"zenith {number}")
+    pool.submit("acme", done.set)
+    go.set()
+    assert done.wait(30)
+    pool.close()
+    assert order[:6:2] == ["acme 0", "acme 1", "acme 2"] or order[1:6:2] == [
+        "acme 0",
+        "acme 1",
+        "acme 2",
+    ]
+    assert {"zenith 0", "zenith 1", "zenith 2"} <= set(order[:6])
+    assert [line for line in order if line.startswith("acme")] == [f"acme {n}" for n in range(50)]
+
+
+def test_no_more_of_others_comes_first_than_one_has():
+    assert ahead({"acme": 100, "zenith": 3}, "zenith") == 6
+    assert ahead({"acme": 100, "zenith": 3}, "acme") == 103
+    assert ahead({"acme": 100}, "zenith") == 0
+
+
+def test_unknown_tools_of_others_do_not_stand_in_the_way():
+    admission, costs = Admission(max_in_flight=256, max_lag_ms=400), Costs()
+    admission.serve(2)
+    with admission.unknown_tools("acme", 1_000_000, costs, left_ms=1):
+        for _ in range(10):
+            with admission.unknown_tools("zenith", 1, costs, left_ms=148):
+                pass
+
+
+def test_bytes_are_counted_as_they_come_and_given_back_with_the_slot():
+    admission = Admission(max_in_flight=4, max_lag_ms=1e9, max_bytes=1_000)
+    admission.serve(2)
+    acme, zenith = admission.enter("acme"), admission.enter("zenith")
+    assert isinstance(acme, Slot)
+    assert isinstance(zenith, Slot)
+    acme.hold(800)
+    with pytest.raises(BytesInFlight):
+        acme.hold(100)
+    zenith.hold(200)
+    admission.leave(acme)
+    zenith.hold(300)
+    admission.leave(zenith)
+    assert admission.in_flight == 0

@@ -1,0 +1,232 @@
+"""What is read of a request before its key: limits on heads and trailers, and on waiting."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.support import (
+    GATEWAY,
+    SEARCH,
+    TOOLS,
+    Server,
+    crowd,
+    exchange,
+    raw_request,
+    read_response,
+    running,
+    until,
+)
+
+BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS[:3]}).encode()
+CHUNKED = ["Transfer-Encoding: chunked"]
+REFUSED = "toolscout_connections_refused_total"
+
+
+@pytest.fixture(scope="module")
+def edge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service with short patience."""
+    flags = ["--head-timeout-s", "0.3", "--write-timeout-s", "0.3"]
+    with running(tmp_path_factory.mktemp("edge"), *flags) as started:
+        yield started
+
+
+def refused(server: Server, request: bytes) -> tuple[int, str]:
+    """Status and code of a problem that ends the connection."""
+    with server.connect() as connection:
+        connection.sendall(request)
+        status, headers, body = read_response(connection)
+        assert headers["content-type"] == "application/problem+json"
+        assert headers["connection"] == "close"
+        assert connection.recv(1) == b""
+    problem = json.loads(body)
+    assert problem["status"] == status
+    assert problem["request_id"] == headers["x-request-id"]
+    return status, problem["code"]
+
+
+def chunk(*trailers: str) -> bytes:
+    end = "".join(f"{trailer}\r\n" for trailer in trailers)
+    return b"%x\r\n%s\r\n0\r\n%s\r\n" % (len(BODY), BODY, end.encode())
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [f"X-{n}: b" for n in range(200)],
+        [f"X-{n}: {'b' * 1_000}" for n in range(100)],
+        [f"X-One: {'b' * 20_000}"],
+        [f"X-{'a' * 20_000}: b"],
+        ["X-API-Key: " + "k" * 40] * 1_000,
+    ],
+)
+def test_heads_that_are_too_large_are_refused(server: Server, headers: list[str]):
+    assert refused(server, raw_request(BODY, headers=headers)) == (431, "headers_too_large")
+
+
+@pytest.mark.parametrize("start", [b"GET /", b"GET / HTTP/1.1\r\nX-A: ", b"GET / HTTP/1.1\r\nX"])
+def test_a_head_that_goes_on_and_on_is_refused(server: Server, start: bytes):
+    assert refused(server, start + b"a" * 90_000) == (431, "headers_too_large")
+
+
+def test_a_head_in_small_pieces_is_limited_as_well(server: Server):
+    with server.connect() as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nX-A: ")
+        for _ in range(90):
+            connection.sendall(b"a" * 1_000)
+        assert read_response(connection)[0] == 431
+
+
+@pytest.mark.parametrize(
+    "trailers",
+    [
+        [f"X-{n}: b" for n in range(200)],
+        [f"X-{n}: {'b' * 1_000}" for n in range(100)],
+        [f"X-One: {'b' * 90_000}"],
+    ],
+)
+def test_trailers_count_as_headers(server: Server, trailers: list[str]):
+    request = raw_request(chunk(*trailers), headers=CHUNKED)
+    assert refused(server, request) == (431, "headers_too_large")
+
+
+def test_a_few_trailers_say_nothing(keyed: Server):
+    key = "X-API-Key: zenith-0123456789abcdef0123456789abcdef"
+    with_key = raw_request(chunk("X-Note: b"), headers=[*CHUNKED, key])
+    assert exchange(keyed, with_key)[0] == 200
+    assert exchange(keyed, raw_request(chunk(key), headers=CHUNKED))[0] == 401
+
+
+def test_a_long_query_in_another_script_fits(server: Server):
+    path = "/v1/tool-discovery/insights?pattern=" + quote("検" * 4_096)
+    status, _, body = exchange(server, raw_request(b"", path, "GET"))
+    assert (status, json.loads(body)["code"]) == (404, "not_found")  # learning is off
+
+
+def test_the_newer_path_is_refused_in_its_own_way(server: Server):
+    headers = [f"X-{n}: b" for n in range(200)]
+    status, _, body = exchange(server, raw_request(BODY, GATEWAY, headers=headers))
+    assert (status, json.loads(body)["success"]) == (431, False)
+
+
+def test_requests_before_a_refused_head_are_answered(server: Server):
+    headers = [f"X-{n}: b" for n in range(200)]
+    with server.connect() as connection:
+        connection.sendall(raw_request(BODY) * 3 + raw_request(BODY, headers=headers))
+        received = b""
+        while part := connection.recv(65_536):
+            received += part
+    assert received.count(b"HTTP/1.1 200") == 3
+    assert b"connection: close" in received
+
+
+def test_many_requests_at_once_are_answered_in_order(server: Server):
+    bodies = [BODY.replace(b'"top_k": 1', b'"top_k": %d' % (n % 3 + 1)) for n in range(60)]
+    with server.connect() as connection:
+        connection.sendall(b"".join(map(raw_request, bodies)))
+        counts = []
+        received = connection.makefile("rb")
+        while len(counts) < len(bodies):
+            assert received.readline().startswith(b"HTTP/1.1 200")
+            length = 0
+            while line := received.readline().strip():
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.partition(b":")[2])
+            counts.append(len(json.loads(received.read(length))["selected_names"]))
+    assert counts[0] == 1
+    assert counts[:3] * 20 == counts
+
+
+@pytest.mark.parametrize("host", ["", "Host: localhost\r\nHost: localhost\r\n"])
+def test_http_needs_one_host(server: Server, host: str):
+    request = f"GET /healthz HTTP/1.1\r\n{host}\r\n".encode()
+    assert refused(server, request) == (400, "bad_request")
+
+
+def test_the_older_http_needs_no_host(server: Server):
+    assert exchange(server, b"GET /healthz HTTP/1.0\r\n\r\n")[0] == 200
+
+
+def test_what_is_no_http_is_refused_and_cannot_fill_the_log(tmp_path: Path):
+    with running(tmp_path) as server:
+        for _ in range(100):
+            assert refused(server, b"\x16\x03\x01 hello\r\n\r\n") == (400, "bad_request")
+            upgrade = (
+                b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"
+            )
+            assert exchange(server, upgrade)[0] == 200
+        assert server.metric(f'{REFUSED}{{reason="bad_request"}}') == 100
+        server.process.terminate()
+        server.wait()
+        events = [json.loads(line) for line in server.stdout.splitlines()]
+        counted = [event["bad_request"] for event in events if "bad_request" in event]
+        assert sum(counted) == 100
+        assert len(counted) < 10
+        assert "request" not in server.stderr.partition("try ")[2].partition("\n")[2]
+
+
+@pytest.mark.parametrize("start", [b"G", b"GET /healthz HTTP/1.1\r\n", b"\r\n"])
+def test_a_head_that_does_not_arrive_is_not_waited_for(edge: Server, start: bytes):
+    assert refused(edge, start) == (408, "body_timeout")
+
+
+def test_a_second_head_that_does_not_arrive_is_not_waited_for(edge: Server):
+    with edge.connect() as connection:
+        connection.sendall(raw_request(b"", "/healthz", "GET") + b"GET /he")
+        assert read_response(connection)[0] == 200
+        assert read_response(connection)[0] == 408
+
+
+def test_an_answer_that_nobody_reads_is_dropped(edge: Server):
+    digest = edge.search(tools=crowd(500)).headers["x-catalog-digest"]
+    fields = {"explain": True, "detail": "full", "include_definitions": True, "top_k": 500}
+    ask = json.dumps({"pattern": "spin a gadget", "catalog": digest, **fields}).encode()
+    readers = []
+    for _ in range(5):
+        reader = socket.socket()
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        reader.connect(("127.0.0.1", edge.port))
+        reader.sendall(raw_request(ask) * 40)
+        readers.append(reader)
+    until(lambda: edge.metric(f'{REFUSED}{{reason="unread_answer"}}') == len(readers))
+    for reader in readers:
+        reader.close()
+    until(lambda: edge.metric("toolscout_inflight_requests") == 0)
+    assert edge.names("read a file", top_k=1) == ["read_file"]
+
+
+def test_an_address_has_only_so_many_connections(tmp_path: Path):
+    with running(tmp_path, "--max-connections-per-address", "3") as server:
+        assert server.get("/healthz").status_code == 200  # and keeps its connection
+        with server.connect(), server.connect() as second, server.connect() as third:
+            status, headers, body = read_response(third)
+            assert (status, json.loads(body)["code"]) == (503, "overloaded")
+            assert headers["retry-after"]
+            second.sendall(raw_request(b"", "/healthz", "GET"))
+            assert read_response(second)[0] == 200
+
+        def has_room() -> bool:
+            return exchange(server, raw_request(b"", "/healthz", "GET"))[0] == 200
+
+        until(has_room)
+
+
+def test_who_still_sends_a_body_can_read_why_it_is_not_wanted(keyed: Server):
+    with keyed.connect() as connection:
+        connection.sendall(raw_request(b"x" * 4_000_000))
+        status, headers, _ = read_response(connection)
+        assert (status, headers["connection"]) == (401, "close")
+
+
+@pytest.mark.parametrize("path", [SEARCH, "/v1/catalogs/office", "/v1/stats"])
+def test_two_different_keys_are_none(keyed: Server, path: str):
+    keys = ("acme-old-0123456789abcdef0123456789abcdef", "zenith-0123456789abcdef0123456789abcdef")
+    for first, second in (keys, keys[::-1], (keys[0], "k" * 40), ("k" * 40, keys[0])):
+        headers = [f"X-API-Key: {first}", f"Authorization: Bearer {second}"]
+        method = "POST" if path == SEARCH else "GET"
+        assert exchange(keyed, raw_request(BODY, path, method, headers))[0] == 401
+    twice = [f"X-API-Key: {keys[0]}", f"Authorization: Bearer {keys[0]}"]
+    assert exchange(keyed, raw_request(BODY, headers=twice))[0] == 200

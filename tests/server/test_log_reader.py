@@ -1,0 +1,95 @@
+"""Whoever reads the log can stop reading: lines are lost and counted, requests are not."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support import TOOLS, Server, environment, free_port, running, until
+
+DROPPED = "toolscout_log_lines_dropped_total"
+
+
+@contextmanager
+def piped(folder: Path) -> Iterator[tuple[Server, int]]:
+    """A service whose log goes to a pipe, and the end to read it from."""
+    reader, writer = os.pipe()
+    port = free_port()
+    flags = ["--port", str(port), "--drain-s", "0", "--log", "full"]
+    flags += ["--max-lag-ms", "60000"]  # other tests may keep the cores busy
+    with (folder / "stderr").open("wb") as err:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "toolscout", "serve", *flags],
+            stdout=writer,
+            stderr=err,
+            env=environment(),
+        )
+    os.close(writer)
+    server = Server(port, process, folder)
+    try:
+        until(lambda: (folder / "stderr").read_bytes().count(b"is ready") == 1)
+        yield server, reader
+    finally:
+        server.client.close()
+        process.kill()
+        process.wait()
+        os.close(reader)
+
+
+def lines_of(received: bytes) -> list[dict]:
+    return [json.loads(line) for line in received.splitlines()]
+
+
+def test_a_reader_that_stops_loses_lines_and_no_request(tmp_path: Path):
+    with piped(tmp_path) as (server, reader):
+        pattern = "read a file " * 8_000  # a line of 96 KB
+        digest = server.search(tools=TOOLS).headers["x-catalog-digest"]
+        asked = 0
+        while not server.metric(DROPPED):
+            assert server.search(pattern, catalog=digest).status_code == 200
+            asked += 1
+            assert asked < 1_000
+        assert server.get("/healthz").status_code == 200
+        received = b""
+        while b"log_lines_dropped" not in received:
+            received += os.read(reader, 65_536)
+            if received.endswith(b"\n"):
+                server.search("read a file")
+        received += os.read(reader, 65_536) if not received.endswith(b"\n") else b""
+        lost = [line for line in lines_of(received) if line["event"] == "log_lines_dropped"]
+        assert lost[0]["lines"] >= 1
+
+
+def test_a_reader_that_went_away_costs_no_request(tmp_path: Path):
+    with piped(tmp_path) as (server, reader):
+        copy = os.dup(reader)
+        os.close(reader)
+        os.close(copy)
+        until(lambda: server.search().status_code == 200 and server.metric(DROPPED) > 0)
+        server.process.terminate()
+        assert server.wait() == 0
+        os.dup2(os.open(os.devnull, os.O_RDONLY), reader)  # what the end of the test closes
+
+
+def test_the_end_waits_for_a_stuck_reader_only_shortly(tmp_path: Path):
+    with piped(tmp_path) as (server, _):
+        digest = server.search(tools=TOOLS).headers["x-catalog-digest"]
+        for _ in range(4):  # more than a pipe holds
+            server.search("read a file " * 8_000, catalog=digest)
+        server.process.terminate()
+        assert server.wait() == 0
+
+
+@pytest.mark.parametrize("number", [1, 200])
+def test_the_last_lines_are_written(tmp_path: Path, number: int):
+    with running(tmp_path) as server:
+        for _ in range(number):
+            server.search()
+        server.process.terminate()
+        assert server.wait() == 0
+        assert server.stdout.count('"event":"search"') == number
