@@ -266,3 +266,22 @@ def test_a_reader_that_has_enough_is_no_error(command: str):
     )
     assert said.stdout
     assert said.stderr == ""
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+@pytest.mark.parametrize(
+    "url", ["redis://:plugh@h:1/0", "rediss://me:plugh@h/0", "redis://h/0?password=plugh"]
+)
+def test_the_password_of_a_store_is_not_shown(flags: tuple[str, ...], url: str):
+    done = toolscout("check-config", *flags, TOOLSCOUT_STORE=url)
+    assert done.returncode == 0
+    assert "***" in done.stdout
+    assert "plugh" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", ["serve", "check-config"])
+def test_a_password_is_no_flag(command: str):
+    done = toolscout(command, "--store", "redis://:plugh@h:1/0")
+    assert done.returncode == 2
+    assert "TOOLSCOUT_STORE" in done.stderr
+    assert "plugh" not in done.stderr

@@ -13,7 +13,7 @@ import msgspec
 
 from toolscout import __version__, completion
 from toolscout.errors import ConfigurationError, ToolscoutError
-from toolscout.settings import BY_NAME, RANKERS, SETTINGS, Settings, load
+from toolscout.settings import BY_NAME, RANKERS, SETTINGS, Settings, load, redacted
 from toolscout.terminal import BOLD, DIM, GREEN, RED, YELLOW, painted
 
 OK, NOTHING, USAGE = 0, 1, 2
@@ -111,10 +111,8 @@ def _check_config(parsed: argparse.Namespace) -> int:
         from toolscout.ranking.lexicon import load_lexicon
 
         load_lexicon(settings.synonyms, settings.domains)
-    shown = {
-        s.name: "(set)" if s.secret and settings.values[s.name] else settings.values[s.name]
-        for s in SETTINGS
-    }
+    shown = {name: redacted(value) for name, value in settings.values.items()}
+    shown |= {s.name: "(set)" for s in SETTINGS if s.secret and shown[s.name]}
     if parsed.json:
         _print_json({n: {"value": v, "origin": settings.origins[n]} for n, v in shown.items()})
         return OK

@@ -256,7 +256,22 @@ def _file_origin(path: str, variable: str) -> str:
     return f"file {path} (environment {variable})"
 
 
+def redacted(value: Value) -> Value:
+    """A value as it may be shown: the password in an address replaced by stars."""
+    return _PASSWORD.sub(r"\1***", value) if isinstance(value, str) else value
+
+
+_PASSWORD = re.compile(r"(://[^/?#@:]*:(?=[^@]*@)|[?&]password=)[^@&#]*")
+
+
 def _from_flags(flags: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+    for name, value in flags.items():
+        if name in BY_NAME and redacted(value) != value:
+            setting = BY_NAME[name]
+            raise ConfigurationError(
+                f"{setting.flag}: holds a password, which every process list would show; "
+                f"use {setting.env} or {setting.env}_FILE"
+            )
     return {
         name: (value, f"flag {BY_NAME[name].flag}")
         for name, value in flags.items()
@@ -272,6 +287,8 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
         name = variable.removeprefix(PREFIX).lower()
         if name.endswith("_file") and name.removesuffix("_file") in BY_NAME:
             origin = _file_origin(raw, variable)
+            if not Path(raw).is_file() and Path(raw).exists():
+                raise ConfigurationError(f"{raw} ({variable}) is no regular file")
             value = _read(Path(raw), variable).strip()
             if not value:
                 raise ConfigurationError(f"{raw} ({variable}) is empty")
@@ -311,7 +328,7 @@ def _line(text: str, name: str) -> str:
 
 def _read(path: Path, what: str) -> str:
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"cannot read {path} ({what}): {error}") from None
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support import TOOLS, Server, crowd, problem_of
+from tests.support import TOOLS, Server, crowd, problem_of, until
 from toolscout.ranking.tiers import fill
 
 HOT = "/v1/tool-discovery/hot"
@@ -122,3 +122,17 @@ def test_a_tier_never_costs_more_than_its_budget_and_leaves_no_room_for_what_was
     assert spent == sum(prices[row] for row, _ in taken) <= budget
     passed_over = set(range(len(prices))) - {row for row, _ in taken}
     assert all(prices[row] > budget - spent for row in passed_over)
+
+
+def test_an_answer_by_words_alone_says_so(server: Server):
+    """The first answer to a new list may come before its vectors are made."""
+    before = server.metric('toolscout_degraded_total{ranker="bm25"}')
+    body = {"message": "spin a gadget", "tools": crowd(400, "flywheel")}
+    first = server.post(body, "/v1/tool-discovery/hot").json()
+    assert first["degraded"] == "bm25"
+    assert server.metric('toolscout_degraded_total{ranker="bm25"}') == before + 1
+
+    def is_whole() -> bool:
+        return "degraded" not in server.post(body, "/v1/tool-discovery/hot").json()
+
+    until(is_whole)

@@ -249,3 +249,56 @@ async def test_a_long_page_is_whole(facade: Server):
     async with session(facade, ZENITH) as client:
         page = await call(client, "list_tools_meta", catalog="crowd", page_size=1_000)
         assert len(page["tools"]) == page["total"] == 900
+
+
+HEADERS = {"accept": "application/json, text/event-stream", "x-api-key": ACME_OLD}
+
+
+def test_there_is_no_stream_to_hold_open(facade: Server):
+    for method in ("GET", "DELETE"):
+        response = facade.client.request(method, "/mcp", headers=HEADERS)
+        problem_of(response, 405, "method_not_allowed")
+        assert response.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc":"2.0","id":1,"method":"\xff"}',
+        b'{"jsonrpc":"2.0","id":1,"method":"a","params":' + b"[" * 500 + b"]" * 500 + b"}",
+        b'{"a":' * 20_000,
+        b"{",
+        b'{"jsonrpc":"2.0","id":1,"method":"\\ud800"}',
+    ],
+    ids=["no UTF-8", "deep", "very deep", "cut off", "half a character"],
+)
+def test_messages_that_are_no_json_are_refused_and_logged_so(facade: Server, body: bytes):
+    response = facade.post(body, "/mcp", HEADERS)
+    problem_of(response, 400, "invalid_json")
+    identity = response.headers["x-request-id"]
+    until(lambda: identity in facade.stdout)
+    (line,) = (line for line in facade.stdout.splitlines() if identity in line)
+    assert json.loads(line)["outcome"] == "invalid_json"
+
+
+def test_messages_are_small(facade: Server):
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"a": "b" * 300_000}}
+    problem_of(facade.post(body, "/mcp", HEADERS), 413, "payload_too_large")
+
+
+def test_what_a_caller_sends_is_on_no_stream(facade: Server):
+    secret = "payroll of Jane"
+    for params in (
+        {"arguments": {"query": secret}},
+        {"name": secret, "arguments": {"query": secret}},
+        {"name": "search_tools", "arguments": {"query": [secret]}},
+    ):
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        facade.post(message, "/mcp", HEADERS)
+    identity = "bad-message"
+    headers = HEADERS | {"x-request-id": identity}
+    assert facade.post({"jsonrpc": secret}, "/mcp", headers).status_code == 400
+    until(lambda: identity in facade.stdout)
+    (line,) = (line for line in facade.stdout.splitlines() if identity in line)
+    assert json.loads(line)["outcome"] == "invalid_request"
+    assert secret not in facade.stdout + facade.stderr

@@ -1,12 +1,13 @@
 """Keys change while the service runs, and a wrong file changes nothing."""
 
 import json
+import os
 import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support import Server, running, until
+from tests.support import Server, running, toolscout, until
 from toolscout.settings import load, secret_file
 
 OLD = "acme=old-0123456789abcdef0123456789abcdef"
@@ -90,3 +91,41 @@ def test_only_keys_from_a_secret_file_are_followed(tmp_path: Path):
     both = from_file | {"TOOLSCOUT_API_KEYS": NEW}
     assert secret_file(load(environ=both), "api_keys", both) is None
     assert secret_file(load(environ={}), "api_keys", {}) is None
+
+
+def test_a_key_file_may_have_comments_and_a_byte_order_mark(tmp_path: Path):
+    file = tmp_path / "keys"
+    file.write_text(f"\ufeff{OLD}\n#{NEW}\n", "utf-8")
+    with running(tmp_path, TOOLSCOUT_API_KEYS_FILE=str(file)) as server:
+        assert (status(server, OLD), status(server, NEW)) == (200, 401)
+        file.write_text(f"# both\n{OLD} # old\n{NEW}\n", "utf-8-sig")
+        until(becomes(server, NEW, 200))
+        assert status(server, OLD) == 200
+
+
+def test_a_pipe_in_place_of_the_file_stops_nothing(tmp_path: Path):
+    file = tmp_path / "keys"
+    file.write_text(OLD, "utf-8")
+    with running(tmp_path, TOOLSCOUT_API_KEYS_FILE=str(file)) as server:
+        file.unlink()
+        os.mkfifo(file)
+        until(lambda: bool(events(server, "keys_kept")))
+        server.signal(signal.SIGHUP)
+        until(lambda: bool(events(server, "files_read")))
+        assert status(server, OLD) == 200
+        server.process.terminate()
+        assert server.wait() == 0
+    done = toolscout("serve", TOOLSCOUT_API_KEYS_FILE=str(file))
+    assert done.returncode == 2
+    assert "no regular file" in done.stderr
+
+
+def test_a_file_that_everybody_may_write_is_warned_of_once(tmp_path: Path):
+    file = tmp_path / "keys"
+    file.write_text(OLD, "utf-8")
+    file.chmod(0o666)
+    with running(tmp_path, TOOLSCOUT_API_KEYS_FILE=str(file)) as server:
+        until(lambda: bool(events(server, "keys_unprotected")))
+        server.signal(signal.SIGHUP)
+        until(lambda: bool(events(server, "files_read")))
+        assert len(events(server, "keys_unprotected")) == 1

@@ -177,3 +177,11 @@ def test_no_line_holds_what_was_sent(called: Called, secret: str):
 def test_nothing_failed_inside(called: Called):
     assert "request_failed" not in called.server.stdout
     assert "Traceback" not in called.server.stderr
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/docs/start.js", "/openapi.json", "/"])
+def test_pages_are_not_guessed_at_or_framed(server: Server, path: str):
+    headers = server.get(path).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    if headers["content-type"].startswith("text/html"):
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]

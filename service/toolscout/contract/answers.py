@@ -156,8 +156,10 @@ class TierTokens(msgspec.Struct, frozen=True):
     saved: int
 
 
-class HotAnswer(msgspec.Struct, frozen=True):
+class HotAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """The tools of an agent's next turn."""
 
     tiers: Tiers
     tokens: TierTokens
+    degraded: str = "no"
+    """The ranker that answered where the list was too new for all of them; else absent."""

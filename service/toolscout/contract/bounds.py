@@ -26,7 +26,7 @@ MAX_TOOL_VALUES = 50_000
 MAX_OFFERED = 4
 MAX_SHOWN = 5_000
 MAX_TAGS = 32
-MAX_MCP_BYTES = 1 << 20
+MAX_MCP_BYTES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)

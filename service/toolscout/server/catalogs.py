@@ -168,7 +168,7 @@ def _patched(raw: bytes, request: CatalogPatch, most: int) -> bytes:
         by_name.pop(name, None)
     for name, status in (request.status or {}).items():
         if name not in by_name:
-            what = FieldError(f"status.{name}", "the catalogue has no tool of that name")
+            what = FieldError("status", "the catalogue has no tool of one of these names")
             raise Refused("not_found", "status: the catalogue has no tool of that name", (what,))
         kept = None if status == "available" else status
         by_name[name] = msgspec.structs.replace(by_name[name], status=kept)

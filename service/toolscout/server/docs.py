@@ -19,7 +19,8 @@ _ASSETS = {
     "swagger-ui-bundle.js": "text/javascript",
 }
 _POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " + (
-    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'"
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 )
 _START = 'SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", deepLinking: true});'
 _PAGE = """<!doctype html>
@@ -35,7 +36,10 @@ _PAGE = """<!doctype html>
 """
 
 _CODE = re.compile(r"`([^`]+)`")
-_ERRORS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
+_ERRORS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; " + (
+    "form-action 'none'; frame-ancestors 'none'"
+)
+NO_SNIFFING = {"X-Content-Type-Options": "nosniff"}
 _ERRORS_PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -59,14 +63,14 @@ never changes its meaning, and its <code>type</code> is the address of an entry 
 @get("/docs", sync_to_thread=False)
 def page() -> Response[str]:
     """The page."""
-    headers = {"Content-Security-Policy": _POLICY}
+    headers = {"Content-Security-Policy": _POLICY, **NO_SNIFFING}
     return Response(_PAGE, media_type="text/html", headers=headers)
 
 
 @get("/docs/errors", sync_to_thread=False)
 def errors() -> Response[str]:
     """Explain every error code, each under its own anchor."""
-    headers = {"Content-Security-Policy": _ERRORS_POLICY}
+    headers = {"Content-Security-Policy": _ERRORS_POLICY, **NO_SNIFFING}
     return Response(_errors_page(), media_type="text/html", headers=headers)
 
 
@@ -74,10 +78,10 @@ def errors() -> Response[str]:
 def asset(name: str) -> Response[bytes]:
     """Its script and style sheet."""
     if name == "start.js":
-        return Response(_START.encode(), media_type="text/javascript")
+        return Response(_START.encode(), media_type="text/javascript", headers=NO_SNIFFING)
     if name not in _ASSETS:
         raise Refused("not_found", "there is nothing at this path")
-    return Response(_load(name), media_type=_ASSETS[name])
+    return Response(_load(name), media_type=_ASSETS[name], headers=NO_SNIFFING)
 
 
 @cache

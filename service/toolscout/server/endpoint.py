@@ -185,6 +185,8 @@ def _record(service: Service, exchange: Exchange, trace: Trace, code: str, call:
         metrics.count_decision(trace.cache, trace.unique, len(decision.names), decision.outcome)
         if decision.degraded:
             metrics.degraded.labels(decision.degraded).inc()
+    elif trace.degraded:
+        metrics.degraded.labels(trace.degraded).inc()
     trace_id = ""
     if service.tracing is not None:
         shown = route(call, exchange.path)
@@ -207,6 +209,7 @@ def _record(service: Service, exchange: Exchange, trace: Trace, code: str, call:
         top_k=trace.top_k,
         offered=trace.offered,
         unique=trace.unique,
+        degraded=trace.degraded,
         bytes_in=exchange.bytes_in,
         total_ms=round(total * 1_000, 3),
         phases_ms={phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},

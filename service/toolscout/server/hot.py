@@ -82,6 +82,7 @@ async def hot_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
     trace.phases["rank"] = perf_counter() - began
     phases = trace.phases | {"total": perf_counter() - exchange.started}
     service.tally.note_hot(trace.tenant, phases, found.tokens)
+    trace.degraded = "" if found.degraded == "no" else found.degraded
     await exchange.answer(200, _encode(found), answer.common_headers(trace))
 
 
@@ -124,7 +125,7 @@ def _tiers(
         named = [row for row in named if allowed[row]]
     first, tokens0 = fill(named, int(budget * TIER0_SHARE), whole, brief)
     shown = {row for row, _ in first}
-    order = _ranked(service, catalogue, request, learned, asks)
+    order, degraded = _ranked(service, catalogue, request, learned, asks)
     ranked = [row for row in order if row not in shown]
     second, tokens1 = fill(ranked, int(budget * TIER1_SHARE), brief, most=TIER1_TOOLS)
     levels: tuple[Detail, Detail] = ("full", "brief")
@@ -135,6 +136,7 @@ def _tiers(
     return HotAnswer(
         Tiers(tier0, tier1, len(catalogue) - len(tier0) - len(tier1)),
         TierTokens(tokens0, tokens1, total, budget, offered, max(offered - total, 0)),
+        degraded,
     )
 
 
@@ -160,24 +162,26 @@ def _asks(settings: Settings, request: HotRequest) -> list[Ask]:
 
 def _ranked(
     service: Service, catalogue: Catalogue, request: HotRequest, learned: Learned, asks: Asks
-) -> list[int]:
-    """The tools for a message, best first.
+) -> tuple[list[int], str]:
+    """The tools for a message, best first, and the cheaper ranker that found them or `no`.
 
     Where no message is, or it finds nothing, the words of the surroundings are asked, then what
     served in the session; where nothing is known at all, the core tools are shown.
     """
     session = request.session
     message = request.message or ""
+    degraded = "no"
     for ask, found in asks:
         chain = learned.chain if ask.pattern is message else None
         assert service.engine is not None
         decision = service.engine.decide(catalogue, ask, None, learned.prior, chain, found)
+        degraded = decision.degraded or "no"
         if decision.rows:
-            return decision.rows
+            return decision.rows, degraded
     recent = [use for use in (session.recent or ()) if use.successes] if session else []
     recent.sort(key=lambda use: (-(use.successes or 0), use.name))
     allowed = catalogue.facets.allowed(request.filters, catalogue.rows)
     served = [catalogue.rows[use.name] for use in recent if use.name in catalogue.rows]
     if not (served or asks):
         served = core_tools(catalogue.names, catalogue.facets.prepare(), learned.successes)
-    return [row for row in served if allowed is None or allowed[row]]
+    return [row for row in served if allowed is None or allowed[row]], degraded

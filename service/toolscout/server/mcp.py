@@ -6,32 +6,34 @@ registered catalogues and those known by digest, and never runs a tool.
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 from urllib.parse import unquote
 
+import mcp
 import msgspec
 from litestar.types import Receive, Scope, Send
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
 
 from toolscout import __version__
 from toolscout.catalog import pages
 from toolscout.catalog.catalogue import Catalogue
 from toolscout.catalog.details import details
 from toolscout.contract.bounds import MAX_MCP_BYTES
+from toolscout.errors import NOT_JSON
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.resolve import Resolver
 from toolscout.server import sharing, views
 from toolscout.server.answer import Trace
 from toolscout.server.beside import beside, run_in_thread
 from toolscout.server.endpoint import serve_call
-from toolscout.server.exchange import REFUSALS, Exchange, Refused, refusal
+from toolscout.server.exchange import REFUSALS, Exchange, Refused, decode_error, refusal
 from toolscout.server.learning import with_use
 from toolscout.server.mcp_texts import INSTRUCTIONS, PROMPTS, TEMPLATES, TOOLS, find_tool
 from toolscout.server.routes import Call
@@ -39,9 +41,13 @@ from toolscout.server.scanning import scan
 from toolscout.server.service import Service
 from toolscout.server.views import AT_ONCE
 
-_LOOPBACK = ["127.0.0.1:*", "localhost:*", "[::1]:*"]
+MAX_DEPTH = 64
+"""Levels of a message; the SDK fails on hundreds."""
+
+_SDK_FOLDER = str(Path(mcp.__file__).parent)
 
 _tenant: ContextVar[str] = ContextVar("tenant")
+_trace: ContextVar[Trace] = ContextVar("trace")
 Arguments = dict[str, Any]
 Found = tuple[Any, str | None]
 """What a call found, and the text that a model reads of it, where that is not simply the same."""
@@ -50,10 +56,18 @@ Shown = tuple[list[types.TextContent], Arguments]
 
 
 def _silence_sdk() -> None:
-    """Keep the SDK's own log off the streams: it repeats what callers send."""
+    """Keep the SDK's own log off the streams: it repeats what callers send.
+
+    Some of it goes through the SDK's loggers, some directly through the root.
+    """
     logger = logging.getLogger("mcp")
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
+    logging.getLogger().addFilter(_is_not_of_sdk)
+
+
+def _is_not_of_sdk(record: logging.LogRecord) -> bool:
+    return not record.pathname.startswith(_SDK_FOLDER)
 
 
 class McpFacade:
@@ -64,18 +78,11 @@ class McpFacade:
         _silence_sdk()
         server = Server("toolscout", __version__, INSTRUCTIONS)
         self._register(server)
-        # Without keys a page in the user's browser could ask, by a name that resolves to here.
-        local = None
-        if not len(service.keyring):
-            local = TransportSecuritySettings(
-                allowed_hosts=_LOOPBACK, allowed_origins=[f"http://{host}" for host in _LOOPBACK]
-            )
         self._manager = StreamableHTTPSessionManager(
             server,
             json_response=True,
             stateless=True,
-            security_settings=local,
-            max_request_body_size=service.settings.max_body_bytes,  # read before, by the same limit
+            max_request_body_size=MAX_MCP_BYTES,  # read before, by the same limit
         )
         self._calls: dict[str, Callable[[Arguments], Awaitable[Found]]] = {
             "search_tools": self._search,
@@ -94,23 +101,19 @@ class McpFacade:
 
         async def relay(service: Service, exchange: Exchange, trace: Trace) -> None:
             _tenant.set(trace.tenant)
-            body = b""
-            if exchange.method == "POST":
-                body = await exchange.json_body(service.settings)
-                if len(body) > MAX_MCP_BYTES:
-                    detail = f"a call may have at most {MAX_MCP_BYTES} bytes, got {len(body)}"
-                    raise Refused("payload_too_large", detail)
+            _trace.set(trace)
+            body = await exchange.json_body(service.settings, MAX_MCP_BYTES)
+            _check_json(body)
             whole = {"type": "http.request", "body": body, "more_body": False}
             waiting = [whole]
 
             async def again() -> Any:
                 return waiting.pop() if waiting else await receive()
 
-            # A stream of events is open for hours and asks for nothing.
-            with nullcontext() if exchange.method == "POST" else service.patient():
-                await self._manager.handle_request(scope, again, exchange.relayed)  # type: ignore[arg-type]
+            await self._manager.handle_request(scope, again, exchange.relayed)  # type: ignore[arg-type]
 
-        call = Call("mcp", dict.fromkeys(("POST", "GET", "DELETE"), relay))
+        # Nothing is ever sent on the stream that a GET would open: its 405 tells clients so.
+        call = Call("mcp", {"POST": relay})
         await serve_call(self._service, scope, receive, send, call, {})
 
     def _register(self, server: "Server[Any, Any]") -> None:
@@ -179,6 +182,9 @@ class McpFacade:
         shown = details(catalogue, decision.rows, catalogue.taxonomy, detail)
         answer = {"tools": shown, "outcome": decision.outcome, "catalog": catalogue.digest}
         lines = [f"outcome: {decision.outcome}", *_lines(catalogue, decision.rows)]
+        if decision.degraded:
+            _trace.get().degraded = answer["degraded"] = decision.degraded
+            lines.insert(1, f"degraded: {decision.degraded}")
         return answer, "\n".join(lines) if detail == "brief" else None
 
     async def _list(self, arguments: Arguments) -> Found:
@@ -260,6 +266,29 @@ class McpFacade:
     async def _names(self) -> list[str]:
         names: list[str] = await _readable(self._service.registry.names(_tenant.get()))
         return names
+
+
+def _check_json(body: bytes) -> None:
+    """Check what the SDK would fail on.
+
+    Raises:
+        Refused: the body is not JSON in UTF-8, or nested too deep.
+    """
+    try:
+        level = [msgspec.json.decode(body)]
+    except NOT_JSON as error:
+        raise decode_error(error) from None
+    for _ in range(MAX_DEPTH):
+        level = [part for value in level for part in _parts(value)]
+        if not level:
+            return
+    raise Refused("invalid_json", f"the message is nested more than {MAX_DEPTH} levels deep")
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _lines(catalogue: Catalogue, rows: Iterable[int] | None = None) -> list[str]:

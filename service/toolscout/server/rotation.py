@@ -6,6 +6,7 @@ missing, empty or malformed changes nothing: the keys so far stay, and the log s
 """
 
 import asyncio
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,6 +34,7 @@ class KeyFile:
         self._log = log
         self._count = count
         self._seen: str | None = None
+        self._is_warned = False
 
     async def follow(self) -> None:
         """Read the file again and again, until cancelled."""
@@ -64,6 +66,17 @@ class KeyFile:
 
     def _text(self) -> str:
         try:
-            return self._path.read_text("utf-8").strip()
+            mode = self._path.stat().st_mode
+            if not stat.S_ISREG(mode):
+                return ""  # reading a pipe would wait for its writer
+            self._warn_of(mode)
+            return self._path.read_text("utf-8-sig").strip()
         except (OSError, UnicodeDecodeError):
             return ""  # as if it were empty: no keys, so those so far stay
+
+    def _warn_of(self, mode: int) -> None:
+        is_open = bool(mode & stat.S_IWOTH)
+        if is_open and not self._is_warned:
+            reason = "every user of this machine may write it"
+            self._log.warning("keys_unprotected", file=str(self._path), reason=reason)
+        self._is_warned = is_open

@@ -55,7 +55,7 @@ def metrics(request: Request[Any, Any, Any], state: State) -> Response[bytes]:
 @get("/openapi.json", sync_to_thread=False)
 def openapi_json() -> Response[dict[str, Any]]:
     """The OpenAPI document."""
-    return Response(document(), media_type=MediaType.JSON)
+    return Response(document(), media_type=MediaType.JSON, headers=docs.NO_SNIFFING)
 
 
 HANDLERS = [healthz, readyz, metrics, openapi_json, docs.page, docs.errors, docs.asset]
