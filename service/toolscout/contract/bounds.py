@@ -1,8 +1,8 @@
 """Every bound on what multiplies in a request or an answer, in one table.
 
 A bound is generous for what callers really send and small enough that the most expensive request
-inside all of them costs the event loop no more than 250 ms on an idle core. Figures beside them
-were measured on one.
+inside all of them is meant to cost the event loop no more than 250 ms on an idle core; the tests
+hold it to a unit of work that is measured in the same run.
 """
 
 from dataclasses import dataclass
