@@ -88,7 +88,7 @@ def test_one_digest_finds_one_replica(tmp_path: Path, program: str):
 
 def test_callers_that_never_finish_keep_nobody_else_out(tmp_path: Path):
     """More of them than the replicas together would take, first with headers, then with bodies."""
-    head = f"POST {SEARCH} HTTP/1.1\r\nHost: drill\r\nContent-Type: application/json\r\n"
+    head = f"POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     started = (head, head + 'Content-Length: 2000\r\n\r\n{"pattern":')
     with balancer.running(tmp_path, "--max-in-flight", "32") as balanced:
         slow = []
