@@ -77,7 +77,8 @@ class Engine:
         domains: a TOML file with domains beside the bundled ones.
 
     Raises:
-        InvalidRequest: a tool has no name or a field of the wrong type.
+        InvalidRequest: a tool has no name or a field of the wrong type, or `no_match_below` is not
+            within 0 to 1.
         ConfigurationError: there is no such model, or a file has another form.
     """
 
@@ -97,7 +98,7 @@ class Engine:
         self.compiler = Compiler(self.embedder, taxonomy=taxonomy, synonyms=words)
         self._ranker: RankerName = ranker
         self._no_match: NoMatch = no_match
-        self._no_match_below = no_match_below
+        self._no_match_below = _checked_share("no_match_below", no_match_below)
         self._store = CatalogueCache().tools(_TENANT)
         self._tools: dict[str, Tool] = {}
         self.add(tools)
@@ -154,12 +155,12 @@ class Engine:
             raise EmptyPattern("pattern is blank")
         if top_k < 1:
             raise InvalidRequest(f"top_k must be at least 1, got {top_k}")
-        if not 0 <= min_score <= 1:
-            raise InvalidRequest(f"min_score must be within 0 to 1, got {min_score}")
+        _checked_share("min_score", min_score)
+        if filters is not None and not isinstance(filters, Filters):
+            raise InvalidRequest(f"filters must be a Filters, got {type(filters).__name__}")
         if no_match_below is None:
             no_match_below = self._no_match_below
-        if not 0 <= no_match_below <= 1:
-            raise InvalidRequest(f"no_match_below must be within 0 to 1, got {no_match_below}")
+        _checked_share("no_match_below", no_match_below)
         if budget_tokens is not None and budget_tokens < 0:
             raise InvalidRequest(f"budget_tokens must be at least 0, got {budget_tokens}")
         ask = Ask(
@@ -222,6 +223,12 @@ class Engine:
             ),
             notes=[ranking.note] if ranking.note else [],
         )
+
+
+def _checked_share(name: str, value: float) -> float:
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidRequest(f"{name} must be within 0 to 1, got {value!r}")
+    return value
 
 
 @lru_cache(maxsize=4)

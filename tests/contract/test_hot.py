@@ -94,6 +94,16 @@ def test_without_a_message_the_core_tools_are_shown(server: Server):
     assert names(safe["tier1"]) == ["list_files"]
 
 
+def test_core_tools_are_shown_where_surroundings_and_session_find_nothing(server: Server):
+    own = [{"name": "erase_disk", "description": "x"}, {"name": "list_files", "description": "x"}]
+    around = hot(server, None, tools=own, context={"files": ["zxqv.wvut"]})["tiers"]
+    assert names(around["tier1"]) == ["list_files", "erase_disk"]
+    session = {"recent": [{"name": "erase_disk", "successes": 2}]}
+    filters = {"max_risk": "read_only"}
+    served = hot(server, None, tools=own, session=session, filters=filters)["tiers"]
+    assert names(served["tier1"]) == ["list_files"]
+
+
 def test_filters_hold_in_both_tiers(server: Server):
     fields = {"tier0": ["send_email"], "filters": {"exclude": ["send_email", "read_file"]}}
     tiers = hot(server, **fields)["tiers"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from toolscout import data
 from toolscout.contract import Context
 from toolscout.ranking.boosts import work_of
 from toolscout.ranking.domains import Taxonomy, bundled, leading
@@ -16,8 +17,21 @@ SMALL = Taxonomy(
 
 
 def test_single_words_of_a_name_tell_domains_in_their_order():
-    assert SMALL.domains_named(terms("horse_and_gnu")) == ("farm", "zoo")
-    assert SMALL.domains_named(terms("zebra")) == ()
+    assert SMALL.domains_named("horse_and_gnu") == ("farm", "zoo")
+    assert SMALL.domains_named("zebra") == ()
+
+
+BUNDLED_NAMES = data.load("domains")["names"]
+
+
+@pytest.mark.parametrize("domain", BUNDLED_NAMES)
+def test_the_words_of_a_domain_are_found_however_a_name_is_written(domain: str):
+    for word in BUNDLED_NAMES[domain].split():
+        pascal = {"bigquery": "BigQuery", "github": "GitHub"}.get(word, word.title())
+        names = (f"{word}_run", f"run_{word}", f"mcp.{word}.run", f"{word}Run", f"{pascal}.run")
+        names += (f"run{pascal}", f"{word.upper()}_RUN")
+        for name in names:
+            assert domain in bundled().domains_named(name), name
 
 
 @pytest.mark.parametrize(

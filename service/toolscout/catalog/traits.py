@@ -16,7 +16,7 @@ from toolscout.catalog.documents import read_tool
 from toolscout.contract import ABSENT, Risk, Tool
 from toolscout.errors import NOT_JSON
 from toolscout.ranking.domains import Taxonomy
-from toolscout.ranking.tokens import terms, word_terms, words, words_to_terms
+from toolscout.ranking.tokens import word_terms, words, words_to_terms
 
 _SEPARATORS = re.compile(r"__+|[.:/]+")
 _PROTOCOLS = frozenset(("mcp", "acp", "a2a", "toolbus"))
@@ -73,7 +73,7 @@ def infer(tool: Tool, clues: Clues, taxonomy: Taxonomy) -> Traits:
     named: tuple[str, ...] = ()
     if not domain:
         domain = taxonomy.domain_of((*clues.name, *clues.description))
-        named = taxonomy.domains_named((*terms(said.namespace), *clues.name))
+        named = taxonomy.domains_named(f"{said.namespace} {tool.name}")
     return msgspec.structs.replace(said, domain=domain, risk=risk, named_domains=named)
 
 

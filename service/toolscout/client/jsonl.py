@@ -72,8 +72,8 @@ class JsonLines:
 
     def __call__(self, event: msgspec.Struct) -> None:
         """Queue one event."""
-        line = _line(event)
-        with suppress(Full):
+        with suppress(Full, ValueError, TypeError, msgspec.MsgspecError):
+            line = _line(event)
             if len(line) <= MAX_LINE_BYTES:
                 self._running().queue.put_nowait(line)
                 return

@@ -119,9 +119,10 @@ class Turn:
         return self.with_usage(self._provider.without_calls(response, self.search_name))
 
     def end(self) -> None:
-        """Report that the turn has ended: its last response has arrived."""
-        if self._on_end is not None:
-            self._on_end(self)
+        """Report once that the turn has ended: with its last response, or with an error."""
+        on_end, self._on_end = self._on_end, None
+        if on_end is not None:
+            on_end(self)
 
     def with_usage(self, response: Json) -> Json:
         """Add the usage of the forwards before it to a response's own."""

@@ -55,7 +55,7 @@ _META: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "get_tool_schemas": (
-        "Everything about several tools at once, as tool_info tells it of one.",
+        "Return the full schemas of several tools in one call.",
         {
             "type": "object",
             "properties": {

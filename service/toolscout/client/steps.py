@@ -29,9 +29,16 @@ def conversation(begun: Turn | Json) -> Steps:
     Raises:
         InvalidArgument: a response is no body that could be looked into for searches.
     """
-    given = _result((yield begun.request if isinstance(begun, Turn) else begun))
     if not isinstance(begun, Turn):
-        return given
+        return _result((yield begun))
+    try:
+        return (yield from _turn(begun))
+    finally:
+        begun.end()
+
+
+def _turn(begun: Turn) -> Steps:
+    given = _result((yield begun.request))
     response = body_of(given)
     while calls := begun.searches(response):
         found = yield (begun, calls)
@@ -43,10 +50,8 @@ def conversation(begun: Turn | Json) -> Steps:
             # What was added to the request may be why; the client is owed what it asked for.
             logger.warning("forwarding failed after a search; the request goes out as it came")
             given = _result((yield begun.original))
-            begun.end()
             return in_type_of(given, begun.with_usage(body_of(given)))
         response = body_of(given)
-    begun.end()
     return in_type_of(given, begun.finish(response))
 
 

@@ -5,12 +5,16 @@ more than for any other domain. For filters alone, one word of a tool's name is 
 taxonomy is a data file.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from toolscout import data
-from toolscout.ranking.tokens import terms, word_terms
+from toolscout.ranking.tokens import fold, spoken_name, terms, word_terms, words
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 MIN_SIGNALS = 2
 """Different telling words before a domain is named."""
@@ -36,7 +40,8 @@ class Taxonomy:
         self._terms = frozenset(self._signals)
         self._names: dict[str, str] = {}
         for domain, text in names.items():
-            self._names.update(dict.fromkeys(terms(text), domain))
+            for word in text.split():
+                self._names.update(dict.fromkeys((fold(word), word_terms(word)[-1]), domain))
         self._files = {name.lower(): tuple(terms(text)) for name, text in files.items()}
 
     def domain_of(self, found: Iterable[str]) -> str:
@@ -44,10 +49,15 @@ class Taxonomy:
         telling = self._terms.intersection(found)
         return leading(self.count(telling))[0] if len(telling) >= MIN_SIGNALS else ""
 
-    def domains_named(self, found: Iterable[str]) -> tuple[str, ...]:
-        """The domains that single terms of a tool's name or namespace tell, in their order."""
+    def domains_named(self, name: str) -> tuple[str, ...]:
+        """The domains that single words of a name tell, in their order, however it is written."""
+        # Where digits join what is around them `s3Run` is one word, where they do not `AWSRun` is.
+        cut = " ".join((spoken_name(name), *words(_CAMEL.sub(" ", name))))
+        parts = [fold(part) for part in cut.split()]
+        pairs = [first + second for first, second in pairwise(parts)]  # BigQuery, GitHub
         known = self._names
-        return tuple(dict.fromkeys(known[term] for term in found if term in known))
+        forms = [form for part in parts for form in (part, word_terms(part)[-1])]
+        return tuple(dict.fromkeys(known[form] for form in (*forms, *pairs) if form in known))
 
     def count(self, found: Iterable[str], weight: float = 1.0) -> dict[str, float]:
         """How many different telling words there are of each domain, times a weight."""

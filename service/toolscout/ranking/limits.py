@@ -19,7 +19,7 @@ def within_limits(
 ) -> list[int]:
     """Fill the slots in rank order; what does not fit is skipped, and the next is tried.
 
-    `slots` are those beside the pins. Pins cost but are never refused, and those that are ranked
+    `slots` excludes pins. Pins cost but are never refused, and those that are ranked
     keep their place. A tool below `min_score` keeps its slot empty and costs
     nothing: the score is looked at last, and no worse tool moves up for it.
     """

@@ -98,24 +98,22 @@ def in_rank_order(ranked: Sequence[int], pins: Pins, scores: NDArray[np.float32]
 def kept_pins(ranked: Sequence[int], pins: Pins, top_k: int) -> list[int]:
     """The pins that an answer has room for: those that match, then the others in order.
 
-    The best match always keeps its slot, whether it is pinned or not. At most `top_k - 1` pins
-    without evidence are kept.
+    The best match always keeps its slot, whether it is pinned or not; pins without evidence never
+    take it.
     """
     matching = set(pins.matching)
     slots = top_k if not ranked or ranked[0] in matching else top_k - 1
     first = [row for row in ranked if row in matching][:slots]
-    return first + list(pins.others[: max(min(slots - len(first), top_k - 1), 0)])
+    room = slots - len(first) if first or not ranked else min(slots, top_k - 1)
+    return first + list(pins.others[:room])
 
 
-def choose(ranked: Sequence[int], pins: Pins, top_k: int) -> tuple[list[int], list[int]]:
-    """Fill the `top_k` slots of a match, in rank order; pins without evidence come last.
-
-    `ranked` holds the matching pins where they rank and none of the others (`in_rank_order`).
+def choose(ranked: Sequence[int], kept: Sequence[int], top_k: int) -> tuple[list[int], list[int]]:
+    """Fill the slots of an answer that has room for the pins `kept`.
 
     Returns:
-        The chosen rows in answer order, and those of them that are pinned.
+        The ranked rows of the answer, matching pins among them, and the pins that come last.
     """
-    kept = kept_pins(ranked, pins, top_k)
     free, pinned = top_k - len(kept), set(kept)
     chosen: list[int] = []
     for row in ranked:
@@ -124,32 +122,25 @@ def choose(ranked: Sequence[int], pins: Pins, top_k: int) -> tuple[list[int], li
         elif free > 0:
             chosen.append(row)
             free -= 1
-    last = [row for row in kept if row not in set(pins.matching)]
-    return chosen + last, kept
+    return chosen, [row for row in kept if row not in set(chosen)]
 
 
 def lower_failed(
-    ranked: Sequence[int], changes: NDArray[np.float32], fixed: Collection[int], slots: int
+    chosen: Sequence[int], changes: NDArray[np.float32], fixed: Collection[int]
 ) -> list[int]:
-    """Lower tools that failed by at most `MAX_PLACES_LOST` places, none out of the first `slots`.
+    """Lower tools that failed by at most `MAX_PLACES_LOST` places within the rows of an answer.
 
     Args:
-        ranked: rows, best first.
+        chosen: rows of the answer, best first; none of them leaves it.
         changes: what experience adds to each tool's score; negative where it failed.
         fixed: rows that keep their place, such as tools named in the query.
-        slots: places within which a tool stays that is there already.
     """
-    failed = {row for row in ranked if changes[row] < 0 and row not in fixed}
-    if not failed:
-        return list(ranked)
 
-    def place(numbered: tuple[int, int]) -> float:
-        number, row = numbered
-        if row not in failed:
+    def place(number: int) -> float:
+        row = chosen[number]
+        if row in fixed or changes[row] >= 0:
             return number
         # A half beyond whole places: behind the tool that it lets pass.
         return number + (MAX_PLACES_LOST + 0.5) * min(1.0, -float(changes[row]))
 
-    within = sorted(enumerate(ranked[:slots]), key=place)
-    beyond = sorted(enumerate(ranked[slots:]), key=place)
-    return [row for _, row in (*within, *beyond)]
+    return [chosen[number] for number in sorted(range(len(chosen)), key=place)]

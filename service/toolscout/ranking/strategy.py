@@ -28,13 +28,12 @@ from toolscout.ranking.combine import boosted, combined, with_experience
 from toolscout.ranking.domains import Taxonomy
 from toolscout.ranking.expand import expand
 from toolscout.ranking.filters import Allowed
-from toolscout.ranking.judging import judge, score
+from toolscout.ranking.judging import JUDGED, judge, score
 from toolscout.ranking.keyword import keyword_scores
 from toolscout.ranking.limits import DEPTH, within_limits
 from toolscout.ranking.names import Mention, mentions_in_many
 from toolscout.ranking.query import Query, analyse, telling_terms
 from toolscout.ranking.select import (
-    MAX_PLACES_LOST,
     Pins,
     best,
     choose,
@@ -141,7 +140,7 @@ def _answer(
     if allowed is not None:
         pinned_rows = [row for row in pinned_rows if allowed[row]]
         ranking.mentions = [mention for mention in ranking.mentions if allowed[mention.row]]
-    wanted = ask.top_k + len(pinned_rows) + len(ranking.mentions) + MAX_PLACES_LOST
+    wanted = ask.top_k + len(pinned_rows) + len(ranking.mentions)
     if ask.budget_tokens is not None:
         wanted += DEPTH
     ranking.scores = with_experience(ranking)
@@ -153,24 +152,20 @@ def _answer(
         ranking.scores = boosted(ranking, ranking.boosts.factors, ask.top_k)
         ranking.scores = with_experience(ranking)
         ranked = best(ranking.scores, wanted)
-    if ranking.outcome == "no_match" and following and chain is not None and chain.is_evidence:
+    if ranking.outcome == "no_match" and following and _is_chain_evidence(chain, ask):
         ranking.outcome = "weak"
         ranked = []  # only the chain speaks for anything
     if ranking.outcome == "no_match":
         kept = pinned_rows[: ask.top_k] if ask.no_match == "pins" else []
         return Decision(ask.pattern, [names[row] for row in kept], kept, kept, ranking, degraded)
-    pins = _pins(ranking, pinned_rows, ask.no_match_below)
+    pins = _pins(ranking, ranked, pinned_rows, following, ask.no_match_below)
     ranked = names_first(ranked, ranking.mentions, names, max(ask.top_k - len(pinned_rows), 1))
     ranked = in_rank_order(ranked, pins, ranking.scores)
     if following:
         kept_rows = {*pinned_rows, *(mention.row for mention in ranking.mentions)}
         ranked = follow(ranked, following, partial(score, ranking), kept_rows.__contains__)
-    if ranking.learned is not None:
-        sure = {mention.row for mention in ranking.mentions if mention.sure}
-        slots = _certain_slots(ranked, pins, ask.top_k)
-        ranked = lower_failed(ranked, ranking.learned, sure, slots)
+    kept = kept_pins(ranked, pins, ask.top_k)
     if ask.min_score > 0 or ask.budget_tokens is not None:
-        kept = kept_pins(ranked, pins, ask.top_k)
         ranked = within_limits(
             ranked,
             kept,
@@ -180,35 +175,44 @@ def _answer(
             cost=lambda row: cost_of(tool_of(row), ask.detail, ask.definitions),
             budget=ask.budget_tokens,
         )
-    chosen, pinned = choose(ranked, pins, ask.top_k)
-    selected = [names[row] for row in chosen]
+    chosen, last = choose(ranked, kept, ask.top_k)
+    if ranking.learned is not None:
+        sure = {mention.row for mention in ranking.mentions if mention.sure}
+        chosen = lower_failed(chosen, ranking.learned, sure)
+    selected = [names[row] for row in chosen + last]
     chained = {}
     if chain is not None:
         chained = {row: chain.confidence for row in chosen if row in set(following)}
-    return Decision(ask.pattern, selected, chosen, pinned, ranking, degraded, chained)
+    return Decision(ask.pattern, selected, chosen + last, kept, ranking, degraded, chained)
 
 
-def _pins(ranking: Ranking, rows: Sequence[int], no_match_below: float) -> Pins:
-    """Divide pins into those that the query wants, by score or by name, and the others."""
-    named = {mention.row for mention in ranking.mentions}
+def _is_chain_evidence(chain: Chain | None, ask: Ask) -> bool:
+    return chain is not None and chain.is_evidence and chain.confidence >= ask.no_match_below
+
+
+def _pins(
+    ranking: Ranking,
+    ranked: Sequence[int],
+    rows: Sequence[int],
+    following: Sequence[int],
+    no_match_below: float,
+) -> Pins:
+    """Divide pins into those that the query wants, by score, name or chain, and the others.
+
+    In a weak answer what is as good as the best of it is wanted, too.
+    """
+    if not rows:
+        return Pins()
+    wanted = {*following, *(mention.row for mention in ranking.mentions)}
+    if ranking.outcome == "weak" and ranked:
+        best_score = max(score(ranking, row) for row in ranked[:JUDGED])
+        no_match_below = min(no_match_below, best_score)
     matching = [
         row
         for row in rows
-        if row in named or (ranking.scores[row] > 0 and score(ranking, row) >= no_match_below)
+        if row in wanted or (ranking.scores[row] > 0 and score(ranking, row) >= no_match_below)
     ]
     return Pins(tuple(matching), tuple(row for row in rows if row not in set(matching)))
-
-
-def _certain_slots(ranked: Sequence[int], pins: Pins, top_k: int) -> int:
-    """How many of the first ranked rows the answer holds, whatever their order."""
-    kept = set(kept_pins(ranked, pins, top_k))
-    free = max(top_k - len(kept), 1)
-    for place, row in enumerate(ranked):
-        if row not in kept:
-            if free == 0:
-                return place
-            free -= 1
-    return len(ranked)
 
 
 def _no_word(_: str) -> bool:
@@ -264,8 +268,9 @@ def rank(
                 ranking.learned, ranking.likeness = experience
     if allowed is not None:
         _drop(ranking, allowed)
-    ranking.scores = combined(ranking, ask.top_k)
-    if allowed is not None and len(ranking.scores):
+    scores = combined(ranking, ask.top_k)
+    ranking.scores = scores if len(scores) else np.zeros(len(catalogue), np.float32)
+    if allowed is not None:
         ranking.scores = ranking.scores * allowed
     ranking.mentions = catalogue.spellings.mentions(query.text, catalogue.postings.is_rare)
     return ranking

@@ -182,6 +182,8 @@ def _ranked(
     recent.sort(key=lambda use: (-(use.successes or 0), use.name))
     allowed = catalogue.facets.allowed(request.filters, catalogue.rows)
     served = [catalogue.rows[use.name] for use in recent if use.name in catalogue.rows]
-    if not (served or asks):
-        served = core_tools(catalogue.names, catalogue.facets.prepare(), learned.successes)
-    return [row for row in served if allowed is None or allowed[row]], degraded
+    served = [row for row in served if allowed is None or allowed[row]]
+    if not served and not message.strip():
+        core = core_tools(catalogue.names, catalogue.facets.prepare(), learned.successes)
+        served = [row for row in core if allowed is None or allowed[row]]
+    return served, degraded
