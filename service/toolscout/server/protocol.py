@@ -104,6 +104,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         app = cast("Application", self.config.loaded_app)
         self.limits: Connections = app.service.connections
+        self._max_head_bytes = self.limits.settings.max_head_bytes
         self.url = b""
         self._address = ""
         self._unfed = b""
@@ -217,14 +218,13 @@ class LimitedProtocol(HttpToolsProtocol):
         Raises:
             HeadRefused: there are too many bytes or headers.
         """
+        # Called ten times a request: what is within all limits is looked at once.
         size = len(name) + len(value)
-        self._header_count += 1
-        self._count(size + len(b": \r\n"))
-        if self._header_count > MAX_HEADERS:
-            raise HeadRefused("headers_too_large", f"at most {MAX_HEADERS} headers are accepted")
-        if size > MAX_HEADER_BYTES:
-            detail = f"one header may have at most {MAX_HEADER_BYTES} bytes"
-            raise HeadRefused("headers_too_large", detail)
+        self._header_count = count = self._header_count + 1
+        self._head_bytes = total = self._head_bytes + size + 4
+        self._has_progressed = True
+        if count > MAX_HEADERS or size > MAX_HEADER_BYTES or total > self._max_head_bytes:
+            raise HeadRefused("headers_too_large", self._header_detail(count, size))
         if self._in_head:
             super().on_header(name, value)
 
@@ -283,6 +283,13 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head_bytes += size
         if self._head_bytes > self.limits.settings.max_head_bytes:
             raise HeadRefused("headers_too_large", self._size_detail())
+
+    def _header_detail(self, count: int, size: int) -> str:
+        if count > MAX_HEADERS:
+            return f"at most {MAX_HEADERS} headers are accepted"
+        if size > MAX_HEADER_BYTES:
+            return f"one header may have at most {MAX_HEADER_BYTES} bytes"
+        return self._size_detail()
 
     def _size_detail(self) -> str:
         most = self.limits.settings.max_head_bytes
