@@ -29,7 +29,7 @@ class Timings:
 def request(path: str, body: bytes) -> bytes:
     """One POST as bytes."""
     head = (
-        f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body

@@ -115,7 +115,7 @@ def _agents(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterat
     for detail in ("brief", "full"):
         paths = [f"/v1/catalogs/{digest}/tools/{quote(n, safe='')}?detail={detail}" for n in names]
         kinds[f"one tool in {detail}"] = [
-            f"GET {p} HTTP/1.1\r\nHost: bench\r\n\r\n".encode() for p in paths
+            f"GET {p} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() for p in paths
         ]
     for kind, payloads in kinds.items():
         runs = [client.run(ours.port, payloads, 1, 400) for _ in range(plan.repeats)]
@@ -259,7 +259,7 @@ def _row(what: str, runs: Sequence[Timings], note: str = "") -> Row:
 
 def _settle(ours: servers.Running) -> None:
     """Wait until nothing is compiled any more, so that no row pays for another."""
-    ask = b"GET /metrics HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n"
+    ask = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     while b"toolscout_compiles_in_progress 0.0" not in client.call(ours.port, ask)[2]:
         time.sleep(0.05)
 

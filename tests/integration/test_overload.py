@@ -69,7 +69,7 @@ def test_probes_answer_during_a_flood():
             status, _, _ = await asyncio.to_thread(
                 client.call,
                 port,
-                b"GET /readyz HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n",
+                b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
             )
             seen[status] += 1
         await flooding
