@@ -6,6 +6,7 @@ origin unless that permits it, so these are checked: the service must be called 
 own, by a page of its own if by any, and bodies must say that they are JSON.
 """
 
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from toolscout.server.exchange import Exchange, Refused
@@ -44,7 +45,7 @@ class BrowserGuard:
 
         Loopback names always do: no name server can make them resolve elsewhere.
         """
-        return not host or self._is_listed(host) or is_loopback(_name(host))
+        return not host or self._is_listed(host) or _is_loopback_name(host)
 
     def _is_permitted(self, origin: str, host: str) -> bool:
         """Return whether a page of this origin may ask: our own, or one that is listed."""
@@ -56,6 +57,11 @@ class BrowserGuard:
 
     def _is_listed(self, host: str) -> bool:
         return host in self._names or _name(host) in self._names
+
+
+@lru_cache(maxsize=256)  # callers use few names, and reading an address takes microseconds
+def _is_loopback_name(host: str) -> bool:
+    return is_loopback(_name(host))
 
 
 def _name(host: str) -> str:
