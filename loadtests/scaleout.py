@@ -150,7 +150,8 @@ async def _ask(
     """One search; remembers the digest that the answer names. Returns the status."""
     named = f'"catalog":"{caller.digest}"' if by_digest else f'"tools":{caller.tools}'
     body = f'{{"pattern":{json.dumps(pattern)},"latency_budget_ms":1000,{named}}}'.encode()
-    head = f"POST {traffic.SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head = f"POST {traffic.SEARCH} HTTP/1.1\r\nHost: localhost\r\n"
+    head += "Content-Type: application/json\r\n"
     if caller.digest:
         head += f"X-Catalog-Digest: {caller.digest}\r\n"
     writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
