@@ -268,6 +268,7 @@ def dearest() -> Iterator[tuple[str, str, Callable[[], bytes]]]:
     )
 
 
+@pytest.mark.integration  # alone on its cores: beside other tests the unit is as noisy as the stall
 @pytest.mark.parametrize(
     ("path", "made"), [pytest.param(*rest, id=name) for name, *rest in dearest()]
 )

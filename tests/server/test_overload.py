@@ -57,6 +57,7 @@ def test_a_process_that_was_stopped_refuses_nobody_when_it_goes_on(tmp_path: Pat
     with running(tmp_path, "--max-lag-ms", "50") as server, ExitStack() as open_connections:
         assert server.post(BODY).status_code == 200
         connections = [open_connections.enter_context(server.connect()) for _ in range(16)]
+        until(lambda: server.metric(IN_FLIGHT) == 0)
         server.signal(signal.SIGSTOP)
         try:
             for connection in connections:
