@@ -13,7 +13,7 @@ import msgspec
 from toolscout import __version__
 from toolscout.client.core import endpoint as endpoints
 from toolscout.client.core.breaker import BreakerPolicy, CircuitBreaker
-from toolscout.client.core.call import MAX_PATTERN_CHARS, Ask, Conversations, Result, Step, Verdict
+from toolscout.client.core.call import Ask, Conversations, Result, Step, Verdict
 from toolscout.client.encoding import Definition, Encoder, Redact
 from toolscout.client.errors import InvalidArgument
 from toolscout.client.rollout import Rollout, overlap
@@ -290,9 +290,8 @@ class SelectorBase:
     def _picked(self, call: Call) -> list[str]:
         """The local pick; empty when there is no time for it, or a tool cannot be read."""
         ask = call.ask
-        pattern = ask.pattern[:MAX_PATTERN_CHARS]
         try:
-            return relevance.pick(pattern, ask.offer, ask.top_k, ask.always_keep, call.until)
+            return relevance.pick(ask.pattern, ask.offer, ask.top_k, ask.always_keep, call.until)
         except Exception:
             logger.exception("a tool cannot be read; there is no local pick")
             return []

@@ -15,7 +15,6 @@ from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
 
-from toolscout.client.core.call import MAX_PATTERN_CHARS
 from toolscout.client.tools import Offer, texts
 from toolscout.ranking.relevance import (
     EXPANDED,
@@ -77,7 +76,7 @@ def filter_tools(
         return Filtered(offer.names, ())
     kept, deferred = keep_relevant(
         _candidates(offer),
-        query[:MAX_PATTERN_CHARS],
+        query,
         min_tools=min_tools,
         max_tools=max_tools,
         target_ratio=target_ratio,
