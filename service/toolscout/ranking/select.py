@@ -67,7 +67,8 @@ def names_first(
         ),
     )
     leading = [mention.row for mention in sure]
-    rest = [row for row in ranked if row not in set(leading)]
+    led = set(leading)
+    rest = [row for row in ranked if row not in led]
     unsure = [mention.row for mention in mentions if not mention.sure]
     room = max(slots - len(leading), 0)
     late = [row for row in unsure if row not in rest[:room]]
@@ -122,7 +123,8 @@ def choose(ranked: Sequence[int], kept: Sequence[int], top_k: int) -> tuple[list
         elif free > 0:
             chosen.append(row)
             free -= 1
-    return chosen, [row for row in kept if row not in set(chosen)]
+    taken = set(chosen)
+    return chosen, [row for row in kept if row not in taken]
 
 
 def lower_failed(

@@ -182,7 +182,8 @@ def _answer(
     selected = [names[row] for row in chosen + last]
     chained = {}
     if chain is not None:
-        chained = {row: chain.confidence for row in chosen if row in set(following)}
+        members = set(following)
+        chained = {row: chain.confidence for row in chosen if row in members}
     return Decision(ask.pattern, selected, chosen + last, kept, ranking, degraded, chained)
 
 
@@ -212,7 +213,8 @@ def _pins(
         for row in rows
         if row in wanted or (ranking.scores[row] > 0 and score(ranking, row) >= no_match_below)
     ]
-    return Pins(tuple(matching), tuple(row for row in rows if row not in set(matching)))
+    found = set(matching)
+    return Pins(tuple(matching), tuple(row for row in rows if row not in found))
 
 
 def _no_word(_: str) -> bool:
