@@ -96,17 +96,21 @@ class Embedder:
         for word in found:
             letters = familiar.get(word)
             if letters is None:
-                letters = familiar[word] = self._known_letters(word)
+                letters = self._learn(word)[1]
             total += len(word)
             known += letters
         return known / total if total else 0.0
 
-    def _known_letters(self, word: str) -> float:
-        if len(self._familiar) >= _WORD_CACHE_LIMIT:
-            self._familiar.clear()
+    def _learn(self, word: str) -> tuple[tuple[int, ...], float]:
+        """Find a word's tokens and how many of its letters count as known, and remember both."""
+        for words in (self._familiar, self._ids_of):
+            if len(words) >= _WORD_CACHE_LIMIT:
+                words.clear()
         ids, covered = self._pieces(word)
         known = (covered / len(ids) - 1.0) / KNOWN_EXCESS if ids else 0.0
-        return min(covered, len(word)) * min(1.0, max(0.0, known))
+        letters = min(covered, len(word)) * min(1.0, max(0.0, known))
+        self._ids_of[word], self._familiar[word] = ids, letters
+        return ids, letters
 
     def tools(
         self, texts: Sequence[tuple[Sequence[str], Sequence[str]]], breathe: Breathe
@@ -146,7 +150,10 @@ class Embedder:
 
     def is_word(self, word: str) -> bool:
         """Whether the model's vocabulary has a word as a whole: then it is no typing error."""
-        return len(self._word_ids(word)) == 1 and (word.isascii() or self._is_whole(word))
+        ids = self._ids_of.get(word)
+        if ids is None:  # a word of a query: its familiarity is asked for next
+            ids = self._learn(word)[0]
+        return len(ids) == 1 and (word.isascii() or self._is_whole(word))
 
     def _is_whole(self, word: str) -> bool:
         return self._pieces(word)[1] >= len(word)
