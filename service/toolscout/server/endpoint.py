@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from http import HTTPStatus
 from math import ceil
-from time import perf_counter
+from time import perf_counter, time
 
 from litestar.types import Receive, Scope, Send
 
@@ -14,10 +13,9 @@ from toolscout.server import sharing
 from toolscout.server.admission import BytesInFlight
 from toolscout.server.answer import Trace
 from toolscout.server.exchange import REFUSALS, ClientGone, Exchange, Refused, refusal
-from toolscout.server.log import RequestLine, hashed
+from toolscout.server.record import Record, outcome_of
 from toolscout.server.routes import Answer, Call, route
 from toolscout.server.service import Service
-from toolscout.server.tally import Note
 
 FAULTS_OF_TOOLS = (InvalidJson, InvalidRequest, TooManyTools)
 """What a wrong guess at where the tools stand ends in; the body is then read without one."""
@@ -102,11 +100,11 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, answer: An
         await _answer_guessing(service, exchange, trace, answer)
         return "ok" if exchange.status < HTTPStatus.BAD_REQUEST else RELAYED
     except BytesInFlight as error:
-        service.metrics.shed.labels("bytes_in_flight").inc()
+        service.metrics.shed.labels(error.reason).inc()
         return await _refuse_at_once(service, exchange, refusal(error))
     except REFUSALS as error:
         if isinstance(error, Overloaded):
-            service.metrics.shed.labels("unknown_tools").inc()
+            service.metrics.shed.labels(error.reason).inc()
         return await _refuse(service, exchange, refusal(error))
     except ClientGone:
         return "client_gone"
@@ -167,57 +165,13 @@ async def _refuse(service: Service, exchange: Exchange, refused: Refused) -> str
 
 
 def _record(service: Service, exchange: Exchange, trace: Trace, code: str, call: Call) -> None:
-    """Count the request and write its line."""
-    metrics, decision, name = service.metrics, trace.decision, call.name
+    """Make the span of the request, and leave the rest to be added up with that of others."""
     total = perf_counter() - exchange.started
-    outcome = decision.outcome if decision is not None and code == "ok" else code
-    if name == "search":
-        metrics.count_request(outcome)
-        metrics.observe("total", total)
-        for phase, spent in trace.phases.items():
-            metrics.observe(phase, spent)
-    else:
-        metrics.count_call(name, code, total)
-    if decision is not None:
-        phases = trace.phases | {"total": total}
-        note = Note(trace.tenant, decision, trace.cache, phases, trace.source)
-        service.tally.note(note)
-        metrics.count_decision(trace.cache, trace.unique, len(decision.names), decision.outcome)
-        if decision.degraded:
-            metrics.degraded.labels(decision.degraded).inc()
-    elif trace.degraded:
-        metrics.degraded.labels(trace.degraded).inc()
     trace_id = ""
     if service.tracing is not None:
-        shown = route(call, exchange.path)
-        trace_id = service.tracing.record(exchange, trace, total, outcome, name, shown)
-    mode = service.settings.log
-    if mode == "off":
-        return
-    line = RequestLine(
-        time=datetime.now(UTC),
-        level="error" if code == "internal_error" else "info",
-        event=name,
-        request_id=exchange.request_id,
-        trace_id=trace_id,
-        tenant=trace.tenant,
-        status=exchange.status,
-        outcome=outcome,
-        cache=trace.cache,
-        catalog=trace.catalog[:16],
-        pattern_hash=hashed(trace.pattern) if trace.pattern else "",
-        top_k=trace.top_k,
-        offered=trace.offered,
-        unique=trace.unique,
-        degraded=trace.degraded,
-        bytes_in=exchange.bytes_in,
-        total_ms=round(total * 1_000, 3),
-        phases_ms={phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},
+        outcome, shown = outcome_of(trace.decision, code), route(call, exchange.path)
+        trace_id = service.tracing.record(exchange, trace, total, outcome, call.name, shown)
+    identity, status, size = exchange.request_id, exchange.status, exchange.bytes_in
+    service.records.add(
+        Record(time(), call.name, code, status, total, identity, trace_id, size, trace)
     )
-    if decision is not None:
-        line.ranker = decision.ranking.ranker
-        line.degraded = decision.degraded or "no"
-        line.selected = len(decision.names)
-        if mode == "full":
-            line.pattern, line.selected_names = trace.pattern, decision.names
-    service.writer.write(line)

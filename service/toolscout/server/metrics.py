@@ -130,12 +130,12 @@ class Metrics:
         """Say once which version and model run."""
         self.build.labels(__version__, model).set(1)
 
-    def count_request(self, outcome: str) -> None:
-        """Count one request by what it came to."""
+    def count_requests(self, outcome: str, times: int) -> None:
+        """Count searches of one outcome."""
         counter = self._outcome.get(outcome)
         if counter is None:
             counter = self._outcome[outcome] = self.requests.labels(outcome)
-        counter.inc()
+        counter.inc(times)
 
     def count_call(self, call: str, outcome: str, seconds: float) -> None:
         """Count one call that is no search."""

@@ -115,6 +115,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._is_refused = False
         self._head_bytes = 0
         self._header_count = 0
+        self._hosts = 0
         self._pending = 0
         """Bytes since the parser last reported something: a part of one header."""
         self._has_progressed = False
@@ -205,7 +206,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Begin to count a head."""
         super().on_message_begin()
         self._has_progressed = self._in_head = self._has_begun = True
-        self._head_bytes = self._header_count = 0
+        self._head_bytes = self._header_count = self._hosts = 0
 
     def on_url(self, url: bytes) -> None:
         """Take a part of the request line."""
@@ -218,7 +219,7 @@ class LimitedProtocol(HttpToolsProtocol):
         Raises:
             HeadRefused: there are too many bytes or headers.
         """
-        # Called ten times a request: what is within all limits is looked at once.
+        # Called ten times a request: uvicorn's own method would be another call each.
         size = len(name) + len(value)
         self._header_count = count = self._header_count + 1
         self._head_bytes = total = self._head_bytes + size + 4
@@ -226,7 +227,12 @@ class LimitedProtocol(HttpToolsProtocol):
         if count > MAX_HEADERS or size > MAX_HEADER_BYTES or total > self._max_head_bytes:
             raise HeadRefused("headers_too_large", self._header_detail(count, size))
         if self._in_head:
-            super().on_header(name, value)
+            name = name.lower()
+            if name == b"expect" and value.lower() == b"100-continue":
+                self.expect_100_continue = True
+            elif name == b"host":
+                self._hosts += 1
+            self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """Start to answer.
@@ -235,10 +241,8 @@ class LimitedProtocol(HttpToolsProtocol):
             HeadRefused: HTTP/1.1 without the one Host that it requires.
         """
         self._has_progressed = True
-        if self.parser.get_http_version() == "1.1":
-            hosts = sum(name == b"host" for name, _ in self.headers)
-            if hosts != 1:
-                raise HeadRefused("bad_request", "HTTP/1.1 needs one Host header")
+        if self._hosts != 1 and self.parser.get_http_version() == "1.1":
+            raise HeadRefused("bad_request", "HTTP/1.1 needs one Host header")
         self._in_head, self._has_begun, self._in_message = False, False, True
         super().on_headers_complete()
 

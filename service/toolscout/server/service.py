@@ -30,6 +30,7 @@ from toolscout.server.connections import Connections
 from toolscout.server.deadlines import Deadlines
 from toolscout.server.metrics import Metrics
 from toolscout.server.ratelimit import RateLimit
+from toolscout.server.record import Recorder
 from toolscout.server.rotation import KeyFile
 from toolscout.server.shadow import Shadow
 from toolscout.server.tally import Tally
@@ -88,6 +89,7 @@ class Service:
         self.log = log.configure(self.writer)
         self.connections = Connections(settings, self.metrics, self.log)
         self.tally = Tally()
+        self.records = Recorder(settings.log, self.metrics, self.tally, self.writer)
         self.costs = Costs()
         self.deadlines = Deadlines()
         self.admission = Admission(
@@ -201,6 +203,7 @@ class Service:
         if self.tracing is not None:
             await asyncio.to_thread(self.tracing.close)
         self.connections.report()
+        self.records.write()
         self.writer.close()
 
     def _compiled(self, tenant: str, catalogue: Catalogue) -> None:
@@ -228,7 +231,8 @@ class Service:
         }
 
     def render_metrics(self) -> bytes:
-        """Prometheus text, with the gauges brought up to date first."""
+        """Prometheus text, brought up to date first."""
+        self.records.write()
         self._gauge()
         return self.metrics.render()
 
@@ -251,7 +255,8 @@ class Service:
             self.waiting -= 1
 
     def _tick(self) -> None:
-        """Several times a second: write the log, look at deadlines, bring the gauges up to date."""
+        """Write the log, look at deadlines and bring figures up to date; several times a second."""
+        self.records.write()
         self.writer.flush()
         self.deadlines.look()
         self.connections.look()

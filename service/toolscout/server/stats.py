@@ -12,6 +12,7 @@ _encode = msgspec.json.Encoder().encode
 
 async def show_stats(service: Service, exchange: Exchange, trace: Trace) -> None:
     """What the tenant's searches came to."""
+    service.records.write()
     learner = service.learner
     size = None
     if learner is not None:
