@@ -88,9 +88,17 @@ class CatalogUnknown(ToolscoutError):
 
 
 class Overloaded(ToolscoutError):
-    """More unknown tools wait to be read or compiled than can be in time."""
+    """More was asked at once than can be answered in time."""
 
     code = "overloaded"
+    reason = "unknown_tools"
+    """What there is too much of, as metrics name it."""
+
+
+class TooMuchWork(Overloaded):
+    """The threads for long work are all taken, or it took too long in one."""
+
+    reason = "threads"
 
 
 class BadCursor(InvalidRequest):

@@ -12,7 +12,7 @@ from concurrent.futures import Executor, Future
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakSet
 
-from toolscout.errors import Overloaded
+from toolscout.errors import Overloaded, TooMuchWork
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class DaemonPool(Executor):
             if self._most_waiting is not None and len(self._queue) >= self._most_waiting:
                 self._drop_cancelled()
                 if len(self._queue) >= self._most_waiting:
-                    raise Overloaded("too much work waits for a thread; try again shortly")
+                    raise TooMuchWork("too much work waits for a thread; try again shortly")
             self._queue.append((future, lambda: fn(*args, **kwargs)))
             if self._started < min(self._threads, self._running + len(self._queue)):
                 self._started += 1

@@ -80,8 +80,3 @@ BOUNDS: tuple[Bound, ...] = (
 )
 """What is bounded and is not a setting; `max_body_bytes`, `max_tools`, `max_pattern_chars`,
 `max_catalogs` and `max_answer_bytes` are."""
-
-
-def values(raw: bytes) -> int:
-    """Count the values of a JSON text, by its commas and brackets; those inside texts count too."""
-    return raw.count(b",") + raw.count(b"[") + raw.count(b"{")

@@ -40,6 +40,8 @@ PATIENCE = 4
 class BytesInFlight(Overloaded):
     """The bodies of other requests take all the memory there is for bodies."""
 
+    reason = "bytes_in_flight"
+
 
 class Slot:
     """The place of one request among those that are being answered."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
-from toolscout.errors import Overloaded
+from toolscout.errors import TooMuchWork
 from toolscout.threads import DaemonPool
 
 P = ParamSpec("P")
@@ -39,14 +39,14 @@ async def run_in_thread(
     """Run a call in a thread of the service's own pool.
 
     Raises:
-        Overloaded: too many wait for a thread, or the call took longer than `DEADLINE_S`.
+        TooMuchWork: too many wait for a thread, or the call took longer than `DEADLINE_S`.
     """
     future = WORK.submit(work, *args, **kwargs)
     try:
         async with asyncio.timeout(DEADLINE_S):
             return await asyncio.wrap_future(future)
     except TimeoutError:
-        raise Overloaded("the work took too long; send less") from None
+        raise TooMuchWork("the work took too long; send less") from None
 
 
 async def beside(
@@ -57,7 +57,7 @@ async def beside(
     For little work the way into a thread and back would cost more than the work.
 
     Raises:
-        Overloaded: as for `run_in_thread`.
+        TooMuchWork: as for `run_in_thread`.
     """
     if size <= at_once:
         return work(*args, **kwargs)
@@ -74,7 +74,7 @@ class Deadline:
         """Check the time.
 
         Raises:
-            Overloaded: it is late.
+            TooMuchWork: it is late.
         """
         if perf_counter() > self._until:
-            raise Overloaded("the work took too long; send less")
+            raise TooMuchWork("the work took too long; send less")

@@ -10,15 +10,17 @@ from typing import TypeVar, get_type_hints
 
 import msgspec
 
-from toolscout.contract.bounds import MAX_VALUES, values
-from toolscout.contract.fields import ABSENT
+from toolscout.catalog.values import count_values
+from toolscout.contract.bounds import MAX_VALUES
+from toolscout.contract.fields import ABSENT, is_absent
 from toolscout.errors import FieldError, InvalidRequest
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
 
 TOOLS = frozenset(("tools", "upsert"))
 """Fields that hold tools, which are bounded one by one when they are read."""
 
+_NO_TOOLS = msgspec.Raw(b"[]")
 _TEXT = ord('"')
 
 
@@ -33,10 +35,16 @@ def decoder(shape: type[T]) -> Callable[[bytes], T]:
     outlined = msgspec.json.Decoder(outline).decode
 
     def bounded(body: bytes) -> T:
-        if len(body) > MAX_VALUES and values(body) > MAX_VALUES:
-            found = outlined(body)
-            _check(body, {name: getattr(found, name) for name in fields})
-        return decode(body)
+        if len(body) <= MAX_VALUES or count_values(body) <= MAX_VALUES:
+            return decode(body)
+        found = outlined(body)
+        raws = {name: getattr(found, name) for name in fields}
+        raws = {name: raw for name, raw in raws.items() if not is_absent(raw)}
+        _check(body, raws)
+        # The tools stay raw, so they need not be passed over a second time.
+        tools = {name: raws[name] for name in TOOLS & raws.keys()}
+        rest = raws | dict.fromkeys(tools, _NO_TOOLS)
+        return msgspec.structs.replace(decode(msgspec.json.encode(rest)), **tools)
 
     return bounded
 
@@ -47,13 +55,9 @@ def _check(body: bytes, fields: dict[str, msgspec.Raw]) -> None:
     Raises:
         InvalidRequest: there are too many; names the field with the most.
     """
-    counted = {name: values(bytes(raw)) for name, raw in fields.items()}
-    passed = [
-        name
-        for name, raw in fields.items()
-        if name in TOOLS or (len(memoryview(raw)) and memoryview(raw)[0] == _TEXT)
-    ]
-    total = values(body) - sum(counted[name] for name in passed)
+    counted = {name: count_values(memoryview(raw)) for name, raw in fields.items()}
+    passed = [name for name, raw in fields.items() if name in TOOLS or memoryview(raw)[0] == _TEXT]
+    total = count_values(body) - sum(counted[name] for name in passed)
     if total > MAX_VALUES:
         left = {name: count for name, count in counted.items() if name not in passed}
         most = max(left, key=left.__getitem__, default="body")
