@@ -97,8 +97,14 @@ class Server:
     ) -> httpx2.Response:
         """Post a body: bytes as they are, anything else as JSON."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return self.send("POST", path, content, headers)
+
+    def send(
+        self, method: str, path: str, content: bytes = b"", headers: dict[str, str] | None = None
+    ) -> httpx2.Response:
+        """Send a request with a body that says that it is JSON."""
         sent = {"content-type": "application/json"} | (headers or {})
-        return self.client.post(path, content=content, headers=sent)
+        return self.client.request(method, path, content=content, headers=sent)
 
     def search(
         self, pattern: str = "read a file", tools: Sequence[Any] | None = None, **fields: Any

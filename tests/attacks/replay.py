@@ -13,8 +13,8 @@ from typing import Any
 
 import httpx2
 
+from tests.attacks.dearest import CATALOG, Dear, dearest
 from tests.attacks.stalls import Watched, watching
-from tests.attacks.test_bounds import dearest
 from tests.attacks.test_filter import MANY, REPEATED, WORDS
 from tests.attacks.test_patterns import ALTERNATIVES, BATCH, COUNTED, STATES
 from tests.contract.test_calls import FILTER
@@ -34,18 +34,21 @@ LEAST_SHARE = 0.99
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack: its name, and what it sends to a server."""
+    """One attack: its name, what it sends to a server, and what it sends before."""
 
     name: str
     run: Callable[[Server], None]
+    prepare: Callable[[Server], None] = lambda _: None
 
 
-def post(server: Server, path: str, body: bytes | dict[str, Any]) -> httpx2.Response:
+def post(
+    server: Server, path: str, body: bytes | dict[str, Any], method: str = "POST"
+) -> httpx2.Response:
     """Send one request of the first tenant on a connection of its own."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     headers = {"content-type": "application/json", "authorization": f"Bearer {FIRST}"}
     with httpx2.Client(base_url=server.url, timeout=120, trust_env=False) as client:
-        return client.post(path, content=content, headers=headers)
+        return client.request(method, path, content=content, headers=headers)
 
 
 def at_once(count: int, call: Callable[[], Any]) -> None:
@@ -57,8 +60,15 @@ def at_once(count: int, call: Callable[[], Any]) -> None:
         thread.join()
 
 
-def _once(path: str, made: Callable[[], bytes]) -> Callable[[Server], None]:
-    return lambda server: post(server, path, made()) and None
+def _once(dear: Dear) -> Attack:
+    def prepare(server: Server) -> None:
+        if dear.registered:
+            post(server, CATALOG, {"tools": crowd(dear.registered)}, "PUT").raise_for_status()
+
+    def run(server: Server) -> None:
+        post(server, dear.path, dear.body(), dear.method)
+
+    return Attack(f"dearest: {dear.name}", run, prepare)
 
 
 def _flood(path: str, text: bytes) -> Callable[[Server], None]:
@@ -90,16 +100,17 @@ def attacks(catalogs: Path | None) -> list[Attack]:
     for name, body in (("letters", REPEATED), ("words", WORDS), ("names", MANY)):
         text = json.dumps(body).encode()
         found.append(Attack(f"filter: {name}, {FLOOD} at once", _flood(FILTER, text)))
-    found += [Attack(f"dearest: {name}", _once(path, made)) for name, path, made in dearest()]
+    found += map(_once, dearest())
     return found
 
 
 def replay(attack: Attack, folder: Path) -> Watched:
     """Run one attack against a fresh service while a second tenant searches a known list."""
-    with running(folder, TOOLSCOUT_API_KEYS=KEYS) as server:
+    with running(folder, "--learning", TOOLSCOUT_API_KEYS=KEYS) as server:
         second = {"pattern": "read a file", "tools": TOOLS}
         known = {"authorization": f"Bearer {SECOND}"}
         until(lambda: "cache=hit" in server.post(second, headers=known).headers["x-tool-selection"])
+        attack.prepare(server)
         with watching(server, second, SECOND) as seen:
             attack.run(server)
     return seen

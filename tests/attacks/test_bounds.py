@@ -1,7 +1,6 @@
 """Bounds on what multiplies: past one a 422 says which; inside all, no request holds the loop."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,15 +8,13 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.attacks.dearest import CATALOG, MIB, V1, Dear, dearest, names, tool_of, values
 from tests.attacks.stalls import LIMIT_UNITS, least_stall
 from tests.support import SEARCH, TOOLS, Server, crowd, problem_of, running, until
 from toolscout.contract import (
-    MAX_FILES,
-    MAX_FILTER_VALUES,
     MAX_NAME_CHARS,
     MAX_NAMES,
     MAX_PATTERNS,
-    MAX_RECENT,
     MAX_RESOLVED,
 )
 from toolscout.contract.bounds import (
@@ -33,24 +30,6 @@ from toolscout.contract.bounds import (
     MAX_VALUES,
 )
 from toolscout.server.openapi import document
-
-V1 = "/v1/tool-discovery/"
-CATALOG = "/v1/catalogs/bounded"
-MIB = 1 << 20
-ROOM = 15 * MIB
-
-
-def names(count: int, chars: int = 6) -> list[str]:
-    return [f"n{number:0{chars}}" for number in range(count)]
-
-
-def values(count: int, value: bytes = b"[]") -> bytes:
-    """A JSON array of so many empty values."""
-    return b"[" + b",".join([value] * count) + b"]"
-
-
-def tool_of(definition: bytes) -> bytes:
-    return b'[{"name":"a","definition":{"x":' + definition + b"}}]"
 
 
 @dataclass(frozen=True)
@@ -166,118 +145,24 @@ def test_every_bound_is_in_the_description(server: Server):
     assert document()["x-bounds"] == described
 
 
-# --- the most expensive requests inside and past all bounds -------------------------------------
-
-
-def dearest() -> Iterator[tuple[str, str, Callable[[], bytes]]]:
-    """Name, path and body of the dearest requests that anyone with a key can send."""
-
-    def search(**fields: Any) -> bytes:
-        return json.dumps({"pattern": "spin a gadget"} | fields).encode()
-
-    full = names(MAX_NAMES, 400)
-    recent = [{"name": name, "successes": 9} for name in names(MAX_RECENT, 1_000)]
-    context = {"files": ["src/some word.py " * 240] * MAX_FILES, "signals": ["word " * 39] * 100}
-    filters = {"tags": ["x" * 1_000] * MAX_FILTER_VALUES, "exclude": names(MAX_NAMES, 100)}
-    yield "always_keep", SEARCH, lambda: search(tools=crowd(300), always_keep=full)
-    yield "session", SEARCH, lambda: search(tools=crowd(300), session={"recent": recent})
-    yield "context", SEARCH, lambda: search(tools=crowd(300), context=context)
-    yield "filters", SEARCH, lambda: search(tools=crowd(300), filters=filters)
-    yield "pattern", SEARCH, lambda: search(pattern="word, " * (ROOM // 6), tools=TOOLS)
-    yield (
-        "definitions",
-        SEARCH,
-        lambda: (
-            b'{"pattern":"x","detail":"full","tools":['
-            + b",".join(
-                b'{"name":"t%d","definition":{"x":%b}}' % (n, values(MAX_TOOL_VALUES // 2 - 9))
-                for n in range(50)
-            )
-            + b"]}"
-        ),
-    )
-    yield (
-        "names",
-        SEARCH,
-        lambda: search(tools=[{"name": f"{n}." + "a." * 480} for n in range(2_000)]),
-    )
-    yield (
-        "batch",
-        V1 + "search:batch",
-        lambda: json.dumps(
-            {
-                "patterns": [f"spin {n} gadget {n}" for n in range(MAX_PATTERNS)],
-                "tools": crowd(150),
-                "top_k": 150,
-                "explain": True,
-                "detail": "full",
-            }
-        ).encode(),
-    )
-    yield (
-        "resolve",
-        V1 + "resolve",
-        lambda: json.dumps({"names": ["a." * 512] * MAX_RESOLVED, "tools": crowd(1_000)}).encode(),
-    )
-    yield (
-        "hot",
-        V1 + "hot",
-        lambda: json.dumps(
-            {
-                "message": "x " * MIB,
-                "tools": crowd(500),
-                "tier0": names(MAX_NAMES),
-                "token_budget": 1_000_000_000,
-                "context": context,
-            }
-        ).encode(),
-    )
-    # Past a bound: refused, and cheaply.
-    yield (
-        "values",
-        SEARCH,
-        lambda: (
-            b'{"pattern":"x","tools":[{"name":"a"}],"always_keep":'
-            + values(3_500_000, b'"a"')
-            + b"}"
-        ),
-    )
-    yield "one tool", SEARCH, lambda: b'{"pattern":"x","tools":' + tool_of(values(5_000_000)) + b"}"
-    yield (
-        "entries",
-        SEARCH,
-        lambda: (
-            b'{"pattern":"x","tools":['
-            + b",".join(b'{"name":"n%d"}' % n for n in range(700_000))
-            + b"]}"
-        ),
-    )
-    yield (
-        "tags",
-        SEARCH,
-        lambda: b'{"pattern":"x","tools":[{"name":"a","tags":' + values(3_500_000, b'"a"') + b"}]}",
-    )
-    yield (
-        "unknown fields",
-        SEARCH,
-        lambda: (
-            b'{"pattern":"x","tools":[{"name":"a"}],'
-            + b",".join(b'"f%d":1' % n for n in range(1_000_000))
-            + b"}"
-        ),
-    )
+@pytest.fixture(scope="module")
+def learning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running(tmp_path_factory.mktemp("learning"), "--learning") as service:
+        yield service
 
 
 @pytest.mark.integration  # alone on its cores: beside other tests the unit is as noisy as the stall
-@pytest.mark.parametrize(
-    ("path", "made"), [pytest.param(*rest, id=name) for name, *rest in dearest()]
-)
-def test_the_dearest_requests_hold_nobody_up(server: Server, path: str, made: Callable[[], bytes]):
-    body = made()
+@pytest.mark.parametrize("dear", list(dearest()), ids=lambda dear: dear.name)
+def test_the_dearest_requests_hold_nobody_up(learning: Server, dear: Dear):
+    server = learning
+    if dear.registered:
+        tools = crowd(dear.registered)
+        server.client.put(CATALOG, json={"tools": tools}).raise_for_status()
+    body = dear.body()
     assert len(body) <= 16 * MIB
     answers: list[httpx2.Response] = []
-    seen = least_stall(server, lambda: answers.append(server.post(body, path)))
-    assert {answer.status_code for answer in answers} <= {200, 422}
+    seen = least_stall(server, lambda: answers.append(server.send(dear.method, dear.path, body)))
+    assert {answer.is_success for answer in answers} == {not dear.is_refused}
     assert seen.stall_units <= LIMIT_UNITS
 
 

@@ -83,6 +83,22 @@ def test_heads_of_any_size_take_no_memory(shared: Server, flood: str):
     assert shared.search(headers={"x-api-key": ACME}).status_code == 200
 
 
+@pytest.mark.integration
+def test_a_pod_of_512_mib_survives_every_flood_at_once(tmp_path: Path):
+    with running(tmp_path, TOOLSCOUT_API_KEYS=KEYS) as pod:
+        threads = [
+            threading.Thread(target=pour, args=(pod, *flood), daemon=True)
+            for flood in FLOODS.values()
+            for _ in range(5)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            assert pod.search(headers={"x-api-key": ACME}).status_code == 200
+            thread.join(30)
+        assert resident_peak(pod) < 512 * MIB
+
+
 def test_callers_without_a_key_hold_no_slot(shared: Server):
     head = f"POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n".encode()
     with ExitStack() as callers:

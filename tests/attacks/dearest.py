@@ -1,0 +1,195 @@
+"""The most expensive requests that anyone with a key can send, inside all bounds and past them."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support import SEARCH, TOOLS, crowd
+from toolscout.contract import (
+    MAX_FILES,
+    MAX_FILTER_VALUES,
+    MAX_NAME_CHARS,
+    MAX_NAMES,
+    MAX_PATTERNS,
+    MAX_RECENT,
+    MAX_RESOLVED,
+)
+from toolscout.contract.bounds import MAX_CHAIN, MAX_EVENTS, MAX_TOOL_VALUES
+from toolscout.contract.fields import MAX_EVENT_CHARS
+
+V1 = "/v1/tool-discovery/"
+CATALOG = "/v1/catalogs/bounded"
+MIB = 1 << 20
+ROOM = 15 * MIB
+"""Bytes of a body that is as large as may be, with room for what stands around."""
+
+LARGE = 10_000
+"""Tools of the largest catalogue."""
+
+
+@dataclass(frozen=True)
+class Dear:
+    """An expensive request, the tools that `CATALOG` has before it, and whether it is refused."""
+
+    name: str
+    path: str
+    body: Callable[[], bytes] = bytes
+    method: str = "POST"
+    registered: int = 0
+    is_refused: bool = False
+
+
+def names(count: int, chars: int = 6) -> list[str]:
+    """Make distinct names."""
+    return [f"n{number:0{chars}}" for number in range(count)]
+
+
+def values(count: int, value: bytes = b"[]") -> bytes:
+    """Write a JSON array of empty values."""
+    return b"[" + b",".join([value] * count) + b"]"
+
+
+def tool_of(definition: bytes) -> bytes:
+    """Write a list of one tool with a definition."""
+    return b'[{"name":"a","definition":{"x":' + definition + b"}}]"
+
+
+def _json(**fields: Any) -> Callable[[], bytes]:
+    return lambda: json.dumps(fields).encode()
+
+
+def _search(**fields: Any) -> Callable[[], bytes]:
+    return _json(**{"pattern": "spin a gadget"} | fields)
+
+
+def _names_of(tools: list[dict[str, Any]]) -> list[str]:
+    return [tool["name"] for tool in tools]
+
+
+def _large() -> list[dict[str, Any]]:
+    """As many tools as one request may have, with a definition each."""
+    return [tool | {"definition": {"note": "spin " * 20}} for tool in crowd(LARGE)]
+
+
+def _nested_lists() -> bytes:
+    """50 tools with nearly as many values each as one may have."""
+    definition = values(MAX_TOOL_VALUES // 2 - 9)
+    tools = (b'{"name":"t%d","definition":{"x":%b}}' % (n, definition) for n in range(50))
+    return b"[" + b",".join(tools) + b"]"
+
+
+def dearest() -> Iterator[Dear]:
+    """List the dearest requests of every endpoint."""
+    yield from _of_search()
+    yield from _of_other_calls()
+    yield from _of_catalogs()
+    yield from _past_bounds()
+
+
+def _of_search() -> Iterator[Dear]:
+    recent = [{"name": name, "successes": 9} for name in names(MAX_RECENT, 1_000)]
+    context = {"files": ["src/some word.py " * 240] * MAX_FILES, "signals": ["word " * 39] * 100}
+    filters = {"tags": ["x" * 1_000] * MAX_FILTER_VALUES, "exclude": names(MAX_NAMES, 100)}
+    few = crowd(300)
+    dotted = [{"name": f"{n}." + "a." * 480} for n in range(2_000)]
+    yield Dear("always_keep", SEARCH, _search(tools=few, always_keep=names(MAX_NAMES, 400)))
+    yield Dear("session", SEARCH, _search(tools=few, session={"recent": recent}))
+    yield Dear("context", SEARCH, _search(tools=few, context=context))
+    yield Dear("filters", SEARCH, _search(tools=few, filters=filters))
+    yield Dear("pattern", SEARCH, _search(pattern="word, " * (ROOM // 6), tools=TOOLS))
+    yield Dear(
+        "definitions",
+        SEARCH,
+        lambda: b'{"pattern":"x","detail":"full","tools":' + _nested_lists() + b"}",
+    )
+    yield Dear("names", SEARCH, _search(tools=dotted))
+
+
+def _of_other_calls() -> Iterator[Dear]:
+    context = {"files": ["src/some word.py " * 240] * MAX_FILES, "signals": ["word " * 39] * 100}
+    patterns = [f"spin {n} gadget {n}" for n in range(MAX_PATTERNS)]
+    shown = {"top_k": 150, "explain": True, "detail": "full"}
+    long = "spin a gadget " * (MAX_EVENT_CHARS // 14)
+    event = {"pattern": long, "tool": "a." * (MAX_NAME_CHARS // 2), "success": True}
+    chain = ["a." * (MAX_NAME_CHARS // 2 - 4) + str(n) for n in range(MAX_CHAIN)]
+    tier0 = names(MAX_NAMES)
+    yield Dear("batch", V1 + "search:batch", _json(patterns=patterns, tools=crowd(150), **shown))
+    yield Dear(
+        "resolve", V1 + "resolve", _json(names=["a." * 512] * MAX_RESOLVED, tools=crowd(1_000))
+    )
+    yield Dear(
+        "hot",
+        V1 + "hot",
+        _json(
+            message="x " * MIB,
+            tools=crowd(500),
+            tier0=tier0,
+            token_budget=1_000_000_000,
+            context=context,
+        ),
+    )
+    yield Dear("feedback", V1 + "feedback", _json(events=[event] * MAX_EVENTS))
+    yield Dear("chains", V1 + "chains", _json(intent=long, chain=chain, success=True))
+    yield Dear("insights", f"{V1}insights?pattern={'spin+' * 2_000}", method="GET")
+
+
+def _of_catalogs() -> Iterator[Dear]:
+    removed, left = _names_of(crowd(LARGE))[: LARGE // 2], _names_of(crowd(LARGE))[LARGE // 2 :]
+    statuses = dict.fromkeys(left, "unavailable")
+    yield Dear("put, many tools", CATALOG, lambda: json.dumps({"tools": _large()}).encode(), "PUT")
+    yield Dear("put, many values", CATALOG, lambda: b'{"tools":' + _nested_lists() + b"}", "PUT")
+    yield Dear(
+        "patch",
+        CATALOG,
+        lambda: json.dumps(
+            {"upsert": crowd(2_000, "other"), "remove": removed, "status": statuses}
+        ).encode(),
+        "PATCH",
+        registered=LARGE,
+    )
+    full = "tools?detail=full&page_size=1000"
+    for name, path in (
+        ("page", full),
+        ("filtered page", full + "&q=spin"),
+        ("index", "index"),
+        ("overview", "overview"),
+        ("completions", "tools:complete?prefix=t"),
+    ):
+        yield Dear(name, f"{CATALOG}/{path}", method="GET", registered=LARGE)
+    long = f"{CATALOG}/tools/{'a.' * (MAX_NAME_CHARS // 2)}"
+    yield Dear("a name nobody has", long, method="GET", registered=LARGE, is_refused=True)
+    schemas = _json(names=["a." * (MAX_NAME_CHARS // 2)] * MAX_RESOLVED)
+    yield Dear("schemas", f"{CATALOG}/tools:batch", schemas, registered=LARGE)
+
+
+def _past_bounds() -> Iterator[Dear]:
+    """Requests that are refused, and cheaply."""
+    start = b'{"pattern":"x","tools":'
+    many = values(3_500_000, b'"a"')
+    yield Dear(
+        "values",
+        SEARCH,
+        lambda: start + b'[{"name":"a"}],"always_keep":' + many + b"}",
+        is_refused=True,
+    )
+    yield Dear(
+        "one tool", SEARCH, lambda: start + tool_of(values(5_000_000)) + b"}", is_refused=True
+    )
+    yield Dear(
+        "entries",
+        SEARCH,
+        lambda: start + b"[" + b",".join(b'{"name":"n%d"}' % n for n in range(700_000)) + b"]}",
+        is_refused=True,
+    )
+    yield Dear(
+        "tags", SEARCH, lambda: start + b'[{"name":"a","tags":' + many + b"}]}", is_refused=True
+    )
+    yield Dear(
+        "unknown fields",
+        SEARCH,
+        lambda: (
+            start + b'[{"name":"a"}],' + b",".join(b'"f%d":1' % n for n in range(1_000_000)) + b"}"
+        ),
+        is_refused=True,
+    )
