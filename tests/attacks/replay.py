@@ -8,6 +8,7 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +63,14 @@ def at_once(count: int, call: Callable[[], Any]) -> None:
 
 def _once(dear: Dear) -> Attack:
     def prepare(server: Server) -> None:
+        body()  # writing it holds this process's lock, and the probes are of this process
         if dear.registered:
             post(server, CATALOG, {"tools": crowd(dear.registered)}, "PUT").raise_for_status()
 
+    body = cache(dear.body)
+
     def run(server: Server) -> None:
-        post(server, dear.path, dear.body(), dear.method)
+        post(server, dear.path, body(), dear.method)
 
     return Attack(f"dearest: {dear.name}", run, prepare)
 

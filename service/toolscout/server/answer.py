@@ -48,8 +48,6 @@ class Trace:
     """The catalogue that the decision was made from, where it was compiled."""
     degraded: str = ""
     """The cheaper ranker that answered, where the call is no search."""
-    guessed: bool = False
-    """Whether its tools are what seemed to be their array, not yet known to be one."""
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds per phase."""
     coarse: bool = False

@@ -8,7 +8,7 @@ from time import perf_counter, time
 
 from litestar.types import Receive, Scope, Send
 
-from toolscout.errors import InvalidJson, InvalidRequest, Overloaded, TooManyTools
+from toolscout.errors import Overloaded
 from toolscout.server import sharing
 from toolscout.server.admission import BytesInFlight
 from toolscout.server.answer import Trace
@@ -16,9 +16,6 @@ from toolscout.server.exchange import REFUSALS, ClientGone, Exchange, Refused, r
 from toolscout.server.record import Record, outcome_of
 from toolscout.server.routes import Answer, Call, route
 from toolscout.server.service import Service
-
-FAULTS_OF_TOOLS = (InvalidJson, InvalidRequest, TooManyTools)
-"""What a wrong guess at where the tools stand ends in; the body is then read without one."""
 
 SHED = ("overloaded", "draining")
 """Refusals after which the caller should connect anew, to another process where there is one."""
@@ -97,7 +94,7 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, answer: An
     try:
         if "id" in exchange.parameters:
             sharing.check_name(exchange.parameters["id"])
-        await _answer_guessing(service, exchange, trace, answer)
+        await answer(service, exchange, trace)
         return "ok" if exchange.status < HTTPStatus.BAD_REQUEST else RELAYED
     except BytesInFlight as error:
         service.metrics.shed.labels(error.reason).inc()
@@ -123,20 +120,6 @@ async def _answer(service: Service, exchange: Exchange, trace: Trace, answer: An
         if exchange.status:
             raise
         return await _refuse(service, exchange, Refused("internal_error", "see the service's log"))
-
-
-async def _answer_guessing(
-    service: Service, exchange: Exchange, trace: Trace, answer: Answer
-) -> None:
-    """Answer, and once more without a guess where a guess at the tools failed."""
-    try:
-        await answer(service, exchange, trace)
-    except FAULTS_OF_TOOLS:
-        if not trace.guessed:
-            raise
-        exchange.guess = trace.guessed = False
-        exchange.newer_contract = _has_newer_shape(exchange)
-        await answer(service, exchange, trace)
 
 
 def _has_newer_shape(exchange: Exchange) -> bool:

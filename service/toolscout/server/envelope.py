@@ -4,8 +4,7 @@ Nearly all of a body is its tools, and nearly always they are the same bytes as 
 array is looked up by its hash *before* anything is decoded, a token takes its place, and the small
 rest is decoded. Where the array is known, the answer cannot differ: a valid array was replaced by
 another valid array, and only if the token turns up as the value of `tools` was it the tools. Where
-it is not known it is a guess, until a thread has decoded the array; if that fails, the body is read
-again as a whole.
+it is not known, the whole body is decoded, with its tools raw.
 """
 
 from collections.abc import Callable
@@ -66,35 +65,33 @@ class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):
     request: R
     known: Known | None
     raw_hash: bytes
-    guessed: bool = False
-    """The tools are what seems to be their array, not yet known to be one."""
 
 
-async def read(
-    decoder: Decode[R], body: bytes, cache: CatalogueCache, tenant: str, *, guess: bool = True
-) -> Read[R]:
-    """Decode a body, by the short cut where that may be guessed.
+async def read(decoder: Decode[R], body: bytes, cache: CatalogueCache, tenant: str) -> Read[R]:
+    """Decode a body, by the short cut where its tools are known.
 
     Raises:
         Refused: it is not JSON, or a field is of the wrong type or out of bounds.
     """
-    span = _tools_span(body) if guess else None
+    seems, seems_hash = memoryview(b""), b""
+    span = _tools_span(body)
     if span is not None:
         start, end = span
-        raw = memoryview(body)[start:end]
-        raw_hash = await beside(len(raw), HASHED_AT_ONCE, _hash, raw)
-        found = cache.by_alias(tenant, raw_hash)
-        with suppress(Refused):  # the guess may be what is wrong: then the whole body tells
-            request = decode(body[:start] + _TOKEN + body[end:], decoder)
-            if bytes(request.tools) == _TOKEN:
-                if found is not None:
-                    return Read(request, Known(*found), raw_hash)
-                request = msgspec.structs.replace(request, tools=msgspec.Raw(raw))
-                return Read(request, None, raw_hash, guessed=True)
+        seems = memoryview(body)[start:end]
+        seems_hash = await beside(len(seems), HASHED_AT_ONCE, _hash, seems)
+        found = cache.by_alias(tenant, seems_hash)
+        if found is not None:
+            with suppress(Refused):  # the rest may be what is wrong: then the whole body tells
+                request = decode(body[:start] + _TOKEN + body[end:], decoder)
+                if bytes(request.tools) == _TOKEN:
+                    return Read(request, Known(*found), seems_hash)
     request = decode(body, decoder)
     if is_absent(request.tools):
         return Read(request, None, b"")
-    raw_hash = _hash(request.tools)
+    tools = memoryview(request.tools)
+    if seems_hash and bytes(tools) == bytes(seems):
+        return Read(request, None, seems_hash)
+    raw_hash = await beside(len(tools), HASHED_AT_ONCE, _hash, tools)
     found = cache.by_alias(tenant, raw_hash)
     return Read(request, None if found is None else Known(*found), raw_hash)
 

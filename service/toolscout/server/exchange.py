@@ -87,8 +87,6 @@ class Exchange:
         self.max_answer_bytes = 0
         """Largest answer, 0 for any."""
         self.newer_contract = False
-        self.guess = True
-        """Whether the tools may be what seems to be their array, before that is decoded."""
         self.status = 0
         self.bytes_in = 0
         self.slot: Slot | None = None

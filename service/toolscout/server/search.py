@@ -111,16 +111,13 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
 async def read_body(
     service: Service, exchange: Exchange, trace: Trace, decoder: envelope.Decode[envelope.R]
 ) -> envelope.Read[envelope.R]:
-    """The request in a body, its tools guessed unless a guess has failed.
+    """Read and decode a body.
 
     Raises:
         Refused: the body is at fault.
     """
     body = await exchange.json_body(service.settings)
-    cache, tenant = service.cache, trace.tenant
-    read = await envelope.read(decoder, body, cache, tenant, guess=exchange.guess)
-    trace.guessed = read.guessed
-    return read
+    return await envelope.read(decoder, body, service.cache, trace.tenant)
 
 
 def by_digest(service: Service, tenant: str, digest: str | None) -> Catalogue:
@@ -162,7 +159,6 @@ async def cold(
     ):
         job = start(service, trace.tenant, raw, read.raw_hash)
         tools = await asyncio.shield(job.tools)
-        trace.guessed = False
         trace.offered, count = tools.offered, len(tools.tools)
         stage = job.lexical if ranker in ("bm25", "regex") else job.complete
         reserve = costs.estimate("scan", count * patterns) / 1_000

@@ -105,7 +105,6 @@ async def compiled(
     job = start(service, trace.tenant, raw, raw_hash)
     with service.patient():
         trace.offered = (await asyncio.shield(job.tools)).offered
-        trace.guessed = False
         catalogue = await asyncio.shield(job.lexical)
     trace.catalog, trace.unique = catalogue.digest, len(catalogue)
     return catalogue
