@@ -18,7 +18,7 @@ from pathlib import Path
 
 from evals import ablations, cases, docs, learning, outcomes, registry, report, run
 from evals.sets import DEV, data_folder, load_requests, load_set
-from toolscout.ranking.semantic import BUNDLED_MODEL
+from toolscout.index.vectors import BUNDLED_MODEL
 
 MORE_SETS = ("functionchat-ko", "requests-bfcl", "requests-bfcl-irrelevance", "pooled-dev")
 """Sets that are reported beside those of the bars, the slowest last."""

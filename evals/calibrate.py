@@ -2,9 +2,9 @@
 
     python -m evals.calibrate --data FOLDER [--model PATH]
 
-Good queries are those of the development sets against their own catalogues, and keyword queries
+Good queries are those of the development sets against their own catalogs, and keyword queries
 made from the names of their tools. Hopeless ones are queries about a cloud vendor's tools against
-catalogues of everyday services, the reverse, and strings of letters. Prints coefficients
+catalogs of everyday services, the reverse, and strings of letters. Prints coefficients
 for `ranking/calibration.py`, and what each threshold would do; takes them over nowhere by itself.
 """
 
@@ -19,18 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.sets import DEV, Question, ToolSet, data_folder, load_set
-from toolscout.catalog.cache import CatalogueCache
-from toolscout.catalog.catalogue import Catalogue
-from toolscout.catalog.compile import Compiler
-from toolscout.catalog.toollist import ToolList
 from toolscout.contract import RankerName
+from toolscout.index.cache import CatalogCache
+from toolscout.index.catalog import Catalog
+from toolscout.index.compile import Compiler
+from toolscout.index.tool_list import ToolList
+from toolscout.index.vectors import BUNDLED_MODEL, Embedder
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.calibration import MASS_LIMIT
-from toolscout.ranking.judging import JUDGED, evidence
-from toolscout.ranking.select import best
-from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
-from toolscout.ranking.strategy import rank
-from toolscout.ranking.tokens import spoken_name
+from toolscout.ranking.choose import best
+from toolscout.ranking.judge import JUDGED, evidence
+from toolscout.ranking.pipeline import rank
+from toolscout.text.tokens import spoken_name
 
 QUESTIONS_PER_SET = 250
 FOREIGN = {
@@ -39,7 +39,7 @@ FOREIGN = {
     "nestful": ("azure-mcp-2026",),
     "apibank": ("azure-mcp-2026",),
 }
-"""Catalogues of another domain; the other three sets share theirs (travel, calendars, music)."""
+"""Catalogs of another domain; the other three sets share theirs (travel, calendars, music)."""
 
 SHORT = 120
 """Keyword queries per set, beside the set's own."""
@@ -82,7 +82,7 @@ def samples(
 ) -> tuple[list[Sample], list[Sample]]:
     """Good queries and hopeless ones, with the evidence for their best tools."""
     compiler = Compiler(embedder)
-    store = CatalogueCache().tools("evals")
+    store = CatalogCache().tools("evals")
     compiled = {s.name: compiler.compile(ToolList.of(s.tools), store) for s in sets}
     random = Random(11)
     good, hopeless = [], []
@@ -90,11 +90,11 @@ def samples(
         asked = random.sample(own.questions, min(QUESTIONS_PER_SET, len(own.questions)))
         asked += [keywords(tool.name, random) for tool in random.choices(own.tools, k=SHORT)]
         for question in asked:
-            catalogue = compiled[own.name]
-            good.append(_sample(catalogue, question.text, question.gold, embedder, ranker))
+            catalog = compiled[own.name]
+            good.append(_sample(catalog, question.text, question.gold, embedder, ranker))
             for other in FOREIGN[own.name]:
-                catalogue = compiled[other]
-                hopeless.append(_sample(catalogue, question.text, frozenset(), embedder, ranker))
+                catalog = compiled[other]
+                hopeless.append(_sample(catalog, question.text, frozenset(), embedder, ranker))
         hopeless.extend(
             _sample(compiled[own.name], text, frozenset(), embedder, ranker)
             for text in gibberish(QUESTIONS_PER_SET // 5)
@@ -103,16 +103,16 @@ def samples(
 
 
 def _sample(
-    catalogue: Catalogue, text: str, gold: frozenset[str], embedder: Embedder, ranker: RankerName
+    catalog: Catalog, text: str, gold: frozenset[str], embedder: Embedder, ranker: RankerName
 ) -> Sample:
-    ranking = rank(catalogue, Ask(pattern=text, ranker=ranker), embedder)
+    ranking = rank(catalog, Ask(pattern=text, ranker=ranker), embedder)
     rows = best(ranking.scores, JUDGED)
     found = [evidence(ranking, row) for row in rows]
     values = [
         (e.coverage or 0.0, min(e.mass or 0.0, MASS_LIMIT), max(e.cosine or 0.0, 0.0))
         for e in found
     ]
-    wanted = [float(catalogue.names[row] in gold) for row in rows]
+    wanted = [float(catalog.names[row] in gold) for row in rows]
     return Sample(np.array(values).reshape(-1, 3), np.array(wanted), bool(gold))
 
 

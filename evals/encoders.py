@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from evals.rankers import Floats, MissingPackage, Ours, Ranker, Search, by_scores
 from toolscout.contract import Tool
-from toolscout.ranking import fusion
-from toolscout.ranking.query import analyse
-from toolscout.ranking.strategy import lexical_scores
-from toolscout.ranking.tokens import spoken_name
+from toolscout.ranking import fuse
+from toolscout.ranking.pipeline import lexical_scores
+from toolscout.text.query import analyse
+from toolscout.text.tokens import spoken_name
 
 MINILM_SHARE = 0.6
 """Weight of the transformer beside BM25 (0.4): the best of this fusion on the development sets."""
@@ -79,13 +79,13 @@ def minilm_with_bm25(model: str) -> Ranker:
     encoder, ours = minilm(), Ours("bm25", model)
 
     def ranker(tools: Sequence[Tool]) -> Search:
-        catalogue = ours.compile(tools)
-        rows = [catalogue.rows[tool.name] for tool in tools]
+        catalog = ours.compile(tools)
+        rows = [catalog.rows[tool.name] for tool in tools]
         cosine = encoder.scorer(tools)
 
         def scores(query: str) -> Floats:
-            lexical = lexical_scores(catalogue, analyse(query)).bm25[rows]
-            return fusion.weighted_sum(lexical, cosine(query), MINILM_SHARE)
+            lexical = lexical_scores(catalog, analyse(query)).bm25[rows]
+            return fuse.weighted_sum(lexical, cosine(query), MINILM_SHARE)
 
         return by_scores(tools, scores)
 

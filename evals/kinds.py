@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from toolscout.catalog.details import detail_of
-from toolscout.catalog.summary import first_sentence
 from toolscout.contract import Context, Filters, Session, Use
 from toolscout.engine import Engine
 from toolscout.errors import EmptyPattern
-from toolscout.ranking.boosts import work_of
-from toolscout.ranking.domains import bundled
-from toolscout.ranking.query import analyse
-from toolscout.ranking.tokens import terms
+from toolscout.index.details import detail_of
+from toolscout.ranking.boost import work_of
+from toolscout.text.domains import bundled
+from toolscout.text.query import analyse
+from toolscout.text.tokens import terms
+from toolscout.tools.summary import first_sentence
 
 DEFAULT_DOMAIN = "code"
 """What the system of the cold-start cases assumes of every request."""
@@ -86,9 +86,9 @@ def _first_sentence(case: dict[str, Any], _: str) -> Found:
 
 
 def _risk(case: dict[str, Any], model: str) -> Found:
-    catalogue = Engine(case["tools"], model=model).catalogue
-    row = catalogue.rows[case["query"]]
-    detail = detail_of(catalogue.tool(row), catalogue.facets.of(row), "brief")
+    catalog = Engine(case["tools"], model=model).catalog
+    row = catalog.rows[case["query"]]
+    detail = detail_of(catalog.tool(row), catalog.facets.of(row), "brief")
     failures = [
         f"{field} {case['expect_' + field]}"
         for field in ("risk", "requires_full_schema", "requires_confirmation")

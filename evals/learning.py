@@ -19,14 +19,14 @@ from tqdm import tqdm
 from evals.calibrate import FOREIGN, gibberish
 from evals.rankers import Ours
 from evals.sets import DEV, Question, ToolSet, load_set
-from toolscout.catalog.catalogue import Catalogue
+from toolscout.index.catalog import Catalog
+from toolscout.index.vectors import Embedder
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.patterns import pattern_vector
 from toolscout.learning.prior import LearnedIndex
 from toolscout.ranking.ask import Ask, Prior
-from toolscout.ranking.query import analyse
-from toolscout.ranking.semantic import Embedder
-from toolscout.ranking.strategy import decide
+from toolscout.ranking.pipeline import decide
+from toolscout.text.query import analyse
 
 SETS = (*(f"dev/{name}" for name in DEV), "dev/functionchat-ko", "train/gorilla-apibench")
 """The sets of the bars, one in another language, and one that is hard."""
@@ -103,7 +103,7 @@ def _hopeless(folder: Path, name: str) -> list[str]:
 
 
 def _row(asked: ToolSet, ours: Ours, limit: int, hopeless: Sequence[str]) -> dict[str, Any]:
-    catalogue = ours.compile(asked.tools)
+    catalog = ours.compile(asked.tools)
     before: list[float] = []
     after: dict[str, list[float]] = {replay.name: [] for replay in REPLAYS}
     uses: list[float] = []
@@ -111,15 +111,15 @@ def _row(asked: ToolSet, ours: Ours, limit: int, hopeless: Sequence[str]) -> dic
     for seed in tqdm(SPLITS, desc=asked.name, unit="split", leave=False):
         questions = Random(seed).sample(asked.questions, min(limit, len(asked.questions)))
         told, tested = questions[: len(questions) // 2], questions[len(questions) // 2 :]
-        before.append(_recall(catalogue, tested, ours.embedder, None))
+        before.append(_recall(catalog, tested, ours.embedder, None))
         for replay in REPLAYS:
-            prior, told_tools = _learned(catalogue, told, ours.embedder, replay, seed)
-            after[replay.name].append(_recall(catalogue, tested, ours.embedder, prior))
+            prior, told_tools = _learned(catalog, told, ours.embedder, replay, seed)
+            after[replay.name].append(_recall(catalog, tested, ours.embedder, prior))
             if replay.name == "all uses":
                 uses.append(told_tools)
                 matched = (
-                    _matched(catalogue, hopeless, ours.embedder, None),
-                    _matched(catalogue, hopeless, ours.embedder, prior),
+                    _matched(catalog, hopeless, ours.embedder, None),
+                    _matched(catalog, hopeless, ours.embedder, prior),
                 )
     return {
         "set": asked.name,
@@ -131,7 +131,7 @@ def _row(asked: ToolSet, ours: Ours, limit: int, hopeless: Sequence[str]) -> dic
 
 
 def _learned(
-    catalogue: Catalogue, told: Sequence[Question], embedder: Embedder, replay: Replay, seed: int
+    catalog: Catalog, told: Sequence[Question], embedder: Embedder, replay: Replay, seed: int
 ) -> tuple[Prior, float]:
     """The prior after feedback, and how many uses each used tool has."""
     random = Random(seed)
@@ -142,23 +142,23 @@ def _learned(
         vector = pattern_vector(query, embedder.query(query.spoken))
         for gold in sorted(question.gold):
             wrong, other = random.random() < replay.wrong, random.random() < 0.5
-            tool = random.choice(catalogue.names) if wrong and other else gold
+            tool = random.choice(catalog.names) if wrong and other else gold
             success = replay.success and (other or not wrong)
             if replay.uses is not None and uses.get(tool, 0) >= replay.uses:
                 continue
             uses[tool] = uses.get(tool, 0) + 1
             experience.learn(Observation(question.text, tool, success), vector)
-    keys = [(name, "") for name in catalogue.names]
+    keys = [(name, "") for name in catalog.names]
     index = LearnedIndex(keys, experience, HALF_LIFE_DAYS, 0.0)
     per_tool = sum(uses.values()) / max(len(uses), 1)
     return lambda query, vectors: index.prior(pattern_vector(query, vectors)), per_tool
 
 
 def _recall(
-    catalogue: Catalogue, questions: Sequence[Question], embedder: Embedder, prior: Prior | None
+    catalog: Catalog, questions: Sequence[Question], embedder: Embedder, prior: Prior | None
 ) -> float:
     return mean(
-        len(question.gold & set(decide(catalogue, ask, embedder, prior=prior).names))
+        len(question.gold & set(decide(catalog, ask, embedder, prior=prior).names))
         / len(question.gold)
         for question in questions
         if (ask := Ask(pattern=question.text)) and question.gold
@@ -166,8 +166,8 @@ def _recall(
 
 
 def _matched(
-    catalogue: Catalogue, texts: Sequence[str], embedder: Embedder, prior: Prior | None
+    catalog: Catalog, texts: Sequence[str], embedder: Embedder, prior: Prior | None
 ) -> float:
     """The share of queries that are answered with a match."""
-    decisions = (decide(catalogue, Ask(pattern=text), embedder, prior=prior) for text in texts)
+    decisions = (decide(catalog, Ask(pattern=text), embedder, prior=prior) for text in texts)
     return mean(decision.outcome == "match" for decision in decisions)

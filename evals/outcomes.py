@@ -1,7 +1,7 @@
 """Is it honest? Outcomes of queries that have a tool, and of queries that have none.
 
-Hopeless queries are real ones against catalogues of another domain (requests to a cloud vendor's
-tools on catalogues of everyday services, and the reverse), and strings of letters. The two
+Hopeless queries are real ones against catalogs of another domain (requests to a cloud vendor's
+tools on catalogs of everyday services, and the reverse), and strings of letters. The two
 `requests-*` sets are reported beside: their candidates share the domain of the request.
 """
 
@@ -18,12 +18,12 @@ from evals.rankers import Answer, Ours, Ranker
 from evals.run import limited, timed
 from evals.sets import DEV, ToolSet, load_requests, load_set
 from toolscout.contract import RankerName
-from toolscout.ranking.semantic import Embedder
+from toolscout.index.vectors import Embedder
 
 RANKERS: tuple[RankerName, ...] = ("hybrid", "bm25", "semantic")
 
 GIBBERISH = 100
-"""Strings of letters per catalogue."""
+"""Strings of letters per catalog."""
 
 GIBBERISH_SEED = 2_026
 """Not the seed that the calibration is fitted with."""
@@ -62,8 +62,8 @@ def _groups(
 ) -> Iterator[tuple[str, str, list[Answer]]]:
     searches = {name: ranker(asked.tools) for name, asked in sets.items()}
 
-    def answers(texts: Sequence[str], catalogue: str) -> list[Answer]:
-        return [timed(searches[catalogue], text)[0] for text in texts]
+    def answers(texts: Sequence[str], catalog: str) -> list[Answer]:
+        return [timed(searches[catalog], text)[0] for text in texts]
 
     texts = {name: [q.text for q in limited(s.questions, limit)] for name, s in sets.items()}
     for name in tqdm(sets, desc="good", unit="set", disable=None, leave=False):

@@ -11,15 +11,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.catalog.cache import CatalogueCache
-from toolscout.catalog.catalogue import Catalogue
-from toolscout.catalog.compile import Compiler
-from toolscout.catalog.toollist import ToolList
 from toolscout.contract import Outcome, RankerName, Tool
+from toolscout.index.bm25 import Bm25Weights
+from toolscout.index.cache import CatalogCache
+from toolscout.index.catalog import Catalog
+from toolscout.index.compile import Compiler
+from toolscout.index.tool_list import ToolList
+from toolscout.index.vectors import BUNDLED_MODEL, Embedder
 from toolscout.ranking.ask import Ask
-from toolscout.ranking.bm25 import Bm25Weights
-from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
-from toolscout.ranking.strategy import decide
+from toolscout.ranking.pipeline import decide
 
 Floats = NDArray[np.float32]
 
@@ -77,19 +77,19 @@ class Ours:
         self._asked = asked
         self._compiler = Compiler(self.embedder, weights)
 
-    def compile(self, tools: Sequence[Tool]) -> Catalogue:
-        """A catalogue of its own: nothing is kept from an earlier set or variant."""
+    def compile(self, tools: Sequence[Tool]) -> Catalog:
+        """A catalog of its own: nothing is kept from an earlier set or variant."""
         unlimited = ToolList.of(tools, limit=len(tools))
-        return self._compiler.compile(unlimited, CatalogueCache().tools("evals"))
+        return self._compiler.compile(unlimited, CatalogCache().tools("evals"))
 
     def __call__(self, tools: Sequence[Tool]) -> Search:
         """A search over the tools."""
-        catalogue = self.compile(tools)
+        catalog = self.compile(tools)
         asked = self._asked(tools)
 
         def search(query: str, top_k: int) -> Answer:
             ask = Ask(pattern=query, top_k=top_k, ranker=self._ranker, **asked)
-            decision = decide(catalogue, ask, self.embedder)
+            decision = decide(catalog, ask, self.embedder)
             return Answer(decision.names, decision.outcome)
 
         return search

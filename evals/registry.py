@@ -5,7 +5,7 @@ from functools import partial
 
 from evals import baselines, encoders
 from evals.rankers import OURS, MissingPackage, Ours, Ranker
-from toolscout.ranking.semantic import BUNDLED_MODEL
+from toolscout.index.vectors import BUNDLED_MODEL
 
 BASELINES: dict[str, Callable[[str], Ranker]] = {
     "rank-bm25": lambda _: baselines.rank_bm25,

@@ -17,11 +17,11 @@ from evals import report as reporting
 from evals.calibrate import FOREIGN
 from evals.rankers import Ours
 from evals.sets import DEV, ToolSet, data_folder, load_set
+from toolscout.index.vectors import BUNDLED_MODEL
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.explain import explain
-from toolscout.ranking.semantic import BUNDLED_MODEL
-from toolscout.ranking.strategy import decide
+from toolscout.ranking.pipeline import decide
 
 Floats = NDArray[np.float64]
 
@@ -40,14 +40,14 @@ def scored(sets: Sequence[ToolSet], model: str) -> tuple[Floats, Floats]:
         wanted.
     """
     ours = Ours("hybrid", model)
-    catalogues = {s.name: ours.compile(s.tools) for s in sets}
+    catalogs = {s.name: ours.compile(s.tools) for s in sets}
     good: list[tuple[float, float]] = []
     hopeless: list[tuple[float, float]] = []
     for own in sets:
         for question in tqdm(own.questions, desc=own.name, unit="q", disable=None, leave=False):
             for name in (own.name, *FOREIGN[own.name]):
-                decision = decide(catalogues[name], Ask(pattern=question.text), ours.embedder)
-                matches = explain(catalogues[name], decision)
+                decision = decide(catalogs[name], Ask(pattern=question.text), ours.embedder)
+                matches = explain(catalogs[name], decision)
                 if name == own.name:
                     good += [(m.score, float(m.name in question.gold)) for m in matches]
                 else:

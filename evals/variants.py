@@ -14,12 +14,14 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from toolscout.catalog import compile as compiling
-from toolscout.catalog.documents import Document, read_tool
 from toolscout.contract import Context, RankerName, Session, Tool, Use
-from toolscout.ranking import calibration, expand, fusion, query, semantic, tokens
-from toolscout.ranking.bm25 import Bm25Weights
-from toolscout.ranking.names import NameIndex
+from toolscout.index import compile as compiling
+from toolscout.index import expand, vectors
+from toolscout.index.bm25 import Bm25Weights
+from toolscout.index.names import NameIndex
+from toolscout.ranking import calibration, fuse
+from toolscout.text import query, tokens
+from toolscout.tools.documents import Document, read_tool
 
 NEVER = 10**9
 """A length that no word has."""
@@ -113,7 +115,7 @@ VARIANTS: tuple[Variant, ...] = (
         ((compiling, "read_tool", _without(properties="", property_heads="")),),
     ),
     Variant("no property words", ((compiling, "read_tool", _without(properties="")),), WORDS),
-    Variant("no property vector", ((semantic, "PROPERTY_SHARE", 0.0),), MEANING),
+    Variant("no property vector", ((vectors, "PROPERTY_SHARE", 0.0),), MEANING),
     *map(_name_weight, NAME_WEIGHTS),
     Variant("no synonyms", ((expand, "synonym_terms", dict),), WORDS),
     Variant(
@@ -129,16 +131,16 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("domain prior from the query alone", asked=lambda _: {"context": Context()}),
     Variant("session: ten tools used at random", asked=_used_at_random),
     Variant("no exact-name guarantee", ((NameIndex, "mentions", lambda *_: []),)),
-    Variant("no sentence split", ((semantic, "SENTENCE_SHARE", 0.0),), MEANING),
+    Variant("no sentence split", ((vectors, "SENTENCE_SHARE", 0.0),), MEANING),
     Variant(
         "model trusted on every word",
-        ((semantic.Embedder, "familiarity", lambda *_: 1.0),),
+        ((vectors.Embedder, "familiarity", lambda *_: 1.0),),
         MEANING,
     ),
     Variant("no gate: no_match is never said", ((calibration, "outcome", lambda *_: "match"),)),
     Variant("fusion by reciprocal rank", rankers=FUSED, instead="rrf"),
     *(
-        Variant(f"semantic weight {w:g}", ((fusion, "SEMANTIC_WEIGHT", w),), FUSED)
+        Variant(f"semantic weight {w:g}", ((fuse, "SEMANTIC_WEIGHT", w),), FUSED)
         for w in SEMANTIC_WEIGHTS
     ),
 )

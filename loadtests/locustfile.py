@@ -12,7 +12,7 @@ from locust import FastHttpUser, constant_throughput, events, task
 from locust.argument_parser import LocustArgumentParser
 
 from evals.speed.traffic import PROSE, SEARCH
-from loadtests import catalogues
+from loadtests import catalogs
 
 TOP_K = 5
 JSON = {"Content-Type": "application/json"}
@@ -46,10 +46,10 @@ class Caller(FastHttpUser):
         self.questions = cycle(PROSE[start:] + PROSE[:start])
         self.calls = 0
 
-    def ask(self, name: str, catalogue: str, **headers: str) -> str | None:
+    def ask(self, name: str, catalog: str, **headers: str) -> str | None:
         """Search, and check the answer; returns the digest, or None when it is not known."""
         question = json.dumps(next(self.questions))
-        body = f'{{"pattern":{question},"top_k":{TOP_K},{catalogue}}}'
+        body = f'{{"pattern":{question},"top_k":{TOP_K},{catalog}}}'
         with self.client.post(
             SEARCH, data=body.encode(), headers=self.sent | headers, name=name, catch_response=True
         ) as answer:
@@ -72,7 +72,7 @@ class Inline50(Caller):
     @task
     def search(self) -> None:
         """Send all tools."""
-        self.ask("inline 50", f'"tools":{catalogues.tools(50)}')
+        self.ask("inline 50", f'"tools":{catalogs.tools(50)}')
 
 
 class Inline300(Caller):
@@ -83,7 +83,7 @@ class Inline300(Caller):
     @task
     def search(self) -> None:
         """Send all tools."""
-        self.ask("inline 300", f'"tools":{catalogues.tools(300)}')
+        self.ask("inline 300", f'"tools":{catalogs.tools(300)}')
 
 
 class Inline1000(Caller):
@@ -94,7 +94,7 @@ class Inline1000(Caller):
     @task
     def search(self) -> None:
         """Send all tools."""
-        self.ask("inline 1,000", f'"tools":{catalogues.tools(1_000)}')
+        self.ask("inline 1,000", f'"tools":{catalogs.tools(1_000)}')
 
 
 class ByDigest(Caller):
@@ -105,9 +105,9 @@ class ByDigest(Caller):
 
     @task
     def search(self) -> None:
-        """Name the catalogue; send it where it is not known."""
+        """Name the catalog; send it where it is not known."""
         if not self.digest:
-            self.digest = self.ask("digest, first", f'"tools":{catalogues.tools(300)}')
+            self.digest = self.ask("digest, first", f'"tools":{catalogs.tools(300)}')
             return
         headers = {"X-Catalog-Digest": self.digest}
         self.digest = self.ask("digest", f'"catalog":"{self.digest}"', **headers)
@@ -125,7 +125,7 @@ class Newcomer(Caller):
         new = self.calls % self.churn_every == 0
         self.calls += 1
         if new:
-            self.tools = catalogues.unseen(300)
+            self.tools = catalogs.unseen(300)
         self.ask("cold 300" if new else "after cold 300", f'"tools":{self.tools}')
 
 

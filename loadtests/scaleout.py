@@ -1,8 +1,8 @@
-"""One, two and four processes behind HAProxy: by catalogue (the example's way) and in turn.
+"""One, two and four processes behind HAProxy: by catalog (the example's way) and in turn.
 
-Callers hold many catalogues and name them by digest, as the client does: after a 404 the tools are
-sent once more. Together the catalogues are more than one process keeps. What is shown is how many
-calls found their catalogue where they came; how much faster more processes are depends on the
+Callers hold many catalogs and name them by digest, as the client does: after a 404 the tools are
+sent once more. Together the catalogs are more than one process keeps. What is shown is how many
+calls found their catalog where they came; how much faster more processes are depends on the
 cores, which load, balancer and processes share here.
 """
 
@@ -25,23 +25,23 @@ from urllib.request import urlopen
 from tqdm import tqdm
 
 from evals.speed import servers, traffic
-from loadtests import catalogues
+from loadtests import catalogs
 
 CONFIG = Path(__file__).parents[1] / "deploy" / "balancers" / "haproxy.cfg"
 PROCESSES = (1, 2, 4)
-POLICIES = {"by catalogue": "hash var(txn.affinity)", "in turn": "roundrobin"}
+POLICIES = {"by catalog": "hash var(txn.affinity)", "in turn": "roundrobin"}
 CALLERS = 60
 CONNECTIONS = 12
 WARM_UPS = 3
 """How often everybody calls before it counts."""
 
 CACHE_BYTES = 72 * 2**20
-"""Room for about half of the callers' catalogues in one process."""
+"""Room for about half of the callers' catalogs in one process."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the calls that named their catalogue."""
+    """What became of the calls that named their catalog."""
 
     known: int = 0
     unknown: int = 0
@@ -76,16 +76,14 @@ def main() -> int:
     if shutil.which("haproxy", path=_path()) is None:
         sys.stderr.write("needs haproxy (apt-get install haproxy)\n")
         return 1
-    print(
-        f"{CALLERS} catalogues of 300 tools over {CONNECTIONS} connections, {os.cpu_count()} cores"
-    )
-    print("| processes | balanced | calls/s | p50 ms | p95 ms | found their catalogue | failed |")
+    print(f"{CALLERS} catalogs of 300 tools over {CONNECTIONS} connections, {os.cpu_count()} cores")
+    print("| processes | balanced | calls/s | p50 ms | p95 ms | found their catalog | failed |")
     print("|---|---|---|---|---|---|---|")
     failed = 0
     rows = [
         (count, policy)
         for count in flags.processes
-        for policy in (POLICIES if count > 1 else ("by catalogue",))
+        for policy in (POLICIES if count > 1 else ("by catalog",))
     ]
     for count, policy in tqdm(rows, desc="scale-out", unit="row", disable=None):
         tally = measure(count, policy, flags.seconds)
@@ -103,7 +101,7 @@ def measure(count: int, policy: str, seconds: float) -> Tally:
         flags = ("--cache-bytes", str(CACHE_BYTES))
         replicas = [running.enter_context(servers.toolscout(*flags)) for _ in range(count)]
         port = running.enter_context(_balancer([r.port for r in replicas], POLICIES[policy]))
-        callers = [Caller(catalogues.unseen(300)) for _ in range(CALLERS)]
+        callers = [Caller(catalogs.unseen(300)) for _ in range(CALLERS)]
         for _ in range(WARM_UPS):
             asyncio.run(_load(port, callers, calls=CALLERS))
             while any(_compiling(replica.port) for replica in replicas):

@@ -19,9 +19,9 @@ import httpx2
 import msgspec
 
 from toolscout import Engine
-from toolscout.catalog.cache import CatalogueCache
-from toolscout.catalog.catalogue import Catalogue
-from toolscout.catalog.toollist import ToolList
+from toolscout.index.cache import CatalogCache
+from toolscout.index.catalog import Catalog
+from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask, Decision
 
 SEARCH = "/v1/tool-discovery/search"
@@ -254,16 +254,16 @@ ENGINE = Engine()
 """One engine with the bundled model, for searches in process."""
 
 
-def compiled(tools: Sequence[Any]) -> Catalogue:
-    """A catalogue from tools as they come over the wire."""
+def compiled(tools: Sequence[Any]) -> Catalog:
+    """A catalog from tools as they come over the wire."""
     tool_list = ToolList.decode(msgspec.json.encode(tools))
-    return ENGINE.compiler.compile(tool_list, CatalogueCache().tools("test"))
+    return ENGINE.compiler.compile(tool_list, CatalogCache().tools("test"))
 
 
-def select(tools: Sequence[Any] | Catalogue, pattern: str, **fields: Any) -> Decision:
+def select(tools: Sequence[Any] | Catalog, pattern: str, **fields: Any) -> Decision:
     """What the service would decide, without the wire around it."""
-    catalogue = tools if isinstance(tools, Catalogue) else compiled(tools)
-    return ENGINE.decide(catalogue, Ask(pattern=pattern, **fields))
+    catalog = tools if isinstance(tools, Catalog) else compiled(tools)
+    return ENGINE.decide(catalog, Ask(pattern=pattern, **fields))
 
 
 def problem_of(response: Any, status: int, code: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-MODULES = ("toolscout", "toolscout.client", "toolscout.client.metrics")
+MODULES = ("toolscout", "toolscout.client", "toolscout.client.observe.metrics")
 
 OF_THE_SERVER = frozenset(("toolscout.Engine.decide", "toolscout.Engine.result"))
 """What the server shares with the library, in terms of its own that may change."""

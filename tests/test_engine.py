@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.catalogues import SHAPES, in_shape
+from tests.catalogs import SHAPES, in_shape
 from tests.support import TOOLS, Server, crowd
 from toolscout import Engine
 from toolscout.contract import Context, Filters, Session, Tool, Use
@@ -112,7 +112,7 @@ def test_a_tool_of_a_known_name_replaces_it():
     engine = Engine(TOOLS)
     engine.add([{"name": "read_file", "description": "Bake a sourdough loaf"}])
     assert engine.search("sourdough", top_k=1).names == ["read_file"]
-    assert len(engine.catalogue) == len(TOOLS)
+    assert len(engine.catalog) == len(TOOLS)
 
 
 @pytest.mark.parametrize(

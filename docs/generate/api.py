@@ -7,8 +7,8 @@ import msgspec
 from docs.generate.notes import WRITTEN, joined, notes, table
 from docs.generate.schemas import fields_of, kind_of
 from toolscout.contract.bounds import BOUNDS
-from toolscout.server.openapi import document
-from toolscout.server.problems import CODES
+from toolscout.server.http.problems import CODES
+from toolscout.server.openapi.document import document
 
 METHODS = ("get", "put", "post", "patch", "delete")
 

@@ -6,8 +6,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
 
 from docs.generate.notes import WRITTEN, joined, notes
-from toolscout.client.metrics import PrometheusMetrics
-from toolscout.server.metrics import Metrics
+from toolscout.client.observe.metrics import PrometheusMetrics
+from toolscout.server.observe.metrics import Metrics
 
 
 def page() -> str:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
-from docs.generate import api, commands, configuration, metrics
+from docs.generate import api, commands, configuration, house, metrics
 
 PAGES: dict[str, Callable[[], str]] = {
     "api.md": api.page,
+    "architecture.md": house.page,
     "cli.md": commands.page,
     "configuration.md": configuration.page,
     "metrics.md": metrics.page,

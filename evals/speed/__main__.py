@@ -23,9 +23,9 @@ def main() -> int:
     parser.add_argument("--learning", action="store_true", help="what learning costs, only")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parsed = parser.parse_args()
-    folder = traffic.catalogues(parsed.data)
+    folder = traffic.catalogs(parsed.data)
     if folder is None:
-        print("skipped: no catalogues; name their folder with --data or TOOLSCOUT_DATA")
+        print("skipped: no catalogs; name their folder with --data or TOOLSCOUT_DATA")
         return 0
     if parsed.learning:
         for line in learning.report(folder, 100 if parsed.quick else 600):

@@ -1,7 +1,7 @@
 """What learning costs: the same searches on two services, of which one has learned much.
 
 The two are asked in turn, so that whatever else the machine does slows both. Patterns are words of
-the catalogue itself, drawn anew for every call; so is the feedback: four uses in five worked.
+the catalog itself, drawn anew for every call; so is the feedback: four uses in five worked.
 """
 
 import json

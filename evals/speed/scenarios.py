@@ -29,7 +29,7 @@ class Plan:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Catalogue sizes."""
+        """Catalog sizes."""
         return traffic.SIZES[:3] if self.quick else traffic.SIZES
 
     def calls(self, size: int) -> int:
@@ -63,7 +63,7 @@ def _started(ours: servers.Running) -> Row:
 
 
 def _warm(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
-    """Inline tools, known catalogue: the floor and ours in turn."""
+    """Inline tools, known catalog: the floor and ours in turn."""
     for size in plan.sizes:
         tools = json.dumps(traffic.load(plan.folder, size))
         payloads = traffic.inline(tools, traffic.PROSE)
@@ -85,7 +85,7 @@ def _busy(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator
 
 
 def _digest(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
-    """A known catalogue by its digest."""
+    """A known catalog by its digest."""
     for size in plan.sizes:
         tools = json.dumps(traffic.load(plan.folder, size))
         payloads = traffic.by_digest(_learn(ours, tools, size), traffic.PROSE)
@@ -123,7 +123,7 @@ def _agents(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterat
 
 
 def _classes(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
-    """Every class of query on the largest catalogue, by digest."""
+    """Every class of query on the largest catalog, by digest."""
     size = plan.sizes[-1]
     tools = traffic.load(plan.folder, size)
     digest = _learn(ours, json.dumps(tools), size)
@@ -175,7 +175,7 @@ def _degraded(ours: servers.Running, tools: list[dict[str, object]]) -> str:
 
 
 def _during_compiles(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
-    """Warm latency at rest, and while catalogues of 1,000 new tools are compiled."""
+    """Warm latency at rest, and while catalogs of 1,000 new tools are compiled."""
     tools = json.dumps(traffic.load(plan.folder, 300))
     warm = traffic.inline(tools, traffic.PROSE)
     others = traffic.load(plan.folder, 1_000)
@@ -219,7 +219,7 @@ def _peers(plan: Plan) -> Iterator[Row]:
 
 
 def _learn(ours: servers.Running, tools: str, size: int) -> str:
-    """Make sure a catalogue is known; returns its digest."""
+    """Make sure a catalog is known; returns its digest."""
     payload = traffic.inline(tools, ["warm up"], latency_budget_ms=60_000)[0]
     digest = client.call(ours.port, payload)[1]["x-catalog-digest"]
     client.run(ours.port, traffic.inline(tools, traffic.PROSE[:20]), 1, 20 if size < 3_000 else 3)

@@ -1,4 +1,4 @@
-"""What is sent: real catalogues, and a different pattern with every request."""
+"""What is sent: real catalogs, and a different pattern with every request."""
 
 import json
 import os
@@ -25,15 +25,15 @@ REGEX = tuple(f"{v}.*{t.split()[0]}" for v in _VERBS for t in _THINGS)
 _serial = count()
 
 
-def catalogues(folder: Path | None) -> Path | None:
-    """The folder with the catalogues, from the flag or `TOOLSCOUT_DATA`; None when absent."""
+def catalogs(folder: Path | None) -> Path | None:
+    """The folder with the catalogs, from the flag or `TOOLSCOUT_DATA`; None when absent."""
     root = folder or Path(os.environ.get("TOOLSCOUT_DATA", "."))
     found = root / "catalogs"
     return found if (found / "300.json").is_file() else None
 
 
 def load(folder: Path, size: int) -> list[dict[str, Any]]:
-    """The tools of one catalogue."""
+    """The tools of one catalog."""
     tools: list[dict[str, Any]] = json.loads((folder / f"{size}.json").read_text("utf-8"))
     return tools
 
@@ -44,7 +44,7 @@ def inline(tools: str, patterns: Sequence[str], **fields: Any) -> list[bytes]:
 
 
 def by_digest(digest: str, patterns: Sequence[str], **fields: Any) -> list[bytes]:
-    """Searches that name a known catalogue."""
+    """Searches that name a known catalog."""
     return [request(SEARCH, _body(p, f'"catalog":"{digest}"', fields)) for p in patterns]
 
 
@@ -59,6 +59,6 @@ def unseen(tools: list[dict[str, Any]], changed: int | None = None) -> str:
     return json.dumps(renewed)
 
 
-def _body(pattern: str, catalogue: str, fields: dict[str, Any]) -> bytes:
+def _body(pattern: str, catalog: str, fields: dict[str, Any]) -> bytes:
     extra = "".join(f',"{name}":{json.dumps(value)}' for name, value in fields.items())
-    return f'{{"pattern":{json.dumps(pattern)},"top_k":5{extra},{catalogue}}}'.encode()
+    return f'{{"pattern":{json.dumps(pattern)},"top_k":5{extra},{catalog}}}'.encode()

@@ -17,7 +17,7 @@ from evals.train.data import (
     WATCHED_SETS,
     ToolSet,
     data_root,
-    load_catalogue,
+    load_catalog,
     load_set,
 )
 from evals.train.distil import DIMENSIONS, plain, projection, token_vectors
@@ -45,7 +45,7 @@ QUESTION_SHARES = {
 """Shares of stage 2 batches; Gorilla's queries have one gold among interchangeable models."""
 
 DESCRIPTION_SHARES = {
-    "catalogue": 0.240,
+    "catalog": 0.240,
     "sealtools-full": 0.060,
     "toolbench-rapidapi": 0.052,
     "toollinkos": 0.020,
@@ -72,10 +72,10 @@ def main() -> None:
 
 
 def train(root: Path, out: Path) -> str:
-    """Train on role train and the catalogue, write the model, return the table of dev results."""
+    """Train on role train and the catalog, write the model, return the table of dev results."""
     torch.manual_seed(SEED)
     rng = np.random.default_rng(SEED)
-    tool_sets = [load_set(root, "train", name) for name in TRAIN_SETS] + [load_catalogue(root)]
+    tool_sets = [load_set(root, "train", name) for name in TRAIN_SETS] + [load_catalog(root)]
     corpus = Corpus()
     major, numbers = _teacher_texts(corpus, tool_sets, rng)
     sources = _sources(corpus, tool_sets)

@@ -84,7 +84,7 @@ Differences of the four-set average in nDCG@5, seed noise about 0.002.
 
 _ABLATIONS = """\
 | learnt token weights | +.012 |
-| pairs from tools' own texts (catalogue) beside judged queries | +.010 |
+| pairs from tools' own texts (catalog) beside judged queries | +.010 |
 | stage 2 learning rate 2e-3 → 4e-3 | +.005 |
 | temperature .05 → .07 | ±0 alone, +.003 fused |
 | leaving out Gorilla's interchangeable models as judged queries | +.003 |

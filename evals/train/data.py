@@ -1,4 +1,4 @@
-"""The tool sets and catalogues that the model learns from and is chosen on.
+"""The tool sets and catalogs that the model learns from and is chosen on.
 
 The data stay outside the repository; see `data_root` for how they are found.
 """
@@ -27,7 +27,7 @@ DEV_SETS = ("azure-mcp-2026", "bfcl-live", "nestful", "apibank")
 WATCHED_SETS = ("functionchat-ko",)
 """Reported, never chosen on: the vocabulary is English and this set is Korean."""
 
-CATALOGUE = "10000.json"
+CATALOG = "10000.json"
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,11 @@ def load_set(root: Path, role: str, name: str) -> ToolSet:
     )
 
 
-def load_catalogue(root: Path, name: str = CATALOGUE) -> ToolSet:
-    """Read a catalogue of real tools; it has no queries."""
+def load_catalog(root: Path, name: str = CATALOG) -> ToolSet:
+    """Read a catalog of real tools; it has no queries."""
     rows = json.loads((root / "catalogs" / name).read_text(encoding="utf-8"))
     tools = [_tool(row, row["name"], row["name"], row["description"]) for row in rows]
-    return ToolSet("catalogue", tools)
+    return ToolSet("catalog", tools)
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

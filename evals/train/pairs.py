@@ -1,7 +1,7 @@
 """What should meet: queries with their tools, names with descriptions, properties with tools.
 
 A batch comes from one set at a time, so that the set's other tools are the negatives: near
-neighbours, as in a real catalogue.
+neighbours, as in a real catalog.
 """
 
 import re
@@ -78,7 +78,7 @@ class QuestionPairs:
 
 
 class DescriptionPairs:
-    """Parts of a tool's own text that should meet; needs no queries, so any catalogue serves."""
+    """Parts of a tool's own text that should meet; needs no queries, so any catalog serves."""
 
     def __init__(self, corpus: Corpus, tool_set: ToolSet) -> None:
         self._names: list[list[tuple[int, int]]] = []

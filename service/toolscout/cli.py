@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _serve(parsed: argparse.Namespace) -> int:
-    from toolscout.server.serve import serve
+    from toolscout.server.process.serve import serve
 
     try:
         return serve(_settings(parsed))
@@ -57,8 +57,8 @@ def _serve(parsed: argparse.Namespace) -> int:
 
 
 def _search(parsed: argparse.Namespace) -> int:
-    from toolscout.catalog.files import read_file
     from toolscout.engine import Engine
+    from toolscout.tools.files import read_file
 
     if not parsed.pattern.strip():
         raise ConfigurationError("the pattern is blank")
@@ -97,18 +97,18 @@ def _print_explained(result: Any) -> None:
 
 
 def _check_config(parsed: argparse.Namespace) -> int:
-    from toolscout.server.auth import Keyring
+    from toolscout.server.http.auth import Keyring
     from toolscout.state.opening import check_store
 
     settings = _settings(parsed)
     Keyring(settings.api_keys)
     check_store(settings.store)
     if settings.tls_cert or settings.tls_key or settings.tls_client_ca:
-        from toolscout.server import tls
+        from toolscout.server.process import tls
 
         tls.options(settings)
     if settings.synonyms or settings.domains:
-        from toolscout.ranking.lexicon import load_lexicon
+        from toolscout.index.lexicon import load_lexicon
 
         load_lexicon(settings.synonyms, settings.domains)
     shown = {name: redacted(value) for name, value in settings.values.items()}
@@ -150,7 +150,7 @@ def _store_file(parsed: argparse.Namespace) -> Path:
 def _openapi(parsed: argparse.Namespace) -> int:
     import yaml
 
-    from toolscout.server.openapi import document
+    from toolscout.server.openapi.document import document
 
     if parsed.json:
         _print_json(document())

@@ -13,12 +13,6 @@ from typing import Any
 
 import msgspec
 
-from toolscout.catalog.cache import CatalogueCache
-from toolscout.catalog.catalogue import Catalogue
-from toolscout.catalog.compile import Compiler
-from toolscout.catalog.details import details
-from toolscout.catalog.files import read_tools
-from toolscout.catalog.toollist import ToolList
 from toolscout.contract import (
     DEFAULT_TOP_K,
     Context,
@@ -34,16 +28,22 @@ from toolscout.contract import (
     ToolDetail,
 )
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest
+from toolscout.index.cache import CatalogCache
+from toolscout.index.catalog import Catalog
+from toolscout.index.compile import Compiler
+from toolscout.index.details import details
+from toolscout.index.lexicon import load_lexicon
+from toolscout.index.lines import Scan
+from toolscout.index.tool_list import ToolList
+from toolscout.index.vectors import BUNDLED_MODEL, Embedder
 from toolscout.ranking.ask import Ask, Decision, Prior
 from toolscout.ranking.calibration import WEAK
-from toolscout.ranking.chaining import Chain
+from toolscout.ranking.chain import Chain
+from toolscout.ranking.choose import NoMatch
 from toolscout.ranking.explain import explain
-from toolscout.ranking.lexicon import load_lexicon
-from toolscout.ranking.regex import Scan
+from toolscout.ranking.pipeline import decide
 from toolscout.ranking.resolve import Resolver
-from toolscout.ranking.select import NoMatch
-from toolscout.ranking.semantic import BUNDLED_MODEL, Embedder
-from toolscout.ranking.strategy import decide
+from toolscout.tools.files import read_tools
 
 _TENANT = "local"
 
@@ -99,7 +99,7 @@ class Engine:
         self._ranker: RankerName = ranker
         self._no_match: NoMatch = no_match
         self._no_match_below = _checked_share("no_match_below", no_match_below)
-        self._store = CatalogueCache().tools(_TENANT)
+        self._store = CatalogCache().tools(_TENANT)
         self._tools: dict[str, Tool] = {}
         self.add(tools)
 
@@ -109,16 +109,16 @@ class Engine:
         structs = [tool for tool in given if isinstance(tool, Tool)]
         structs += read_tools([tool for tool in given if not isinstance(tool, Tool)])
         self._tools.update({tool.name: tool for tool in structs})
-        self.__dict__.pop("catalogue", None)
+        self.__dict__.pop("catalog", None)
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove tools by name; unknown names are ignored."""
         for name in names:
             self._tools.pop(name, None)
-        self.__dict__.pop("catalogue", None)
+        self.__dict__.pop("catalog", None)
 
     @cached_property
-    def catalogue(self) -> Catalogue:
+    def catalog(self) -> Catalog:
         """The compiled tools; compiled on first use after a change."""
         return self.compiler.compile(ToolList.of(self._tools.values()), self._store)
 
@@ -177,12 +177,12 @@ class Engine:
             session=session,
             context=context,
         )
-        catalogue = self.catalogue
-        decision = self.decide(catalogue, ask)
-        found = self.result(catalogue, decision, explain)
+        catalog = self.catalog
+        decision = self.decide(catalog, ask)
+        found = self.result(catalog, decision, explain)
         if detail is None:
             return found
-        shown = details(catalogue, decision.rows, self.compiler.taxonomy, detail)
+        shown = details(catalog, decision.rows, self.compiler.taxonomy, detail)
         return msgspec.structs.replace(found, tools=shown)
 
     def resolve(self, name: str) -> list[str]:
@@ -192,32 +192,32 @@ class Engine:
 
     def resolution(self, name: str) -> Resolution:
         """What a written name stands for, and similar names when it stands for none."""
-        return Resolver(self.catalogue).resolve(name)
+        return Resolver(self.catalog).resolve(name)
 
     def decide(
         self,
-        catalogue: Catalogue,
+        catalog: Catalog,
         ask: Ask,
         degraded: str | None = None,
         prior: Prior | None = None,
         chain: Chain | None = None,
         scan: Scan | None = None,
     ) -> Decision:
-        """Answer a question from any catalogue this engine's compiler made."""
-        return decide(catalogue, ask, self.embedder, degraded, prior, chain, scan)
+        """Answer a question from any catalog this engine's compiler made."""
+        return decide(catalog, ask, self.embedder, degraded, prior, chain, scan)
 
     @staticmethod
-    def result(catalogue: Catalogue, decision: Decision, explained: bool) -> Result:
+    def result(catalog: Catalog, decision: Decision, explained: bool) -> Result:
         """What callers see of a decision."""
         ranking = decision.ranking
         return Result(
             names=decision.names,
             outcome=ranking.outcome,
             ranker=ranking.ranker,
-            matches=explain(catalogue, decision) if explained else [],
+            matches=explain(catalog, decision) if explained else [],
             counts=Counts(
-                offered=len(catalogue),
-                unique=len(catalogue),
+                offered=len(catalog),
+                unique=len(catalog),
                 ranked=int((ranking.scores > 0).sum()),
                 selected=len(decision.names),
             ),

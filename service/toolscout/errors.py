@@ -6,7 +6,7 @@ ToolscoutError
 │   ├── EmptyPattern    the pattern is blank
 │   ├── TooManyTools    more distinct tools than the limit
 │   └── BadCursor       a cursor is not one of this list
-├── CatalogUnknown      no catalogue of that name or digest is known here
+├── CatalogUnknown      no catalog of that name or digest is known here
 ├── Overloaded          more work waits than can be done in time
 └── ConfigurationError  a setting is unknown, malformed or contradicts another
 """
@@ -82,7 +82,7 @@ class TooManyTools(InvalidRequest):
 
 
 class CatalogUnknown(ToolscoutError):
-    """The caller named a catalogue that was never sent, or has been evicted since."""
+    """The caller named a catalog that was never sent, or has been evicted since."""
 
     code = "catalog_unknown"
 

@@ -130,9 +130,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("max_body_bytes", 16 * MIB, "largest request body", int, 1_024, 1_024 * MIB),
     Setting("max_answer_bytes", 4 * MIB, "largest answer", int, 65_536, 1_024 * MIB),
     Setting("max_tools", 10_000, "distinct tools in one request", int, 1, 200_000),
-    Setting("max_catalogs", 1_000, "catalogues one tenant may register", int, 1, 1_000_000),
+    Setting("max_catalogs", 1_000, "catalogs one tenant may register", int, 1, 1_000_000),
     Setting("max_pattern_chars", 4_096, "characters of a pattern that rank", int, 1, 65_536),
-    Setting("cache_bytes", 256 * MIB, "memory for compiled catalogues", int, MIB, 1_024_000 * MIB),
+    Setting("cache_bytes", 256 * MIB, "memory for compiled catalogs", int, MIB, 1_024_000 * MIB),
     Setting("max_in_flight", 256, "requests at once before new ones get 503", int, 1, 100_000),
     Setting("max_lag_ms", 400, "event-loop lag from which new requests get 503", int, 1, 60_000),
     Setting(

@@ -25,7 +25,7 @@ ROOM = 15 * MIB
 """Bytes of a body that is as large as may be, with room for what stands around."""
 
 LARGE = 10_000
-"""Tools of the largest catalogue."""
+"""Tools of the largest catalog."""
 
 
 @dataclass(frozen=True)

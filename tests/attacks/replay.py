@@ -93,7 +93,7 @@ def _pattern(pattern: str, tools: Sequence[Any]) -> Callable[[Server], None]:
 
 
 def attacks(catalogs: Path | None) -> list[Attack]:
-    """List all attacks; on real catalogues where their folder is given, else on invented ones."""
+    """List all attacks; on real catalogs where their folder is given, else on invented ones."""
     found = []
     for size in (50, 300, 1_000, 10_000):
         tools: list[Any] = crowd(size)

@@ -29,7 +29,7 @@ from toolscout.contract.bounds import (
     MAX_TOOL_VALUES,
     MAX_VALUES,
 )
-from toolscout.server.openapi import document
+from toolscout.server.openapi.document import document
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ BATCH = "/v1/tool-discovery/search:batch"
 HOT = "/v1/tool-discovery/hot"
 
 
-def catalogue(data: Path, size: int) -> list[dict[str, Any]]:
+def catalog(data: Path, size: int) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads((data / "catalogs" / f"{size}.json").read_text())
     return found
 
@@ -36,7 +36,7 @@ def known(server: Server, tools: list[dict[str, Any]]) -> str:
 def test_a_costly_pattern_holds_nobody_up(
     server: Server, data: Path, size: int, pattern: str, ranker: str
 ):
-    body = {"pattern": pattern, "catalog": known(server, catalogue(data, size)), "ranker": ranker}
+    body = {"pattern": pattern, "catalog": known(server, catalog(data, size)), "ranker": ranker}
     answers = []
     seen = least_stall(server, lambda: answers.append(server.post(body)))
     assert {answer.status_code for answer in answers} == {200}
@@ -101,7 +101,7 @@ def test_ordinary_patterns_stay_exact(server: Server, pattern: str, names: list[
 
 
 def test_a_batch_pays_for_all_of_its_patterns(server: Server, data: Path):
-    digest = known(server, catalogue(data, 1_000))
+    digest = known(server, catalog(data, 1_000))
     patterns = [f"{n}zq|([a-m ].{{30}}~)" for n in range(32)]
     answers = []
 
@@ -114,7 +114,7 @@ def test_a_batch_pays_for_all_of_its_patterns(server: Server, data: Path):
 
 
 def test_a_message_is_no_way_around_it(server: Server, data: Path):
-    digest = known(server, catalogue(data, 300))
+    digest = known(server, catalog(data, 300))
     answers = []
 
     def attack() -> None:

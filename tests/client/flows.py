@@ -14,7 +14,7 @@ from toolscout.client import (
     DiscoveryConfig,
     ToolDiscovery,
 )
-from toolscout.client.config import ApiConfig
+from toolscout.client.discovery.config import ApiConfig
 
 PHANTOM = "gateway_search_tools"
 

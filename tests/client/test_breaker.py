@@ -8,7 +8,7 @@ import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer, until
 from toolscout.client import AsyncSelector, BreakerPolicy, InvalidArgument, Reason, Selector
-from toolscout.client.core.breaker import CircuitBreaker
+from toolscout.client.selector.breaker import CircuitBreaker
 
 
 def fail(breaker: CircuitBreaker, times: int, now: float) -> None:

@@ -55,7 +55,7 @@ def test_two_hundred_threads_worth_of_calls_get_their_own_answers():
             assert all(pool.map(one, range(SESSIONS)))
 
 
-def test_memory_is_bounded_over_ever_new_catalogues():
+def test_memory_is_bounded_over_ever_new_catalogs():
     def name_digest(exchange: Exchange) -> None:
         digest = f"{exchange.number:064x}"
         exchange.select(exchange.json["tools"][0]["name"], headers=[("X-Catalog-Digest", digest)])

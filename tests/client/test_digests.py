@@ -1,4 +1,4 @@
-"""A catalogue is sent once; after that its digest is enough, where the service knows digests."""
+"""A catalog is sent once; after that its digest is enough, where the service knows digests."""
 
 import json
 from typing import Any
@@ -48,7 +48,7 @@ def test_other_tools_are_sent_again(make):
     assert kinds(fake) == ["tools", "tools"]
 
 
-def test_an_unknown_catalogue_is_sent_again_within_the_same_call(make):
+def test_an_unknown_catalog_is_sent_again_within_the_same_call(make):
     service = Service()
     with peer(service) as fake:
         selector = make(fake.url)

@@ -16,7 +16,7 @@ from toolscout.client import (
     SessionStore,
     ToolDiscovery,
 )
-from toolscout.client.config import ApiConfig
+from toolscout.client.discovery.config import ApiConfig
 
 __all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.client.upstream import TOOLS, Exchange, peer
 from toolscout.client import ConfigurationError, DiscoveryConfig, InvalidArgument
-from toolscout.client.config import ApiConfig
-from toolscout.client.core import endpoint
+from toolscout.client.discovery.config import ApiConfig
+from toolscout.client.selector import endpoint
 
 
 def read_file(exchange: Exchange) -> None:

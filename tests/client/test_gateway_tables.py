@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from toolscout.client.session import session_id
-from toolscout.client.strategies.relevance import filter_tools, score
-from toolscout.client.strategies.search import keyword_search, regex_search
+from toolscout.client.discovery.session import session_id
+from toolscout.client.discovery.strategies.relevance import filter_tools, score
+from toolscout.client.discovery.strategies.search import keyword_search, regex_search
 
 
 @pytest.fixture(scope="module")

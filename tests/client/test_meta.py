@@ -10,7 +10,7 @@ import pytest
 from tests.client.shapes import SHAPES
 from tests.client.upstream import TOOLS, Exchange, peer
 from toolscout.client import AsyncSelector, Selector
-from toolscout.client.meta import (
+from toolscout.client.agents.meta import (
     META_TOOL_NAMES,
     handle_meta_call,
     handle_meta_call_async,

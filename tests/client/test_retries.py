@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.client.upstream import TOOLS, peer
 from toolscout.client import BreakerPolicy
-from toolscout.client.core.retries import RetryBudget
+from toolscout.client.selector.retries import RetryBudget
 
 NEVER = BreakerPolicy(consecutive=10**9, ratio=2.0)
 """A breaker that never opens, so that only the budget limits the load."""

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscout.client.strategies.relevance import filter_tools, score
-from toolscout.client.strategies.search import keyword_search, regex_search, search
+from toolscout.client.discovery.strategies.relevance import filter_tools, score
+from toolscout.client.discovery.strategies.search import keyword_search, regex_search, search
 
 TOOLS = [
     {"name": "update_address", "description": "Improve an address"},

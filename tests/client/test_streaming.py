@@ -13,9 +13,9 @@ from tests.client.shapes import ABOUT, SHAPES, Json, Said, Shape
 from tests.client.streaming import EVENTS, StreamingModel, anthropic_events, openai_events, read
 from tests.client.upstream import Exchange, peer
 from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
-from toolscout.client.config import ApiConfig
-from toolscout.client.streams import STREAMS
-from toolscout.client.streams.sse import Splitter, write
+from toolscout.client.discovery.config import ApiConfig
+from toolscout.client.providers.sse import Splitter, write
+from toolscout.client.providers.stream import STREAMS
 
 PHANTOM = "gateway_search_tools"
 DONE = Said("All done.")

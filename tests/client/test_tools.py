@@ -10,7 +10,7 @@ import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from toolscout.client import InvalidTool, Reason
-from toolscout.client.strategies import relevance
+from toolscout.client.discovery.strategies import relevance
 from toolscout.client.tools import Offer
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
 from tests.support import GATEWAY, SEARCH, Server, problem_of, toolscout
 from toolscout.errors import ConfigurationError
-from toolscout.server.auth import Keyring
+from toolscout.server.http.auth import Keyring
 
 BODY = {"pattern": "read a file", "tools": [{"name": "read_file"}]}
 KEY = "k" * 32

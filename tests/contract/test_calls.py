@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import ZENITH
 from tests.support import TOOLS, Server, crowd, problem_of, until
-from toolscout.server.openapi import document
+from toolscout.server.openapi.document import document
 
 BELOW = "/v1/tool-discovery/"
 BATCH, RESOLVE, FILTER = BELOW + "search:batch", BELOW + "resolve", BELOW + "filter"

@@ -1,4 +1,4 @@
-"""Registered catalogues over HTTP."""
+"""Registered catalogs over HTTP."""
 
 import asyncio
 import time
@@ -97,7 +97,7 @@ def test_the_same_content_again_is_the_same_version(server: Server):
     assert changed.json()["digest"] != first.json()["digest"]
 
 
-def test_a_search_names_the_catalogue(server: Server):
+def test_a_search_names_the_catalog(server: Server):
     put(server, "searched", [*TOOLS, TOOL])
     inline = server.names("turn the wheel", [*TOOLS, TOOL])
     assert server.names("turn the wheel", catalog="searched") == inline
@@ -175,7 +175,7 @@ def test_conditions_are_honoured(server: Server):
     assert put(server, "fresh", [TOOL], **{"if-none-match": "*"}).status_code == 201
 
 
-def test_a_catalogue_expires(server: Server):
+def test_a_catalog_expires(server: Server):
     body = {"tools": TOOLS, "ttl_s": 0.3}
     made = server.client.put(url("brief"), json=body)
     assert "expires_at" in made.json()
@@ -282,7 +282,7 @@ def test_the_index_has_every_tool_in_a_line(server: Server):
 
 
 @pytest.mark.parametrize("count", [1, 2_000])
-def test_an_overview_is_short_however_large_the_catalogue(server: Server, count: int):
+def test_an_overview_is_short_however_large_the_catalog(server: Server, count: int):
     tools = [{"name": f"space{n % 300}__tool_{n}"} for n in range(count)]
     put(server, "large", tools)
     body = server.get(url("large", "/overview")).json()
@@ -302,7 +302,7 @@ def test_tenants_register_apart_and_need_a_key(keyed: Server):
     assert keyed.get(url("mine"), **{"x-api-key": ACME_OLD}).status_code == 200
 
 
-def test_a_registered_catalogue_outlives_the_process(tmp_path: Path):
+def test_a_registered_catalog_outlives_the_process(tmp_path: Path):
     flags = ["--store", f"sqlite:{tmp_path / 'state.db'}"]
     with running(tmp_path, *flags) as server:
         tag = put(server, "lasting", [*TOOLS, TOOL]).headers["etag"]
@@ -314,7 +314,7 @@ def test_a_registered_catalogue_outlives_the_process(tmp_path: Path):
         assert found[0] == "turn_wheel"
 
 
-def test_searches_go_on_while_a_catalogue_changes(server: Server):
+def test_searches_go_on_while_a_catalog_changes(server: Server):
     put(server, "lively", crowd(50, "piston"))
 
     async def all_of_them() -> list[int]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.catalogues import SHAPES, in_shape
+from tests.catalogs import SHAPES, in_shape
 from tests.support import TOOLS, Server
 
 SCHEMA = {

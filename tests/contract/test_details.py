@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.catalogues import SHAPES, in_shape
+from tests.catalogs import SHAPES, in_shape
 from tests.support import GATEWAY, TOOLS, Server, crowd, problem_of
 
 SCHEMA: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Catalogues have names made of their content, and can be searched by them."""
+"""Catalogs have names made of their content, and can be searched by them."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -103,7 +103,7 @@ def test_unknown_fields_of_a_tool_do_not_change_the_digest(server: Server):
     assert digest_of(server, [TOOLS[0] | {"x": 1}]) == digest_of(server, [TOOLS[0]])
 
 
-def test_an_empty_catalogue_has_a_digest(server: Server):
+def test_an_empty_catalog_has_a_digest(server: Server):
     digest = digest_of(server, [])
     assert server.search(catalog=digest).json() == {"selected_names": []}
 
@@ -132,7 +132,7 @@ def test_callers_at_once_share_one_answer(server: Server):
     assert len({response.content for response in responses}) == 1
 
 
-def test_tenants_do_not_see_each_others_catalogues(keyed: Server):
+def test_tenants_do_not_see_each_others_catalogs(keyed: Server):
     acme = {"authorization": f"Bearer {ACME_OLD}"}
     rotated = {"x-api-key": ACME_NEW}
     zenith = {"authorization": f"Bearer {ZENITH}"}

@@ -6,7 +6,7 @@ from urllib.parse import urljoin
 import pytest
 
 from tests.support import GATEWAY, SEARCH, TOOLS, Server, crowd, problem_of, raw_request
-from toolscout.server.problems import CODES
+from toolscout.server.http.problems import CODES
 
 SECRET = "xyzzysecret"
 

@@ -26,7 +26,7 @@ KEYED = {
 
 @pytest.fixture(scope="module")
 def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service with the facade and one registered catalogue of the tenant acme."""
+    """A service with the facade and one registered catalog of the tenant acme."""
     keys = f"acme={ACME_OLD},zenith={ZENITH}"
     flags = ["--mcp", "--learning"]
     with running(tmp_path_factory.mktemp("mcp"), *flags, TOOLSCOUT_API_KEYS=keys) as started:
@@ -152,7 +152,7 @@ async def test_tenants_are_apart(facade: Server):
         assert "known" in await failure(client, "tool_info", name="a", catalog="office")
 
 
-async def test_where_there_are_several_catalogues_one_has_to_be_named(facade: Server):
+async def test_where_there_are_several_catalogs_one_has_to_be_named(facade: Server):
     headers = {"x-api-key": ZENITH}
     for name in ("one", "two"):
         facade.client.put(f"/v1/catalogs/{name}", json={"tools": crowd(3, name)}, headers=headers)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.catalogues import SHAPES, in_shape
+from tests.catalogs import SHAPES, in_shape
 from tests.support import GATEWAY, SEARCH, TOOLS, Server, problem_of
 
 ASK = {"query": "read a file", "max_tools": 2, "tools": TOOLS}

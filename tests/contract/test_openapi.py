@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tests.support import SEARCH, Server, toolscout
-from toolscout.server.openapi import document
+from toolscout.server.openapi.document import document
 
 CHECKED_IN = Path(__file__).parents[2] / "openapi.yaml"
 

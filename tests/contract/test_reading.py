@@ -76,7 +76,7 @@ def test_errors_are_those_of_the_body_as_it_is(
 
 
 @pytest.mark.parametrize("tools", ['[{"name":"a",}]', '[{"name":"a"}],"x":[{]', '[{"name":1}]'])
-def test_a_list_that_only_seems_to_be_the_tools_leaves_nothing_in_the_answer(server: Server, tools: str):
+def test_what_only_seems_to_be_the_tools_leaves_nothing_in_the_answer(server: Server, tools: str):
     older, newer = f'{{"pattern":"x","tools":{tools}}}', f'{{"query":"x","tools":{tools}}}'
     shapes = [set(server.post(body.encode()).json()) for body in (older, newer)]
     readable = "name" in tools and tools.endswith(":1}]")

@@ -1,4 +1,4 @@
-"""The rules that always hold, as properties over generated catalogues."""
+"""The rules that always hold, as properties over generated catalogs."""
 
 import random
 import unicodedata
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from tests.catalogues import (
-    catalogues,
-    distinct_catalogues,
+from tests.catalogs import (
+    catalogs,
+    distinct_catalogs,
     identifiers,
     names,
     patterns,
@@ -21,12 +21,12 @@ from tests.catalogues import (
 from tests.support import TOOLS, compiled, crowd, select
 from toolscout.ranking.ask import Decision
 from toolscout.ranking.calibration import WEAK
-from toolscout.ranking.judging import score
+from toolscout.ranking.judge import score
 
 top_ks = st.sampled_from([1, 2, 3, 5, 50])
 
 
-@given(catalogues(), patterns, top_ks, rankers)
+@given(catalogs(), patterns, top_ks, rankers)
 @settings(max_examples=150)
 def test_answer_is_a_short_subset_without_duplicates(sent, pattern, top_k, ranker):
     chosen = select(sent, pattern, top_k=top_k, ranker=ranker).names
@@ -35,7 +35,7 @@ def test_answer_is_a_short_subset_without_duplicates(sent, pattern, top_k, ranke
     assert len(chosen) <= top_k
 
 
-@given(distinct_catalogues(), patterns, rankers, st.randoms(use_true_random=False))
+@given(distinct_catalogs(), patterns, rankers, st.randoms(use_true_random=False))
 @settings(max_examples=80)
 def test_order_of_the_tools_does_not_matter(sent, pattern, ranker, chance: random.Random):
     shuffled = list(sent)
@@ -46,17 +46,17 @@ def test_order_of_the_tools_does_not_matter(sent, pattern, ranker, chance: rando
     assert first.outcome == second.outcome
 
 
-@given(distinct_catalogues(), patterns, rankers)
+@given(distinct_catalogs(), patterns, rankers)
 def test_sending_every_tool_twice_changes_nothing(sent, pattern, ranker):
     assert select(sent, pattern, ranker=ranker).names == (
         select(sent + sent, pattern, ranker=ranker).names
     )
 
 
-@given(catalogues(), patterns, rankers)
+@given(catalogs(), patterns, rankers)
 def test_the_same_question_gets_the_same_answer(sent, pattern, ranker):
-    catalogue = compiled(sent)
-    assert select(catalogue, pattern, ranker=ranker).names == (
+    catalog = compiled(sent)
+    assert select(catalog, pattern, ranker=ranker).names == (
         select(compiled(sent), pattern, ranker=ranker).names
     )
 
@@ -70,7 +70,7 @@ def without_evidence(decision: Decision, pins: list[str], sent: list[Any]) -> li
     ]
 
 
-@given(st.data(), distinct_catalogues(), patterns, top_ks, rankers)
+@given(st.data(), distinct_catalogs(), patterns, top_ks, rankers)
 @settings(max_examples=80)
 def test_pins_are_in_the_answer_and_those_without_evidence_end_it(
     data, sent, pattern, top_k, ranker
@@ -90,7 +90,7 @@ def test_pins_are_in_the_answer_and_those_without_evidence_end_it(
     assert len(kept) < top_k
 
 
-@given(st.data(), distinct_catalogues(), patterns, rankers)
+@given(st.data(), distinct_catalogs(), patterns, rankers)
 def test_a_pin_that_matches_keeps_its_rank(data, sent, pattern, ranker):
     there = [tool["name"] for tool in sent]
     pins = data.draw(st.lists(st.sampled_from(there), max_size=8))
@@ -103,7 +103,7 @@ def test_a_pin_that_matches_keeps_its_rank(data, sent, pattern, ranker):
         assert ranked == [name for name in alone.names if name not in last]
 
 
-@given(st.data(), distinct_catalogues(), patterns, top_ks, rankers)
+@given(st.data(), distinct_catalogs(), patterns, top_ks, rankers)
 def test_pins_leave_the_first_slot_to_the_best_match(data, sent, pattern, top_k, ranker):
     pins = data.draw(st.lists(st.sampled_from([tool["name"] for tool in sent]), max_size=8))
     decision = select(sent, pattern, top_k=top_k, ranker=ranker, always_keep=pins)
@@ -112,7 +112,7 @@ def test_pins_leave_the_first_slot_to_the_best_match(data, sent, pattern, top_k,
         assert decision.names[0] == alone[0]
 
 
-@given(catalogues(), patterns, rankers)
+@given(catalogs(), patterns, rankers)
 def test_nothing_is_selected_exactly_when_nothing_matches(sent, pattern, ranker):
     decision = select(sent, pattern, ranker=ranker)
     assert decision.outcome in ("match", "weak", "no_match")
@@ -171,9 +171,9 @@ def test_any_form_of_a_name_anywhere_in_the_query_ranks_first(data, sent, before
 @example(["Überweisung", "Zürich"])
 def test_a_name_as_the_whole_pattern_finds_its_tool(sent):
     assume(all(folded(name) for name in sent))
-    catalogue = compiled([{"name": name} for name in sent])
+    catalog = compiled([{"name": name} for name in sent])
     for name in sent:
-        assert select(catalogue, name, top_k=1).names == [name]
+        assert select(catalog, name, top_k=1).names == [name]
 
 
 @pytest.mark.parametrize("name", ["🔥", "__", "→ next", "+"])
@@ -185,8 +185,8 @@ def test_a_name_of_symbols_finds_its_tool(name: str):
     "similar", [["get_user", "getUser"], ["c", "c++", "c#"], ["Read", "read"], ["a.b", "a_b"]]
 )
 def test_the_exact_spelling_goes_before_an_alias(similar: list[str]):
-    catalogue = compiled([{"name": name} for name in similar])
-    assert [select(catalogue, name, top_k=1).names[0] for name in similar] == similar
+    catalog = compiled([{"name": name} for name in similar])
+    assert [select(catalog, name, top_k=1).names[0] for name in similar] == similar
 
 
 @given(patterns, st.sampled_from(["", None, "{}"]), rankers)
@@ -196,7 +196,7 @@ def test_tools_without_any_text_are_still_tools(pattern, description, ranker):
     assert select(sent, "tool_1", top_k=1, ranker=ranker).names == ["tool_1"]
 
 
-@given(distinct_catalogues(), patterns)
+@given(distinct_catalogs(), patterns)
 def test_names_inside_definitions_are_never_keys(sent, pattern):
     for number, tool in enumerate(sent):
         tool["definition"] = {"function": {"name": f"inner_{number}"}}
@@ -217,11 +217,11 @@ def test_thousands_of_tools_keep_the_rules():
     chance = random.Random(7)
     sent = crowd(4_000) + TOOLS
     chance.shuffle(sent)
-    catalogue = compiled(sent + sent)
-    assert len(catalogue) == 4_000 + len(TOOLS)
+    catalog = compiled(sent + sent)
+    assert len(catalog) == 4_000 + len(TOOLS)
     for tool in TOOLS:
-        assert select(catalogue, tool["name"], top_k=1).names == [tool["name"]]
-        assert select(catalogue, tool["description"], top_k=1).names == [tool["name"]]
+        assert select(catalog, tool["name"], top_k=1).names == [tool["name"]]
+        assert select(catalog, tool["description"], top_k=1).names == [tool["name"]]
     assert msgspec.json.encode(select(sent[::-1], "spin gadget 17").names) == (
-        msgspec.json.encode(select(catalogue, "spin gadget 17").names)
+        msgspec.json.encode(select(catalog, "spin gadget 17").names)
     )

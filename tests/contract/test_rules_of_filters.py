@@ -6,15 +6,15 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.catalogues import RISKS, filters, labelled_catalogues, patterns, rankers
+from tests.catalogs import RISKS, filters, labelled_catalogs, patterns, rankers
 from tests.support import compiled, select
-from toolscout.catalog.toollist import ToolList
-from toolscout.catalog.traits import read_traits
 from toolscout.contract import Context, Filters, Session, Use
+from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask
-from toolscout.ranking.domains import bundled
-from toolscout.ranking.judging import score
-from toolscout.ranking.strategy import decide_cold
+from toolscout.ranking.judge import score
+from toolscout.ranking.pipeline import decide_cold
+from toolscout.text.domains import bundled
+from toolscout.tools.traits import read_traits
 
 top_ks = st.sampled_from([1, 2, 5, 50])
 
@@ -43,7 +43,7 @@ def forbidden(sent: list, asked: Filters) -> set[str]:
     return found
 
 
-@given(st.data(), labelled_catalogues(), patterns, filters, top_ks, rankers)
+@given(st.data(), labelled_catalogs(), patterns, filters, top_ks, rankers)
 @settings(max_examples=150)
 def test_no_forbidden_tool_is_ever_selected(data, sent, pattern, asked, top_k, ranker):
     there = [tool["name"] for tool in sent]
@@ -64,7 +64,7 @@ def test_no_forbidden_tool_is_ever_selected(data, sent, pattern, asked, top_k, r
             assert len(kept & set(decision.names)) >= min(len(kept), top_k - 1)
 
 
-@given(labelled_catalogues(), patterns, filters, rankers, st.randoms(use_true_random=False))
+@given(labelled_catalogs(), patterns, filters, rankers, st.randoms(use_true_random=False))
 def test_order_does_not_matter_and_answers_repeat(sent, pattern, asked, ranker, chance):
     shuffled = list(sent)
     chance.shuffle(shuffled)
@@ -73,7 +73,7 @@ def test_order_does_not_matter_and_answers_repeat(sent, pattern, asked, ranker, 
     assert (first.names, first.outcome) == (again.names, again.outcome)
 
 
-@given(labelled_catalogues(), patterns, rankers)
+@given(labelled_catalogs(), patterns, rankers)
 def test_a_filter_that_all_pass_changes_nothing(sent, pattern, ranker):
     chance = random.Random(1)
     chance.shuffle(sent)
@@ -86,7 +86,7 @@ def test_a_filter_that_all_pass_changes_nothing(sent, pattern, ranker):
 
 @given(
     st.data(),
-    labelled_catalogues(),
+    labelled_catalogs(),
     patterns,
     top_ks,
     rankers,
@@ -95,28 +95,26 @@ def test_a_filter_that_all_pass_changes_nothing(sent, pattern, ranker):
 )
 @settings(max_examples=100)
 def test_pins_beat_least_score_and_budget(data, sent, pattern, top_k, ranker, least, budget):
-    catalogue = compiled(sent)
+    catalog = compiled(sent)
     there = [tool["name"] for tool in sent if tool.get("status") != "unavailable"]
     pins = data.draw(st.lists(st.sampled_from(there), max_size=4)) if there else []
     fields = {"pattern": pattern, "top_k": top_k, "ranker": ranker, "always_keep": pins}
-    free = select(catalogue, **fields)
-    decision = select(catalogue, min_score=least, budget_tokens=budget, **fields)
+    free = select(catalog, **fields)
+    decision = select(catalog, min_score=least, budget_tokens=budget, **fields)
     assert decision.outcome == free.outcome
     if decision.outcome != "no_match":
         kept = set(pins)
         assert len(kept & set(decision.names)) >= min(len(kept), top_k - 1)
     assert len(decision.names) == len(set(decision.names)) <= top_k
     others = [name for name in decision.names if name not in pins]
-    assert all(score(decision.ranking, catalogue.rows[name]) >= least for name in others)
+    assert all(score(decision.ranking, catalog.rows[name]) >= least for name in others)
     if budget is None:
         assert set(decision.names) <= set(free.names)
     elif others:
-        assert sum(int(catalogue.tokens[row]) for row in decision.rows) <= budget
+        assert sum(int(catalog.tokens[row]) for row in decision.rows) <= budget
 
 
-@given(
-    st.data(), labelled_catalogues(), patterns, top_ks, rankers, st.randoms(use_true_random=False)
-)
+@given(st.data(), labelled_catalogs(), patterns, top_ks, rankers, st.randoms(use_true_random=False))
 @settings(max_examples=100)
 def test_session_and_context_keep_the_rules(data, sent, pattern, top_k, ranker, chance):
     there = [tool["name"] for tool in sent if tool.get("status") != "unavailable"]

@@ -5,12 +5,12 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.catalogues import catalogues, distinct_catalogues, patterns, rankers
+from tests.catalogs import catalogs, distinct_catalogs, patterns, rankers
 from tests.conftest import ZENITH
 from tests.support import TOOLS, Server, crowd
 
 
-@given(sent=catalogues(), pattern=patterns, top_k=st.integers(1, 6), ranker=rankers)
+@given(sent=catalogs(), pattern=patterns, top_k=st.integers(1, 6), ranker=rankers)
 @settings(max_examples=60)
 def test_every_answer_keeps_the_rules(server: Server, sent, pattern, top_k, ranker):
     pins = [tool["name"] for tool in sent[:2]]
@@ -23,7 +23,7 @@ def test_every_answer_keeps_the_rules(server: Server, sent, pattern, top_k, rank
     assert len(chosen) == len(set(chosen)) <= top_k
 
 
-@given(sent=distinct_catalogues(), pattern=patterns, chance=st.randoms(use_true_random=False))
+@given(sent=distinct_catalogs(), pattern=patterns, chance=st.randoms(use_true_random=False))
 @settings(max_examples=30)
 def test_reordering_the_tools_gives_the_same_bytes(server: Server, sent, pattern, chance):
     shuffled = list(sent)

@@ -36,7 +36,7 @@ def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def registered(server: Server, data: Path, size: int, most: int | None = None) -> list[Any]:
-    """The tools of one of the real catalogues, registered as the only one."""
+    """The tools of one of the real catalogs, registered as the only one."""
     tools: list[Any] = json.loads((data / "catalogs" / f"{size}.json").read_text("utf-8"))[:most]
     assert server.client.put("/v1/catalogs/real", json={"tools": tools}).is_success
     return tools

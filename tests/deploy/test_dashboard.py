@@ -10,8 +10,8 @@ import yaml
 from prometheus_client.metrics import MetricWrapperBase
 
 from tests.support import Server
-from toolscout.server.metrics import Metrics
-from toolscout.server.problems import CODES
+from toolscout.server.http.problems import CODES
+from toolscout.server.observe.metrics import Metrics
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboards" / "toolscout.json").read_text("utf-8"))

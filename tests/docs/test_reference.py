@@ -10,9 +10,9 @@ import pytest
 from docs.generate import api, commands, metrics
 from docs.generate.pages import PAGES
 from toolscout.cli import EXITS
-from toolscout.server.metrics import Metrics
-from toolscout.server.openapi import document
-from toolscout.server.problems import CODES
+from toolscout.server.http.problems import CODES
+from toolscout.server.observe.metrics import Metrics
+from toolscout.server.openapi.document import document
 from toolscout.settings import SETTINGS
 
 ROOT = Path(__file__).parents[2]

@@ -82,7 +82,7 @@ def test_one_digest_finds_one_replica(tmp_path: Path, program: str):
         connection.close()
         assert all(replica.answered() for replica in balanced.replicas)
     said = f"{seen[200]} of {seen.total()} known"
-    print(f"\n40 catalogues by digest over two replicas behind {program}: {said}")
+    print(f"\n40 catalogs by digest over two replicas behind {program}: {said}")
     assert seen == {200: 400}
 
 

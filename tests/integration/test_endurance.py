@@ -13,7 +13,7 @@ from tests.support import PATIENCE_S, crowd
 
 pytestmark = pytest.mark.integration
 
-CATALOGUES = 10_000
+CATALOGS = 10_000
 IDLE = 1_000
 
 
@@ -22,15 +22,15 @@ def distinct(number: int) -> bytes:
     return traffic.inline(json.dumps(tools), traffic.PROSE[:1])[0]
 
 
-def test_memory_stays_flat_over_ten_thousand_catalogues():
+def test_memory_stays_flat_over_ten_thousand_catalogs():
     full = 0.0
     with servers.toolscout("--cache-bytes", str(24 * 2**20)) as server:
-        for number in range(CATALOGUES):
+        for number in range(CATALOGS):
             client.call(server.port, distinct(number))
-            if number == CATALOGUES // 5:
+            if number == CATALOGS // 5:
                 full, _ = server.memory_mib()
         later, peak = server.memory_mib()
-    print(f"\n{CATALOGUES:,} catalogues of 40 tools, cache of 24 MiB: {full:.0f} MiB after a fifth")
+    print(f"\n{CATALOGS:,} catalogs of 40 tools, cache of 24 MiB: {full:.0f} MiB after a fifth")
     print(f"of them, {later:.0f} MiB after all, {peak:.0f} MiB at most")
     assert later < full + 32
 

@@ -14,7 +14,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
 from tests import wheels
-from toolscout.server.metrics import Metrics
+from toolscout.server.observe.metrics import Metrics
 from toolscout.settings import load
 
 pytestmark = pytest.mark.integration

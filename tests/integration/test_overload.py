@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evals.speed import client, servers, traffic
-from loadtests import catalogues
+from loadtests import catalogs
 from tests.support import crowd
 
 pytestmark = pytest.mark.integration
@@ -38,7 +38,7 @@ def answered_or_shed(flooded: client.Timings, calls: int) -> None:
 
 
 def flooded_beside_the_floor(what: str, flood: list[bytes], calls: int) -> None:
-    known = traffic.inline(catalogues.tools(300), traffic.PROSE)
+    known = traffic.inline(catalogs.tools(300), traffic.PROSE)
     with servers.floor() as floor, servers.toolscout() as server:
         client.run(server.port, known[:1], 1, 1)
         bare = client.run(floor.port, flood, CONNECTIONS, calls)
@@ -52,12 +52,12 @@ def flooded_beside_the_floor(what: str, flood: list[bytes], calls: int) -> None:
 
 
 def test_a_flood_is_answered_or_shed():
-    flood = traffic.inline(catalogues.tools(300), traffic.PROSE)
+    flood = traffic.inline(catalogs.tools(300), traffic.PROSE)
     flooded_beside_the_floor("300 tools", flood, CALLS)
 
 
 def test_a_flood_of_unknown_tools_is_answered_or_shed():
-    flood = [traffic.inline(catalogues.unseen(300), [p])[0] for p in traffic.PROSE * 4]
+    flood = [traffic.inline(catalogs.unseen(300), [p])[0] for p in traffic.PROSE * 4]
     flooded_beside_the_floor("300 tools, each list new", flood, len(flood))
 
 

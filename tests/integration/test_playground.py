@@ -17,11 +17,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests import debian
-from tests.catalogues import SHAPES, in_shape
+from tests.catalogs import SHAPES, in_shape
 from tests.conftest import ZENITH
 from tests.support import TOOLS, Server, crowd, environment, running
-from toolscout.catalog.files import read_file
 from toolscout.settings import MIB
+from toolscout.tools.files import read_file
 
 pytestmark = pytest.mark.integration
 

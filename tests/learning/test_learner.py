@@ -21,21 +21,21 @@ from toolscout.state.store import StateStore, StoreUnavailable
 pytestmark = pytest.mark.anyio
 
 ENGINE = Engine(TOOLS)
-CATALOGUE = ENGINE.catalogue
+CATALOG = ENGINE.catalog
 PATTERN = "ship the parcel"
 
 
 def learner(store: StateStore) -> Learner:
     def known(tenant: str, digest: str):
-        return CATALOGUE if digest == CATALOGUE.digest else None
+        return CATALOG if digest == CATALOG.digest else None
 
     return Learner(Guard(store), ENGINE.embedder, 30, known)
 
 
 def first(learner: Learner, tenant: str = "acme", pattern: str = PATTERN) -> str | None:
     """The tool that a search selects first."""
-    prior = learner.prior(tenant, CATALOGUE)
-    names = ENGINE.decide(CATALOGUE, Ask(pattern=pattern), prior=prior).names
+    prior = learner.prior(tenant, CATALOG)
+    names = ENGINE.decide(CATALOG, Ask(pattern=pattern), prior=prior).names
     return names[0] if names else None
 
 

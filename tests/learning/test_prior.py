@@ -5,15 +5,15 @@ import pytest
 
 from tests.support import TOOLS
 from toolscout import Engine
+from toolscout.index.vectors import QueryVectors
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.patterns import pattern_vector
 from toolscout.learning.prior import CAP, DAY_S, STALE_S, LearnedIndex
 from toolscout.ranking.ask import Ask
-from toolscout.ranking.query import Query, analyse
-from toolscout.ranking.semantic import QueryVectors
+from toolscout.text.query import Query, analyse
 
 ENGINE = Engine(TOOLS)
-NAMES = ENGINE.catalogue.names
+NAMES = ENGINE.catalog.names
 KEYS = [(name, "content") for name in NAMES]
 
 
@@ -156,10 +156,10 @@ def test_what_worked_for_an_unlike_query_makes_a_match_of_nothing():
     for hopeless in ("qwxz vbnmp", "the boiling point of tungsten"):
         ask = Ask(pattern=hopeless)
         before, after = (
-            ENGINE.decide(ENGINE.catalogue, ask),
-            ENGINE.decide(ENGINE.catalogue, ask, prior=told),
+            ENGINE.decide(ENGINE.catalog, ask),
+            ENGINE.decide(ENGINE.catalog, ask, prior=told),
         )
         assert (before.outcome, after.outcome) == ("no_match", "no_match")
     assert (
-        ENGINE.decide(ENGINE.catalogue, Ask(pattern="ship a parcel"), prior=told).outcome == "match"
+        ENGINE.decide(ENGINE.catalog, Ask(pattern="ship a parcel"), prior=told).outcome == "match"
     )

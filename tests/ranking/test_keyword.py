@@ -3,12 +3,12 @@
 import pytest
 
 from tests.support import TOOLS, crowd
-from toolscout.catalog.toollist import ToolList
 from toolscout.contract import Tool
+from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.keyword import keyword_scores
-from toolscout.ranking.query import analyse
-from toolscout.ranking.strategy import decide_cold
+from toolscout.ranking.pipeline import decide_cold
+from toolscout.text.query import analyse
 
 
 def scores(pattern: str, *tools: tuple[str, str]) -> list[float]:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from toolscout.server.deadlines import Deadlines
+from toolscout.server.http.deadlines import Deadlines
 
 
 async def turn(deadlines: Deadlines) -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscout.ranking.ladder import Costs
-from toolscout.server.admission import Admission, BytesInFlight, Slot
-from toolscout.server.fairness import ACTIVE_S, FairPool, Shares, ahead
+from toolscout.server.http.admission import Admission, BytesInFlight, Slot
+from toolscout.server.http.fairness import ACTIVE_S, FairPool, Shares, ahead
 
 
 class Clock:

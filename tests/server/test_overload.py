@@ -24,7 +24,7 @@ from tests.support import (
 )
 from toolscout.errors import Overloaded
 from toolscout.ranking.ladder import Costs
-from toolscout.server.admission import FEW, Admission
+from toolscout.server.http.admission import FEW, Admission
 
 BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS[:3]}).encode()
 IN_FLIGHT = "toolscout_inflight_requests"

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import Server, problem_of, running
 from toolscout.contract import Tool
-from toolscout.server.playground import is_on, static_files
+from toolscout.playground import is_on, static_files
 from toolscout.settings import load
 
 FILES = sorted(static_files())

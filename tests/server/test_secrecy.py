@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support import Server, raw_request, read_response, running, until
-from toolscout.server.routes import CALLS
+from toolscout.server.http.routes import CALLS
 
 KEY = "acme-secret-0123456789abcdef0123456789abcdef"
 OTHER = "wrong-secret-0123456789abcdef0123456789abc"

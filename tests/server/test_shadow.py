@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support import TOOLS, Server, crowd, running, until
-from toolscout.server.shadow import MAX_WAITING, Shadow, overlap
+from toolscout.server.observe.shadow import MAX_WAITING, Shadow, overlap
 
 QUERIES = ["read a file", "weather in the city", "zxqv wvut", "send a message", "create_issue"]
 
@@ -82,16 +82,16 @@ def test_there_is_none_unless_asked_for(server: Server):
 def test_what_waits_is_bounded():
     from tests.support import ENGINE, compiled, select
     from toolscout.ranking.ask import Ask
-    from toolscout.server.metrics import Metrics
+    from toolscout.server.observe.metrics import Metrics
 
     def count(result: str) -> float:
         return metrics.registry.get_sample_value("toolscout_shadow_total", {"result": result}) or 0
 
-    metrics, catalogue = Metrics(), compiled(TOOLS)
+    metrics, catalog = Metrics(), compiled(TOOLS)
     busy = True
     shadow = Shadow("bm25", ENGINE, metrics, lambda: busy)
     for _ in range(MAX_WAITING + 10):
-        shadow.follow(catalogue, Ask(pattern="read"), select(catalogue, "read"))
+        shadow.follow(catalog, Ask(pattern="read"), select(catalog, "read"))
     assert count("dropped") >= 9
     busy = False
     until(lambda: count("compared") + count("dropped") == MAX_WAITING + 10)

@@ -20,7 +20,7 @@ from tests.certificates import Authority, Pair
 from tests.support import TOOLS, Server, running, toolscout, until
 from toolscout.client import Selector
 from toolscout.errors import ConfigurationError
-from toolscout.server.tls import Certificate, options
+from toolscout.server.process.tls import Certificate, options
 from toolscout.settings import load
 
 

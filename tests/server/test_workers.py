@@ -40,7 +40,7 @@ def test_metrics_add_up_over_the_processes(pair: Server):
 
 
 def test_that_each_process_has_its_own_memory_is_said(pair: Server):
-    assert "each of 2 processes has its own registered catalogues" in pair.stderr
+    assert "each of 2 processes has its own registered catalogs" in pair.stderr
 
 
 def test_sigterm_ends_them_all(tmp_path: Path):

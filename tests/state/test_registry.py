@@ -1,4 +1,4 @@
-"""A registered catalogue is whole, whatever becomes of a write."""
+"""A registered catalog is whole, whatever becomes of a write."""
 
 import pytest
 

@@ -7,30 +7,30 @@ with Selector("http://127.0.0.1:8080") as selector:
         request["tools"] = tools
 """
 
-from toolscout.client.config import DiscoveryConfig, load
-from toolscout.client.core.breaker import BreakerPolicy
-from toolscout.client.discovery import AsyncToolDiscovery, ToolDiscovery
+from toolscout.client.agents.meta import (
+    handle_meta_call,
+    handle_meta_call_async,
+    instructions,
+    meta_tools,
+)
+from toolscout.client.agents.tracker import SessionTracker
+from toolscout.client.discovery.config import DiscoveryConfig, load
+from toolscout.client.discovery.flow import AsyncToolDiscovery, ToolDiscovery
+from toolscout.client.discovery.session import SessionStore
 from toolscout.client.errors import (
     ConfigurationError,
     InvalidArgument,
     InvalidTool,
     ToolscoutError,
 )
-from toolscout.client.jsonl import JsonLines
-from toolscout.client.meta import (
-    handle_meta_call,
-    handle_meta_call_async,
-    instructions,
-    meta_tools,
-)
+from toolscout.client.observe.jsonl import JsonLines
+from toolscout.client.observe.telemetry import SearchEvent, log_event
+from toolscout.client.observe.turn_events import TurnEvent, log_turn
 from toolscout.client.risk import RiskGate
-from toolscout.client.rollout import Rollout
-from toolscout.client.selection import Reason, Selection, Shadow
-from toolscout.client.selector import AsyncSelector, Selector
-from toolscout.client.session import SessionStore
-from toolscout.client.telemetry import SearchEvent, log_event
-from toolscout.client.tracker import SessionTracker
-from toolscout.client.turn_events import TurnEvent, log_turn
+from toolscout.client.selector.breaker import BreakerPolicy
+from toolscout.client.selector.rollout import Rollout
+from toolscout.client.selector.selection import Reason, Selection, Shadow
+from toolscout.client.selector.selector import AsyncSelector, Selector
 
 __all__ = [
     "AsyncSelector",

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from difflib import get_close_matches
 
+from toolscout.common.spelling import forms, key
 from toolscout.contract import Resolution
-from toolscout.spelling import forms, key
 
 MAX_SUGGESTIONS = 3
 """Similar names that are offered for one that does not exist."""

@@ -1,6 +1,6 @@
 """The wire: request and response structs, and every bound on a field, in one place.
 
-Bodies arrive as bytes. The envelope keeps `tools` raw, so a catalogue that is already known
+Bodies arrive as bytes. The envelope keeps `tools` raw, so a catalog that is already known
 is found by the hash of those bytes and no tool is parsed.
 """
 

@@ -1,4 +1,4 @@
-"""Registered catalogues and looking into them."""
+"""Registered catalogs and looking into them."""
 
 from datetime import datetime
 from typing import Annotated
@@ -18,7 +18,7 @@ class CatalogPut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CatalogPatch(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes to a registered catalogue, made together or not at all."""
+    """Changes to a registered catalog, made together or not at all."""
 
     upsert: msgspec.Raw = ABSENT
     """Tools to add, in place of those of the same name."""
@@ -29,7 +29,7 @@ class CatalogPatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CatalogInfo(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is known of a catalogue. A digest that is not registered has no more than its size."""
+    """What is known of a catalog. A digest that is not registered has no more than its size."""
 
     id: str
     digest: str
@@ -41,7 +41,7 @@ class CatalogInfo(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ToolPage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A page of a catalogue in the order of names; no `next_cursor` on the last."""
+    """A page of a catalog in the order of names; no `next_cursor` on the last."""
 
     tools: list[ToolDetail]
     total: int
@@ -91,7 +91,7 @@ class IndexAnswer(msgspec.Struct, frozen=True):
 
 
 class OverviewAnswer(msgspec.Struct, frozen=True):
-    """A catalogue in at most 500 tokens of text, and how many tools each domain has."""
+    """A catalog in at most 500 tokens of text, and how many tools each domain has."""
 
     digest: str
     tools: int

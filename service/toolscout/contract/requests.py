@@ -82,7 +82,7 @@ class Context(msgspec.Struct, frozen=True):
 class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
     """What every search takes beside its query.
 
-    `tools` stays raw: its hash finds a catalogue that was compiled before.
+    `tools` stays raw: its hash finds a catalog that was compiled before.
     """
 
     top_k: TopK | None = None

@@ -18,8 +18,8 @@ from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.utils import all_litellm_params
 
 from toolscout.client import AsyncToolDiscovery
-from toolscout.client.loop import Turn
-from toolscout.client.streams.sse import Splitter
+from toolscout.client.discovery.turn import Turn
+from toolscout.client.providers.sse import Splitter
 from toolscout.integrations.litellm_arguments import (
     forwardable,
     has_own_connection,

@@ -11,7 +11,7 @@ import logging
 import os
 
 from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, Rollout, load
-from toolscout.client.config import ApiConfig
+from toolscout.client.discovery.config import ApiConfig
 
 PROXY_LOG = "LiteLLM Proxy"
 

@@ -16,19 +16,19 @@ from typing import Any
 
 import msgspec
 
-from toolscout.catalog.catalogue import Catalogue
 from toolscout.errors import NOT_JSON
+from toolscout.index.catalog import Catalog
+from toolscout.index.vectors import Embedder
 from toolscout.learning.chains import Chains, Insight
 from toolscout.learning.experience import Experience, Observation, Use
 from toolscout.learning.patterns import pattern_vector
 from toolscout.learning.prior import LearnedIndex
 from toolscout.ranking.ask import Prior
-from toolscout.ranking.chaining import Chain
-from toolscout.ranking.query import analyse
-from toolscout.ranking.semantic import Embedder
+from toolscout.ranking.chain import Chain
 from toolscout.state.guarded import Guard
 from toolscout.state.keys import key
 from toolscout.state.store import START, StoreUnavailable
+from toolscout.text.query import analyse
 
 FOLLOW_S = 1.0
 """How often the logs are looked at for what other processes observed."""
@@ -44,13 +44,13 @@ SLICE = 20
 """Observations that are learned before the event loop gets a turn: a few milliseconds."""
 
 INDEXES = 8
-"""Catalogues of a tenant whose index is kept."""
+"""Catalogs of a tenant whose index is kept."""
 
 AT_ONCE = 1_000
 """Tools up to which an index is made while a search waits: a few milliseconds."""
 
 RECENT = 64
-"""Catalogues of a tenant in which the content of an observed tool is looked up."""
+"""Catalogs of a tenant in which the content of an observed tool is looked up."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Observation).decode
@@ -71,7 +71,7 @@ class _Tenant:
         """Changes when the log is reset."""
         self.indexes: OrderedDict[str, LearnedIndex] = OrderedDict()
         self.recent: OrderedDict[str, None] = OrderedDict()
-        """Digests of the catalogues searched last, the latest at the end."""
+        """Digests of the catalogs searched last, the latest at the end."""
 
 
 class Learner:
@@ -81,7 +81,7 @@ class Learner:
         guard: the store.
         embedder: the model, for the meaning of patterns.
         half_life_days: age at which an observation counts half.
-        catalogue: a tenant's catalogue by its digest, if it is still known.
+        catalog: a tenant's catalog by its digest, if it is still known.
     """
 
     def __init__(
@@ -89,38 +89,38 @@ class Learner:
         guard: Guard,
         embedder: Embedder,
         half_life_days: float,
-        catalogue: Callable[[str, str], Catalogue | None],
+        catalog: Callable[[str, str], Catalog | None],
         clock: Callable[[], float] = time,
     ) -> None:
         self._guard = guard
         self._embedder = embedder
         self._half_life = half_life_days
-        self._catalogue = catalogue
+        self._catalog = catalog
         self._clock = clock
         self._tenants: dict[str, _Tenant] = {}
         self._digests: dict[str, tuple[str, ...]] = {}
         self._making: dict[str, asyncio.Task[None]] = {}
-        """Indexes of large catalogues on their way."""
+        """Indexes of large catalogs on their way."""
 
     def experience(self, tenant: str) -> Experience:
         """What is known of a tenant's tools."""
         return self._tenant(tenant).experience
 
-    def use(self, tenant: str, catalogue: Catalogue, row: int) -> Use | None:
-        """What came of the calls of a catalogue's tool; None where nothing is known."""
-        content = _content_digest(catalogue.wires[row])
-        return self._tenant(tenant).experience.use(catalogue.names[row], content)
+    def use(self, tenant: str, catalog: Catalog, row: int) -> Use | None:
+        """What came of the calls of a catalog's tool; None where nothing is known."""
+        content = _content_digest(catalog.wires[row])
+        return self._tenant(tenant).experience.use(catalog.names[row], content)
 
-    def prior(self, tenant: str, catalogue: Catalogue) -> Prior | None:
-        """What scores a catalogue's tools by experience; None while there is none."""
+    def prior(self, tenant: str, catalog: Catalog) -> Prior | None:
+        """What scores a catalog's tools by experience; None while there is none."""
         known = self._tenant(tenant)
-        known.recent[catalogue.digest] = None
-        known.recent.move_to_end(catalogue.digest)
+        known.recent[catalog.digest] = None
+        known.recent.move_to_end(catalog.digest)
         if len(known.recent) > RECENT:
             known.recent.popitem(last=False)
         if not len(known.experience):
             return None
-        index = self._index(known, catalogue)
+        index = self._index(known, catalog)
         if index is None:
             return None
         return lambda query, vectors: index.prior(pattern_vector(query, vectors))
@@ -138,9 +138,9 @@ class Learner:
         vector = pattern_vector(query, vectors)
         return known.chains.insight(vector, familiarity, self._clock(), fits)
 
-    def chain(self, tenant: str, pattern: str, catalogue: Catalogue) -> Chain | None:
-        """The chain of a catalogue's tools to follow for a pattern; None when none is near."""
-        found = self.insight(tenant, pattern, catalogue.rows.__contains__)
+    def chain(self, tenant: str, pattern: str, catalog: Catalog) -> Chain | None:
+        """The chain of a catalog's tools to follow for a pattern; None when none is near."""
+        found = self.insight(tenant, pattern, catalog.rows.__contains__)
         return None if found is None else Chain(found.chain, found.confidence, found.proof)
 
     async def record(self, tenant: str, observations: Sequence[Observation]) -> None:
@@ -227,48 +227,48 @@ class Learner:
             if number % SLICE == 0:
                 await asyncio.sleep(0)
 
-    def _index(self, known: _Tenant, catalogue: Catalogue) -> LearnedIndex | None:
-        """The index of a catalogue; None while that of a large one is made beside the loop."""
-        now, digest = self._clock(), catalogue.digest
+    def _index(self, known: _Tenant, catalog: Catalog) -> LearnedIndex | None:
+        """The index of a catalog; None while that of a large one is made beside the loop."""
+        now, digest = self._clock(), catalog.digest
         index = known.indexes.get(digest)
         if index is None or not index.is_current(known.experience, now):
-            if len(catalogue) > AT_ONCE and digest not in self._making:
-                self._making[digest] = asyncio.create_task(self._make_beside(known, catalogue, now))
-            if len(catalogue) > AT_ONCE:
+            if len(catalog) > AT_ONCE and digest not in self._making:
+                self._making[digest] = asyncio.create_task(self._make_beside(known, catalog, now))
+            if len(catalog) > AT_ONCE:
                 return None
-            known.indexes[digest] = index = self._make(known, catalogue, now)
+            known.indexes[digest] = index = self._make(known, catalog, now)
         known.indexes.move_to_end(digest)
         if len(known.indexes) > INDEXES:
             known.indexes.popitem(last=False)
         return index
 
-    def _make(self, known: _Tenant, catalogue: Catalogue, now: float) -> LearnedIndex:
-        keys = list(zip(catalogue.names, self._contents(catalogue), strict=True))
+    def _make(self, known: _Tenant, catalog: Catalog, now: float) -> LearnedIndex:
+        keys = list(zip(catalog.names, self._contents(catalog), strict=True))
         return LearnedIndex(keys, known.experience, self._half_life, now)
 
-    async def _make_beside(self, known: _Tenant, catalogue: Catalogue, now: float) -> None:
+    async def _make_beside(self, known: _Tenant, catalog: Catalog, now: float) -> None:
         try:
-            index = await asyncio.to_thread(self._make, known, catalogue, now)
-            known.indexes[catalogue.digest] = index
+            index = await asyncio.to_thread(self._make, known, catalog, now)
+            known.indexes[catalog.digest] = index
         finally:
-            del self._making[catalogue.digest]
+            del self._making[catalog.digest]
 
     def _content(self, tenant: str, known: _Tenant, seen: Observation) -> str:
-        """The digest of a tool's content in the catalogue named, or the latest that has it."""
+        """The digest of a tool's content in the catalog named, or the latest that has it."""
         for digest in [seen.catalog] if seen.catalog else reversed(known.recent):
-            catalogue = self._catalogue(tenant, digest)
-            row = None if catalogue is None else catalogue.rows.get(seen.tool)
-            if catalogue is not None and row is not None:
-                return _content_digest(catalogue.wires[row])
+            catalog = self._catalog(tenant, digest)
+            row = None if catalog is None else catalog.rows.get(seen.tool)
+            if catalog is not None and row is not None:
+                return _content_digest(catalog.wires[row])
         return ""
 
-    def _contents(self, catalogue: Catalogue) -> tuple[str, ...]:
-        """The content digests of a catalogue's tools."""
-        known = self._digests.get(catalogue.digest)
+    def _contents(self, catalog: Catalog) -> tuple[str, ...]:
+        """The content digests of a catalog's tools."""
+        known = self._digests.get(catalog.digest)
         if known is None:
             if len(self._digests) >= RECENT:
                 self._digests.clear()
-            known = self._digests[catalogue.digest] = tuple(map(_content_digest, catalogue.wires))
+            known = self._digests[catalog.digest] = tuple(map(_content_digest, catalog.wires))
         return known
 
     def _tenant(self, tenant: str) -> _Tenant:

@@ -11,8 +11,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.ranking.query import Query
-from toolscout.ranking.semantic import QueryVectors
+from toolscout.index.vectors import QueryVectors
+from toolscout.text.query import Query
 
 Floats = NDArray[np.float32]
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from toolscout.index.vectors import inner_products
 from toolscout.learning.experience import SLOTS, Experience, Key
 from toolscout.learning.patterns import MEANING, WORDS
-from toolscout.ranking.semantic import inner_products
 
 Floats = NDArray[np.float32]
 
@@ -50,7 +50,7 @@ LEAST = 0.05
 """What would be added below this is noise: it must not make something of a query for nothing."""
 
 MAX_ROWS = 8_192
-"""Past patterns of one catalogue that are compared; with more tools each brings fewer."""
+"""Past patterns of one catalog that are compared; with more tools each brings fewer."""
 
 DAY_S = 86_400.0
 STALE_S = 3_600.0
@@ -58,10 +58,10 @@ STALE_S = 3_600.0
 
 
 class LearnedIndex:
-    """Past patterns of one catalogue's tools; follows further experience as it comes.
+    """Past patterns of one catalog's tools; follows further experience as it comes.
 
     Args:
-        keys: name and content digest of each tool, in the order of the catalogue.
+        keys: name and content digest of each tool, in the order of the catalog.
         half_life_days: age at which a use counts half.
     """
 

@@ -1,1 +1,1 @@
-"""Text in, scores out: how a tool is found. No web framework, no clock, no network."""
+"""One question to a compiled list: scores, judgement and choice. No web framework, no network."""

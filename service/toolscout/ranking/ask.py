@@ -1,4 +1,4 @@
-"""One question to a catalogue, the scores it gets, and the answer made of them."""
+"""One question to a catalog, the scores it gets, and the answer made of them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ from toolscout.contract import (
     RankerName,
     Session,
 )
-from toolscout.ranking.bm25 import LexicalScores
-from toolscout.ranking.boosts import Boosts
+from toolscout.index.bm25 import LexicalScores
+from toolscout.index.names import Mention
+from toolscout.index.vectors import QueryVectors
+from toolscout.ranking.boost import Boosts
 from toolscout.ranking.calibration import WEAK
-from toolscout.ranking.names import Mention
-from toolscout.ranking.query import MAX_PATTERN_CHARS, Query
-from toolscout.ranking.select import NoMatch
-from toolscout.ranking.semantic import QueryVectors
+from toolscout.ranking.choose import NoMatch
+from toolscout.text.query import MAX_PATTERN_CHARS, Query
 
 Floats = NDArray[np.float32]
 
@@ -32,7 +32,7 @@ that this comes from (a cosine); None for nothing."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """One question to a catalogue, whatever carried it."""
+    """One question to a catalog, whatever carried it."""
 
     pattern: str
     top_k: int = DEFAULT_TOP_K
@@ -82,7 +82,7 @@ class Ranking:
 
 @dataclass(slots=True)
 class Decision:
-    """The answer: rows of the catalogue in answer order, and how they came about."""
+    """The answer: rows of the catalog in answer order, and how they came about."""
 
     pattern: str
     names: list[str]

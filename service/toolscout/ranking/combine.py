@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from toolscout.ranking import fusion
+from toolscout.ranking import fuse
 from toolscout.ranking.ask import Floats, Ranking
 
 NO_SIMILARITY = 0.12
@@ -20,9 +20,9 @@ def combined(ranking: Ranking, top_k: int) -> Floats:
     if lexical is None:
         return np.where(cosine >= NO_SIMILARITY, cosine, np.float32(0))
     if ranking.ranker == "rrf":
-        return fusion.reciprocal_rank(lexical.bm25, cosine, top_k)
-    weight = fusion.SEMANTIC_WEIGHT * ranking.familiarity
-    fused = fusion.weighted_sum(lexical.bm25, cosine, weight)
+        return fuse.reciprocal_rank(lexical.bm25, cosine, top_k)
+    weight = fuse.SEMANTIC_WEIGHT * ranking.familiarity
+    fused = fuse.weighted_sum(lexical.bm25, cosine, weight)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
 

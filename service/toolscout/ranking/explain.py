@@ -2,21 +2,21 @@
 
 from collections.abc import Callable
 
-from toolscout.catalog.catalogue import Catalogue
-from toolscout.catalog.toollist import ToolList
 from toolscout.contract import Match, Reason, Via
+from toolscout.index.bm25 import Hit
+from toolscout.index.catalog import Catalog
+from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Decision
-from toolscout.ranking.bm25 import Hit
-from toolscout.ranking.judging import score
-from toolscout.ranking.query import QueryTerm
-from toolscout.ranking.tokens import fold, terms
+from toolscout.ranking.judge import score
+from toolscout.text.query import QueryTerm
+from toolscout.text.tokens import fold, terms
 
 
-def explain(catalogue: Catalogue, decision: Decision) -> list[Match]:
+def explain(catalog: Catalog, decision: Decision) -> list[Match]:
     """The matches of a decision, in answer order."""
 
     def found(term: QueryTerm, row: int) -> Hit | None:
-        return catalogue.postings.find(term.term, row)
+        return catalog.postings.find(term.term, row)
 
     return _matches(decision, found)
 

@@ -13,10 +13,10 @@ import numpy as np
 import re2
 from numpy.typing import NDArray
 
-from toolscout.pauses import Breathe, at_once
-from toolscout.ranking.bm25 import LexicalScores, rare_limit
-from toolscout.ranking.query import STOP_WEIGHT, Query, telling_terms
-from toolscout.ranking.tokens import fold, is_cjk, word_terms
+from toolscout.common.pauses import Breathe, at_once
+from toolscout.index.bm25 import LexicalScores, rare_limit
+from toolscout.text.query import STOP_WEIGHT, Query, telling_terms
+from toolscout.text.tokens import fold, is_cjk, word_terms
 
 NAME_WEIGHT = 2.5
 """A word in the name says more than one in the description."""

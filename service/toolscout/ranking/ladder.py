@@ -88,5 +88,5 @@ def affordable(ranker: str, remaining_ms: float, costs: Costs, size: int) -> str
 
 
 def bucket(size: int) -> int:
-    """Catalogues of similar size cost alike: the number of binary digits of the size."""
+    """Catalogs of similar size cost alike: the number of binary digits of the size."""
     return size.bit_length()

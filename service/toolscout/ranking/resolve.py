@@ -5,9 +5,9 @@ from functools import cached_property
 from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import extract
 
-from toolscout.catalog.catalogue import Catalogue
+from toolscout.common.spelling import forms, key
 from toolscout.contract import MAX_NAME_CHARS, Resolution
-from toolscout.spelling import forms, key
+from toolscout.index.catalog import Catalog
 
 SIMILAR = 0.85
 """Jaro-Winkler similarity of letters and digits from which a name is suggested: a slip of the
@@ -17,10 +17,10 @@ MAX_SUGGESTIONS = 5
 
 
 class Resolver:
-    """Resolves names against one catalogue; what suggestions need is prepared once."""
+    """Resolves names against one catalog; what suggestions need is prepared once."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
 
     def resolve(self, written: str) -> Resolution:
         """Find a name to the letter, else in any spelling, else without the prefixes before it.
@@ -30,12 +30,12 @@ class Resolver:
         """
         if len(written) > MAX_NAME_CHARS:
             return Resolution(written[:MAX_NAME_CHARS])  # no tool has a name as long
-        names, name = self._catalogue.names, written.strip()
+        names, name = self._catalog.names, written.strip()
         for spelled in (written, name):
-            if spelled in self._catalogue.rows:
+            if spelled in self._catalog.rows:
                 return Resolution(written, spelled, "exact")
         for form in (name, *forms(name)[1:]):
-            rows = self._catalogue.spellings.find(form)
+            rows = self._catalog.spellings.find(form)
             if len(rows) == 1:
                 return Resolution(written, names[rows[0]], "alias")
             if rows:
@@ -44,7 +44,7 @@ class Resolver:
 
     @cached_property
     def _spelled(self) -> list[str]:
-        return list(map(key, self._catalogue.names))
+        return list(map(key, self._catalog.names))
 
     def _similar(self, name: str) -> list[str]:
         letters = key(name)
@@ -58,4 +58,4 @@ class Resolver:
             limit=MAX_SUGGESTIONS,
         )
         ranked = sorted(found, key=lambda hit: (-hit[1], hit[2]))
-        return [self._catalogue.names[row] for _, _, row in ranked]
+        return [self._catalog.names[row] for _, _, row in ranked]

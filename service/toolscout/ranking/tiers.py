@@ -8,7 +8,7 @@ comes behind it has its chance.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from toolscout.catalog.traits import RISKS, Traits
+from toolscout.tools.traits import RISKS, Traits
 
 TOKEN_BUDGET = 3_800
 TIER0_SHARE, TIER1_SHARE = 1_200 / 3_800, 1_800 / 3_800

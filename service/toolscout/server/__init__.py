@@ -1,1 +1,1 @@
-"""HTTP: everything that knows about requests, keys, metrics and processes."""
+"""HTTP, requests, keys, metrics and processes: the only room that serves."""

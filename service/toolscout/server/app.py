@@ -11,17 +11,19 @@ from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException
 from litestar.types import Receive, Scope, Send
 
+from toolscout import playground
 from toolscout.errors import ConfigurationError
-from toolscout.server import hangup, playground, shutdown
-from toolscout.server.endpoint import serve_call
-from toolscout.server.exchange import Refused, challenge, request_id
-from toolscout.server.problems import CODES, problem
-from toolscout.server.routes import HANDLERS, find_call
+from toolscout.server.http import playground as pages
+from toolscout.server.http.endpoint import serve_call
+from toolscout.server.http.exchange import Refused, challenge, request_id
+from toolscout.server.http.problems import CODES, problem
+from toolscout.server.http.routes import HANDLERS, find_call
+from toolscout.server.process import reload, shutdown
 from toolscout.server.service import Service
 from toolscout.settings import Settings, load
 
 if TYPE_CHECKING:
-    from toolscout.server.mcp import McpFacade
+    from toolscout.server.mcp.facade import McpFacade
 
 MCP_PATHS = ("/mcp", "/mcp/")
 _BY_STATUS = {404: "not_found", 405: "method_not_allowed"}
@@ -37,7 +39,7 @@ class Application:
             ConfigurationError: a setting is wrong.
         """
         self.service = Service(settings)
-        beside = playground.HANDLERS if playground.is_on(settings) else ()
+        beside = pages.HANDLERS if playground.is_on(settings) else ()
         self._rest = Litestar(
             route_handlers=[*HANDLERS, *beside],
             state=State({"service": self.service}),
@@ -76,7 +78,7 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
     service.start()
     server = shutdown.serving()
     if server is not None:
-        hangup.install(service, server)
+        reload.install(service, server)
         shutdown.install(service, server)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(service.stop)
@@ -93,7 +95,7 @@ def mcp_facade() -> "type[McpFacade]":
         ConfigurationError: the SDK is not installed, or not in a version that works.
     """
     try:
-        from toolscout.server.mcp import McpFacade
+        from toolscout.server.mcp.facade import McpFacade
     except ImportError:
         raise ConfigurationError(
             "mcp: needs the package mcp: pip install 'toolscout[server,mcp]'"

@@ -13,29 +13,29 @@ from typing import TYPE_CHECKING, Any
 
 from litestar.types import ASGIApp
 
-from toolscout.catalog.cache import ByteLru, CatalogueCache
-from toolscout.catalog.catalogue import Catalogue
 from toolscout.engine import Engine
 from toolscout.errors import ConfigurationError
+from toolscout.index.cache import ByteLru, CatalogCache
+from toolscout.index.catalog import Catalog
+from toolscout.index.vectors import BUNDLED_MODEL
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ladder import Costs
-from toolscout.ranking.semantic import BUNDLED_MODEL
-from toolscout.server import log
-from toolscout.server.admission import Admission
-from toolscout.server.auth import Keyring
-from toolscout.server.breathing import Urgency
-from toolscout.server.browsers import BrowserGuard
-from toolscout.server.compiling import CompileQueue
-from toolscout.server.connections import Connections
-from toolscout.server.deadlines import Deadlines
-from toolscout.server.metrics import Metrics
-from toolscout.server.ratelimit import RateLimit
-from toolscout.server.record import Recorder
-from toolscout.server.rotation import KeyFile
-from toolscout.server.shadow import Shadow
-from toolscout.server.tally import Tally
+from toolscout.server.compiling.breathing import Urgency
+from toolscout.server.compiling.queue import CompileQueue
+from toolscout.server.http.admission import Admission
+from toolscout.server.http.auth import Keyring
+from toolscout.server.http.browsers import BrowserGuard
+from toolscout.server.http.connections import Connections
+from toolscout.server.http.deadlines import Deadlines
+from toolscout.server.http.ratelimit import RateLimit
+from toolscout.server.observe import log
+from toolscout.server.observe.metrics import Metrics
+from toolscout.server.observe.record import Recorder
+from toolscout.server.observe.shadow import Shadow
+from toolscout.server.observe.usage import Tally
+from toolscout.server.process.key_file import KeyFile
 from toolscout.settings import Settings, secret_file
-from toolscout.state.catalogues import SharedCatalogues
+from toolscout.state.catalogs import SharedCatalogs
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.opening import open_store
@@ -43,7 +43,7 @@ from toolscout.state.registry import Registry
 from toolscout.state.store import StoreUnavailable
 
 if TYPE_CHECKING:
-    from toolscout.server.tracing import Tracing
+    from toolscout.server.observe.tracing import Tracing
 
 _SELF_TEST = (
     {"name": "read_file", "description": "Read a text file from disk"},
@@ -60,7 +60,7 @@ WARM_S = 0.05
 """How long after a warm answer compiles keep stepping aside for the next."""
 
 WAITING_SHARE = 8
-"""What part of the memory for compiled catalogues, on top of it, lists may take that wait for their
+"""What part of the memory for compiled catalogs, on top of it, lists may take that wait for their
 compile."""
 
 NAMES_KEPT = 16_384
@@ -97,7 +97,7 @@ class Service:
         )
         self.admission.serve(len(self.keyring.tenants))
         self.browsers = BrowserGuard(settings)
-        self.cache = CatalogueCache(settings.cache_bytes)
+        self.cache = CatalogCache(settings.cache_bytes)
         self.engine: Engine | None = None
         self.compiles: CompileQueue | None = None
         self.shadow: Shadow | None = None
@@ -111,12 +111,12 @@ class Service:
         self.slow_patterns: ByteLru[tuple[str, bytes], float] = ByteLru(SLOW_PATTERNS)
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         self.registry = Registry(self.guard)
-        self.shared: SharedCatalogues | None = None
+        self.shared: SharedCatalogs | None = None
         if not isinstance(store, MemoryStore):
-            self.shared = SharedCatalogues(self.guard)
+            self.shared = SharedCatalogs(self.guard)
         self.learner: Learner | None = None
         self.warm_at = 0.0
-        """When a request was last answered from a known catalogue."""
+        """When a request was last answered from a known catalog."""
         self.scanning = 0
         """Requests whose unknown tools are being read or scanned now."""
         self.waiting = 0
@@ -206,9 +206,9 @@ class Service:
         self.records.write()
         self.writer.close()
 
-    def _compiled(self, tenant: str, catalogue: Catalogue) -> None:
+    def _compiled(self, tenant: str, catalog: Catalog) -> None:
         if self.shared is not None:
-            self.shared.keep(tenant, catalogue)
+            self.shared.keep(tenant, catalog)
 
     def _use_keys(self, keys: Keyring) -> None:
         self.keyring = keys
@@ -291,7 +291,7 @@ def open_tracing() -> "Tracing":
         ConfigurationError: the SDK is not installed, or the environment is wrong.
     """
     try:
-        from toolscout.server.tracing import Tracing
+        from toolscout.server.observe.tracing import Tracing
     except ImportError:
         raise ConfigurationError(
             "tracing: needs the OpenTelemetry SDK: pip install 'toolscout[server,otel]'"

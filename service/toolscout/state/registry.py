@@ -1,4 +1,4 @@
-"""Registered catalogues: tool lists under a name, kept until they are deleted or expire.
+"""Registered catalogs: tool lists under a name, kept until they are deleted or expire.
 
 A record names the content by its digest; the tools lie beside it. Records change only by
 compare-and-swap, so of two writers who read the same version one is told that it came too late.
@@ -25,7 +25,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What is known of a registered catalogue; times are seconds since 1970."""
+    """What is known of a registered catalog; times are seconds since 1970."""
 
     digest: str
     tools: int
@@ -45,7 +45,7 @@ class Changed(Exception):  # noqa: N818 - somebody was faster
 
 
 class Registry:
-    """The registered catalogues of all tenants.
+    """The registered catalogs of all tenants.
 
     Every method raises `StoreUnavailable` when the store cannot serve it.
     """

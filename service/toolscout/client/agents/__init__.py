@@ -1,0 +1,1 @@
+"""Meta tools for agents that search for themselves."""

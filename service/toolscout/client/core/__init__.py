@@ -1,1 +1,0 @@
-"""The decisions of a call, without any input or output: the same for both selectors."""

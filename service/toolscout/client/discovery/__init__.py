@@ -1,0 +1,1 @@
+"""The flow of a proxy: a turn of the model, from its tools to the call it makes."""

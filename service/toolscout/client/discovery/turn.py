@@ -1,0 +1,195 @@
+"""One turn of a conversation with deferred tools, without any input or output.
+
+    turn = begin(…)                    tools deferred, the search tool in their place
+    forward turn.request               → response
+    turn.searches(response)            the searches the model asks for; none: the turn is over
+    turn.resume(response, selections)  found tools are back, the results appended: forward again
+    turn.finish(response)              what the client sees: no trace of the search tool
+    turn.end()                         report the turn to whoever observes it
+
+At most five rounds of searches; the forward after the last has every tool and no search tool, so
+a model that only ever searches still gets to act.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from toolscout.client.discovery.session import SessionStore
+from toolscout.client.discovery.usage import add
+from toolscout.client.providers import Call, Json, Provider
+from toolscout.client.providers.provider import QUERY_SCHEMA
+from toolscout.client.selector.selection import Selection
+from toolscout.client.tools import Offer, texts
+from toolscout.tools.summary import first_sentence
+
+Order = Literal["rank", "catalog", "append"]
+"""Where found tools go: best first before earlier finds, in the order of the request's own list,
+or behind what is there already. Any change of the tools loses a cached prompt, in every order."""
+
+MAX_ROUNDS = 5
+
+DESCRIPTION = (
+    "Search for tools that can do what is needed. Most tools are not listed until they are found "
+    "here: describe the action in a few words, then call the tools that appear."
+)
+MAX_LISTED = 25
+"""Found tools that the result lists; the model sees the definitions of all of them anyway."""
+
+logger = logging.getLogger("toolscout.client")
+
+
+class Turn:
+    """A request whose tools are deferred, on its way to an answer."""
+
+    def __init__(
+        self,
+        request: Json,
+        provider: Provider,
+        offer: Offer,
+        session: str,
+        store: SessionStore,
+        search_name: str,
+        order: Order,
+        max_rounds: int = MAX_ROUNDS,
+        on_end: Callable[["Turn"], None] | None = None,
+    ) -> None:
+        self.session = session
+        self.offer = offer
+        self.rounds = 0
+        self.search_count = 0
+        """Number of searches that were answered."""
+        self._spent: Json = {}
+        self._fell_open = False
+        self._provider = provider
+        self._store = store
+        self._order = order
+        self._max_rounds = max_rounds
+        self._on_end = on_end
+        self.search_name = free_name(search_name, offer.names)
+        self._search_tool = provider.function(self.search_name, DESCRIPTION, QUERY_SCHEMA)
+        known = [*store.expanded(session), *provider.recent(request)]
+        if forced := provider.forced(request):
+            known.append(forced)
+        # Tools that are gone from the request are gone for the client too, whatever was found then.
+        self._shown = [name for name in dict.fromkeys(known) if name in offer.by_name]
+        self.original = request
+        self.request = self._with_tools(request)
+        if session:
+            store.store_deferred(session, offer.names)
+
+    def searches(self, response: Json) -> list[Call]:
+        """The searches that a response asks for; empty when it is the client's to see."""
+        calls = self._provider.calls(response)
+        found = [call for call in calls if call.name == self.search_name]
+        return found if self.rounds < self._max_rounds else []
+
+    def is_mixed(self, response: Json) -> bool:
+        """Whether a response calls other tools beside the search.
+
+        Those calls are the client's: only it can answer them, and a provider takes no turn back in
+        which some calls have no answer. So they go out at once, and what the search finds is there
+        in the client's next request.
+        """
+        return any(call.name != self.search_name for call in self._provider.calls(response))
+
+    def resume(self, response: Json, found: Sequence[tuple[Call, Selection]]) -> Json | None:
+        """Take in what the searches found; the next request to forward, or None in a mixed turn."""
+        self.rounds += 1
+        self.search_count += len(found)
+        results = []
+        for call, selection in found:
+            new = self._show(selection)
+            results.append((call, result_text(selection, new, self.offer)))
+        if self.is_mixed(response):
+            if self._fell_open and self.session:
+                # Only the client goes on with this turn, and its next request needs every tool.
+                self._store.mark_expanded(self.session, self.offer.names)
+            return None
+        self._spent = self._usage_with(response)
+        self.request = self._with_tools(self._provider.continued(self.request, response, results))
+        return self.request
+
+    def end_searching(self) -> None:
+        """Take the next response as the last one, whatever it asks for."""
+        self.rounds = self._max_rounds
+
+    def finish(self, response: Json) -> Json:
+        """Return the response as the client sees it: no search, and the usage of all forwards."""
+        return self.with_usage(self._provider.without_calls(response, self.search_name))
+
+    def end(self) -> None:
+        """Report once that the turn has ended: with its last response, or with an error."""
+        on_end, self._on_end = self._on_end, None
+        if on_end is not None:
+            on_end(self)
+
+    def with_usage(self, response: Json) -> Json:
+        """Add the usage of the forwards before it to a response's own."""
+        return {**response, **self._usage_with(response)} if self._spent else response
+
+    @property
+    def shown(self) -> int:
+        """Number of tools in the current request, the search tool counted."""
+        if self.rounds >= self._max_rounds:
+            return len(self.offer.names)
+        return 1 + len(self._shown)
+
+    def _usage_with(self, response: Json) -> Json:
+        own = {key: response.get(key) for key in self._provider.usage_keys}
+        summed = {key: add(self._spent.get(key), value) for key, value in own.items()}
+        return {key: value for key, value in summed.items() if value is not None}
+
+    def _show(self, selection: Selection) -> list[str]:
+        """Bring found tools back, each once; raw definitions that are no objects are left out."""
+        new = []
+        for name in selection.names:
+            raw = self.offer.by_name.get(name)
+            if not isinstance(raw, dict):
+                logger.warning("skipping a found tool without a valid definition")
+            elif name not in self._shown:
+                new.append(name)
+        self._shown = [*new, *self._shown] if self._order == "rank" else [*self._shown, *new]
+        if self.session and not selection.fell_open:
+            self._store.mark_expanded(self.session, new)
+        if selection.fell_open:
+            self._fell_open = True
+        return new
+
+    def _ordered(self) -> list[str]:
+        if self._order == "catalog":
+            return [name for name in self.offer.names if name in self._shown]
+        return self._shown
+
+    def _with_tools(self, request: Json) -> Json:
+        if self.rounds >= self._max_rounds:
+            return self._provider.with_tools(request, self._provider.tools(self.original))
+        return self._provider.with_tools(
+            request, [self._search_tool, *self.offer.pick(self._ordered())]
+        )
+
+
+def free_name(wanted: str, taken: Sequence[str]) -> str:
+    """The name of the search tool, numbered when a real tool has it already."""
+    if wanted not in taken:
+        return wanted
+    number = 2
+    while f"{wanted}_{number}" in taken:
+        number += 1
+    logger.warning("a tool named %s exists; the search tool is %s_%d", wanted, wanted, number)
+    return f"{wanted}_{number}"
+
+
+def result_text(selection: Selection, new: Sequence[str], offer: Offer) -> str:
+    """What the model is told about a search."""
+    if selection.fell_open:
+        return "The search gave no answer, so all tools are available now."
+    if not selection.names:
+        return "No tool was found. Try other words."
+    lines = ["These tools are available now:"]
+    for name in selection.names[:MAX_LISTED]:
+        summary = first_sentence(texts(offer.by_name[name])[1])
+        lines.append(f"- {name}: {summary}" if summary else f"- {name}")
+    if not new:
+        lines.append("(They were available before.)")
+    return "\n".join(lines)

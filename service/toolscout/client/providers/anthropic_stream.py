@@ -1,0 +1,134 @@
+"""The stream of Anthropic messages."""
+
+from typing import Any
+
+from toolscout.client.discovery.usage import add
+from toolscout.client.providers import sse
+from toolscout.client.providers.provider import Json, arguments_of, mapping
+
+_PIECES = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+_THINKING = ("thinking", "redacted_thinking")
+
+
+class AnthropicStream:
+    """Blocks: searches are left out, the others are counted anew and go on.
+
+    Thinking waits for what follows it: before a search it belongs to a turn that the client never
+    sees, and its signature would not fit into the client's.
+    """
+
+    def __init__(self, search_name: str) -> None:
+        self._search_name = search_name
+        self._started = False
+        self._count = 0
+        """Blocks that went to the client."""
+        self._spent: Json | None = None
+        self._usage: Json = {}
+        self.next_turn()
+
+    def next_turn(self) -> None:
+        """Start anew but for what the client has seen already, and what it pays for."""
+        self._spent, self._usage = add(self._spent, self._usage or None), {}
+        self.wrote = False
+        self._splitter = sse.Splitter()
+        self._blocks: dict[Any, Json] = {}
+        self._inputs: dict[Any, list[str]] = {}
+        self._places: dict[Any, int] = {}
+        self._waiting: list[sse.Event] = []
+        self._held: list[sse.Event] = []
+        self._calls = 0
+
+    def feed(self, chunk: bytes) -> bytes:
+        """See `Stream.feed`."""
+        return self._take(self._splitter.feed(chunk))
+
+    def response(self) -> Json:
+        """The message with all its blocks."""
+        content = []
+        for index, block in sorted(self._blocks.items(), key=lambda item: str(item[0]).zfill(9)):
+            pieces = self._inputs.get(index)
+            whole = block if pieces is None else {**block, "input": arguments_of("".join(pieces))}
+            content.append(whole)
+        return {"role": "assistant", "content": content}
+
+    def finish(self) -> bytes:
+        """The stop reason and the end; without a real call the turn just ends."""
+        out = b"".join(self._go(event) for event in self._waiting)
+        self._waiting = []
+        for event in self._held:
+            data = event.data or {}
+            delta = mapping(data.get("delta"))
+            changed = dict(data)
+            if delta.get("stop_reason") == "tool_use" and not self._calls:
+                changed["delta"] = {**delta, "stop_reason": "end_turn"}
+            if self._spent is not None and "usage" in data:
+                changed["usage"] = add(self._spent, self._usage)
+            out += event.raw if changed == data else sse.write(changed, "message_delta")
+        self._held = []
+        return out
+
+    def _take(self, events: list[sse.Event]) -> bytes:
+        out = b"".join(self._pass(event) for event in events)
+        self.wrote = self.wrote or bool(out)
+        return out
+
+    def _pass(self, event: sse.Event) -> bytes:
+        data = event.data or {}
+        kind = data.get("type")
+        if kind == "message_start":
+            self._count_usage(mapping(data.get("message")))
+            started, self._started = self._started, True
+            return b"" if started else event.raw
+        if kind in ("message_delta", "message_stop"):
+            self._count_usage(data)
+            self._held.append(event)
+            return b""
+        if kind == "error":
+            # Nothing ends properly after it, a search that was begun neither.
+            self._waiting, self._held, self._blocks = [], [], {}
+        if kind not in ("content_block_start", "content_block_delta", "content_block_stop"):
+            return event.raw
+        index = data.get("index")
+        self._collect(kind, index, data)
+        block = self._blocks.get(index, {})
+        if block.get("type") == "tool_use" and block.get("name") == self._search_name:
+            return b""
+        if block.get("type") in _THINKING:
+            self._waiting.append(event)
+            return b""
+        before, self._waiting = self._waiting, []
+        return b"".join(map(self._go, before)) + self._go(event)
+
+    def _count_usage(self, holder: Json) -> None:
+        """Take in a usage: what an event says later of a turn replaces what it said before."""
+        usage = mapping(holder.get("usage"))
+        self._usage |= {key: value for key, value in usage.items() if value is not None}
+
+    def _collect(self, kind: Any, index: Any, data: Json) -> None:
+        if kind == "content_block_start":
+            block = dict(mapping(data.get("content_block")))
+            self._blocks[index] = block
+            ours = block.get("name") == self._search_name
+            self._calls += block.get("type") == "tool_use" and not ours
+        elif kind == "content_block_delta" and index in self._blocks:
+            delta = mapping(data.get("delta"))
+            block = self._blocks[index]
+            field = _PIECES.get(str(delta.get("type")))
+            if field is not None:
+                block[field] = str(block.get(field) or "") + str(delta.get(field) or "")
+            elif delta.get("type") == "input_json_delta":
+                self._inputs.setdefault(index, []).append(str(delta.get("partial_json") or ""))
+            elif delta.get("type") == "citations_delta":
+                block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
+
+    def _go(self, event: sse.Event) -> bytes:
+        """Let an event of a block go under the client's count."""
+        data = event.data or {}
+        index = data.get("index")
+        if index not in self._places:
+            self._places[index] = self._count
+            self._count += 1
+        place = self._places[index]
+        if place == index:
+            return event.raw
+        return sse.write({**data, "index": place}, str(data.get("type")))

@@ -1,0 +1,214 @@
+"""The stream of OpenAI chat completions."""
+
+from typing import Any
+
+from toolscout.client.discovery.usage import add
+from toolscout.client.providers import sse
+from toolscout.client.providers.provider import Json, mapping, mappings
+
+Key = tuple[int, int]
+"""A choice and the place of a call in it: as the model counts them, or as they began."""
+
+UNCOUNTED = 1 << 20
+"""Places of calls that the model did not count begin here."""
+
+
+class OpenAIStream:
+    """Chunks: pieces of searches are cut out, calls are counted anew, the rest goes on.
+
+    Not every model counts its calls, or names each only once: a new id begins a new call, a name
+    may come in pieces or again, and a call waits until its name is no beginning of the search's.
+    """
+
+    def __init__(self, search_name: str) -> None:
+        self._search_name = search_name
+        self._id: Any = None
+        self._roles: set[int] = set()
+        self._spent: Json | None = None
+        self._usage: Json | None = None
+        self.next_turn()
+
+    def next_turn(self) -> None:
+        """Start anew but for what the client has seen already, and what it pays for."""
+        self._spent, self._usage = add(self._spent, self._usage), None
+        self.wrote = False
+        self._splitter = sse.Splitter()
+        self._calls: dict[Key, Json] = {}
+        self._current: dict[Key, Key] = {}
+        self._waiting: dict[Key, Json] = {}
+        self._base: Json = {}
+        self._places: dict[Key, int] = {}
+        self._next_place: dict[int, int] = {}
+        self._text: list[str] = []
+        self._thinking: list[Json] = []
+        self._held: list[sse.Event] = []
+
+    def feed(self, chunk: bytes) -> bytes:
+        """See `Stream.feed`."""
+        return self._take(self._splitter.feed(chunk))
+
+    def response(self) -> Json:
+        """Return the first choice: its text, its calls and its thinking blocks."""
+        first = [call for (choice, _), call in self._calls.items() if choice == 0]
+        message = {"role": "assistant", "content": "".join(self._text) or None, "tool_calls": first}
+        if self._thinking:
+            message["thinking_blocks"] = self._thinking
+        return {"choices": [{"index": 0, "message": message}]}
+
+    def finish(self) -> bytes:
+        """The finish reason, the usage and `[DONE]`; without a real call the turn just stops."""
+        out = self._late()
+        for event in self._held:
+            data = event.data
+            if data is None:
+                out += event.raw
+                continue
+            choices = []
+            for choice in mappings(data.get("choices")):
+                called = choice.get("finish_reason") == "tool_calls"
+                if called and not self._next_place.get(_index(choice)):
+                    choice = {**choice, "finish_reason": "stop"}
+                choices.append(choice)
+            changed = self._with_usage(self._same({**data, "choices": choices}))
+            out += event.raw if event.raw and changed == data else sse.write(changed)
+        self._held = []
+        return out
+
+    def _late(self) -> bytes:
+        """Calls that waited for more of their names until the end."""
+        choices = [
+            {"index": key[0], "delta": {"tool_calls": [self._begun(key[0], key, piece)]}}
+            for key, piece in tuple(self._waiting.items())
+        ]
+        return sse.write(self._same({**self._base, "choices": choices})) if choices else b""
+
+    def _take(self, events: list[sse.Event]) -> bytes:
+        out = b"".join(self._pass(event) for event in events)
+        self.wrote = self.wrote or bool(out)
+        return out
+
+    def _pass(self, event: sse.Event) -> bytes:
+        data = event.data
+        if event.is_done:
+            self._held.append(event)
+            return b""
+        if data is None or "choices" not in data:
+            return event.raw
+        self._usage = mapping(data.get("usage")) or self._usage
+        self._base = {key: data[key] for key in data if key not in ("choices", "usage")}
+        choices = mappings(data["choices"])
+        if (self._held or mapping(data.get("usage"))) and all(map(_is_bare, choices)):
+            self._held.append(event)  # the usage belongs to the end, and nothing comes after that
+            return b""
+        kept = [choice for choice in map(self._choice, choices) if choice is not None]
+        ending = [choice for choice in kept if choice.get("finish_reason")]
+        if ending:
+            whole = event if ending == choices else sse.Event(b"", {**data, "choices": ending})
+            self._held.append(whole)
+        going = [choice for choice in kept if not choice.get("finish_reason")]
+        if not going:
+            return b""
+        changed = self._with_usage(self._same({**data, "choices": going}))
+        return event.raw if changed == data else sse.write(changed)
+
+    def _choice(self, choice: Json) -> Json | None:
+        """A choice without pieces of searches; None when nothing else was in it."""
+        number = _index(choice)
+        delta = dict(mapping(choice.get("delta")))
+        if number == 0 and isinstance(delta.get("content"), str):
+            self._text.append(delta["content"])
+        if number == 0:
+            self._collect_thinking(mappings(delta.get("thinking_blocks")))
+        if delta.get("role") and number in self._roles:
+            del delta["role"]
+        elif delta.get("role"):
+            self._roles.add(number)
+        pieces = mappings(delta.get("tool_calls"))
+        if pieces:
+            kept = [piece for piece in (self._piece(number, p) for p in pieces) if piece]
+            delta["tool_calls"] = kept
+            if not kept:
+                del delta["tool_calls"]
+        said = {key: value for key, value in delta.items() if value not in (None, "")}
+        was_bare = not mapping(choice.get("delta"))
+        if not said and not choice.get("finish_reason") and not was_bare:
+            return None
+        return {**choice, "delta": delta}
+
+    def _collect_thinking(self, pieces: list[Json]) -> None:
+        """Join the pieces of thinking blocks; Claude refuses a call whose thinking is missing.
+
+        LiteLLM streams the blocks of Claude in chunks of OpenAI; a signature ends each block.
+        """
+        for piece in pieces:
+            last = self._thinking[-1] if self._thinking else {}
+            if piece.get("type") == last.get("type") == "thinking" and not last.get("signature"):
+                last["thinking"] = f"{last.get('thinking') or ''}{piece.get('thinking') or ''}"
+                if piece.get("signature"):
+                    last["signature"] = piece["signature"]
+            else:
+                self._thinking.append(dict(piece))
+
+    def _piece(self, number: int, piece: Json) -> Json | None:
+        """A piece of a call under the client's count; None for a piece of a search."""
+        key = self._key(number, piece)
+        function = mapping(piece.get("function"))
+        call = self._calls.setdefault(
+            key, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+        )
+        call["id"] = piece.get("id") or call["id"]
+        said = call["function"]
+        named = function.get("name")
+        if isinstance(named, str) and named != said["name"]:
+            said["name"] += named
+        if isinstance(function.get("arguments"), str):
+            said["arguments"] += function["arguments"]
+        if said["name"] == self._search_name:
+            self._waiting.pop(key, None)
+            return None
+        if key in self._places:
+            return {**piece, "index": self._places[key]}
+        if self._search_name.startswith(said["name"]) and not said["arguments"]:
+            self._waiting.setdefault(key, piece)
+            return None
+        return self._begun(number, key, piece)
+
+    def _begun(self, number: int, key: Key, piece: Json) -> Json:
+        """The piece with which a call begins for the client: all there is of it so far."""
+        self._places[key] = self._next_place.get(number, 0)
+        self._next_place[number] = self._places[key] + 1
+        if self._waiting.pop(key, None) is None:
+            return {**piece, "index": self._places[key]}
+        return {**piece, **self._calls[key], "index": self._places[key]}
+
+    def _key(self, number: int, piece: Json) -> Key:
+        """Which call a piece belongs to: that of its index, until another id comes."""
+        counted = (number, _index(piece))
+        key = self._current.get(counted, counted)
+        id_ = piece.get("id")
+        known = self._calls.get(key)
+        if known is not None and id_ and known["id"] and id_ != known["id"]:
+            key = (number, UNCOUNTED + len(self._calls))
+        self._current[counted] = key
+        return key
+
+    def _with_usage(self, data: Json) -> Json:
+        """Where a chunk has a usage, it counts the model's turns before this one too."""
+        if self._spent is None or not mapping(data.get("usage")):
+            return data
+        return {**data, "usage": add(self._spent, data["usage"])}
+
+    def _same(self, data: Json) -> Json:
+        """The client sees one completion, so every chunk bears the first one's id."""
+        if self._id is None:
+            self._id = data.get("id")
+        return {**data, "id": self._id} if "id" in data else data
+
+
+def _is_bare(choice: Json) -> bool:
+    return not any(mapping(choice.get("delta")).values()) and not choice.get("finish_reason")
+
+
+def _index(item: Json) -> int:
+    index = item.get("index")
+    return index if isinstance(index, int) else 0

@@ -1,0 +1,1 @@
+"""Asking the service: one call, its transport, its retries and what falls open."""

@@ -1,0 +1,250 @@
+"""Carrying out the steps of a conversation over HTTP, within a wall-clock cap.
+
+The cap holds over everything: waiting for a connection, name resolution, connecting, TLS, writing,
+a server that drips bytes, decompression. Timeouts of single reads could not promise that, so an
+exchange runs as a task of its own and is left behind when its time is up.
+"""
+
+import asyncio
+import logging
+import ssl
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from time import monotonic
+from typing import Any
+
+import httpx2
+
+from toolscout.client.selector import endpoint
+from toolscout.client.selector.body import AnswerError, BoundedBody
+from toolscout.client.selector.network import Network, use
+from toolscout.client.selector.request import Failure, Pause, Reply, Result, Send, Step
+
+logger = logging.getLogger("toolscout.client")
+
+KEEPALIVE_S = 60.0
+"""How long idle connections are kept; the service keeps them longer."""
+
+CONNECT_SHARE = 0.45
+"""Share of the time left that connecting may take, and then a TLS handshake. It must end in a
+timeout and not in a cancellation, which would leave the socket open."""
+
+CLOSE_S = 0.5
+"""How long closing waits for exchanges that were left behind."""
+
+BEAT_S = 0.05
+"""How often the lag of the event loop is measured while calls are under way."""
+
+CONGESTED_S = 0.5
+"""Lag of the event loop from which an answer that comes too late says nothing of the service."""
+
+CROWDED_S = 0.05
+"""The same while there are more calls than connections."""
+
+TOO_LATE = Failure("no usable answer within the timeout")
+NO_CONNECTION = Failure("no connection was free within the timeout", blame=False)
+CONGESTED = Failure("this process was too busy to read an answer in time", blame=False)
+CLOSED = Failure("the selector was closed", blame=False)
+
+
+class Transport:
+    """Connections to one endpoint, for one event loop at a time."""
+
+    def __init__(
+        self,
+        url: httpx2.URL,
+        max_connections: int,
+        verify: ssl.SSLContext | bool,
+        trust_env: bool,
+    ) -> None:
+        # The HTTP library logs the URL of every request; a query may hold a key.
+        self._url = url.copy_with(query=None, fragment=None)
+        self._extensions: dict[str, Any] = {"target": url.raw_path} if url.query else {}
+        self._max_connections = max_connections
+        self._limits = httpx2.Limits(
+            max_connections=max_connections,
+            max_keepalive_connections=max_connections,
+            keepalive_expiry=KEEPALIVE_S,
+        )
+        # Reading the system's certificates takes longer than a call; plain http needs none.
+        self._verify = verify if url.scheme == "https" else False
+        self._trust_env = trust_env and not endpoint.is_loopback(url)
+        self._client: httpx2.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._warned = False
+        self._beat_due: float | None = None
+        """When the event loop is to measure its lag next; None while no call is under way."""
+        self._beating: asyncio.AbstractEventLoop | None = None
+        self._lag = 0.0
+        self._under_way: set[asyncio.Task[Result]] = set()
+        self._left_behind: set[asyncio.Task[Result]] = set()
+
+    async def perform(self, step: Step, stage: "Stage | None" = None) -> Result:
+        """Carry out one step; whatever goes wrong is a result, not an exception.
+
+        `stage` says how far it has come to who gives up waiting for it.
+        """
+        stage = stage or Stage()
+        stage.begun = monotonic()
+        if isinstance(step, Pause):
+            await asyncio.sleep(step.seconds)
+            return None
+        if self._beat_due is None or self._beating is not asyncio.get_running_loop():
+            self._beat_due, self._lag = None, 0.0
+            self._beat()
+        remaining = step.deadline - monotonic()
+        if remaining <= 0:
+            return CONGESTED
+        task = asyncio.ensure_future(self._exchange(step, stage))
+        self._under_way.add(task)
+        try:
+            await asyncio.wait((task,), timeout=remaining)
+        finally:
+            self._under_way.discard(task)
+            if not task.done():
+                task.cancel()
+                self._left_behind.add(task)
+                task.add_done_callback(self._left_behind.discard)
+        if not task.done():
+            return self.too_late(stage)
+        return CLOSED if task.cancelled() else task.result()
+
+    def too_late(self, stage: "Stage") -> Failure:
+        """Say of a step whose time is up whether the service or this process is to blame.
+
+        May be asked from any thread.
+        """
+        now, due = monotonic(), self._beat_due
+        lag = self._lag if due is None else max(self._lag, now - due)
+        crowded = len(self._under_way) > self._max_connections
+        if lag > (CROWDED_S if crowded else CONGESTED_S) or stage.begun is None:
+            return CONGESTED
+        # The service had its time if that was more than the wait for a connection to it.
+        had = 0.0 if stage.connected is None else now - stage.connected
+        return TOO_LATE if had > 0.5 * (now - stage.begun) else NO_CONNECTION
+
+    def _beat(self) -> None:
+        """Measure how late the event loop is, and go on while calls are under way."""
+        now = monotonic()
+        late = 0.0 if self._beat_due is None else now - self._beat_due
+        self._lag = max(late, 0.5 * self._lag)
+        if self._beat_due is not None and not self._under_way:
+            self._beat_due = None
+            return
+        self._beat_due = now + BEAT_S
+        self._beating = asyncio.get_running_loop()
+        self._beating.call_later(BEAT_S, self._beat)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        client, self._client = self._client, None
+        if client is None or self._loop is not asyncio.get_running_loop():
+            return
+        left = (*self._under_way, *self._left_behind)
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=CLOSE_S)
+        await client.aclose()
+        for _ in range(2):  # a socket is closed a turn of the loop after it is told to
+            await asyncio.sleep(0)
+
+    async def _exchange(self, step: Send, stage: "Stage") -> Result:
+        reused = True
+        answered = False
+
+        async def trace(event: str, _: dict[str, Any]) -> None:
+            nonlocal reused
+            if stage.connected is None:
+                stage.connected = monotonic()  # the first event comes when a connection is free
+            if event.endswith("connect_tcp.started"):
+                reused = False
+
+        try:
+            client = self._connected()
+        except Exception as error:
+            return self._unusable(error)
+        try:
+            async with client.stream(
+                "POST",
+                self._url,
+                content=step.body,
+                headers=step.headers,
+                extensions={**self._extensions, "trace": trace},
+                timeout=httpx2.Timeout(None, connect=CONNECT_SHARE * (step.deadline - monotonic())),
+            ) as response:
+                answered = True
+                return await _read(response)
+        except AnswerError as error:
+            return Failure(str(error))
+        except httpx2.ConnectTimeout:
+            return Failure("cannot connect in time", again=True)
+        except httpx2.ConnectError as error:
+            if _is_tls(error):
+                return Failure("TLS handshake failed")
+            return Failure("cannot connect", again=True)
+        except (httpx2.NetworkError, httpx2.RemoteProtocolError) as error:
+            if answered:
+                return Failure("the answer broke off")
+            # A kept connection that the server closed just then: the request never got in.
+            return Failure(f"connection lost ({type(error).__name__})", again=reused)
+        except Exception as error:
+            return Failure(f"request failed ({type(error).__name__})")
+
+    def _unusable(self, error: Exception) -> Failure:
+        """Say once that there can be no connection, as with a proxy variable that is wrong."""
+        if not self._warned:
+            self._warned = True
+            logger.warning(
+                "no connection can be made, every search falls open: %s; is a proxy variable of "
+                "the environment (ALL_PROXY, HTTPS_PROXY, HTTP_PROXY) wrong?",
+                type(error).__name__,
+            )
+        return Failure("no connection can be made with the environment's proxy", blame=False)
+
+    def _connected(self) -> httpx2.AsyncClient:
+        """The client of the running event loop; connections cannot move between loops."""
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            self._loop = loop
+            self._client = httpx2.AsyncClient(
+                limits=self._limits,
+                verify=self._verify,
+                trust_env=self._trust_env,
+                timeout=None,  # the cap in `perform` covers more than these do
+                follow_redirects=False,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            )
+            use(Network(), self._client)
+        return self._client
+
+
+class Stage:
+    """When a step was begun and when it had a connection, in monotonic seconds."""
+
+    __slots__ = ("begun", "connected")
+
+    def __init__(self) -> None:
+        self.begun: float | None = None
+        self.connected: float | None = None
+
+
+async def _read(response: httpx2.Response) -> Reply:
+    headers = response.headers
+    lowered = {name.lower(): value for name, value in headers.items()}
+    try:
+        body = BoundedBody(headers.get("content-encoding", ""))
+        async for chunk in response.aiter_raw():
+            body.feed(chunk)
+        return Reply(response.status_code, lowered, body.finish())
+    except AnswerError:
+        if response.is_success:
+            raise
+        return Reply(response.status_code, lowered, b"")  # the status says enough
+
+
+def _is_tls(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, ssl.SSLError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

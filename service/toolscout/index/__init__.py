@@ -1,0 +1,1 @@
+"""A compiled tool list: what is looked up when a question comes."""

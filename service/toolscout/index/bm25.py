@@ -1,0 +1,276 @@
+"""BM25 over fields, with postings compiled once per catalog.
+
+Each posting carries its finished contribution, so a query is a handful of array additions.
+The formula is BM25F (Zaragoza et al., TREC 2004): every field has its own weight and length
+normalisation, the weighted frequencies are summed and then saturated once. The idf
+ln((N - df + 0.5) / (df + 0.5) + 1) is positive for every term, also in a catalog of one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from struct import pack
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.common.pauses import Breathe, at_once
+from toolscout.text.tokens import word_terms
+from toolscout.text.typos import Vocabulary
+
+Floats = NDArray[np.float32]
+
+FIELDS = ("name", "description", "properties")
+_IN_NAME = 1 << FIELDS.index("name")
+_UNITS = (1, 1 << 16, 1 << 32)
+"""One occurrence in each field, packed into one integer: 16 bits a field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25Weights:
+    """The free numbers of the formula; the defaults were chosen on the development sets."""
+
+    k1: float = 1.2
+    field: tuple[float, float, float] = (2.5, 1.0, 0.3)
+    """How much one occurrence counts in name, description and property text."""
+    b: tuple[float, float, float] = (0.75, 0.75, 0.75)
+    """How strongly each field's length discounts it: 0 not at all, 1 fully."""
+
+
+class TermCounts(msgspec.Struct, frozen=True, gc=False):
+    """The terms of one tool in order of first use, with `hashes` and `counts` as packed int64.
+
+    Bytes, because an index joins those of thousands of tools, and joining bytes is what Python
+    does fastest.
+    """
+
+    terms: tuple[str, ...]
+    hashes: bytes
+    counts: bytes
+    lengths: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, fields: Sequence[Sequence[str]]) -> "TermCounts":
+        """Count the terms of each field (given in the order of `FIELDS`)."""
+        packed: dict[str, int] = {}
+        count = packed.get
+        for unit, field in zip(_UNITS, fields, strict=True):
+            for term in field:
+                packed[term] = count(term, 0) + unit
+        integers = f"{len(packed)}q"
+        return cls(
+            terms=tuple(packed),
+            hashes=pack(integers, *map(hash, packed)),
+            counts=pack(integers, *packed.values()),
+            lengths=(len(fields[0]), len(fields[1]), len(fields[2])),
+        )
+
+
+class LexicalScores(msgspec.Struct, frozen=True, eq=False):
+    """BM25 of every tool, and how much of the query each has words for, both of shape (tools,).
+
+    `covered` sums weight times idf of the matched terms; `total` is that sum over the whole
+    query, words no tool has included; `rarest` is the idf of a word that no tool has.
+    """
+
+    bm25: Floats
+    covered: NDArray[np.float64]
+    total: float
+    rarest: float
+
+
+def rare_limit(size: int) -> int:
+    """How many of `size` tools a rare word may be in: one in a hundred, or two."""
+    return max(2, size // 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A term in a tool: the fields it stands in and how rare it is in the catalog."""
+
+    fields: list[str]
+    idf: float
+
+
+class Postings:
+    """An inverted index over the tools of one catalog, in their order.
+
+    Terms are known by their process-wide string hash, so per-tool counts from different
+    times join without a shared dictionary.
+    """
+
+    __slots__ = (
+        "_idf",
+        "_slot_of",
+        "_starts",
+        "_terms",
+        "_vocabulary",
+        "fields",
+        "idf_unseen",
+        "size",
+        "tools",
+        "weights",
+    )
+
+    def __init__(
+        self,
+        tools: Sequence[TermCounts],
+        weights: Bm25Weights | None = None,
+        breathe: Breathe = at_once,
+    ) -> None:
+        weights = weights or Bm25Weights()
+        self.size = len(tools)
+        self._terms = [tool.terms for tool in tools]
+        self._vocabulary: Vocabulary | None = None
+        spread = chain.from_iterable([tool.lengths for tool in tools])
+        lengths = np.fromiter(spread, np.float64, 3 * self.size).reshape(-1, len(FIELDS))
+        sizes = np.fromiter(map(len, self._terms), np.int64, self.size)
+        owner = np.repeat(np.arange(self.size, dtype=np.int32), sizes)
+        hashes = np.frombuffer(b"".join([tool.hashes for tool in tools]), np.int64)
+        packed = np.frombuffer(b"".join([tool.counts for tool in tools]), np.uint16)
+        counts = packed.reshape(-1, 4)[:, : len(FIELDS)]
+        breathe()
+        # A stable sort keeps the tools of one term in order; equal neighbours are one posting list.
+        order = np.argsort(hashes, kind="stable")
+        ordered = hashes[order]
+        begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+        begins = begins[: len(ordered)]
+        self._slot_of = {key: slot for slot, key in enumerate(ordered[begins].tolist())}
+        breathe()
+        bounds = np.append(begins, len(ordered))
+        frequency = np.diff(bounds)
+        # Python numbers: slicing an array by them is twice as fast as by numpy's.
+        self._starts: list[int] = bounds.tolist()
+        self.tools = owner[order]
+        self.fields = _fields(counts)[order]
+        idf = np.log((self.size - frequency + 0.5) / (frequency + 0.5) + 1.0)
+        self._idf: list[float] = idf.tolist()
+        self.idf_unseen = float(np.log((self.size + 0.5) / 0.5 + 1.0))
+        breathe()
+        tf = _weighted_frequency(counts, sizes, lengths, weights)[order]
+        gain = np.repeat(idf, frequency) * tf * (weights.k1 + 1.0) / (tf + weights.k1)
+        self.weights = gain.astype(np.float32)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The terms of all tools; made when a query first has a word that no tool has."""
+        return self._vocabulary or self.prepare()
+
+    def prepare(self, breathe: Breathe = at_once) -> Vocabulary:
+        """Make the vocabulary, unless it is there: a millisecond for some 500 tools."""
+        # Read first: a thread beside this one drops the terms once it has made the vocabulary.
+        terms, made = self._terms, self._vocabulary
+        if made is None:
+            distinct = set[str]()
+            for found in terms:
+                distinct.update(found)
+                breathe()
+            made = self._vocabulary = Vocabulary(distinct)
+            self._terms = []
+        return made
+
+    def rarity(self, term: str) -> float | None:
+        """The idf of a term; None for one that no tool has."""
+        slot = self._slot_of.get(hash(term))
+        return None if slot is None else self._idf[slot]
+
+    def score(self, query: Sequence[tuple[str, float, float | None]]) -> "LexicalScores":
+        """Score every tool for terms with their weights.
+
+        A term that only stands for another one of the query brings the worth that it covers of
+        that one; the query as a whole weighs no more for it.
+        """
+        total = 0.0
+        slot_of, idf, starts = self._slot_of.get, self._idf, self._starts
+        tools, gains, sizes, weights, worths = [], [], [], [], []
+        for term, weight, credit in query:
+            slot = slot_of(hash(term))
+            if slot is None:
+                if credit is None:
+                    total += weight * self.idf_unseen
+                continue
+            worth = credit
+            if worth is None:
+                worth = weight * idf[slot]
+                total += worth
+            start, end = starts[slot], starts[slot + 1]
+            tools.append(self.tools[start:end])
+            gains.append(self.weights[start:end])
+            sizes.append(end - start)
+            weights.append(weight)
+            worths.append(worth)
+        if not tools:
+            nothing = np.zeros(self.size, np.float64)
+            return LexicalScores(nothing.astype(np.float32), nothing, total, self.idf_unseen)
+        # In the types that bincount() takes, so that nothing is converted twice.
+        hit = np.concatenate(tools, dtype=np.intp)
+        gain, worth_of_hit = np.array((weights, worths)).repeat(sizes, axis=1)
+        gain *= np.concatenate(gains, dtype=np.float64)
+        scores = np.bincount(hit, gain, self.size)
+        covered = np.bincount(hit, worth_of_hit, self.size).astype(np.float64, copy=False)
+        return LexicalScores(scores.astype(np.float32), covered, total, self.idf_unseen)
+
+    def is_rare(self, word: str) -> bool:
+        """Whether hardly any tool uses a word: one in a hundred, or two."""
+        slot = self._slot_of.get(hash(word_terms(word)[-1]))
+        return slot is None or self._is_rare(slot)
+
+    def rows_named(self, term: str) -> NDArray[np.int32]:
+        """The tools that have a rare term in their name or namespace; none for a common one."""
+        slot = self._slot_of.get(hash(term))
+        if slot is None or not self._is_rare(slot):
+            return np.zeros(0, np.int32)
+        start, end = self._starts[slot], self._starts[slot + 1]
+        rows: NDArray[np.int32] = self.tools[start:end][self.fields[start:end] & _IN_NAME > 0]
+        return rows
+
+    def _is_rare(self, slot: int) -> bool:
+        return self._starts[slot + 1] - self._starts[slot] <= rare_limit(self.size)
+
+    def find(self, term: str, tool: int) -> "Hit | None":
+        """Where a tool has a term, or None."""
+        slot = self._slot_of.get(hash(term))
+        if slot is None:
+            return None
+        start, end = self._starts[slot], self._starts[slot + 1]
+        at = start + int(np.searchsorted(self.tools[start:end], tool))
+        if at >= end or self.tools[at] != tool:
+            return None
+        fields = [name for bit, name in enumerate(FIELDS) if self.fields[at] >> bit & 1]
+        return Hit(fields, self._idf[slot])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the arrays."""
+        arrays = (self.tools, self.weights, self.fields)
+        return sum(array.nbytes for array in arrays) + 320 * len(self._idf)
+
+
+def _fields(counts: NDArray[np.uint16]) -> NDArray[np.uint8]:
+    """In which fields each posting's term stands, a bit for each."""
+    found = np.zeros(len(counts), np.uint8)
+    for field in range(len(FIELDS)):
+        found |= (counts[:, field] > 0).view(np.uint8) << field
+    return found
+
+
+def _weighted_frequency(
+    counts: NDArray[np.uint16],
+    sizes: NDArray[np.int64],
+    lengths: NDArray[np.float64],
+    weights: Bm25Weights,
+) -> NDArray[np.float64]:
+    """Field counts over their length discounts, summed: one frequency per posting.
+
+    `sizes` says how many postings each tool has, `lengths` its terms per field.
+    """
+    total = np.zeros(len(counts))
+    if not len(counts):
+        return total
+    for field, (weight, b) in enumerate(zip(weights.field, weights.b, strict=True)):
+        length = lengths[:, field]
+        average = max(float(length.mean()), 1e-9)
+        discount = weight / np.maximum(1.0 - b + b * length / average, 1e-9)
+        total += counts[:, field] * np.repeat(discount, sizes)
+    return total

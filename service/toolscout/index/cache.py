@@ -1,0 +1,123 @@
+"""What has been compiled, kept in memory up to a number of bytes.
+
+Three maps, all apart per tenant, so that no caller can learn from the speed of an answer what
+another has sent:
+
+    raw bytes of `tools`  →  catalog digest      an alias: a hit parses no tool
+    catalog digest      →  Catalog
+    tool digest           →  CompiledTool          reused across catalogs
+
+The least recently used entries go first. All methods may be called from any thread.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from threading import Lock
+from typing import Generic, TypeVar
+
+from toolscout.index.catalog import Catalog
+from toolscout.index.compile import CompiledTool
+from toolscout.index.tool_list import ToolList
+
+DEFAULT_BYTES = 256 * 1024 * 1024
+ALIAS_LIMIT = 16_384
+"""Raw-bytes aliases kept; each is a few hundred bytes."""
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class ByteLru(Generic[K, V]):
+    """A least-recently-used map bounded by the bytes of its values."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._lock = Lock()
+        self.nbytes = 0
+
+    def get(self, key: K) -> V | None:
+        """The value, which becomes the most recently used."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None:
+                return None
+            self._entries.move_to_end(key)
+            return entry[0]
+
+    def put(self, key: K, value: V, nbytes: int) -> None:
+        """Keep a value; one larger than the whole limit is not kept."""
+        with self._lock:
+            old = self._entries.pop(key, None)
+            if old is not None:
+                self.nbytes -= old[1]
+            if nbytes > self._limit:
+                return
+            self._entries[key] = (value, nbytes)
+            self.nbytes += nbytes
+            while self.nbytes > self._limit:
+                _, (_, freed) = self._entries.popitem(last=False)
+                self.nbytes -= freed
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+class TenantTools:
+    """One tenant's view of the compiled tools."""
+
+    __slots__ = ("_tenant", "_tools")
+
+    def __init__(self, tools: ByteLru[tuple[str, bytes], CompiledTool], tenant: str) -> None:
+        self._tools = tools
+        self._tenant = tenant
+
+    def get(self, digest: bytes) -> CompiledTool | None:
+        """The compiled tool, if it is still kept."""
+        return self._tools.get((self._tenant, digest))
+
+    def put(self, digest: bytes, tool: CompiledTool) -> None:
+        """Keep a compiled tool."""
+        self._tools.put((self._tenant, digest), tool, tool.nbytes)
+
+
+class CatalogCache:
+    """Catalogs and tools of all tenants within one byte limit, half of it for each."""
+
+    def __init__(self, limit: int = DEFAULT_BYTES) -> None:
+        self._catalogs: ByteLru[tuple[str, str], Catalog] = ByteLru(limit // 2)
+        self._tools: ByteLru[tuple[str, bytes], CompiledTool] = ByteLru(limit - limit // 2)
+        self._aliases: ByteLru[tuple[str, bytes], tuple[str, int]] = ByteLru(ALIAS_LIMIT)
+
+    def by_alias(self, tenant: str, raw_hash: bytes) -> tuple[Catalog, int] | None:
+        """The catalog that these very bytes of `tools` were compiled to, and their entries."""
+        alias = self._aliases.get((tenant, raw_hash))
+        if alias is None:
+            return None
+        catalog = self._catalogs.get((tenant, alias[0]))
+        return None if catalog is None else (catalog, alias[1])
+
+    def by_digest(self, tenant: str, digest: str) -> Catalog | None:
+        """The catalog of a digest, if this tenant has sent it."""
+        return self._catalogs.get((tenant, digest))
+
+    def add_alias(self, tenant: str, raw_hash: bytes, tools: ToolList) -> None:
+        """Remember that these bytes of `tools` mean this list."""
+        self._aliases.put((tenant, raw_hash), (tools.digest, tools.offered), 1)
+
+    def add(self, tenant: str, catalog: Catalog) -> None:
+        """Keep a complete catalog."""
+        self._catalogs.put((tenant, catalog.digest), catalog, catalog.nbytes)
+
+    def tools(self, tenant: str) -> TenantTools:
+        """The compiled tools of one tenant."""
+        return TenantTools(self._tools, tenant)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of everything kept, as estimated."""
+        return self._catalogs.nbytes + self._tools.nbytes
+
+    def __len__(self) -> int:
+        return len(self._catalogs)

@@ -1,0 +1,236 @@
+"""Compiling: each tool on its own, then all of them into one index.
+
+A tool's own part (terms, spellings, vector) depends on nothing but its content, so it is kept
+and reused: changing one tool of three hundred compiles one tool.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from toolscout.common.pauses import Breathe, at_once
+from toolscout.common.spelling import forms
+from toolscout.contract import Tool, is_absent
+from toolscout.errors import NOT_JSON, InvalidJson, not_json
+from toolscout.index.bm25 import Bm25Weights, Postings, TermCounts
+from toolscout.index.catalog import Catalog
+from toolscout.index.expand import Synonyms
+from toolscout.index.facets import Facets
+from toolscout.index.lines import TextLines, line
+from toolscout.index.names import NameIndex
+from toolscout.index.tool_list import ToolList
+from toolscout.index.vectors import Embedder, VectorIndex
+from toolscout.text import domains
+from toolscout.text.domains import Taxonomy
+from toolscout.text.tokens import fold, terms, words, words_to_terms
+from toolscout.tools.cost import tool_tokens
+from toolscout.tools.documents import Document, read_tool
+from toolscout.tools.traits import Clues
+
+_encode = msgspec.json.Encoder().encode
+
+
+class CompiledTool(msgspec.Struct, gc=False):
+    """What one tool contributes to any catalog it is part of.
+
+    Nothing in it can refer back to it, and tens of thousands are kept: walking them all would make
+    every full garbage collection a pause of a tenth of a second.
+    """
+
+    lines: tuple[bytes, bytes]
+    """Everything it says, and its name, as the regex ranker searches them."""
+    spoken: tuple[str, ...]
+    """The words its vector is made of: its name, then what it is for."""
+    spoken_properties: tuple[str, ...]
+    spellings: tuple[tuple[str, ...], ...]
+    """The forms of each of its names."""
+    counts: TermCounts
+    tokens: int
+    """What the tool costs in a prompt."""
+    clues: Clues
+    available: bool
+    wire: bytes
+    """The tool as it was sent, for showing it."""
+    vector: bytes | None = None
+    """Packed float32: joining bytes is what Python does fastest."""
+
+    @property
+    def nbytes(self) -> int:
+        """Estimated bytes, the vector included: arrays as they are, objects by rule of thumb."""
+        return (
+            4_000
+            + 30 * len(self.counts.terms)
+            + len(self.lines[0])
+            + len(self.wire)
+            + 8 * len(self.clues.description)
+            + 8 * len(self.spoken + self.spoken_properties)
+        )
+
+
+class ToolStore(Protocol):
+    """Where compiled tools are kept between catalogs, by content digest."""
+
+    def get(self, digest: bytes) -> CompiledTool | None:
+        """The compiled tool, if it is still kept."""
+
+    def put(self, digest: bytes, tool: CompiledTool) -> None:
+        """Keep a compiled tool."""
+
+
+class Compiler:
+    """Turns tool lists into catalogs with one embedder and one set of weights.
+
+    Compiling may run in a thread: `breathe` is called after every small piece of work.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder | None,
+        weights: Bm25Weights | None = None,
+        taxonomy: Taxonomy | None = None,
+        synonyms: Synonyms | None = None,
+    ) -> None:
+        self.embedder = embedder
+        self._weights = weights or Bm25Weights()
+        self.taxonomy = taxonomy or domains.bundled()
+        self._synonyms = synonyms
+
+    def lexical(
+        self, tools: ToolList, store: ToolStore, breathe: Breathe = at_once
+    ) -> tuple[Catalog, list[CompiledTool]]:
+        """A catalog that answers by words; `embed` completes it.
+
+        Raises:
+            InvalidJson: a definition is not valid JSON, or nested too deeply.
+        """
+        compiled: list[CompiledTool] = []
+        for tool, digest, place in zip(tools.tools, tools.digests, tools.places, strict=True):
+            known = store.get(digest)
+            if known is None:
+                known = compile_tool(tool, f"tools[{place}]")
+                store.put(digest, known)
+                breathe()
+            compiled.append(known)
+        return self._assemble(tools, compiled, breathe), compiled
+
+    def embed(
+        self,
+        catalog: Catalog,
+        compiled: Sequence[CompiledTool],
+        breathe: Breathe = at_once,
+    ) -> Catalog:
+        """The same catalog with vectors; tools embedded before are not embedded again."""
+        if self.embedder is None:
+            return catalog
+        # Read first: a compile beside this one drops the words once it has the vector.
+        spoken = [(tool.spoken, tool.spoken_properties) for tool in compiled]
+        new = [row for row, tool in enumerate(compiled) if tool.vector is None]
+        made = self.embedder.tools([spoken[row] for row in new], breathe)
+        for row, vector in zip(new, made, strict=True):
+            compiled[row].vector = vector.tobytes()
+            compiled[row].spoken = compiled[row].spoken_properties = ()
+        packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
+        stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
+        vectors = VectorIndex(stacked)
+        return msgspec.structs.replace(
+            catalog, vectors=vectors, nbytes=catalog.nbytes + vectors.nbytes
+        )
+
+    def compile(self, tools: ToolList, store: ToolStore, breathe: Breathe = at_once) -> Catalog:
+        """Both steps at once."""
+        return self.embed(*self.lexical(tools, store, breathe), breathe)
+
+    def _assemble(
+        self, tools: ToolList, compiled: Sequence[CompiledTool], breathe: Breathe
+    ) -> Catalog:
+        names = tuple(tool.name for tool in tools.tools)
+        postings = Postings([tool.counts for tool in compiled], self._weights, breathe)
+        spellings = NameIndex((tool.spellings for tool in compiled), breathe)
+        lines = TextLines(tool.lines for tool in compiled)
+        breathe()
+        wires = tuple(tool.wire for tool in compiled)
+        text_bytes = sum(map(len, names)) + 620 * len(names) + 160 * len(spellings)
+        return Catalog(
+            digest=tools.digest,
+            names=names,
+            rows={name: row for row, name in enumerate(names)},
+            postings=postings,
+            spellings=spellings,
+            lines=lines,
+            vectors=None,
+            tokens=np.array([tool.tokens for tool in compiled], np.int64),
+            facets=Facets(
+                wires,
+                [tool.clues for tool in compiled],
+                [tool.available for tool in compiled],
+                self.taxonomy,
+            ),
+            wires=wires,
+            taxonomy=self.taxonomy,
+            synonyms=self._synonyms,
+            nbytes=postings.nbytes + lines.nbytes + text_bytes + sum(map(len, wires)),
+        )
+
+
+def _unreadable(tool: Tool) -> str:
+    """Which field of a tool is not valid JSON."""
+    if is_absent(tool.definition):
+        return "parameters"
+    try:
+        msgspec.json.decode(tool.definition)
+    except NOT_JSON:
+        return "definition"
+    return "parameters"
+
+
+def compile_tool(tool: Tool, path: str) -> CompiledTool:
+    """Compile what one tool says, without its vector; `path` is where errors say it stood.
+
+    Raises:
+        InvalidJson: its definition or parameters are not valid JSON, or nested too deeply.
+    """
+    try:
+        document = read_tool(tool)
+    except NOT_JSON as error:
+        where = f"{path}.{_unreadable(tool)}"
+        raise InvalidJson(f"{where} is not valid JSON", (not_json(where, error),)) from None
+    name, description = words(document.name), words(document.description)
+    name_terms, description_terms = words_to_terms(name), words_to_terms(description)
+    return CompiledTool(
+        lines=(
+            line(f"{document.name} {document.description} {document.properties}"),
+            line(document.name),
+        ),
+        spoken=(*name, *words(document.purpose)),
+        spoken_properties=tuple(words(document.property_heads)),
+        tokens=tool_tokens(tool),
+        spellings=tuple(filter(None, map(forms, (document.name, *document.aliases)))),
+        counts=TermCounts.of(
+            (
+                _name_terms(name, name_terms, document, tool.namespace),
+                description_terms,
+                terms(document.properties),
+            )
+        ),
+        clues=Clues(tuple(name_terms), tuple(description_terms), document.annotations),
+        available=tool.status != "unavailable",
+        wire=_encode(tool),
+    )
+
+
+def _name_terms(
+    name: list[str], terms_of_name: list[str], document: Document, namespace: str | None
+) -> list[str]:
+    """The terms of the name, words written together, and its namespace and aliases."""
+    found = list(terms_of_name)
+    if len(name) > 1:
+        found.append(fold("".join(name)))
+    if len(name) > 2:
+        found.extend(fold(first + second) for first, second in pairwise(name))
+    for further in (namespace, *document.aliases):
+        if further:
+            found.extend(terms(further))
+    return found

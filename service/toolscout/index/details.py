@@ -1,0 +1,136 @@
+"""A tool as a model is shown it: by name, in brief, or whole; and what each costs in a prompt."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from toolscout.contract import Detail, Tool, ToolDetail, is_absent
+from toolscout.errors import NOT_JSON
+from toolscout.index.catalog import Catalog
+from toolscout.index.tool_list import ToolList
+from toolscout.text.domains import Taxonomy
+from toolscout.tools.cost import text_tokens, tool_tokens
+from toolscout.tools.documents import input_schema, read_tool
+from toolscout.tools.summary import first_sentence
+from toolscout.tools.traits import Traits, read_traits
+
+_encode = msgspec.json.Encoder().encode
+
+NEEDS_SCHEMA = frozenset(("write_remote", "destructive"))
+"""Risks of which a model should see the whole schema before it calls."""
+
+NEEDS_CONFIRMATION = frozenset(("destructive",))
+"""Risks that a person should confirm."""
+
+
+def details(
+    source: Catalog | ToolList,
+    rows: Iterable[int],
+    taxonomy: Taxonomy,
+    detail: Detail | None,
+    definitions: bool = False,
+) -> list[ToolDetail]:
+    """Tools of a catalog, or of a list that is not compiled yet, at one level of detail."""
+    found = []
+    for row in rows:
+        if isinstance(source, Catalog):
+            tool, traits = source.tool(row), source.facets.of(row)
+        else:
+            tool = source.tools[row]
+            traits = read_traits(tool, taxonomy)
+        found.append(detail_of(tool, traits, detail, definitions))
+    return found
+
+
+def detail_of(
+    tool: Tool, traits: Traits, detail: Detail | None, definitions: bool = False
+) -> ToolDetail:
+    """A tool at one level of detail; `definitions` adds its definition as it was sent."""
+    definition = _whole(tool) if definitions else msgspec.UNSET
+    if detail is None or detail == "names":
+        return ToolDetail(tool.name, definition=definition)
+    description, schema = _read(tool)
+    summary, parameters = first_sentence(description), _parameters(schema)
+    full = detail == "full"
+    return ToolDetail(
+        name=tool.name,
+        summary=summary,
+        parameters=list(parameters),
+        required=_required(parameters) or None,
+        description=description if full else None,
+        input_schema=schema if full else None,
+        status="unavailable" if tool.status == "unavailable" else None,
+        risk=traits.risk,
+        requires_full_schema=traits.risk in NEEDS_SCHEMA or None,
+        requires_confirmation=traits.risk in NEEDS_CONFIRMATION or None,
+        namespace=traits.namespace or None,
+        domain=traits.domain or None,
+        tags=traits.tags or None,
+        source=traits.source or None,
+        capabilities=traits.capabilities or None,
+        required_keys=tool.required_keys or None,
+        tokens_brief=_brief_tokens(tool.name, summary, parameters),
+        tokens_full=tool_tokens(tool),
+        definition=definition,
+    )
+
+
+def cost_of(tool: Tool, detail: Detail | None, definitions: bool = False) -> int:
+    """Prompt tokens of a tool at one level of detail; whole where none is named."""
+    if definitions or detail not in ("names", "brief"):
+        return tool_tokens(tool)
+    if detail == "names":
+        return text_tokens(tool.name)
+    description, schema = _read(tool)
+    return _brief_tokens(tool.name, first_sentence(description), _parameters(schema))
+
+
+def _read(tool: Tool) -> tuple[str, dict[str, Any] | None]:
+    """Description and input schema; what is not JSON, or too deep to be written, says nothing."""
+    try:
+        schema = input_schema(tool)
+        _encode([[[[[schema]]]]])  # it will lie a few levels down in an answer
+        return read_tool(tool).said, schema
+    except NOT_JSON:
+        return tool.description or "", None
+
+
+def _parameters(schema: dict[str, Any] | None) -> dict[str, bool]:
+    """Top-level parameters, those of `allOf` parts included, and whether each is required."""
+    found: dict[str, bool] = {}
+    for part in _parts(schema):
+        properties, required = part.get("properties"), part.get("required")
+        names = required if isinstance(required, list) else []
+        if isinstance(properties, dict):
+            for name in properties:
+                found[name] = found.get(name, False) or name in names
+    return found
+
+
+def _required(parameters: dict[str, bool]) -> list[str]:
+    return [name for name, required in parameters.items() if required]
+
+
+def _parts(schema: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
+    if schema is None:
+        return
+    yield schema
+    parts = schema.get("allOf")
+    for part in parts if isinstance(parts, list) else []:
+        if isinstance(part, dict):
+            yield part
+
+
+def _brief_tokens(name: str, summary: str, parameters: dict[str, bool]) -> int:
+    spelled = " ".join([*parameters, *_required(parameters)])
+    return text_tokens(f"{name} {summary} {spelled}".rstrip())
+
+
+def _whole(tool: Tool) -> msgspec.Raw | msgspec.UnsetType:
+    """The definition, or the bare schema, as it was sent; nothing if it is not valid JSON."""
+    raw = tool.parameters if is_absent(tool.definition) else tool.definition
+    try:
+        return msgspec.UNSET if is_absent(raw) or msgspec.json.decode(raw) is None else raw
+    except NOT_JSON:
+        return msgspec.UNSET

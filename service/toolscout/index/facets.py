@@ -1,0 +1,194 @@
+"""Filters: which tools may be in an answer at all, decided before anything is ranked.
+
+Values of one facet are alternatives, facets add up: `namespaces ["git", "ci"]` with `max_risk
+"read_only"` leaves the harmless tools of either server. Unavailable tools are never allowed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.contract import Filters, Tool
+from toolscout.text import domains
+from toolscout.text.domains import Taxonomy
+from toolscout.text.tokens import fold
+from toolscout.tools.traits import RISKS, Clues, Traits, declared, infer, read_traits
+
+Allowed = NDArray[np.bool_]
+"""Whether each tool of a catalog may be selected, shape (tools,)."""
+
+_decode = msgspec.json.Decoder(Tool).decode
+
+_LEVEL = {risk: level for level, risk in enumerate(RISKS)}
+
+
+class Facets:
+    """The traits of a catalog's tools, inferred and indexed when a question first needs them.
+
+    Most questions never do, and a new catalog is answered the sooner for it.
+    """
+
+    __slots__ = ("_available", "_clues", "_index", "_levels", "_taxonomy", "_traits", "_wires")
+
+    def __init__(
+        self,
+        wires: Sequence[bytes],
+        clues: Sequence[Clues],
+        available: Sequence[bool],
+        taxonomy: Taxonomy,
+    ) -> None:
+        """Take each tool as it was sent, in JSON, and what its traits are inferred from."""
+        self._wires = wires
+        self._clues = clues
+        self._taxonomy = taxonomy
+        self._traits: list[Traits] | None = None
+        self._index: dict[str, dict[str, list[int]]] = {}
+        self._levels: NDArray[np.int8] | None = None
+        self._available = None if all(available) else np.array(available, np.bool_)
+
+    @property
+    def ready(self) -> bool:
+        """Whether all traits are inferred."""
+        return self._traits is not None
+
+    def prepare(self) -> list[Traits]:
+        """Infer all traits, if that was not done before; may be called from any thread."""
+        if self._traits is None:
+            self._traits = list(map(self.of, range(len(self._wires))))
+        return self._traits
+
+    def of(self, row: int) -> Traits:
+        """The traits of one tool."""
+        if self._traits is not None:
+            return self._traits[row]
+        return infer(_decode(self._wires[row]), self._clues[row], self._taxonomy)
+
+    def allowed(self, filters: Filters | None, rows: Mapping[str, int]) -> Allowed | None:
+        """The tools that pass, or None when all do; `rows` finds the tools to exclude."""
+        if filters is None:
+            return self._available
+        passed = np.ones(len(self._wires), np.bool_)
+        if self._available is not None:
+            passed &= self._available
+        for facet, wanted in _wanted(filters):
+            owners = self._owners(facet)
+            mask = np.zeros(len(passed), np.bool_)
+            for value in wanted:
+                mask[owners.get(value, [])] = True
+            passed &= mask
+        if filters.max_risk is not None:
+            passed &= self._risk_levels() <= _LEVEL[filters.max_risk]
+        passed[[rows[name] for name in filters.exclude or () if name in rows]] = False
+        return passed
+
+    def elsewhere(self, domain: str) -> list[int]:
+        """The tools that are known to belong to another domain, by more than a word of the name."""
+        here = fold(domain)
+        domains = enumerate(traits.domain for traits in self.prepare())
+        return [row for row, other in domains if other and fold(other) != here]
+
+    def _owners(self, facet: str) -> dict[str, list[int]]:
+        """For each value of a facet the tools that have it."""
+        owners = self._index.get(facet)
+        if owners is None:
+            owners = {}
+            values_of = _VALUES[facet]
+            for row, traits in enumerate(self.prepare()):
+                for value in values_of(traits):
+                    owners.setdefault(value, []).append(row)
+            self._index[facet] = owners
+        return owners
+
+    def _risk_levels(self) -> NDArray[np.int8]:
+        if self._levels is None:
+            levels = [_LEVEL[traits.risk] for traits in self.prepare()]
+            self._levels = np.array(levels, np.int8)
+        return self._levels
+
+
+def allowed_cold(
+    tools: Sequence[Tool],
+    filters: Filters | None,
+    taxonomy: Taxonomy | None,
+    scores: NDArray[np.float32],
+    considered: Iterable[int],
+    top_k: int,
+) -> Allowed | None:
+    """The tools that pass among those that can be in the answer, or None when all do.
+
+    Nothing is indexed, and inferring takes time: tools are looked at from the best score down
+    until `top_k` have passed, and those of the rows `considered` in any case.
+    """
+    if filters is None and all(tool.status != "unavailable" for tool in tools):
+        return None
+    taxonomy = taxonomy or domains.bundled()
+    passed = np.zeros(len(tools), np.bool_)
+    for row in considered:
+        passed[row] = _passes(tools[row], filters, taxonomy)
+    found = 0
+    order = np.argsort(-scores, kind="stable")
+    for row in order[scores[order] > 0].tolist():
+        passed[row] = _passes(tools[row], filters, taxonomy)
+        found += bool(passed[row])
+        if found >= top_k:
+            break
+    return passed
+
+
+def elsewhere_cold(tools: Sequence[Tool], domain: str) -> list[int]:
+    """The tools that say themselves that they belong to another domain; none is inferred."""
+    return [
+        row for row, tool in enumerate(tools) if tool.domain and fold(tool.domain) != fold(domain)
+    ]
+
+
+def _passes(tool: Tool, filters: Filters | None, taxonomy: Taxonomy) -> bool:
+    """Whether one tool passes; its text is only read for what has to be inferred from it."""
+    if tool.status == "unavailable":
+        return False
+    if filters is None:
+        return True
+    if tool.name in (filters.exclude or ()):
+        return False
+    facets = _wanted(filters)
+    said = declared(tool)
+    inferred = [facet for facet, _ in facets if facet == "domains" and not said.domain]
+    if any(
+        wanted.isdisjoint(_VALUES[facet](said)) for facet, wanted in facets if facet not in inferred
+    ):
+        return False
+    if filters.max_risk is None and not inferred:
+        return True
+    if inferred or tool.risk is None:
+        said = read_traits(tool, taxonomy)
+    if filters.max_risk is not None and _LEVEL[said.risk] > _LEVEL[filters.max_risk]:
+        return False
+    return all(not wanted.isdisjoint(_VALUES[facet](said)) for facet, wanted in facets)
+
+
+def _wanted(filters: Filters) -> list[tuple[str, set[str]]]:
+    """Each facet that is filtered by, with the values asked for."""
+    given = [(facet, getattr(filters, facet)) for facet in _VALUES]
+    return [(facet, set(map(fold, values))) for facet, values in given if values]
+
+
+def _prefixes(namespace: str) -> list[str]:
+    """A namespace and those it lies in: `git.api` is also found as `git`."""
+    parts = fold(namespace).split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts) + 1)] if namespace else []
+
+
+def _one(value: str) -> Iterable[str]:
+    return (fold(value),) if value else ()
+
+
+_VALUES: dict[str, Callable[[Traits], Iterable[str]]] = {
+    "namespaces": lambda traits: _prefixes(traits.namespace),
+    "domains": lambda traits: map(fold, (*_one(traits.domain), *traits.named_domains)),
+    "tags": lambda traits: map(fold, traits.tags),
+    "sources": lambda traits: _one(traits.source),
+    "capabilities": lambda traits: map(fold, traits.capabilities),
+}
+"""For each facet of `Filters` the values of a tool."""

@@ -1,0 +1,270 @@
+"""Exact names: every form a tool can be called by, found anywhere in a query.
+
+`normal_cdf` answers to `normalCdf`, `normal-cdf`, `normal cdf` and `stats.normal_cdf`;
+`mcp__github__create_issue` also to `create_issue` and `github.create_issue`.
+
+Some tools are named by everyday words. In "add the weather forecast to my list" nobody calls the
+tools `add`, `weather_forecast` or `list`, so plain words count as a name for sure only where they
+are written like one: alone, quoted, as an identifier, beside "tool" or "call", or, for a single
+word, when the catalog hardly uses it otherwise. A full name that is less than sure is still kept
+in the answer.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+
+import msgspec
+
+from toolscout.common.pauses import Breathe, at_once
+from toolscout.common.spelling import forms, is_one_piece, key, normalise
+from toolscout.text.query import word_weights
+from toolscout.text.tokens import is_cjk
+
+MAX_RUN = 8
+"""Words of a query that are tried together as one name."""
+
+_CJK_RUN = 16
+"""Characters of unspaced writing that are tried together as one name."""
+
+_PIECE = 64
+"""Tools whose names are indexed between two breaths."""
+
+_OPENING = 4
+"""Letters of a word that are compared before runs of words are tried."""
+
+_UNITS = re.compile(r"[^\W_]+(?:[_\-][^\W_]+)*")
+"""A name as it is written: letters and digits, joined by single underscores or hyphens."""
+
+_ASCII_UNITS = re.compile(_UNITS.pattern, re.ASCII)
+"""The same for ASCII, at half the cost."""
+
+_PREFIXED = re.compile(r"(?s)^.*(?:__|[.:/])(?=.)")
+_JOINTS_BYTES = bytes(code for code in range(128) if not chr(code).isalnum() and code != 10)
+_JOINTS = re.compile(r"[\W_]+")
+_GLUE = frozenset(("_", "__", "-", ".", ":", "::", "/"))
+"""What may stand between the parts of one written name, besides a space between plain words."""
+
+_QUOTES = frozenset("`'\"“”‘’«»「」")
+_CALLS = frozenset(
+    ("call", "invoke", "run", "use", "execute", "using", "tool", "function", "named")
+)
+
+
+class Mention(msgspec.Struct, frozen=True):
+    """A tool whose name stands in the query, as `written`; `sure` mentions rank first."""
+
+    row: int
+    written: str
+    sure: bool
+    length: int
+    literal: bool = True
+    """Written as one identifier or in quotes, not as several words of a sentence."""
+
+
+class NameIndex:
+    """Which tools answer to which written form."""
+
+    __slots__ = ("_bare", "_full", "_has_cjk", "_longest", "_openings")
+
+    def __init__(
+        self, tools: Iterable[Sequence[Sequence[str]]], breathe: Breathe = at_once
+    ) -> None:
+        """Take, per tool, the `forms` of each of its names, its own first."""
+        self._full: dict[str, tuple[int, ...]] = {}
+        self._bare: dict[str, tuple[int, ...]] = {}
+        for row, names in enumerate(tools):
+            for whole, *bare in names:
+                _add(self._full, whole, row)
+                for form in bare:
+                    _add(self._bare, form, row)
+            if row % _PIECE == 0:
+                breathe()
+        known = [*self._full, *self._bare]
+        self._longest = max(map(len, known), default=0)
+        # Most words of a query open no name at all; this tells without trying each run.
+        self._openings = {form[:_OPENING] for form in known}
+        self._has_cjk = any(not form.isascii() and any(map(is_cjk, form)) for form in known)
+
+    def find(self, written: str) -> tuple[int, ...]:
+        """Tools of one written name: those fully so named, else those so named behind a prefix."""
+        return self._full.get(key(written)) or self._bare.get(key(written), ())
+
+    def mentions(self, text: str, is_rare: Callable[[str], bool]) -> list[Mention]:
+        """Tools whose name stands in the text, the most specific first.
+
+        Matches do not overlap: in `create_issue_comment` the tool `create_issue` is not
+        mentioned when a tool of the longer name exists. `is_rare` says of a plain word
+        whether the catalog hardly uses it.
+        """
+        units = _ASCII_UNITS if text.isascii() else _UNITS
+        spans = [match.span() for match in units.finditer(text)]
+        keys = _unit_keys(text, spans)
+        found: dict[int, Mention] = {}
+        openings, at, count = self._openings, 0, len(keys)
+        while at < count:
+            opening = keys[at]
+            if len(opening) < _OPENING:
+                opening = "".join(keys[at : at + _OPENING])
+            if opening[:_OPENING] in openings or keys[at] in openings:
+                at += self._mention_at(text, spans, keys, at, is_rare, found)
+            else:
+                at += 1
+        if self._has_cjk and not text.isascii():
+            for mention in self._unspaced(text):
+                _keep(found, mention)
+        if len(found) < 2:
+            return list(found.values())
+        return sorted(found.values(), key=lambda m: (not m.sure, not m.literal, -m.length, m.row))
+
+    def _mention_at(
+        self,
+        text: str,
+        spans: list[tuple[int, int]],
+        keys: list[str],
+        at: int,
+        is_rare: Callable[[str], bool],
+        found: dict[int, Mention],
+    ) -> int:
+        """Note the longest name that begins with the unit `at`; returns how many units it took."""
+        form, known = "", []
+        for size, part in enumerate(keys[at : at + MAX_RUN], 1):
+            form += part
+            if len(form) > self._longest:
+                break
+            if form in self._full or form in self._bare:
+                known.append((size, form))
+        for size, form in reversed(known):
+            gaps = _gaps(text, spans[at : at + size])
+            if gaps is None:
+                continue
+            literal = " " not in gaps
+            full, bare = self._full.get(form), self._bare.get(form)
+            written = text[spans[at][0] : spans[at + size - 1][1]]
+            sure = _as_a_name(text, spans, keys, at, size)
+            if not sure and size == 1 and full is not None:
+                sure = is_rare(form) and form not in word_weights()
+            if not sure and size > 1 and literal:
+                sure = any(part not in word_weights() for part in keys[at : at + size])
+            for row in full or ():
+                _keep(found, Mention(row, written, sure, len(form), literal))
+            if sure and (full is None or size > 1):
+                for row in bare or ():
+                    _keep(found, Mention(row, written, sure, len(form), literal))
+            return size
+        return 1
+
+    def _unspaced(self, text: str) -> Iterable[Mention]:
+        """Names inside writing that puts no space between words."""
+        folded = key(text)
+        for start, char in enumerate(folded):
+            if not is_cjk(char):
+                continue
+            for length in range(min(_CJK_RUN, len(folded) - start), 1, -1):
+                written = folded[start : start + length]
+                owners = self._full.get(written)
+                if owners:
+                    for row in owners:
+                        yield Mention(row, written, True, length)
+                    break
+
+    def __len__(self) -> int:
+        return len(self._full) + len(self._bare)
+
+
+def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
+    """Mentions of tools that are not indexed: only names that can stand in the text are.
+
+    Without an index no plain word is known to be rare.
+    """
+    keys = [key(match.group()) for match in _UNITS.finditer(text)]
+    possible = {
+        "".join(keys[start : start + size])
+        for start in range(len(keys))
+        for size in range(1, min(MAX_RUN, len(keys) - start) + 1)
+    }
+    unspaced = any(map(is_cjk, text))
+    bare = [name if is_one_piece(name) else _PREFIXED.sub("", name) for name in names]
+    rows = [
+        row
+        for row, (full, last) in enumerate(zip(_keys(names), _keys(bare), strict=True))
+        if full in possible or last in possible or (unspaced and not full.isascii())
+    ]
+    written = {row: (found,) for row in rows if (found := forms(names[row]))}
+    mentions = NameIndex(written.values()).mentions(text, lambda _: False)
+    places = list(written)
+    return [msgspec.structs.replace(mention, row=places[mention.row]) for mention in mentions]
+
+
+def _keys(names: Sequence[str]) -> list[str]:
+    """The `key` of each name, made for all of them at once where they are ASCII."""
+    joined = "\n".join(names)
+    if joined.isascii() and joined.count("\n") == len(names) - 1:
+        return joined.lower().encode().translate(None, _JOINTS_BYTES).decode().split("\n")
+    return [key(normalise(name)) for name in names]
+
+
+def _add(table: dict[str, tuple[int, ...]], form: str, row: int) -> None:
+    owners = table.get(form)
+    if owners is None:
+        table[form] = (row,)
+    elif row not in owners:
+        table[form] = (*owners, row)
+
+
+def _keep(found: dict[int, Mention], mention: Mention) -> None:
+    """Of two mentions of one tool the surer, longer one stands."""
+    known = found.get(mention.row)
+    if known is None or (mention.sure, mention.length) > (known.sure, known.length):
+        found[mention.row] = mention
+
+
+def _unit_keys(text: str, spans: list[tuple[int, int]]) -> list[str]:
+    """The `key` of each unit; of ASCII, case is folded once for all of them."""
+    if not text.isascii():
+        return [key(text[start:end]) for start, end in spans]
+    lower = text.lower()
+    units = [lower[start:end] for start, end in spans]
+    return [unit if unit.isalnum() else _JOINTS.sub("", unit) for unit in units]
+
+
+def _gaps(text: str, spans: list[tuple[int, int]]) -> list[str] | None:
+    """What stands between the units of a run; None where they cannot be one name."""
+    gaps: list[str] = []
+    for before, after in pairwise(spans):
+        gap = text[before[1] : after[0]]
+        if gap == " ":
+            # An identifier is a name of its own, whatever word follows it.
+            if not (_plain(text, before) and _plain(text, after)):
+                return None
+        elif gap not in _GLUE:
+            return None
+        gaps.append(gap)
+    return gaps
+
+
+def _plain(text: str, span: tuple[int, int]) -> bool:
+    """Whether a unit is an ordinary word or number: no separator, mix or inner capital."""
+    word = text[span[0] : span[1]]
+    return word.isdigit() or (word.isalpha() and (word[1:] == word[1:].lower() or word.isupper()))
+
+
+def _as_a_name(
+    text: str, spans: list[tuple[int, int]], keys: list[str], at: int, size: int
+) -> bool:
+    """Whether a run of units is written the way names are, not the way prose is."""
+    if size == len(keys):
+        return True
+    first, last = spans[at][0], spans[at + size - 1][1]
+    before, after = text[first - 1 : first], text[last : last + 1]
+    if before and after and before in _QUOTES and after in _QUOTES:
+        return True
+    if before and before in "._/:" and first > 1 and not text[first - 2].isspace():
+        return True
+    if size > 1:
+        return False
+    if not _plain(text, spans[at]):
+        return True
+    previous = keys[at - 1] if at else ""
+    following = keys[at + 1] if at + 1 < len(keys) else ""
+    return previous in _CALLS or following in ("tool", "function")

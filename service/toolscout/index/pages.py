@@ -1,0 +1,101 @@
+"""Parts of a catalog: pages, an index, an overview, and names that begin alike."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as NotBase64
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from toolscout.common.spelling import forms, key
+from toolscout.contract import Tool
+from toolscout.errors import NOT_JSON, BadCursor, FieldError
+from toolscout.index.catalog import Catalog
+from toolscout.tools.cost import text_tokens
+from toolscout.tools.documents import read_tool
+from toolscout.tools.summary import first_sentence
+
+INDEX_CHARS = 120
+"""Characters of a summary in the index."""
+
+OVERVIEW_TOKENS = 500
+"""Estimated prompt tokens of an overview."""
+
+SHOWN_NAMES = 6
+"""Names per namespace in an overview."""
+
+MAX_COMPLETIONS = 20
+
+_MARK = 16
+"""Characters of the digest in a cursor: it belongs to this content and no other."""
+
+
+def page(catalog: Catalog, cursor: str | None, size: int) -> tuple[range, str | None]:
+    """The rows of one page and the cursor of the next, None behind the last.
+
+    Raises:
+        BadCursor: the cursor is malformed, or of another content.
+    """
+    start = 0 if cursor is None else _place(catalog, cursor)
+    end = min(start + size, len(catalog))
+    following = f"{catalog.digest[:_MARK]}:{end}".encode()
+    return range(start, end), urlsafe_b64encode(following).decode() if end < len(catalog) else None
+
+
+def index(catalog: Catalog, rows: Iterable[int] | None = None) -> Iterator[tuple[str, str]]:
+    """The name of every tool, or of some, with a summary of a line."""
+    for row in range(len(catalog)) if rows is None else rows:
+        yield catalog.names[row], first_sentence(_said(catalog.tool(row)), INDEX_CHARS)
+
+
+def complete(catalog: Catalog, prefix: str) -> list[str]:
+    """Names that begin so in any spelling, with or without their prefixes, in order."""
+    wanted = key(prefix)
+    if not wanted:
+        return []
+    found = (n for n in catalog.names if any(form.startswith(wanted) for form in forms(n)))
+    return [name for name, _ in zip(found, range(MAX_COMPLETIONS), strict=False)]
+
+
+def overview(catalog: Catalog) -> str:
+    """What a catalog holds, in a few hundred tokens: its namespaces, largest first."""
+    spaces: dict[str, list[str]] = {}
+    for row, name in enumerate(catalog.names):
+        spaces.setdefault(catalog.facets.of(row).namespace, []).append(name)
+    order = sorted(spaces, key=lambda space: (-len(spaces[space]), space))
+    lines = [f"{len(catalog)} tools"]
+    for number, space in enumerate(order):
+        names = spaces[space]
+        shown = ", ".join(names[:SHOWN_NAMES]) + (", …" if len(names) > SHOWN_NAMES else "")
+        line = f"{space or 'without namespace'} ({len(names)}): {shown}"
+        rest = sum(len(spaces[left]) for left in order[number:])
+        last = f"and {rest} tools in {len(order) - number} further namespaces"
+        if text_tokens("\n".join([*lines, line, last])) > OVERVIEW_TOKENS:
+            return "\n".join([*lines, last])
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def domains(catalog: Catalog) -> dict[str, int]:
+    """How many tools each domain has."""
+    found = Counter(catalog.facets.of(row).domain for row in range(len(catalog)))
+    return {domain: found[domain] for domain in sorted(found) if domain}
+
+
+def _place(catalog: Catalog, cursor: str) -> int:
+    try:
+        mark, _, number = urlsafe_b64decode(cursor.encode("ascii")).decode("ascii").partition(":")
+        start = int(number)
+    except (NotBase64, ValueError):
+        mark, start = "", -1
+    if mark != catalog.digest[:_MARK] or not 0 < start < len(catalog):
+        raise BadCursor(
+            "cursor: not one of this content; begin again without a cursor",
+            (FieldError("cursor", "not one of this content"),),
+        )
+    return start
+
+
+def _said(tool: Tool) -> str:
+    try:
+        return read_tool(tool).said
+    except NOT_JSON:
+        return tool.description or ""

@@ -1,0 +1,67 @@
+"""The playground at `/`: a page that shows what the rankers make of one's own tools, and why.
+
+The page is a client like any other: it holds no state here, needs a key where others need one, and
+speaks to nobody but this service. Its files lie in `static` and are served as they are.
+"""
+
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import NamedTuple
+
+from toolscout.common.loopback import is_loopback
+from toolscout.settings import Settings
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    # Asked about every time, and answered with 304: after an upgrade nobody sees the old page.
+    "Cache-Control": "no-cache",
+}
+_MEDIA = {
+    "css": "text/css",
+    "html": "text/html",
+    "js": "text/javascript",
+    "json": "application/json",
+    "svg": "image/svg+xml",
+}
+
+
+class StaticFile(NamedTuple):
+    """A file of the page, and the digest of its content."""
+
+    content: bytes
+    media: str
+    digest: str
+
+
+def is_on(settings: Settings) -> bool:
+    """Whether these settings serve the page; `auto` does where only this machine can ask."""
+    if settings.playground == "auto":
+        return is_loopback(settings.host)
+    on: bool = settings.playground == "on"
+    return on
+
+
+@cache
+def static_files() -> dict[str, StaticFile]:
+    """The files of the page by name, read once."""
+    found: dict[str, StaticFile] = {}
+    for entry in files(__name__).joinpath("static").iterdir():
+        content = entry.read_bytes()
+        media = _MEDIA[entry.name.rpartition(".")[2]]
+        found[entry.name] = StaticFile(content, media, sha256(content).hexdigest()[:32])
+    return found

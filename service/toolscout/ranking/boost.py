@@ -1,0 +1,132 @@
+"""What a session and its surroundings say: soft factors on scores that are there already.
+
+Tools that served a moment ago rise, those that failed sink, and both wear off with every turn.
+Tools of another field than the one at work sink a little. Nothing here makes a match of what is
+none: a factor multiplies, and zero stays zero.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.contract import Context, Session
+from toolscout.text.domains import Taxonomy, leading
+from toolscout.text.query import Query
+from toolscout.text.tokens import terms
+
+Floats = NDArray[np.float32]
+
+MOST = 0.5
+"""No session raises or lowers a score by more than this share."""
+
+HALF_LIFE = 3.0
+"""Turns after which a use counts half."""
+
+EXPANDED = 0.1
+"""What an expanded tool gains in its turn."""
+
+REMEMBERED = 100
+"""Latest expanded tools that are looked at: what came before has worn off."""
+
+OTHER_DOMAIN = 0.5
+"""Share that a tool of another domain loses when the evidence for this one is complete."""
+
+SURE_LEAD = 4.0
+"""Telling words by which a domain must lead for its evidence to be complete."""
+
+
+class Boost(msgspec.Struct, frozen=True):
+    """One influence on one tool's score: `change` is signed, +0.2 raises it by a fifth."""
+
+    field: str
+    term: str
+    change: float
+
+
+class Boosts(msgspec.Struct, frozen=True, eq=False):
+    """The factor of every tool, shape (tools,), and what it is made of."""
+
+    factors: Floats
+    of_session: dict[int, list[Boost]]
+    of_domain: Boost | None = None
+    elsewhere: frozenset[int] = frozenset()
+    """The tools that `of_domain` lowers."""
+
+    def of(self, row: int) -> list[Boost]:
+        """Everything that moves one tool."""
+        parts = self.of_session.get(row, [])
+        return [*parts, self.of_domain] if self.of_domain and row in self.elsewhere else parts
+
+
+def boosts_for(
+    session: Session | None,
+    context: Context | None,
+    query: Query,
+    rows: Mapping[str, int],
+    taxonomy: Taxonomy,
+    elsewhere: Callable[[str], Sequence[int]],
+) -> Boosts:
+    """Everything a request says about session and surroundings, as factors.
+
+    `rows` finds tools by name; `elsewhere` gives the rows of tools of other domains than one.
+    """
+    factors = np.ones(len(rows), np.float32)
+    parts = {} if session is None else _of_session(session, rows)
+    for row, found in parts.items():
+        factors[row] = 1.0 + sum(part.change for part in found)
+    domain, strength = ("", 0.0) if context is None else work_of(context, query, taxonomy)
+    if not domain:
+        return Boosts(factors, parts)
+    lowered, lost = elsewhere(domain), OTHER_DOMAIN * strength
+    factors[lowered] *= np.float32(1.0 - lost)
+    return Boosts(factors, parts, Boost("domain", domain, -lost), frozenset(lowered))
+
+
+def work_of(context: Context, query: Query, taxonomy: Taxonomy) -> tuple[str, float]:
+    """The domain of a request and how sure that is, 0 to 1; "" when too little speaks for one.
+
+    The query goes first: surroundings only count where it leaves the domain open.
+    """
+    asked = {term.term for term in query.terms if term.via is None}
+    domain, lead = leading(taxonomy.count(asked))
+    if not domain:
+        around = {term for signal in context.signals or () for term in terms(signal)}
+        around.update(term for file in context.files or () for term in taxonomy.file_terms(file))
+        domain, lead = leading(taxonomy.count(asked | around))
+    return domain, min(1.0, lead / SURE_LEAD)
+
+
+def _of_session(session: Session, rows: Mapping[str, int]) -> dict[int, list[Boost]]:
+    found: dict[int, list[Boost]] = {}
+    for use in session.recent or ():
+        row = rows.get(use.name)
+        successes, failures = use.successes or 0.0, use.failures or 0.0
+        if row is None or successes + failures == 0:
+            continue
+        # One success says less than ten: half of what it could.
+        weight = MOST * _worn(use.turns_ago or 0.0) / (successes + failures + 1.0)
+        parts = found.setdefault(row, [])
+        if successes:
+            parts.append(Boost("session", "successes", successes * weight))
+        if failures:
+            parts.append(Boost("session", "failures", -failures * weight))
+    latest = [name for name in session.expanded or () if name in rows][-REMEMBERED:]
+    for age, name in enumerate(reversed(latest)):
+        change = EXPANDED * _worn(float(age))
+        found.setdefault(rows[name], []).append(Boost("session", "expanded", change))
+    return {row: _bounded(parts) for row, parts in found.items()}
+
+
+def _worn(turns: float) -> float:
+    return float(0.5 ** (turns / HALF_LIFE))
+
+
+def _bounded(parts: list[Boost]) -> list[Boost]:
+    """The parts, scaled down together where their sum would go too far."""
+    total = abs(sum(part.change for part in parts))
+    if total <= MOST:
+        return parts
+    share = MOST / total
+    return [Boost(part.field, part.term, part.change * share) for part in parts]

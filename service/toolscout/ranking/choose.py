@@ -1,0 +1,148 @@
+"""From a ranking to the names that are shown: the cap, the pins, the three outcomes."""
+
+from collections.abc import Collection, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.index.names import Mention
+
+NoMatch = Literal["empty", "pins"]
+
+MAX_PLACES_LOST = 2
+"""Places that reports of failure alone lower a tool by, at most."""
+
+FEW = 16
+"""Rows up to which taking the best of what is left again and again is faster than sorting."""
+
+
+def best(scores: NDArray[np.float32], count: int) -> list[int]:
+    """The `count` best rows with a score above zero, best first, equal scores in row order."""
+    return _taken(scores, count) if count <= FEW else _sorted(scores, count)
+
+
+def _taken(scores: NDArray[np.float32], count: int) -> list[int]:
+    left = scores.copy()
+    ranked: list[int] = []
+    for _ in range(min(count, len(left))):
+        row = int(left.argmax())  # of equals the first
+        if left[row] <= 0:
+            break
+        left[row] = 0
+        ranked.append(row)
+    return ranked
+
+
+def _sorted(scores: NDArray[np.float32], count: int) -> list[int]:
+    # Without the many zeros, among which the count-th best is found ten times slower.
+    rows = np.flatnonzero(scores > 0)
+    found = scores[rows]
+    if len(rows) > count:
+        # Everything from the count-th best score up: a tie at the border is seen whole.
+        among = found >= np.partition(found, -count)[-count]
+        rows, found = rows[among], found[among]
+    ranked: list[int] = rows[(-found).argsort(kind="stable")][:count].tolist()
+    return ranked
+
+
+def names_first(
+    ranked: list[int], mentions: list[Mention], names: Sequence[str], slots: int
+) -> list[int]:
+    """Sure mentions lead, the exact spelling before others and the best of equals first.
+
+    A mention that is less than sure is at least not cut off while there is more than one slot.
+    """
+    if not mentions:
+        return ranked
+    place = {row: i for i, row in enumerate(ranked)}
+    sure = sorted(
+        (mention for mention in mentions if mention.sure),
+        key=lambda mention: (
+            not mention.literal,
+            -mention.length,
+            names[mention.row] != mention.written,
+            place.get(mention.row, len(ranked)),
+            mention.row,
+        ),
+    )
+    leading = [mention.row for mention in sure]
+    led = set(leading)
+    rest = [row for row in ranked if row not in led]
+    unsure = [mention.row for mention in mentions if not mention.sure]
+    room = max(slots - len(leading), 0)
+    late = [row for row in unsure if row not in rest[:room]]
+    if late:
+        kept = [row for row in rest if row not in late]
+        cut = max(room - len(late), 1)
+        rest = kept[:cut] + late + kept[cut:]
+    return leading + rest
+
+
+class Pins(NamedTuple):
+    """The rows of `always_keep` that are among the tools, by whether the query wants them."""
+
+    matching: tuple[int, ...] = ()
+    """Pins with evidence of their own; they are ranked like any tool."""
+    others: tuple[int, ...] = ()
+    """Pins without evidence, in `always_keep` order; they come last."""
+
+
+def in_rank_order(ranked: Sequence[int], pins: Pins, scores: NDArray[np.float32]) -> list[int]:
+    """Put every matching pin where it ranks, and take out the pins without evidence."""
+    known, others = set(ranked), set(pins.others)
+    deeper = [row for row in pins.matching if row not in known]
+    deeper.sort(key=lambda row: (-scores[row], row))
+    return [row for row in ranked if row not in others] + deeper
+
+
+def kept_pins(ranked: Sequence[int], pins: Pins, top_k: int) -> list[int]:
+    """The pins that an answer has room for: those that match, then the others in order.
+
+    The best match always keeps its slot, whether it is pinned or not; pins without evidence never
+    take it.
+    """
+    matching = set(pins.matching)
+    slots = top_k if not ranked or ranked[0] in matching else top_k - 1
+    first = [row for row in ranked if row in matching][:slots]
+    room = slots - len(first) if first or not ranked else min(slots, top_k - 1)
+    return first + list(pins.others[:room])
+
+
+def choose(ranked: Sequence[int], kept: Sequence[int], top_k: int) -> tuple[list[int], list[int]]:
+    """Fill the slots of an answer that has room for the pins `kept`.
+
+    Returns:
+        The ranked rows of the answer, matching pins among them, and the pins that come last.
+    """
+    free, pinned = top_k - len(kept), set(kept)
+    chosen: list[int] = []
+    for row in ranked:
+        if row in pinned:
+            chosen.append(row)
+        elif free > 0:
+            chosen.append(row)
+            free -= 1
+    taken = set(chosen)
+    return chosen, [row for row in kept if row not in taken]
+
+
+def lower_failed(
+    chosen: Sequence[int], changes: NDArray[np.float32], fixed: Collection[int]
+) -> list[int]:
+    """Lower tools that failed by at most `MAX_PLACES_LOST` places within the rows of an answer.
+
+    Args:
+        chosen: rows of the answer, best first; none of them leaves it.
+        changes: what experience adds to each tool's score; negative where it failed.
+        fixed: rows that keep their place, such as tools named in the query.
+    """
+
+    def place(number: int) -> float:
+        row = chosen[number]
+        if row in fixed or changes[row] >= 0:
+            return number
+        # A half beyond whole places: behind the tool that it lets pass.
+        return number + (MAX_PLACES_LOST + 0.5) * min(1.0, -float(changes[row]))
+
+    return [chosen[number] for number in sorted(range(len(chosen)), key=place)]

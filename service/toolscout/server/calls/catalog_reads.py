@@ -1,0 +1,166 @@
+"""Looking into a catalog: pages, single tools, batches, completion, index, overview."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from toolscout.contract import (
+    MAX_NAME_CHARS,
+    CompletionAnswer,
+    Detail,
+    IndexAnswer,
+    IndexEntry,
+    OverviewAnswer,
+    SchemaError,
+    SchemasAnswer,
+    SchemasRequest,
+    ToolDetail,
+    ToolPage,
+)
+from toolscout.errors import FieldError, InvalidRequest
+from toolscout.index import pages
+from toolscout.index.catalog import Catalog
+from toolscout.index.details import details
+from toolscout.ranking.resolve import Resolver
+from toolscout.server.calls.feedback import with_use
+from toolscout.server.compiling import lookup
+from toolscout.server.compiling.work_threads import beside
+from toolscout.server.http import bodies, etags
+from toolscout.server.http.envelope import decode
+from toolscout.server.http.exchange import Exchange, Refused
+from toolscout.server.observe.trace import Trace
+from toolscout.server.service import Service
+
+PAGE_SIZE = 50
+MAX_PAGE_SIZE = 1_000
+
+AT_ONCE = 200
+"""Tools that are shown on the event loop; more are shown in a thread."""
+
+_encode = msgspec.json.Encoder().encode
+_schemas = bodies.decoder(SchemasRequest)
+_DETAILS: tuple[Detail, ...] = ("names", "brief", "full")
+
+
+async def list_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """One page of a catalog: `cursor`, `page_size`, `detail` in the query string."""
+    query = exchange.arguments()
+    size = _whole(query, "page_size", PAGE_SIZE, MAX_PAGE_SIZE)
+    detail = _detail(query, "brief", _DETAILS)
+    catalog = await lookup.find(service, trace, exchange.parameters["id"])
+    if await etags.is_known(exchange, catalog.digest):
+        return
+    rows, following = pages.page(catalog, query.get("cursor"), size)
+    shown = await beside(len(rows), AT_ONCE, details, catalog, rows, catalog.taxonomy, detail)
+    await _answer(exchange, catalog, ToolPage(shown, len(catalog), following))
+
+
+async def one_tool(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """One tool by its name in any spelling, in brief unless `detail=full`.
+
+    What came of its calls is told with it, and then the entity tag, which names the content of the
+    catalog, is left out: the answer changes with use.
+
+    Raises:
+        Refused: no tool has that name, or several have.
+    """
+    detail = _detail(exchange.arguments(), "brief", _DETAILS[1:])
+    if len(exchange.parameters["tool"]) > MAX_NAME_CHARS:
+        message = f"at most {MAX_NAME_CHARS} characters, got {len(exchange.parameters['tool'])}"
+        raise InvalidRequest(f"tool: {message}", (FieldError("tool", message),))
+    catalog = await lookup.find(service, trace, exchange.parameters["id"])
+    found = Resolver(catalog).resolve(exchange.parameters["tool"])
+    if found.name is None:
+        near = found.ambiguous or found.suggestions or []
+        what = "several tools answer to that name" if found.ambiguous else "no tool has that name"
+        raise Refused("not_found", what, suggestions=near)
+    shown = _shown(catalog, found.name, detail)
+    known = with_use(service, trace.tenant, catalog, shown)
+    await _answer(exchange, catalog, known, tagged=known is shown)
+
+
+async def schemas(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Several tools whole, and for the other names what they may have meant."""
+    request = decode(await exchange.json_body(service.settings), _schemas)
+    catalog = await lookup.find(service, trace, exchange.parameters["id"])
+    size = len(request.names) * len(catalog)
+    await _answer(
+        exchange, catalog, await beside(size, AT_ONCE, found_schemas, catalog, request.names)
+    )
+
+
+async def completions(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Names that begin like `prefix`, in any spelling."""
+    prefix = exchange.arguments().get("prefix", "")
+    catalog = await lookup.find(service, trace, exchange.parameters["id"])
+    if await etags.is_known(exchange, catalog.digest):
+        return
+    names = await beside(len(catalog), AT_ONCE, pages.complete, catalog, prefix)
+    await _answer(exchange, catalog, CompletionAnswer(names))
+
+
+async def index(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Every tool in a line."""
+    catalog = await lookup.find(service, trace, exchange.parameters["id"])
+    if await etags.is_known(exchange, catalog.digest):
+        return
+    lines = await beside(len(catalog), AT_ONCE, lambda: list(pages.index(catalog)))
+    entries = [IndexEntry(name, summary) for name, summary in lines]
+    await _answer(exchange, catalog, IndexAnswer(catalog.digest, entries))
+
+
+async def overview(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """A catalog in at most 500 tokens."""
+    catalog = await lookup.find(service, trace, exchange.parameters["id"])
+    if await etags.is_known(exchange, catalog.digest):
+        return
+    text = await beside(len(catalog), AT_ONCE, pages.overview, catalog)
+    domains = await beside(len(catalog), AT_ONCE, pages.domains, catalog)
+    answer = OverviewAnswer(catalog.digest, len(catalog), domains, text)
+    await _answer(exchange, catalog, answer)
+
+
+def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
+    """Show the tools of these names whole, and for the other names what they may have meant."""
+    resolver = Resolver(catalog)
+    found: dict[str, ToolDetail] = {}
+    errors: list[SchemaError] = []
+    for name in dict.fromkeys(names):
+        answer = resolver.resolve(name)
+        if answer.name is None:
+            errors.append(SchemaError(name, answer.ambiguous, answer.suggestions))
+        elif answer.name not in found:
+            found[answer.name] = _shown(catalog, answer.name, "full")
+    return SchemasAnswer(list(found.values()), errors, len(found))
+
+
+async def _answer(
+    exchange: Exchange, catalog: Catalog, answer: msgspec.Struct, *, tagged: bool = True
+) -> None:
+    headers = etags.tag(catalog.digest)
+    if not tagged:
+        headers = [(b"x-catalog-digest", catalog.digest.encode())]
+    await exchange.answer(200, _encode(answer), headers)
+
+
+def _shown(catalog: Catalog, name: str, detail: Detail) -> ToolDetail:
+    return details(catalog, [catalog.rows[name]], catalog.taxonomy, detail)[0]
+
+
+def _whole(query: dict[str, str], name: str, default: int, most: int) -> int:
+    given = query.get(name)
+    if given is None:
+        return default
+    if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= most):
+        message = f"expected a whole number from 1 to {most}"
+        raise InvalidRequest(f"{name}: {message}", (FieldError(name, message),))
+    return int(given)
+
+
+def _detail(query: dict[str, str], default: Detail, allowed: tuple[Detail, ...]) -> Detail:
+    given = query.get("detail", default)
+    for detail in allowed:
+        if given == detail:
+            return detail
+    message = f"expected one of {', '.join(allowed)}"
+    raise InvalidRequest(f"detail: {message}", (FieldError("detail", message),))

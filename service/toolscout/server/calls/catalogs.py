@@ -1,0 +1,209 @@
+"""Registered catalogs over HTTP: put, change, describe, delete.
+
+The entity tag of a catalog is the digest of its content. `If-Match` makes a change conditional on
+what the caller has seen; without it, a change is made on top of whatever is there.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from secrets import randbelow
+from time import time
+from typing import TypeVar
+
+import msgspec
+
+from toolscout.contract import CatalogInfo, CatalogPatch, CatalogPut, is_absent
+from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooManyTools
+from toolscout.index.catalog import Catalog
+from toolscout.index.tool_list import ToolList
+from toolscout.server.compiling import lookup
+from toolscout.server.compiling.work_threads import run_in_thread
+from toolscout.server.http import bodies, etags
+from toolscout.server.http.envelope import decode
+from toolscout.server.http.exchange import Exchange, Refused
+from toolscout.server.observe.trace import Trace
+from toolscout.server.service import Service
+from toolscout.state.registry import Changed, Record
+
+T = TypeVar("T")
+
+TRIES = 30
+WAIT_MS = 20
+"""How often an unconditional change is tried while others change the same catalog, and how long
+it waits in between at most."""
+
+_encode = msgspec.json.Encoder().encode
+_put = bodies.decoder(CatalogPut)
+_patch = bodies.decoder(CatalogPatch)
+
+
+async def put_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Register a tool list under a name, in place of what is there.
+
+    Raises:
+        Refused, InvalidRequest: the request is at fault, or a condition does not hold.
+        StoreUnavailable: the store cannot serve it; so for every change below.
+    """
+    name = _new_name(exchange)
+    request = decode(await exchange.json_body(service.settings), _put)
+    catalog = await lookup.compiled(service, trace, bytes(request.tools))
+
+    async def change() -> tuple[int, Record]:
+        known = await service.registry.record(trace.tenant, name)
+        _check_conditions(exchange, known)
+        if known is None:
+            await _check_room(service, trace)
+        record = await _write(service, trace, name, known, catalog, request.ttl_s)
+        return 201 if known is None else 200, record
+
+    status, record = await _alone(change)
+    await exchange.answer(status, _encode(_info(name, record)), etags.tag(record.digest))
+
+
+async def patch_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Add, replace and remove tools of a registered catalog, or change their status.
+
+    Raises:
+        Refused, InvalidRequest, CatalogUnknown: the request is at fault.
+    """
+    name = exchange.parameters["id"]
+    request = decode(await exchange.json_body(service.settings), _patch)
+
+    async def change() -> Record:
+        known = await _registered(service, exchange, trace)
+        raw = await service.registry.tools(trace.tenant, name, known)
+        if raw is None:
+            raise Changed  # deleted or replaced since its record was read
+        listed = await run_in_thread(_patched, raw, request, service.settings.max_tools)
+        catalog = await lookup.compiled(service, trace, listed)
+        lasts = request.ttl_s
+        if lasts is None and known.expires is not None:
+            lasts = max(0.001, known.expires - time())
+        return await _write(service, trace, name, known, catalog, lasts)
+
+    record = await _alone(change)
+    await exchange.answer(200, _encode(_info(name, record)), etags.tag(record.digest))
+
+
+async def get_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Describe a catalog by its name or digest.
+
+    Raises:
+        CatalogUnknown: there is none.
+    """
+    name = exchange.parameters["id"]
+    digest = lookup.is_digest(name)
+    record = None if digest else await service.registry.record(trace.tenant, name)
+    if record is None:
+        catalog = await lookup.find(service, trace, name)
+        info = CatalogInfo(name, catalog.digest, len(catalog))
+    else:
+        info = _info(name, record)
+    if not await etags.is_known(exchange, info.digest):
+        await exchange.answer(200, _encode(info), etags.tag(info.digest))
+
+
+async def delete_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Delete a registered catalog.
+
+    Raises:
+        Refused, CatalogUnknown: there is none, or a condition does not hold.
+    """
+
+    async def change() -> None:
+        known = await _registered(service, exchange, trace)
+        await service.registry.delete(trace.tenant, exchange.parameters["id"], known)
+
+    await _alone(change)
+    await exchange.answer(204, b"")
+
+
+async def _check_room(service: Service, trace: Trace) -> None:
+    """Refuse one more name than a tenant may have; of names that come at once a few more pass."""
+    most = service.settings.max_catalogs
+    if len(await service.registry.names(trace.tenant)) >= most:
+        message = f"at most {most} catalogs may be registered; delete one first"
+        raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
+
+
+async def _alone(change: Callable[[], Awaitable[T]]) -> T:
+    """What a change comes to, made anew as long as others change the same catalog meanwhile."""
+    for _ in range(TRIES):
+        try:
+            return await change()
+        except Changed:
+            await asyncio.sleep(randbelow(WAIT_MS) / 1_000)
+    raise Refused("overloaded", "others kept changing the catalog")
+
+
+async def _registered(service: Service, exchange: Exchange, trace: Trace) -> Record:
+    """The record that a change is made on, if the request's conditions hold for it."""
+    known = await service.registry.record(trace.tenant, exchange.parameters["id"])
+    if known is None:
+        raise CatalogUnknown("no catalog is registered under this name")
+    _check_conditions(exchange, known)
+    return known
+
+
+async def _write(
+    service: Service,
+    trace: Trace,
+    name: str,
+    known: Record | None,
+    catalog: Catalog,
+    ttl_s: float | None,
+) -> Record:
+    expires = None if ttl_s is None else time() + ttl_s
+    tools = list(catalog.wires)
+    return await service.registry.put(trace.tenant, name, known, catalog.digest, tools, expires)
+
+
+def _patched(raw: bytes, request: CatalogPatch, most: int) -> bytes:
+    """The JSON array of the tools after a change, each name once."""
+    by_name = {tool.name: tool for tool in ToolList.decode(raw, most).tools}
+    if not is_absent(request.upsert):
+        changed = ToolList.decode(request.upsert, most, "upsert").tools
+        by_name.update({tool.name: tool for tool in changed})
+    for name in request.remove or ():
+        by_name.pop(name, None)
+    for name, status in (request.status or {}).items():
+        if name not in by_name:
+            what = FieldError("status", "the catalog has no tool of one of these names")
+            raise Refused("not_found", "status: the catalog has no tool of that name", (what,))
+        kept = None if status == "available" else status
+        by_name[name] = msgspec.structs.replace(by_name[name], status=kept)
+    if len(by_name) > most:
+        message = f"makes it {len(by_name)} tools; the limit is {most}"
+        raise TooManyTools(f"upsert {message}", (FieldError("upsert", message),))
+    return b"[" + b",".join(map(_encode, by_name.values())) + b"]"
+
+
+def _new_name(exchange: Exchange) -> str:
+    name = exchange.parameters["id"]
+    if lookup.is_digest(name):
+        message = "a digest names content already; choose another name"
+        raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
+    return name
+
+
+def _check_conditions(exchange: Exchange, known: Record | None) -> None:
+    digest = None if known is None else known.digest
+    wanted, unwanted = exchange.header(b"if-match"), exchange.header(b"if-none-match")
+    if wanted and (digest is None or not etags.names(wanted, digest)):
+        raise Refused("precondition_failed", "If-Match names another content than there is")
+    if unwanted and digest is not None and etags.names(unwanted, digest):
+        raise Refused("precondition_failed", "If-None-Match names the content that is there")
+
+
+def _info(name: str, record: Record) -> CatalogInfo:
+    expires = record.expires
+    return CatalogInfo(
+        id=name,
+        digest=record.digest,
+        tools=record.tools,
+        version=record.version,
+        created_at=datetime.fromtimestamp(record.created, UTC),
+        updated_at=datetime.fromtimestamp(record.updated, UTC),
+        expires_at=None if expires is None else datetime.fromtimestamp(expires, UTC),
+    )

@@ -1,0 +1,182 @@
+"""Feedback in, what was learned out.
+
+Both are refused while learning is off: feedback that nobody keeps must not look as if it counted.
+"""
+
+from time import perf_counter
+
+import msgspec
+
+from toolscout.contract import (
+    ChainReport,
+    FeedbackAnswer,
+    FeedbackBatch,
+    FeedbackEvent,
+    InsightAnswer,
+    LearnedTool,
+    LearningAnswer,
+    ToolDetail,
+)
+from toolscout.errors import EmptyPattern, FieldError
+from toolscout.index.catalog import Catalog
+from toolscout.learning.experience import Key, Observation, ToolExperience, Use
+from toolscout.learning.learner import Learner
+from toolscout.server.http import bodies
+from toolscout.server.http.envelope import decode
+from toolscout.server.http.exchange import Exchange, Refused
+from toolscout.server.observe.trace import Trace
+from toolscout.server.service import Service
+from toolscout.state.store import StoreUnavailable
+
+SHOWN = 1_000
+"""Tools that are listed at most."""
+
+_encode = msgspec.json.Encoder().encode
+_one = bodies.decoder(FeedbackEvent)
+_chain = bodies.decoder(ChainReport)
+_many = bodies.decoder(FeedbackBatch)
+_NULL = msgspec.Raw(b"null")
+
+
+class _Kind(msgspec.Struct):
+    """What tells several events from one."""
+
+    events: msgspec.Raw = _NULL
+
+
+_peek = bodies.decoder(_Kind)
+
+
+async def feedback(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Keep one event, or several as `events`.
+
+    Raises:
+        Refused: learning is off, the request is at fault, or the store did not take it.
+        EmptyPattern: a pattern is blank.
+    """
+    learner = _learner(service)
+    body = await exchange.json_body(service.settings)
+    arrived = perf_counter()
+    batch = decode(body, _peek).events != _NULL
+    events = decode(body, _many).events if batch else (decode(body, _one),)
+    trace.phases["decode"] = perf_counter() - arrived
+    for number, event in enumerate(events):
+        if not event.pattern.strip():
+            path = f"events[{number}].pattern" if batch else "pattern"
+            raise EmptyPattern(f"{path} is blank", (FieldError(path, "must not be blank"),))
+    try:
+        await learner.record(
+            trace.tenant,
+            [
+                Observation(
+                    pattern=event.pattern,
+                    tool=event.tool,
+                    success=event.success,
+                    duration_ms=event.duration_ms,
+                    session=event.session,
+                    source=event.source,
+                    catalog=event.catalog or "",
+                )
+                for event in events
+            ],
+        )
+    except StoreUnavailable:
+        raise Refused("overloaded", "the state store did not take the feedback") from None
+    for event in events:
+        service.metrics.feedback.labels("yes" if event.success else "no").inc()
+    await exchange.answer(202, _encode(FeedbackAnswer(len(events))))
+
+
+async def report_chain(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Keep one chain of tools.
+
+    Raises:
+        Refused: learning is off, the request is at fault, or the store did not take it.
+        EmptyPattern: the intent is blank.
+    """
+    learner = _learner(service)
+    body = await exchange.json_body(service.settings)
+    report = decode(body, _chain)
+    if not report.intent.strip():
+        raise EmptyPattern("intent is blank", (FieldError("intent", "must not be blank"),))
+    seen = Observation(pattern=report.intent, tool="", success=report.success, chain=report.chain)
+    try:
+        await learner.record(trace.tenant, [seen])
+    except StoreUnavailable:
+        raise Refused("overloaded", "the state store did not take the chain") from None
+    await exchange.answer(202, _encode(FeedbackAnswer(1)))
+
+
+async def show_insight(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """The chain that fits `pattern`, in the query string.
+
+    Raises:
+        Refused: learning is off.
+        EmptyPattern: there is no pattern.
+    """
+    learner = _learner(service)
+    pattern = exchange.arguments().get("pattern", "")[: service.settings.max_pattern_chars]
+    if not pattern.strip():
+        raise EmptyPattern("pattern is blank", (FieldError("pattern", "must not be blank"),))
+    known = learner.insight(trace.tenant, pattern)
+    answer = InsightAnswer([], 0.0, 0)
+    if known is not None:
+        answer = InsightAnswer(list(known.chain), known.confidence, known.evidence)
+    await exchange.answer(200, _encode(answer))
+
+
+async def show_learning(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """What the tenant's feedback came to.
+
+    Raises:
+        Refused: learning is off.
+    """
+    experience = _learner(service).experience(trace.tenant)
+    by_use = sorted(experience, key=lambda item: (-item[1].successes - item[1].failures, item[0]))
+    tools = [_described(key, tool) for key, tool in by_use[:SHOWN]]
+    await exchange.answer(200, _encode(LearningAnswer(experience.observations, tools)))
+
+
+async def forget(service: Service, exchange: Exchange, trace: Trace) -> None:
+    """Forget everything the tenant's feedback came to.
+
+    Raises:
+        Refused: learning is off.
+        StoreUnavailable: some or all is still known.
+    """
+    await _learner(service).reset(trace.tenant)
+    await exchange.answer(204, b"")
+
+
+def with_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail) -> ToolDetail:
+    """A tool with what came of its calls, where learning is on and feedback told of any."""
+    learner = service.learner
+    use = None if learner is None else learner.use(tenant, catalog, catalog.rows[shown.name])
+    if use is None:
+        return shown
+    return msgspec.structs.replace(
+        shown,
+        uses=use.successes + use.failures,
+        success_rate=use.success_rate,
+        typical_duration_ms=use.typical_duration_ms,
+    )
+
+
+def _learner(service: Service) -> Learner:
+    if service.learner is None:
+        raise Refused("not_found", "learning is off; start the service with learning = on")
+    return service.learner
+
+
+def _described(key: Key, tool: ToolExperience) -> LearnedTool:
+    name, content = key
+    use = Use(tool.successes, tool.failures, tool.duration_ms)
+    return LearnedTool(
+        name=name,
+        successes=tool.successes,
+        failures=tool.failures,
+        success_rate=use.success_rate,
+        patterns=len(tool.slots),
+        typical_duration_ms=use.typical_duration_ms,
+        content=content or None,
+    )

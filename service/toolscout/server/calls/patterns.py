@@ -1,0 +1,113 @@
+"""Matching a caller's pattern within the time of its request.
+
+What a pattern can cost at most is known when it is compiled (instructions times bytes). Little is
+matched on the event loop; more goes into a thread, where RE2 holds no lock, and ends with the
+deadline. A pattern that was given up is remembered with its speed, so that the next request does
+not pay for it again, and what an ordinary pattern costs is learned per tenant: one tenant's
+patterns never make another's too dear.
+"""
+
+import asyncio
+from hashlib import sha256
+from time import perf_counter
+
+from toolscout.index.catalog import Catalog
+from toolscout.index.lines import INLINE_WORK, INVALID, TOO_COSTLY, Scan
+from toolscout.index.lines import scan as scan_lines
+from toolscout.ranking.ask import Ask
+from toolscout.ranking.pipeline import regex_of
+from toolscout.server.compiling.work_threads import SCANS
+from toolscout.server.service import Service
+from toolscout.text.regex import TooCostly, compile_pattern
+
+MAX_SCAN_S = 0.5
+"""Seconds that one scan may take, however long a request says it can wait."""
+
+INLINE_MS = 5.0
+"""Milliseconds that a scan is expected to take, and is given, on the event loop. Most patterns are
+a hundred times faster than they could be at worst, and in a thread each match waits for the
+interpreter lock: 0.4 ms more for a pattern with 140 matches."""
+
+FORGIVENESS = 0.8
+"""What is left of a remembered cost each time it was held against a pattern: it is tried again."""
+
+_MIB = 1 << 20
+
+
+async def scan(
+    service: Service, tenant: str, catalog: Catalog, ask: Ask, deadline: float
+) -> Scan | None:
+    """Match the pattern of a question, or say why not; None where it is no regular expression.
+
+    `deadline` is a time of `perf_counter`.
+    """
+    pattern = regex_of(ask)
+    if pattern is None:
+        return None
+    found = await _scan(service, tenant, catalog, pattern, deadline)
+    service.metrics.count_pattern(_result(found))
+    return found
+
+
+def _result(found: Scan) -> str:
+    if found.rows:
+        return "match"
+    if found.note == INVALID:
+        return "invalid"
+    return "too_costly" if found.too_costly else "no_match"
+
+
+async def _scan(
+    service: Service, tenant: str, catalog: Catalog, pattern: str, deadline: float
+) -> Scan:
+    lines, costs = catalog.lines, service.costs
+    until = min(deadline, perf_counter() + MAX_SCAN_S)
+    left_ms = (until - perf_counter()) * 1_000
+    # Of a tenant of its own: nobody learns from the time of an answer what others have asked.
+    key = (tenant, sha256(pattern.encode("utf-8", "replace")).digest())
+    remembered = service.slow_patterns.get(key)
+    if remembered is not None and remembered * lines.size > left_ms:
+        service.slow_patterns.put(key, remembered * FORGIVENESS, 1)
+        return Scan(None, TOO_COSTLY)
+    try:
+        expression = compile_pattern(pattern)
+    except TooCostly:
+        return Scan(None, TOO_COSTLY)
+    if expression is None:
+        return Scan(None, INVALID)
+    name, mib = f"pattern:{tenant}", lines.size / _MIB
+
+    def learn(found: Scan) -> None:
+        if found.nbytes == 0:
+            return
+        spent_ms = found.seconds * 1_000
+        if found.too_costly:
+            service.slow_patterns.put(key, spent_ms / found.nbytes, 1)
+        else:
+            costs.learn(name, spent_ms * _MIB / found.nbytes)
+
+    if lines.work(expression) <= INLINE_WORK:
+        found = scan_lines(pattern, lines, until, expression)
+        learn(found)
+        return found
+    expected_ms = costs.estimate(name, mib)
+    if expected_ms <= INLINE_MS:
+        soon = min(until, perf_counter() + INLINE_MS / 1_000)
+        found = scan_lines(pattern, lines, soon, expression)
+        if not found.too_costly:
+            learn(found)
+            return found
+        if found.nbytes:
+            costs.learn(name, found.seconds * 1_000 * _MIB / found.nbytes)
+    elif expected_ms > left_ms:
+        costs.forget(name)
+        return Scan(None, TOO_COSTLY)
+    scanning = asyncio.wrap_future(SCANS.submit(scan_lines, pattern, lines, until, expression))
+    scanning.add_done_callback(lambda done: None if done.cancelled() else learn(done.result()))
+    with service.patient():
+        await asyncio.wait([scanning], timeout=until - perf_counter())
+    if scanning.done():
+        return scanning.result()
+    # Not begun for the patterns before it, or within its last slice: it is not waited for.
+    scanning.cancel()
+    return Scan(None, TOO_COSTLY)

@@ -1,0 +1,150 @@
+"""Catalogs that a request names: by digest or by registered name, here or in the state store."""
+
+import asyncio
+import re
+from hashlib import sha256
+
+import msgspec
+
+from toolscout.contract import is_absent
+from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest
+from toolscout.index.catalog import Catalog
+from toolscout.server.compiling.queue import CompileJob
+from toolscout.server.http.envelope import R, Read
+from toolscout.server.observe.trace import Trace
+from toolscout.server.service import Service
+from toolscout.state.store import StoreUnavailable
+
+WAIT_S = 0.005
+"""How long a search waits for the store."""
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+"""Names that a catalog can be registered under."""
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def is_digest(name: str) -> bool:
+    """Whether a catalog is named by its content."""
+    return _DIGEST.fullmatch(name) is not None
+
+
+def check_name(name: str) -> None:
+    """Check that a catalog can be called so.
+
+    Raises:
+        InvalidRequest: it cannot.
+    """
+    if not NAME.fullmatch(name):
+        message = "expected 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit"
+        raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
+
+
+async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:
+    """The request with what it names in place of the name: tools, or a digest known here.
+
+    The store is waited for a few milliseconds, and without it a name stands for what it stood for
+    last. What nobody knows is left as it is.
+    """
+    named = read.request.catalog
+    if named is None or read.known is not None or not is_absent(read.request.tools):
+        return read
+    if service.cache.by_digest(tenant, named) is not None:
+        return read
+    loading = service.loads.get((tenant, named))
+    if loading is None:
+        loading = asyncio.create_task(_load(service, tenant, named))
+        service.loads[tenant, named] = loading
+        loading.add_done_callback(lambda _: service.loads.pop((tenant, named), None))
+    await asyncio.wait([loading], timeout=WAIT_S)
+    # What takes longer goes on; the next request may find what this one could not wait for.
+    digest, raw = (
+        loading.result() if loading.done() else (_remembered(service, tenant, named), None)
+    )
+    if raw is not None:
+        request = msgspec.structs.replace(read.request, tools=msgspec.Raw(raw))
+        return Read(request, None, sha256(raw).digest())
+    if digest is not None:
+        return Read(msgspec.structs.replace(read.request, catalog=digest), None, b"")
+    return read
+
+
+async def find(service: Service, trace: Trace, name: str) -> Catalog:
+    """The catalog of a name or digest, compiled first where only the store has it.
+
+    Raises:
+        CatalogUnknown: there is none.
+        StoreUnavailable: the store could not be read.
+    """
+    catalog = service.cache.by_digest(trace.tenant, name)
+    if catalog is None:
+        digest, raw = await _look_up(service, trace.tenant, name)
+        catalog = None if digest is None else service.cache.by_digest(trace.tenant, digest)
+        if catalog is None and raw is not None:
+            catalog = await compiled(service, trace, raw)
+    if catalog is None:
+        raise CatalogUnknown("no catalog of this name or digest is known here")
+    trace.catalog, trace.unique = catalog.digest, len(catalog)
+    return catalog
+
+
+def start(service: Service, tenant: str, raw: bytes, raw_hash: bytes | None = None) -> CompileJob:
+    """Compile a JSON array of tools, or join the compile under way; `raw_hash` is its SHA-256."""
+    assert service.compiles is not None
+    return service.compiles.start(tenant, raw_hash or sha256(raw).digest(), raw)
+
+
+async def compiled(
+    service: Service, trace: Trace, raw: bytes, raw_hash: bytes | None = None
+) -> Catalog:
+    """The catalog of a JSON array of tools, compiled as far as its words go.
+
+    Raises:
+        InvalidRequest: the tools are at fault.
+    """
+    job = start(service, trace.tenant, raw, raw_hash)
+    with service.patient():
+        trace.offered = (await asyncio.shield(job.tools)).offered
+        catalog = await asyncio.shield(job.lexical)
+    trace.catalog, trace.unique = catalog.digest, len(catalog)
+    return catalog
+
+
+async def _look_up(service: Service, tenant: str, name: str) -> tuple[str | None, bytes | None]:
+    """The digest behind a name, and its tools unless they are compiled here already.
+
+    Raises:
+        StoreUnavailable: the store could not be read.
+    """
+    if is_digest(name):
+        shared = service.shared
+        return name, None if shared is None else await shared.find(tenant, name)
+    if not NAME.fullmatch(name):
+        return None, None
+    record = await service.registry.record(tenant, name)
+    service.named.put((tenant, name), "" if record is None else record.digest, 1)
+    if record is None:
+        return None, None
+    if service.cache.by_digest(tenant, record.digest) is not None:
+        return record.digest, None
+    raw = await service.registry.tools(tenant, name, record)
+    if raw is not None:
+        return record.digest, raw
+    found = await service.registry.find(tenant, name)  # replaced since its record was read
+    return (None, None) if found is None else (found[0].digest, found[1])
+
+
+async def _load(service: Service, tenant: str, name: str) -> tuple[str | None, bytes | None]:
+    """Look a name up, and have its tools compiled even if nobody waits any more."""
+    try:
+        digest, raw = await _look_up(service, tenant, name)
+    except StoreUnavailable:
+        return _remembered(service, tenant, name), None
+    if raw is not None:
+        start(service, tenant, raw)
+    return digest, raw
+
+
+def _remembered(service: Service, tenant: str, name: str) -> str | None:
+    """The digest that a registered name stood for when it was last looked up here."""
+    return service.named.get((tenant, name)) or None

@@ -1,0 +1,80 @@
+"""Long work beside the event loop, in threads of its own: few of them, a bounded queue, a deadline.
+
+asyncio's shared pool is left to what is short (files, certificates): work whose length a caller
+decides would block it for everybody. Regular expressions have their own threads, since RE2 releases
+the interpreter lock and a scan may wait for one of them without holding up anything else.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+from time import perf_counter
+from typing import ParamSpec, TypeVar
+
+from toolscout.common.threads import DaemonPool
+from toolscout.errors import TooMuchWork
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+THREADS = 4
+"""Calls that run at a time. They share one interpreter lock, so more would only each be slower."""
+
+MOST_WAITING = 256
+"""Calls that wait for a thread, `max_in_flight` by default; more are refused (503)."""
+
+DEADLINE_S = 10.0
+"""Seconds after which a call is no longer waited for (503), and in which it should end."""
+
+WORK = DaemonPool(THREADS, "work", MOST_WAITING)
+SCANS = DaemonPool(max(1, (os.cpu_count() or 2) // 2), "scan")
+"""Half of the cores: the event loop keeps one, however many patterns are matched."""
+
+
+async def run_in_thread(
+    work: Callable[P, T],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """Run a call in a thread of the service's own pool.
+
+    Raises:
+        TooMuchWork: too many wait for a thread, or the call took longer than `DEADLINE_S`.
+    """
+    future = WORK.submit(work, *args, **kwargs)
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            return await asyncio.wrap_future(future)
+    except TimeoutError:
+        raise TooMuchWork("the work took too long; send less") from None
+
+
+async def beside(
+    size: int, at_once: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Run a call, in a thread where `size` is more than `at_once`.
+
+    For little work the way into a thread and back would cost more than the work.
+
+    Raises:
+        TooMuchWork: as for `run_in_thread`.
+    """
+    if size <= at_once:
+        return work(*args, **kwargs)
+    return await run_in_thread(work, *args, **kwargs)
+
+
+class Deadline:
+    """A pause for long work that ends it when it is late."""
+
+    def __init__(self, seconds: float = DEADLINE_S) -> None:
+        self._until = perf_counter() + seconds
+
+    def __call__(self) -> None:
+        """Check the time.
+
+        Raises:
+            TooMuchWork: it is late.
+        """
+        if perf_counter() > self._until:
+            raise TooMuchWork("the work took too long; send less")

@@ -1,0 +1,84 @@
+"""What the connections of one process may do together: limits, deadlines, and what was refused."""
+
+from collections import Counter
+from collections.abc import Callable
+from time import monotonic
+from typing import Protocol
+
+from structlog.typing import FilteringBoundLogger
+
+from toolscout.server.observe.metrics import Metrics
+from toolscout.settings import Settings
+
+REPORT_EVERY_S = 10.0
+"""Refused connections are logged together this often, so that a flood cannot fill the log."""
+
+
+class Watched(Protocol):
+    """A connection that has deadlines."""
+
+    def overdue(self, wait: str) -> None:
+        """End a wait that took too long."""
+
+
+class Connections:
+    """Deadlines of slow connections and counts by address."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        metrics: Metrics,
+        log: FilteringBoundLogger,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.settings = settings
+        self._metrics = metrics
+        self._log = log
+        self._clock = clock
+        self._due: dict[tuple[Watched, str], float] = {}
+        self._by_address: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
+        self._reported = clock() - REPORT_EVERY_S
+
+    def enter(self, address: str) -> bool:
+        """Count a new connection; return whether its address may have one more."""
+        self._by_address[address] += 1
+        most = self.settings.max_connections_per_address
+        return not most or self._by_address[address] <= most
+
+    def leave(self, connection: Watched, address: str) -> None:
+        """Forget a connection that ended."""
+        self._by_address[address] -= 1
+        if self._by_address[address] <= 0:
+            del self._by_address[address]
+        for key in [key for key in self._due if key[0] is connection]:
+            del self._due[key]
+
+    def watch(self, connection: Watched, wait: str, seconds: float) -> None:
+        """Set a deadline for one wait of a connection, unless it has one."""
+        self._due.setdefault((connection, wait), self._clock() + seconds)
+
+    def unwatch(self, connection: Watched, wait: str) -> None:
+        """Remove a deadline."""
+        self._due.pop((connection, wait), None)
+
+    def refused(self, reason: str) -> None:
+        """Count a connection that is closed for what it sent or did not read."""
+        self._metrics.connections_refused.labels(reason).inc()
+        self._refused[reason] += 1
+
+    def look(self) -> None:
+        """End overdue waits and log what was refused; to be called several times a second."""
+        now = self._clock()
+        for key in [key for key, due in self._due.items() if due <= now]:
+            del self._due[key]
+            key[0].overdue(key[1])
+        if now - self._reported >= REPORT_EVERY_S:
+            self.report()
+
+    def report(self) -> None:
+        """Log how many connections were refused since the last report, if any were."""
+        if self._refused:
+            self._log.warning("connections_refused", **self._refused)
+            self._refused.clear()
+            self._reported = self._clock()

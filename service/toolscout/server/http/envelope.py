@@ -1,0 +1,217 @@
+"""Reading a search: the envelope, the question in it, and its tools without parsing them.
+
+Nearly all of a body is its tools, and nearly always they are the same bytes as last time. So the
+array is looked up by its hash *before* anything is decoded, a token takes its place, and the small
+rest is decoded. Where the array is known, the answer cannot differ: a valid array was replaced by
+another valid array, and only if the token turns up as the value of `tools` was it the tools. Where
+it is not known, the whole body is decoded, with its tools raw.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+from secrets import token_hex
+from typing import Generic, TypeVar
+
+import msgspec
+
+from toolscout.contract import (
+    DEFAULT_TOP_K,
+    BatchRequest,
+    FilterRequest,
+    HotRequest,
+    ResolveRequest,
+    SearchFields,
+    SearchRequest,
+    is_absent,
+)
+from toolscout.errors import NOT_JSON, EmptyPattern, FieldError, InvalidRequest
+from toolscout.index.cache import CatalogCache
+from toolscout.index.catalog import Catalog
+from toolscout.ranking.ask import Ask
+from toolscout.server.compiling.work_threads import beside
+from toolscout.server.http.exchange import Refused, decode_error
+from toolscout.settings import Settings
+
+T = TypeVar("T")
+R = TypeVar("R", bound=SearchFields | ResolveRequest | FilterRequest | HotRequest)
+"""A request that carries tools, or the digest of tools."""
+
+Decode = Callable[[bytes], R]
+
+_KEY = b'"tools"'
+_TOKEN = f'["{token_hex(16)}"]'.encode()
+
+HASHED_AT_ONCE = 1 << 18
+"""Bytes of tools that are hashed on the event loop (0.15 ms); more are in a thread, beside it."""
+
+MAX_LISTS = 16
+"""Lists of names behind the tools that are passed over in search of their end."""
+
+_PADDING = 64
+"""Blanks that may stand before a closing bracket."""
+
+
+class Known(msgspec.Struct, frozen=True, eq=False):
+    """A catalog compiled from these very bytes before, and how many entries they hold."""
+
+    catalog: Catalog
+    offered: int
+
+
+class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):
+    """A decoded envelope; `known` when its tools were recognised, else their hash."""
+
+    request: R
+    known: Known | None
+    raw_hash: bytes
+
+
+async def read(decoder: Decode[R], body: bytes, cache: CatalogCache, tenant: str) -> Read[R]:
+    """Decode a body, by the short cut where its tools are known.
+
+    Raises:
+        Refused: it is not JSON, or a field is of the wrong type or out of bounds.
+    """
+    seems, seems_hash = memoryview(b""), b""
+    span = _tools_span(body)
+    if span is not None:
+        start, end = span
+        seems = memoryview(body)[start:end]
+        seems_hash = await beside(len(seems), HASHED_AT_ONCE, _hash, seems)
+        found = cache.by_alias(tenant, seems_hash)
+        if found is not None:
+            with suppress(Refused):  # the rest may be what is wrong: then the whole body tells
+                request = decode(body[:start] + _TOKEN + body[end:], decoder)
+                if bytes(request.tools) == _TOKEN:
+                    return Read(request, Known(*found), seems_hash)
+    request = decode(body, decoder)
+    if is_absent(request.tools):
+        return Read(request, None, b"")
+    tools = memoryview(request.tools)
+    if seems_hash and bytes(tools) == bytes(seems):
+        return Read(request, None, seems_hash)
+    raw_hash = await beside(len(tools), HASHED_AT_ONCE, _hash, tools)
+    found = cache.by_alias(tenant, raw_hash)
+    return Read(request, None if found is None else Known(*found), raw_hash)
+
+
+def _hash(raw: bytes | memoryview | msgspec.Raw) -> bytes:
+    return sha256(raw).digest()
+
+
+def decode(body: bytes, decoder: Callable[[bytes], T]) -> T:
+    """Decode an envelope.
+
+    Raises:
+        Refused: it is not JSON, or a field is of the wrong type or out of bounds.
+    """
+    try:
+        return decoder(body)
+    except (msgspec.ValidationError, *NOT_JSON) as error:
+        raise decode_error(error) from None
+
+
+def to_ask(request: SearchRequest, settings: Settings) -> Ask:
+    """The question in an envelope of either contract.
+
+    Raises:
+        InvalidRequest: both names of one field are given, or the pattern is missing.
+        EmptyPattern: the pattern is blank.
+    """
+    _not_both("pattern", request.pattern, "query", request.query)
+    pattern = request.pattern if request.pattern is not None else request.query
+    if pattern is None:
+        raise InvalidRequest("pattern is missing", (FieldError("pattern", "is required"),))
+    return ask_for(pattern, "pattern", request, settings)
+
+
+def to_asks(request: BatchRequest, settings: Settings) -> list[Ask]:
+    """The questions of a batch.
+
+    Raises:
+        InvalidRequest, EmptyPattern: as for one; says which pattern.
+    """
+    return [
+        ask_for(pattern, f"patterns[{number}]", request, settings)
+        for number, pattern in enumerate(request.patterns)
+    ]
+
+
+def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) -> Ask:
+    """One question, with what the request says beside it; `path` is where the pattern stood."""
+    _not_both("top_k", request.top_k, "max_tools", request.max_tools)
+    if not pattern.strip():
+        raise EmptyPattern(f"{path} is blank", (FieldError(path, "must not be blank"),))
+    need_tools(request)
+    return Ask(
+        pattern=pattern,
+        top_k=whole("top_k", request.top_k)
+        or whole("max_tools", request.max_tools)
+        or DEFAULT_TOP_K,
+        always_keep=request.always_keep or (),
+        ranker=request.ranker or settings.ranker,
+        no_match=settings.no_match,
+        no_match_below=(
+            settings.no_match_below if request.no_match_below is None else request.no_match_below
+        ),
+        max_pattern_chars=settings.max_pattern_chars,
+        filters=request.filters,
+        min_score=request.min_score or 0.0,
+        budget_tokens=whole("budget_tokens", request.budget_tokens),
+        detail=request.detail,
+        definitions=bool(request.include_definitions),
+        session=request.session,
+        context=request.context,
+    )
+
+
+def need_tools(request: SearchFields | ResolveRequest | FilterRequest | HotRequest) -> None:
+    """Check that a request has tools, or names them.
+
+    Raises:
+        InvalidRequest: neither.
+    """
+    if is_absent(request.tools) and request.catalog is None:
+        raise InvalidRequest(
+            "tools is missing", (FieldError("tools", "is required, unless catalog is given"),)
+        )
+
+
+def _not_both(older: str, one: object, newer: str, other: object) -> None:
+    if one is not None and other is not None:
+        raise InvalidRequest(
+            f"{older} and {newer} mean the same; send one of them",
+            (FieldError(newer, f"not together with {older}"),),
+        )
+
+
+def whole(field: str, value: float | None) -> int | None:
+    """A whole number that may have been written as 5.0, as callers in some languages do.
+
+    Raises:
+        InvalidRequest: it has a fraction.
+    """
+    if value is not None and value % 1:
+        message = "expected a whole number"
+        raise InvalidRequest(f"{field}: {message}", (FieldError(field, message),))
+    return None if value is None else int(value)
+
+
+def _tools_span(body: bytes) -> tuple[int, int] | None:
+    """Where the array of tools seems to stand: from its first bracket to the last of the body.
+
+    Lists of names may follow it (`always_keep`, filters): they do not end in an object.
+    """
+    key = body.find(_KEY)
+    start = body.find(b"[", key)
+    if key < 0 or start < 0 or body[key + len(_KEY) : start].strip() != b":":
+        return None
+    end = len(body)
+    for _ in range(MAX_LISTS):
+        end = body.rfind(b"]", start, end)
+        if end < 0:
+            return None
+        if body[max(start, end - _PADDING) : end].rstrip()[-1:] == b"}":
+            return start, end + 1
+    return None

@@ -1,0 +1,333 @@
+"""HTTP/1.1 with limits: what is read of a request before anybody asks who sent it.
+
+uvicorn's parser takes heads and trailers of any size. Here bytes are counted on their way into it:
+a request line, headers and trailers that are too large get 431, what is no HTTP gets 400, a head
+that does not arrive gets 408, and the connection is closed. An answer that is not read in time is
+dropped with its connection.
+
+A connection that is closed while its caller still sends is read a little longer, without keeping
+anything: the reset that unread bytes cause would take the answer from the caller.
+"""
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, cast
+
+import httptools
+import msgspec
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from toolscout.server.http.connections import Connections
+from toolscout.server.http.exchange import request_id
+from toolscout.server.http.onewrite import OneWrite
+from toolscout.server.http.problems import CODES, problem
+
+if TYPE_CHECKING:
+    from toolscout.server.app import Application
+
+MAX_HEADERS = 128
+"""Headers and trailers of one request."""
+
+MAX_HEADER_BYTES = 16_384
+"""Bytes of one header or trailer, name and value."""
+
+SLICE = 4_096
+"""Bytes that the parser gets at once where a head may begin: the most by which a head can exceed
+its limit, and requests can queue behind one that is being answered."""
+
+LINGER_S = 1.0
+"""Seconds that a closing connection is read on, for its caller to read the answer."""
+
+GATEWAY_PREFIX = b"/api/compress/"
+
+
+class HeadRefused(Exception):  # noqa: N818 - an answer, not a failure
+    """A head that is not accepted; raised through the parser."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+
+
+class ClosingTransport(OneWrite):
+    """A transport whose end waits for the caller, but not for long."""
+
+    def __init__(self, transport: asyncio.Transport, connection: "LimitedProtocol") -> None:
+        super().__init__(transport)
+        self._connection = connection
+        self.is_ended = False
+
+    def is_closing(self) -> bool:
+        """Return whether nothing more is answered."""
+        return self.is_ended or self._transport.is_closing()
+
+    def close(self) -> None:
+        """Send what is held and close, once the caller had time to read it."""
+        self._flush()
+        connections, settings = self._connection.limits, self._connection.limits.settings
+        if self._transport.is_closing():
+            return
+        if self.is_ended or not self._connection.is_receiving():
+            self.is_ended = True
+            if self._transport.get_write_buffer_size():
+                connections.watch(self._connection, "unread", settings.write_timeout_s)
+            self._transport.close()
+            return
+        self.is_ended = True
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        self._connection.flow.resume_reading()
+        connections.watch(self._connection, "closing", LINGER_S)
+
+
+class ReadingFlow(FlowControl):
+    """Reads on only when nothing that was read waits for an answer before it."""
+
+    def __init__(self, transport: ClosingTransport, connection: "LimitedProtocol") -> None:
+        super().__init__(cast(asyncio.Transport, transport))
+        self._connection = connection
+
+    def resume_reading(self) -> None:
+        """Read on, unless requests wait; uvicorn asks for that after each answer."""
+        if not self._connection.has_waiting():
+            super().resume_reading()
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """uvicorn's HTTP/1.1 with limits on heads and on waiting."""
+
+    transport: ClosingTransport  # type: ignore[assignment]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        app = cast("Application", self.config.loaded_app)
+        self.limits: Connections = app.service.connections
+        self._max_head_bytes = self.limits.settings.max_head_bytes
+        self.url = b""
+        self._address = ""
+        self._unfed = b""
+        """Bytes that wait until a request before them is answered."""
+        self._in_head = True
+        self._has_begun = False
+        self._in_message = False
+        self._is_refused = False
+        self._head_bytes = 0
+        self._header_count = 0
+        self._hosts = 0
+        self._pending = 0
+        """Bytes since the parser last reported something: a part of one header."""
+        self._has_progressed = False
+        self._discarded = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to serve a connection."""
+        super().connection_made(cast(asyncio.Transport, ClosingTransport(transport, self)))
+        self.flow = ReadingFlow(self.transport, self)
+        self._address = self.client[0] if self.client else ""
+        if not self.limits.enter(self._address):
+            self._refuse("overloaded", "too many connections from this address", "per_address")
+            return
+        self.limits.watch(self, "silent", self.limits.settings.keep_alive_s)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a connection."""
+        self.limits.leave(self, self._address)
+        self._unfed = b""
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what arrived, or drop it when the connection is about to close."""
+        if self.transport.is_ended or self._is_refused:
+            self._discarded += len(data)
+            if self._discarded > self.limits.settings.max_body_bytes:
+                self.transport.abort()
+            return
+        self._unfed = self._unfed + data if self._unfed else data
+        self._feed()
+
+    def overdue(self, wait: str) -> None:
+        """End a wait that took too long."""
+        if wait == "head":
+            self._refuse("body_timeout", "the head did not arrive in time", "head_timeout")
+        elif wait == "unread":
+            self.limits.refused("unread_answer")
+            self.transport.abort()
+        else:  # silent from the beginning, or read to the end of its patience
+            self.transport.close()
+
+    def is_receiving(self) -> bool:
+        """Return whether the caller may still be sending a request."""
+        return self._is_refused or self._in_message
+
+    def has_waiting(self) -> bool:
+        """Return whether requests wait for the answer to one before them."""
+        return bool(self.pipeline or self._unfed)
+
+    def _feed(self) -> None:
+        """Parse until a request has to wait for the answer to the one before it."""
+        self._unset_keepalive_if_required()
+        view = memoryview(self._unfed)
+        at = 0
+        while at < len(view) and not self.pipeline and self._is_open():
+            part = view[at : at + SLICE] if self._in_head else view[at:]
+            at += len(part)
+            self._has_progressed = False
+            try:
+                self.parser.feed_data(part)
+            except httptools.HttpParserUpgrade:
+                self._unsupported_upgrade_warning()
+                at = len(view)
+            except httptools.HttpParserError as error:
+                at = len(view)
+                cause = error.__context__
+                if isinstance(cause, HeadRefused):
+                    self._refuse(cause.code, cause.detail)
+                else:
+                    self._refuse("bad_request", "this is not HTTP/1.1")
+                break
+            self._pending = 0 if self._has_progressed else self._pending + len(part)
+            if self._head_bytes + self._pending > self.limits.settings.max_head_bytes:
+                self._refuse("headers_too_large", self._size_detail())
+        self._unfed = bytes(view[at:]) if self._is_open() else b""
+        if self.cycle is None or len(self.cycle.body) <= HIGH_WATER_LIMIT:
+            self.flow.resume_reading()
+        self.limits.unwatch(self, "silent")
+        if self._in_head and (self._has_begun or self._pending) and self._is_open():
+            self.limits.watch(self, "head", self.limits.settings.head_timeout_s)
+        else:
+            self.limits.unwatch(self, "head")
+
+    def _is_open(self) -> bool:
+        return self.parser is not None and not (self.transport.is_ended or self._is_refused)
+
+    def on_message_begin(self) -> None:
+        """Begin to count a head."""
+        super().on_message_begin()
+        self._has_progressed = self._in_head = self._has_begun = True
+        self._head_bytes = self._header_count = self._hosts = 0
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the request line."""
+        super().on_url(url)
+        self._count(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; a trailer is counted and forgotten.
+
+        Raises:
+            HeadRefused: there are too many bytes or headers.
+        """
+        # Called ten times a request: uvicorn's own method would be another call each.
+        size = len(name) + len(value)
+        self._header_count = count = self._header_count + 1
+        self._head_bytes = total = self._head_bytes + size + 4
+        self._has_progressed = True
+        if count > MAX_HEADERS or size > MAX_HEADER_BYTES or total > self._max_head_bytes:
+            raise HeadRefused("headers_too_large", self._header_detail(count, size))
+        if self._in_head:
+            name = name.lower()
+            if name == b"expect" and value.lower() == b"100-continue":
+                self.expect_100_continue = True
+            elif name == b"host":
+                self._hosts += 1
+            self.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        """Start to answer.
+
+        Raises:
+            HeadRefused: HTTP/1.1 without the one Host that it requires.
+        """
+        self._has_progressed = True
+        if self._hosts != 1 and self.parser.get_http_version() == "1.1":
+            raise HeadRefused("bad_request", "HTTP/1.1 needs one Host header")
+        self._in_head, self._has_begun, self._in_message = False, False, True
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body."""
+        self._has_progressed = True
+        super().on_body(body)
+
+    def on_chunk_header(self) -> None:
+        """Note that a chunk begins: what came so far is no trailer."""
+        self._has_progressed = True
+
+    on_chunk_complete = on_chunk_header
+
+    def on_message_complete(self) -> None:
+        """End a request; what follows is the head of the next."""
+        self._has_progressed, self._in_head, self._in_message = True, True, False
+        self._head_bytes = 0
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Go on with what waited for this answer."""
+        super().on_response_complete()
+        if self._unfed and self._is_open():
+            self.loop.call_soon(self._feed)
+
+    def pause_writing(self) -> None:
+        """Give the caller time to read its answer."""
+        super().pause_writing()
+        self.limits.watch(self, "unread", self.limits.settings.write_timeout_s)
+
+    def resume_writing(self) -> None:
+        """Go on writing."""
+        super().resume_writing()
+        self.limits.unwatch(self, "unread")
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Write no line: a caller could fill the log."""
+
+    def _count(self, size: int) -> None:
+        self._has_progressed = True
+        self._head_bytes += size
+        if self._head_bytes > self.limits.settings.max_head_bytes:
+            raise HeadRefused("headers_too_large", self._size_detail())
+
+    def _header_detail(self, count: int, size: int) -> str:
+        if count > MAX_HEADERS:
+            return f"at most {MAX_HEADERS} headers are accepted"
+        if size > MAX_HEADER_BYTES:
+            return f"one header may have at most {MAX_HEADER_BYTES} bytes"
+        return self._size_detail()
+
+    def _size_detail(self) -> str:
+        most = self.limits.settings.max_head_bytes
+        return f"request line, headers and trailers may have at most {most} bytes"
+
+    def _refuse(self, code: str, detail: str, reason: str = "") -> None:
+        """Answer with a problem where no other answer is in the way, and close."""
+        self.limits.refused(reason or code)
+        self._is_refused = True
+        self._unset_keepalive_if_required()
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            if self._in_head:  # of a later request: those before it are answered
+                cycle.keep_alive = False
+                return
+            if cycle.response_started or self.pipeline:
+                self.transport.abort()
+                return
+            cycle.disconnected = True
+            cycle.message_event.set()
+        self.transport.write(self._problem(code, detail))
+        self.transport.close()
+
+    def _problem(self, code: str, detail: str) -> bytes:
+        kind, identity = CODES[code], request_id(b"")
+        newer = self.url.startswith(GATEWAY_PREFIX)
+        body = msgspec.json.encode(problem(code, detail, identity, newer_contract=newer))
+        lines = [
+            f"HTTP/1.1 {kind.status} {HTTPStatus(kind.status).phrase}",
+            "content-type: application/problem+json",
+            f"content-length: {len(body)}",
+            f"x-request-id: {identity}",
+            "connection: close",
+        ]
+        if kind.retry_after_s is not None:
+            lines.append(f"retry-after: {kind.retry_after_s}")
+        return "\r\n".join([*lines, "", ""]).encode() + body

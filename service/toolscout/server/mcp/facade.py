@@ -1,0 +1,313 @@
+"""The Model Context Protocol at `/mcp`: finding tools, for agents that speak it.
+
+Streamable HTTP without sessions: every call carries its key, and any replica answers. It shows
+registered catalogs and those known by digest, and never runs a tool.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+from urllib.parse import unquote
+
+import mcp
+import msgspec
+from litestar.types import Receive, Scope, Send
+from mcp import types
+from mcp.server.lowlevel import Server
+from mcp.server.lowlevel.helper_types import ReadResourceContents
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from toolscout import __version__
+from toolscout.contract.bounds import MAX_MCP_BYTES
+from toolscout.errors import NOT_JSON
+from toolscout.index import pages
+from toolscout.index.catalog import Catalog
+from toolscout.index.details import details
+from toolscout.ranking.ask import Ask
+from toolscout.ranking.resolve import Resolver
+from toolscout.server.calls import catalog_reads
+from toolscout.server.calls.catalog_reads import AT_ONCE
+from toolscout.server.calls.feedback import with_use
+from toolscout.server.calls.patterns import scan
+from toolscout.server.compiling import lookup
+from toolscout.server.compiling.work_threads import beside, run_in_thread
+from toolscout.server.http.endpoint import serve_call
+from toolscout.server.http.exchange import REFUSALS, Exchange, Refused, decode_error, refusal
+from toolscout.server.http.routes import Call
+from toolscout.server.mcp.texts import INSTRUCTIONS, PROMPTS, TEMPLATES, TOOLS, find_tool
+from toolscout.server.observe.trace import Trace
+from toolscout.server.service import Service
+
+MAX_DEPTH = 64
+"""Levels of a message; the SDK fails on hundreds."""
+
+_SDK_FOLDER = str(Path(mcp.__file__).parent)
+
+_tenant: ContextVar[str] = ContextVar("tenant")
+_trace: ContextVar[Trace] = ContextVar("trace")
+Arguments = dict[str, Any]
+Found = tuple[Any, str | None]
+"""What a call found, and the text that a model reads of it, where that is not simply the same."""
+
+Shown = tuple[list[types.TextContent], Arguments]
+
+
+def _silence_sdk() -> None:
+    """Keep the SDK's own log off the streams: it repeats what callers send.
+
+    Some of it goes through the SDK's loggers, some directly through the root.
+    """
+    logger = logging.getLogger("mcp")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+    logging.getLogger().addFilter(_is_not_of_sdk)
+
+
+def _is_not_of_sdk(record: logging.LogRecord) -> bool:
+    return not record.pathname.startswith(_SDK_FOLDER)
+
+
+class McpFacade:
+    """Answers MCP over HTTP for one service; `running` must be entered first."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        _silence_sdk()
+        server = Server("toolscout", __version__, INSTRUCTIONS)
+        self._register(server)
+        self._manager = StreamableHTTPSessionManager(
+            server,
+            json_response=True,
+            stateless=True,
+            max_request_body_size=MAX_MCP_BYTES,  # read before, by the same limit
+        )
+        self._calls: dict[str, Callable[[Arguments], Awaitable[Found]]] = {
+            "search_tools": self._search,
+            "list_tools_meta": self._list,
+            "tool_info": self._info,
+            "get_tool_schemas": self._schemas,
+            "get_required_keys_for_tool": self._required_keys,
+        }
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """The time during which calls are answered."""
+        return self._manager.run()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request, behind the same admission, keys, limits and log as any call."""
+
+        async def relay(service: Service, exchange: Exchange, trace: Trace) -> None:
+            _tenant.set(trace.tenant)
+            _trace.set(trace)
+            body = await exchange.json_body(service.settings, MAX_MCP_BYTES)
+            _check_json(body)
+            whole = {"type": "http.request", "body": body, "more_body": False}
+            waiting = [whole]
+
+            async def again() -> Any:
+                return waiting.pop() if waiting else await receive()
+
+            await self._manager.handle_request(scope, again, exchange.relayed)  # type: ignore[arg-type]
+
+        # Nothing is ever sent on the stream that a GET would open: its 405 tells clients so.
+        call = Call("mcp", {"POST": relay})
+        await serve_call(self._service, scope, receive, send, call, {})
+
+    def _register(self, server: "Server[Any, Any]") -> None:
+        @server.list_tools()  # type: ignore[no-untyped-call, untyped-decorator]
+        async def list_tools() -> list[types.Tool]:
+            return TOOLS
+
+        @server.call_tool()  # type: ignore[untyped-decorator]
+        async def call_tool(name: str, arguments: Arguments) -> Shown:
+            call = self._calls.get(name)
+            if call is None:
+                raise ValueError(f"no tool {name}")
+            found, text = await _readable(call(arguments))
+            structured: Arguments = msgspec.to_builtins(found)
+            # The SDK's own text is indented: a third more tokens for the same.
+            text = text or msgspec.json.encode(structured).decode()
+            return [types.TextContent(type="text", text=text)], structured
+
+        @server.list_prompts()  # type: ignore[no-untyped-call, untyped-decorator]
+        async def list_prompts() -> list[types.Prompt]:
+            return PROMPTS
+
+        @server.get_prompt()  # type: ignore[no-untyped-call, untyped-decorator]
+        async def get_prompt(name: str, arguments: dict[str, str] | None) -> types.GetPromptResult:
+            text = await self._prompt(name, arguments or {})
+            content = types.TextContent(type="text", text=text)
+            return types.GetPromptResult(
+                messages=[types.PromptMessage(role="user", content=content)]
+            )
+
+        @server.list_resource_templates()  # type: ignore[no-untyped-call, untyped-decorator]
+        async def list_resource_templates() -> list[types.ResourceTemplate]:
+            return TEMPLATES
+
+        @server.list_resources()  # type: ignore[no-untyped-call, untyped-decorator]
+        async def list_resources() -> list[types.Resource]:
+            return [
+                types.Resource(name=f"{kind} of {name}", uri=f"toolscout://{name}/{kind}")  # type: ignore[arg-type]
+                for name in await self._names()
+                for kind in ("overview", "index")
+            ]
+
+        @server.read_resource()  # type: ignore[no-untyped-call, untyped-decorator]
+        async def read_resource(uri: Any) -> list[ReadResourceContents]:
+            return [await self._resource(str(uri))]
+
+    async def _search(self, arguments: Arguments) -> Found:
+        catalog = await self._catalog(arguments)
+        engine, learner = self._service.engine, self._service.learner
+        assert engine is not None
+        if not arguments["query"].strip():
+            raise ValueError("query is blank")
+        settings = self._service.settings
+        ask = Ask(
+            pattern=arguments["query"],
+            top_k=arguments.get("top_k", 10),
+            ranker=settings.ranker,
+            no_match_below=settings.no_match_below,
+            max_pattern_chars=settings.max_pattern_chars,
+        )
+        prior = None if learner is None else learner.prior(_tenant.get(), catalog)
+        deadline = perf_counter() + settings.latency_budget_ms / 1_000
+        found = await scan(self._service, _tenant.get(), catalog, ask, deadline)
+        decision = engine.decide(catalog, ask, prior=prior, scan=found)
+        detail = arguments.get("detail", "brief")
+        shown = details(catalog, decision.rows, catalog.taxonomy, detail)
+        answer = {"tools": shown, "outcome": decision.outcome, "catalog": catalog.digest}
+        lines = [f"outcome: {decision.outcome}", *_lines(catalog, decision.rows)]
+        if decision.degraded:
+            _trace.get().degraded = answer["degraded"] = decision.degraded
+            lines.insert(1, f"degraded: {decision.degraded}")
+        return answer, "\n".join(lines) if detail == "brief" else None
+
+    async def _list(self, arguments: Arguments) -> Found:
+        catalog = await self._catalog(arguments)
+        rows, following = pages.page(
+            catalog, arguments.get("cursor"), arguments.get("page_size", 50)
+        )
+        detail = arguments.get("detail", "brief")
+        taxonomy = catalog.taxonomy
+        shown = await beside(len(rows), AT_ONCE, details, catalog, rows, taxonomy, detail)
+        found = {"tools": shown, "total": len(catalog)}
+        return found | ({"next_cursor": following} if following else {}), None
+
+    async def _info(self, arguments: Arguments) -> Found:
+        catalog = await self._catalog(arguments)
+        row = _row(catalog, arguments["name"])
+        detail = arguments.get("detail", "brief")
+        shown = details(catalog, [row], catalog.taxonomy, detail)[0]
+        return with_use(self._service, _tenant.get(), catalog, shown), None
+
+    async def _schemas(self, arguments: Arguments) -> Found:
+        catalog = await self._catalog(arguments)
+        names = arguments["names"]
+        size = len(names) * len(catalog)
+        return await beside(size, AT_ONCE, catalog_reads.found_schemas, catalog, names), None
+
+    async def _required_keys(self, arguments: Arguments) -> Found:
+        catalog = await self._catalog(arguments)
+        tool = catalog.tool(_row(catalog, arguments["name"]))
+        return {"name": tool.name, "required_keys": list(tool.required_keys or ())}, None
+
+    async def _prompt(self, name: str, arguments: dict[str, str]) -> str:
+        if name == "discover":
+            return INSTRUCTIONS
+        if name == "find_tool":
+            if not arguments.get("task", "").strip():
+                raise ValueError("find_tool needs a task")
+            return find_tool(arguments["task"])
+        if name == "backend_status":
+            return "\n".join(await self._status()) or "No catalog is registered."
+        raise ValueError(f"no prompt {name}")
+
+    async def _status(self) -> list[str]:
+        """A line for each catalog, by its record: nothing is compiled to be counted."""
+        registry, tenant = self._service.registry, _tenant.get()
+        names = await self._names()
+        records = [(name, await _readable(registry.record(tenant, name))) for name in names]
+        return [f"{name}: {record.tools} tools" for name, record in records if record is not None]
+
+    async def _resource(self, uri: str) -> ReadResourceContents:
+        name, _, rest = uri.removeprefix("toolscout://").partition("/")
+        kind, _, quoted = rest.partition("/")
+        tool = unquote(quoted)
+        if kind not in ("overview", "index", "tool") or bool(tool) != (kind == "tool"):
+            raise ValueError("no such resource")
+        catalog = await _readable(self._find(name))
+        if kind == "overview":
+            return ReadResourceContents(pages.overview(catalog), "text/plain")
+        if kind == "index":
+            lines = await run_in_thread(_lines, catalog)
+            return ReadResourceContents("\n".join(lines), "text/plain")
+        shown = details(catalog, [_row(catalog, tool)], catalog.taxonomy, "full")[0]
+        return ReadResourceContents(msgspec.json.encode(shown).decode(), "application/json")
+
+    async def _catalog(self, arguments: Arguments) -> Catalog:
+        """The catalog named, or the only one there is."""
+        name = arguments.get("catalog")
+        if name is None:
+            names = await self._names()
+            if len(names) != 1:
+                listed = f"one of {', '.join(names)}" if names else "none is registered"
+                raise ValueError(f"name a catalog: {listed}")
+            name = names[0]
+        return await self._find(name)
+
+    async def _find(self, name: str) -> Catalog:
+        return await lookup.find(self._service, Trace(tenant=_tenant.get()), name)
+
+    async def _names(self) -> list[str]:
+        names: list[str] = await _readable(self._service.registry.names(_tenant.get()))
+        return names
+
+
+def _check_json(body: bytes) -> None:
+    """Check what the SDK would fail on.
+
+    Raises:
+        Refused: the body is not JSON in UTF-8, or nested too deep.
+    """
+    try:
+        level = [msgspec.json.decode(body)]
+    except NOT_JSON as error:
+        raise decode_error(error) from None
+    for _ in range(MAX_DEPTH):
+        level = [part for value in level for part in _parts(value)]
+        if not level:
+            return
+    raise Refused("invalid_json", f"the message is nested more than {MAX_DEPTH} levels deep")
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _lines(catalog: Catalog, rows: Iterable[int] | None = None) -> list[str]:
+    """The tools of these rows, or all, in a line each."""
+    return [f"{tool}: {summary}" for tool, summary in pages.index(catalog, rows)]
+
+
+def _row(catalog: Catalog, name: str) -> int:
+    found = Resolver(catalog).resolve(name)
+    if found.name is not None:
+        return catalog.rows[found.name]
+    near = found.ambiguous or found.suggestions or []
+    raise ValueError(f"no tool of that name{'; near: ' + ', '.join(near) if near else ''}")
+
+
+async def _readable(answer: Awaitable[Any]) -> Any:
+    """The answer; of our own errors only what is meant for callers."""
+    try:
+        return await answer
+    except REFUSALS as error:
+        raise ValueError(refusal(error).detail) from None

@@ -1,0 +1,131 @@
+"""What is recorded of requests: metrics, usage figures and lines in the log.
+
+A request leaves one tuple. All of them are added up together, several times a second and before
+anybody reads the figures: one by one, with caches cold from ranking, it took a sixth of a request.
+"""
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from toolscout.ranking.ask import Decision
+from toolscout.server.observe.log import LineWriter, RequestLine, hashed
+from toolscout.server.observe.metrics import Metrics
+from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.usage import Note, Tally
+
+MAX_PENDING = 256
+"""Records after which they are added up at once: they keep decisions and catalogs alive."""
+
+SEARCH = "search"
+
+
+class Record(NamedTuple):
+    """One answered request."""
+
+    time: float
+    """When it ended, in seconds since 1970."""
+    call: str
+    code: str
+    """`ok`, or the code of the error."""
+    status: int
+    seconds: float
+    request_id: str
+    trace_id: str
+    bytes_in: int
+    trace: Trace
+
+
+class Recorder:
+    """Collects records and adds them up."""
+
+    def __init__(self, mode: str, metrics: Metrics, tally: Tally, writer: LineWriter) -> None:
+        """`mode` is the setting `log`: off, hashed or full."""
+        self._mode = mode
+        self._metrics = metrics
+        self._tally = tally
+        self._writer = writer
+        self._pending: list[Record] = []
+
+    def add(self, record: Record) -> None:
+        """Take one request that was answered."""
+        self._pending.append(record)
+        if len(self._pending) >= MAX_PENDING:
+            self.write()
+
+    def write(self) -> None:
+        """Add up what was collected, and give the log its lines."""
+        records, self._pending = self._pending, []
+        if not records:
+            return
+        self._count(records)
+        for record in records:
+            decision = record.trace.decision
+            if decision is not None:
+                self._note(record, decision)
+            if self._mode != "off":
+                self._writer.write(self._line(record, decision))
+
+    def _count(self, records: list[Record]) -> None:
+        metrics = self._metrics
+        outcomes: Counter[str] = Counter()
+        degraded: Counter[str] = Counter()
+        for record in records:
+            trace = record.trace
+            if record.call == SEARCH:
+                outcomes[outcome_of(trace.decision, record.code)] += 1
+                metrics.observe("total", record.seconds)
+                for phase, spent in trace.phases.items():
+                    metrics.observe(phase, spent)
+            else:
+                metrics.count_call(record.call, record.code, record.seconds)
+            ranker = trace.degraded if trace.decision is None else trace.decision.degraded
+            if ranker:
+                degraded[ranker] += 1
+        for outcome, times in outcomes.items():
+            metrics.count_requests(outcome, times)
+        for ranker, times in degraded.items():
+            metrics.degraded.labels(ranker).inc(times)
+
+    def _note(self, record: Record, decision: Decision) -> None:
+        trace = record.trace
+        self._metrics.count_decision(
+            trace.cache, trace.unique, len(decision.names), decision.outcome
+        )
+        phases = trace.phases | {"total": record.seconds}
+        self._tally.note(Note(trace.tenant, decision, trace.cache, phases, trace.source))
+
+    def _line(self, record: Record, decision: Decision | None) -> RequestLine:
+        trace, code = record.trace, record.code
+        line = RequestLine(
+            time=datetime.fromtimestamp(record.time, UTC),
+            level="error" if code == "internal_error" else "info",
+            event=record.call,
+            request_id=record.request_id,
+            trace_id=record.trace_id,
+            tenant=trace.tenant,
+            status=record.status,
+            outcome=outcome_of(decision, code),
+            cache=trace.cache,
+            catalog=trace.catalog[:16],
+            pattern_hash=hashed(trace.pattern) if trace.pattern else "",
+            top_k=trace.top_k,
+            offered=trace.offered,
+            unique=trace.unique,
+            degraded=trace.degraded,
+            bytes_in=record.bytes_in,
+            total_ms=round(record.seconds * 1_000, 3),
+            phases_ms={phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},
+        )
+        if decision is not None:
+            line.ranker = decision.ranking.ranker
+            line.degraded = decision.degraded or "no"
+            line.selected = len(decision.names)
+            if self._mode == "full":
+                line.pattern, line.selected_names = trace.pattern, decision.names
+        return line
+
+
+def outcome_of(decision: Decision | None, code: str) -> str:
+    """The outcome of a search that was answered, else the code."""
+    return decision.outcome if decision is not None and code == "ok" else code

@@ -1,0 +1,173 @@
+"""OpenTelemetry: one server span per request, with an event at the end of each phase.
+
+Nothing here is imported unless `tracing` is on. A span is made when its request is over: while it
+runs nothing calls out, so nothing needs it earlier, and the way of a request stays as it is. Where
+spans go, how they are sampled and what the resource says is read from the standard `OTEL_*`
+variables; they go by OTLP over HTTP with protobuf, in batches, from a thread of their own.
+"""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import time_ns
+
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import SpanKind, Status, StatusCode, format_trace_id
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.util.types import AttributeValue
+
+from toolscout import __version__
+from toolscout.errors import ConfigurationError
+from toolscout.server.http.exchange import Exchange
+from toolscout.server.observe.trace import Trace
+
+PROTOCOL = "http/protobuf"
+
+MAX_AGENT_CHARS = 200
+
+CLOSE_S = 2.0
+"""How long a collector that does not answer is tried again when the service stops."""
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
+_SERVER_ERROR = 500
+_NS = 1_000_000_000
+
+
+class Tracing:
+    """Makes spans and hands them to the exporter."""
+
+    def __init__(self) -> None:
+        """Read the environment.
+
+        Raises:
+            ConfigurationError: it asks for an exporter that is not there, or a value is malformed.
+        """
+        check_environment()
+        base = Resource({"service.name": "toolscout", "service.version": __version__})
+        with _said_plainly():
+            resource = Resource.create().merge(base).merge(OTELResourceDetector().detect())
+            self._provider = TracerProvider(resource=resource)
+            self._exporter = OTLPSpanExporter()
+        if os.environ.get("OTEL_TRACES_EXPORTER") != "none":
+            self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
+        self._tracer = self._provider.get_tracer("toolscout", __version__)
+        self._extract = TraceContextTextMapPropagator().extract
+
+    def record(
+        self, exchange: Exchange, trace: Trace, seconds: float, outcome: str, call: str, route: str
+    ) -> str:
+        """Make the span of a request that took so many seconds and ends now.
+
+        Returns:
+            The trace's id in hexadecimal digits; empty where no trace could be told.
+        """
+        ended = time_ns()
+        started = ended - int(seconds * _NS)
+        carrier = {
+            name: exchange.header(name.encode()).decode("latin-1")
+            for name in ("traceparent", "tracestate")
+            if exchange.header(name.encode())
+        }
+        method = exchange.method if exchange.method in _METHODS else "_OTHER"
+        span = self._tracer.start_span(
+            f"{'HTTP' if method == '_OTHER' else method} {route}",
+            self._extract(carrier) if carrier else None,
+            SpanKind.SERVER,
+            {"http.request.method": method, "http.route": route, "url.path": route},
+            start_time=started,
+        )
+        if span.is_recording():
+            span.set_attributes(_attributes(exchange, trace, outcome, call))
+            for phase, spent, at in _phases(exchange, trace):
+                moment = started + int(at * _NS)
+                span.add_event(phase, {"toolscout.duration_ms": round(spent * 1_000, 3)}, moment)
+            if exchange.status >= _SERVER_ERROR:
+                span.set_attribute("error.type", outcome)
+                span.set_status(Status(StatusCode.ERROR))
+        span.end(ended)
+        context = span.get_span_context()
+        return format_trace_id(context.trace_id) if context.is_valid else ""
+
+    def close(self) -> None:
+        """Send what is left. A try that hangs takes its `OTEL_EXPORTER_OTLP_TIMEOUT`."""
+        impatience = threading.Timer(CLOSE_S, self._exporter.shutdown)
+        impatience.daemon = True
+        impatience.start()
+        self._provider.shutdown()
+        impatience.cancel()
+
+
+def check_environment() -> None:
+    """Check that the environment asks for an exporter that there is.
+
+    Raises:
+        ConfigurationError: it asks for another one.
+    """
+    exporter = os.environ.get("OTEL_TRACES_EXPORTER") or "otlp"
+    if exporter not in ("otlp", "none"):
+        raise ConfigurationError(f"OTEL_TRACES_EXPORTER: expected otlp or none, got {exporter!r}")
+    for name in ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"):
+        protocol = os.environ.get(name) or PROTOCOL
+        if protocol != PROTOCOL:
+            raise ConfigurationError(f"{name}: expected {PROTOCOL}, got {protocol!r}")
+
+
+@contextmanager
+def _said_plainly() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise ConfigurationError(f"tracing: the OTEL_* variables are malformed: {error}") from None
+
+
+def _attributes(
+    exchange: Exchange, trace: Trace, outcome: str, call: str
+) -> dict[str, AttributeValue]:
+    """What is known of a request; no text of a tool and no pattern, as a path may hold neither."""
+    found: dict[str, AttributeValue] = {
+        "url.scheme": exchange.scheme,
+        "network.protocol.version": exchange.http_version,
+        "http.request.body.size": exchange.bytes_in,
+        "toolscout.call": call,
+        "toolscout.outcome": outcome,
+        "toolscout.request_id": exchange.request_id,
+    }
+    agent = exchange.header(b"user-agent")[:MAX_AGENT_CHARS].decode("latin-1")
+    told: dict[str, AttributeValue] = {
+        "user_agent.original": agent,
+        "http.response.status_code": exchange.status,
+        "toolscout.tenant": trace.tenant,
+    }
+    if trace.catalog:
+        told |= {
+            "toolscout.cache": trace.cache,
+            "toolscout.catalog": trace.catalog,
+            "toolscout.tools.offered": trace.offered,
+            "toolscout.tools.unique": trace.unique,
+        }
+    found |= {name: value for name, value in told.items() if value}
+    if trace.decision is not None:
+        found |= {
+            "toolscout.ranker": trace.decision.ranking.ranker,
+            "toolscout.degraded": trace.decision.degraded or "no",
+            "toolscout.tools.selected": len(trace.decision.names),
+            "toolscout.top_k": trace.top_k,
+        }
+    return found
+
+
+def _phases(exchange: Exchange, trace: Trace) -> Iterator[tuple[str, float, float]]:
+    """Each phase: its name, its seconds, and how long after the headers it was over.
+
+    Phases follow one another from the moment the body was there, in the order they were noted.
+    """
+    at = exchange.arrived - exchange.started
+    if exchange.arrived:
+        yield "receive", at, at
+    for phase, spent in trace.phases.items():
+        at += spent
+        yield phase, spent, at

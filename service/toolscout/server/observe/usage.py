@@ -1,0 +1,117 @@
+"""Figures of each tenant's searches in this process, kept up with every search at little cost."""
+
+from collections import Counter, deque
+from typing import NamedTuple
+
+import numpy as np
+
+from toolscout.contract import (
+    CacheCounts,
+    LearningSize,
+    Quantiles,
+    StatsAnswer,
+    TierTokens,
+    TokenTotals,
+)
+from toolscout.index.catalog import Catalog
+from toolscout.ranking.ask import Decision
+
+LATEST = 2_048
+"""Searches per ranker and phase that the quantiles are of."""
+
+
+REMEMBERED = 1_000
+"""Catalogs whose tokens are not added up again."""
+
+
+class Note(NamedTuple):
+    """One search; durations in seconds by phase, the catalog None where none was compiled."""
+
+    tenant: str
+    decision: Decision
+    cache: str
+    phases: dict[str, float]
+    catalog: Catalog | None
+
+
+class _Figures:
+    def __init__(self) -> None:
+        self.hot = 0
+        self.outcomes: Counter[str] = Counter()
+        self.cache: Counter[str] = Counter()
+        self.times: dict[str, dict[str, deque[float]]] = {}
+        self.offered = 0
+        self.selected = 0
+
+    def time(self, ranker: str, phases: dict[str, float]) -> None:
+        times = self.times.setdefault(ranker, {})
+        for phase, spent in phases.items():
+            known = times.get(phase)
+            if known is None:
+                known = times[phase] = deque(maxlen=LATEST)
+            known.append(spent)
+
+
+class Tally:
+    """Adds up what searches note."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, _Figures] = {}
+        self._totals: dict[str, int] = {}
+        """Tokens of whole catalogs, by digest."""
+
+    def note(self, note: Note) -> None:
+        """Take one search."""
+        tenant, decision, cache, phases, catalog = note
+        figures = self._figures(tenant)
+        figures.outcomes[decision.outcome] += 1
+        figures.cache[cache] += 1
+        figures.time(decision.ranking.ranker, phases)
+        if catalog is not None:
+            figures.offered += self._total(catalog)
+            figures.selected += sum(map(catalog.tokens.item, decision.rows))
+
+    def note_hot(self, tenant: str, phases: dict[str, float], tokens: TierTokens) -> None:
+        """Take one turn that tools were prepared for."""
+        figures = self._figures(tenant)
+        figures.hot += 1
+        figures.time("hot", phases)
+        figures.offered += tokens.offered
+        figures.selected += tokens.total
+
+    def _figures(self, tenant: str) -> _Figures:
+        figures = self._of.get(tenant)
+        if figures is None:
+            figures = self._of[tenant] = _Figures()
+        return figures
+
+    def _total(self, catalog: Catalog) -> int:
+        total = self._totals.get(catalog.digest)
+        if total is None:
+            if len(self._totals) >= REMEMBERED:
+                self._totals.clear()
+            total = self._totals[catalog.digest] = int(catalog.tokens.sum())
+        return total
+
+    def of(self, tenant: str, learning: LearningSize | None) -> StatsAnswer:
+        """One tenant's figures."""
+        figures = self._of.get(tenant, _Figures())
+        return StatsAnswer(
+            searches=figures.outcomes.total(),
+            outcomes=dict(figures.outcomes),
+            latency_ms={
+                ranker: {phase: _quantiles(spent) for phase, spent in phases.items()}
+                for ranker, phases in figures.times.items()
+            },
+            cache=CacheCounts(figures.cache["hit"], figures.cache["miss"]),
+            tokens=TokenTotals(
+                figures.offered, figures.selected, figures.offered - figures.selected
+            ),
+            hot=figures.hot,
+            learning=learning,
+        )
+
+
+def _quantiles(seconds: deque[float]) -> Quantiles:
+    p50, p95, p99 = (np.quantile(seconds, (0.5, 0.95, 0.99)) * 1_000).round(3).tolist()
+    return Quantiles(p50, p95, p99, len(seconds))

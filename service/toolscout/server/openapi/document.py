@@ -1,0 +1,179 @@
+"""The OpenAPI document, made from the wire structs and the error table.
+
+The hot endpoints read bytes, so no framework can see their types; the structs they decode with
+are the same ones that are described here.
+"""
+
+from functools import cache
+from inspect import cleandoc
+from typing import Any, get_type_hints
+
+import msgspec
+
+from toolscout import __version__
+from toolscout.contract import (
+    ABSENT,
+    BatchAnswer,
+    BatchRequest,
+    CatalogInfo,
+    CatalogPatch,
+    CatalogPut,
+    ChainReport,
+    CompletionAnswer,
+    FeedbackAnswer,
+    FeedbackBatch,
+    FeedbackEvent,
+    FilterAnswer,
+    FilterRequest,
+    GatewayAnswer,
+    HotAnswer,
+    HotRequest,
+    IndexAnswer,
+    InsightAnswer,
+    LearningAnswer,
+    OverviewAnswer,
+    ResolveAnswer,
+    ResolveRequest,
+    SchemasAnswer,
+    SchemasRequest,
+    SearchAnswer,
+    SearchRequest,
+    StatsAnswer,
+    Tool,
+    ToolPage,
+)
+from toolscout.contract.bounds import BOUNDS
+from toolscout.server.http.problems import CODES, Problem
+from toolscout.server.openapi import catalog_paths
+from toolscout.server.openapi.paths import REF, paths, ref
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The whole document; the same object at every call."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Toolscout",
+            "version": __version__,
+            "summary": "Which few of your hundreds of tools should the model see?",
+            "description": "Post your tools and the model's query; get the names worth showing.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/", "description": "This service"}],
+        "tags": [
+            {"name": "selection", "description": "Choosing tools"},
+            {"name": "catalogs", "description": "Tool lists under a name, and looking into them"},
+            {"name": "learning", "description": "What worked, and what was learned from it"},
+            {"name": "operation", "description": "Probes and figures"},
+        ],
+        "x-bounds": [
+            {"what": bound.what, "limit": bound.limit, "where": bound.where} for bound in BOUNDS
+        ],
+        "paths": paths() | catalog_paths.paths(),
+        "components": {
+            "schemas": _schemas(),
+            "responses": _problem_responses(),
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+            },
+        },
+    }
+
+
+def _problem_responses() -> dict[str, Any]:
+    by_status: dict[str, list[str]] = {}
+    for code, kind in CODES.items():
+        by_status.setdefault(str(kind.status), []).append(f"`{code}`: {kind.title}")
+    content = {"application/problem+json": {"schema": ref("Problem")}}
+    return {
+        status: {"description": "; ".join(texts), "content": content}
+        for status, texts in by_status.items()
+    }
+
+
+_REQUESTS = (SearchRequest, BatchRequest, ResolveRequest, FilterRequest, HotRequest)
+_ANSWERS = (
+    SearchAnswer,
+    GatewayAnswer,
+    BatchAnswer,
+    ResolveAnswer,
+    FilterAnswer,
+    HotAnswer,
+    Problem,
+)
+_CATALOGS = (
+    CatalogInfo,
+    ToolPage,
+    SchemasRequest,
+    SchemasAnswer,
+    CompletionAnswer,
+    IndexAnswer,
+    OverviewAnswer,
+)
+_LEARNING = (
+    FeedbackEvent,
+    FeedbackBatch,
+    FeedbackAnswer,
+    LearningAnswer,
+    StatsAnswer,
+    ChainReport,
+    InsightAnswer,
+)
+_WHOLE = frozenset(
+    ("top_k", "max_tools", "min_tools", "latency_budget_ms", "budget_tokens", "token_budget")
+)
+"""Fields that take whole numbers, also written as 5.0."""
+
+
+def _schemas() -> dict[str, Any]:
+    tool = _described(Tool, dict[str, Any] | None)
+    structs: list[Any] = [tool, *_ANSWERS, *_LEARNING, *_CATALOGS]
+    structs += [_described(struct, list[tool] | None) for struct in (CatalogPut, CatalogPatch)]  # type: ignore[valid-type]
+    structs += [_described(struct, list[tool] | None) for struct in _REQUESTS]  # type: ignore[valid-type]
+    _, schemas = msgspec.json.schema_components(structs, ref_template=REF)
+    needs_tools = {"anyOf": [_given("tools"), _given("catalog")]}
+    for struct in _REQUESTS:
+        schema = schemas[struct.__name__]
+        for name in _WHOLE.intersection(schema["properties"]):
+            for kind in schema["properties"][name]["anyOf"]:
+                kind["type"] = kind["type"].replace("number", "integer")
+        # Null counts as absent: what a struct cannot say.
+        schema["allOf"] = [needs_tools]
+    text = {"type": "string", "pattern": r"\S", "description": "The model's query, any form"}
+    one_cap = {"not": {"allOf": [_given("top_k"), _given("max_tools")]}}
+    search = schemas["SearchRequest"]
+    search["properties"]["pattern"] = search["properties"]["query"] = {
+        "anyOf": [text, {"type": "null"}]
+    }
+    search["allOf"] += [{"oneOf": [_given("pattern"), _given("query")]}, one_cap]
+    schemas["CatalogPut"]["properties"]["tools"] = {"type": "array", "items": ref("Tool")}
+    schemas["FeedbackEvent"]["properties"]["pattern"]["pattern"] = r"\S"
+    schemas["ChainReport"]["properties"]["intent"]["pattern"] = r"\S"
+    batch = schemas["BatchRequest"]
+    batch["properties"]["patterns"]["items"] = text
+    batch["allOf"].append(one_cap)
+    for schema in schemas.values():
+        if "description" in schema:
+            schema["description"] = cleandoc(schema["description"])
+    return dict(sorted(schemas.items()))
+
+
+def _given(name: str) -> dict[str, Any]:
+    """Present, and not null."""
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
+
+
+def _described(struct: type[msgspec.Struct], raw: Any) -> type[msgspec.Struct]:
+    """A twin of a wire struct that says what stands in its raw JSON fields."""
+    hints = get_type_hints(struct, include_extras=True)
+    fields = [
+        (field.name, raw, None)
+        if field.default is ABSENT
+        else (field.name, hints[field.name], field.default)
+        for field in msgspec.structs.fields(struct)
+    ]
+    return msgspec.defstruct(
+        struct.__name__, fields, kw_only=True, namespace={"__doc__": struct.__doc__}
+    )

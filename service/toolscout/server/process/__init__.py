@@ -1,0 +1,1 @@
+"""The process: start, reload, shutdown and TLS."""

@@ -1,0 +1,137 @@
+"""Running it: uvicorn with a shutdown that loses no request, in one process or several."""
+
+import os
+import signal
+import socket
+import sys
+import tempfile
+from functools import partial
+from types import FrameType
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from toolscout.common.loopback import is_loopback
+from toolscout.common.threads import any_running
+from toolscout.engine import load_embedder
+from toolscout.errors import ConfigurationError
+from toolscout.index.lexicon import load_lexicon
+from toolscout.index.vectors import BUNDLED_MODEL
+from toolscout.server.http.auth import Keyring
+from toolscout.server.http.protocol import LimitedProtocol
+from toolscout.server.process import tls
+from toolscout.server.process.banner import banner
+from toolscout.server.service import open_tracing
+from toolscout.settings import Settings
+from toolscout.state.opening import check_store
+
+BACKLOG = 2_048
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server; says where it listens, and stops at once on Ctrl-C."""
+
+    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
+        super().__init__(config)
+        self._settings = settings
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Load, listen, and say where."""
+        await super().startup(sockets)
+        if self.started:
+            sys.stderr.write(banner(self._settings))
+            sys.stderr.flush()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop, and wait for open requests no longer than it takes to notice."""
+        self.should_exit = True
+        if sig == signal.SIGINT:
+            self.config.timeout_graceful_shutdown = 1
+
+
+class Processes(Multiprocess):
+    """uvicorn's supervisor; hands SIGHUP on to the processes instead of replacing them."""
+
+    def handle_hup(self) -> None:
+        """Let every process read its files again; one that is starting reads them anyway.
+
+        It would also be ended by the signal, which it does not take yet.
+        """
+        for process in self.processes:
+            if process.pid is not None and process.is_ready(timeout=1):
+                os.kill(process.pid, signal.SIGHUP)
+
+
+def serve(settings: Settings) -> int:
+    """Serve until told to stop; returns the exit status.
+
+    Raises:
+        ConfigurationError: the address is open to others and no key is set, or the model, a word
+            list, a certificate or a package that a setting needs cannot be loaded.
+    """
+    keys = Keyring(settings.api_keys)
+    if not is_loopback(settings.host) and not len(keys) and not settings.insecure:
+        raise ConfigurationError(
+            f"host {settings.host} is reachable by others and no API key is set: "
+            "set TOOLSCOUT_API_KEYS, or pass --insecure to mean it"
+        )
+    if settings.tracing:
+        open_tracing().close()  # what is wrong with it is said before listening
+    if settings.mcp:
+        from toolscout.server.app import mcp_facade
+
+        mcp_facade()  # likewise, that its package is missing
+    tls.options(settings)
+    check_store(settings.store)
+    load_lexicon(settings.synonyms, settings.domains)
+    if settings.workers == 1 or settings.model:
+        load_embedder(settings.model or str(BUNDLED_MODEL))  # a wrong one is said before listening
+    if settings.workers == 1:
+        server = Server(_config(settings), settings)
+        server.run()
+        return _leave(0 if server.started else 1)
+    with tempfile.TemporaryDirectory(prefix="toolscout-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        config = _config(settings)
+        listener = config.bind_socket()
+        sys.stderr.write(banner(settings))
+        Processes(config, sockets=[listener]).run()
+    return 0
+
+
+def _leave(status: int) -> int:
+    """End the process here where threads still compute: whoever they worked for is gone.
+
+    The interpreter cannot end them cleanly: one that is inside a native call would be torn down in
+    the middle of it.
+    """
+    if any_running():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    return status
+
+
+def _config(settings: Settings) -> uvicorn.Config:
+    from toolscout.server.app import create_app
+
+    return uvicorn.Config(
+        partial(create_app, settings),
+        factory=True,
+        host=settings.host,
+        port=settings.port,
+        workers=settings.workers,
+        loop="uvloop",
+        http=LimitedProtocol,
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=settings.keep_alive_s,
+        timeout_graceful_shutdown=settings.shutdown_s,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        **tls.options(settings),
+    )

@@ -1,0 +1,130 @@
+"""TLS: the certificate, and whose certificates callers need.
+
+With `tls_client_ca` a caller without a certificate of that authority gets no connection (mutual
+TLS). Certificate and key are read again once a second and on SIGHUP: a renewed pair holds from the
+next connection on, and a wrong one changes nothing.
+"""
+
+import asyncio
+import ssl
+from pathlib import Path
+from typing import Any
+
+from structlog.typing import FilteringBoundLogger
+
+from toolscout.errors import ConfigurationError
+from toolscout.server.process.key_file import READ_EVERY_S
+from toolscout.settings import Settings
+
+_NAMES = ("tls_cert", "tls_key", "tls_client_ca")
+
+
+def options(settings: Settings) -> dict[str, Any]:
+    """What uvicorn needs to know; nothing without a certificate.
+
+    Raises:
+        ConfigurationError: a file is missing, unreadable, encrypted or not what it should be.
+    """
+    given = [name for name in _NAMES if settings.values[name]]
+    for name in given:
+        _check_file(name, str(settings.values[name]))
+    if not settings.tls_cert:
+        if given:
+            raise ConfigurationError(f"{given[0]}: means nothing without tls_cert")
+        return {}
+    _context(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
+    found = {"ssl_certfile": settings.tls_cert, "ssl_keyfile": settings.tls_key}
+    if settings.tls_client_ca:
+        found |= {"ssl_ca_certs": settings.tls_client_ca, "ssl_cert_reqs": ssl.CERT_REQUIRED}
+    return found
+
+
+class Certificate:
+    """The files of a running server's certificate, and what they held last.
+
+    A renewed pair gets a context of its own, which new connections are handed in their handshake.
+    Loading it into the live context would leave that without a matching key for a moment, in which
+    every handshake fails.
+    """
+
+    def __init__(self, settings: Settings, live: ssl.SSLContext, log: FilteringBoundLogger) -> None:
+        """Follow the files for the context that answers new connections."""
+        self._files: tuple[str, str | None] = (settings.tls_cert, settings.tls_key)
+        self._client_ca: str | None = settings.tls_client_ca
+        self._renewed: ssl.SSLContext | None = None
+        self._log = log
+        self._seen = self._read()
+        live.sni_callback = self._hand_over
+
+    async def follow(self) -> None:
+        """Read the files again and again, until cancelled."""
+        while True:
+            await asyncio.sleep(READ_EVERY_S)
+            await asyncio.to_thread(self.take)
+
+    def take(self) -> None:
+        """Use what the files hold now, if that is new and right."""
+        held = self._read()
+        if held == self._seen:
+            return
+        self._seen = held
+        try:
+            self._renewed = _context(*self._files, self._client_ca)
+        except (ConfigurationError, OSError) as error:
+            reason = error.detail if isinstance(error, ConfigurationError) else str(error)
+            self._log.error("certificate_kept", reason=reason)
+            return
+        self._log.info("certificate_changed")
+
+    def _hand_over(
+        self, connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _: ssl.SSLContext
+    ) -> None:
+        """Answer a handshake with the renewed certificate; called with or without SNI."""
+        if self._renewed is not None:
+            connection.context = self._renewed
+
+    def _read(self) -> list[bytes | None]:
+        return [_bytes(name) for name in self._files if name]
+
+
+def _context(cert: str, key: str | None, client_ca: str | None) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(cert, key, password=_refuse_password)
+    except ssl.SSLError as error:
+        where = f"{cert} and {key}" if key else f"{cert} (which must hold the key too)"
+        said = "not a certificate and its key in PEM"
+        raise ConfigurationError(f"tls_cert: {where}: {said} ({_reason(error)})") from None
+    if client_ca:
+        try:
+            context.load_verify_locations(client_ca)
+        except ssl.SSLError as error:
+            raise ConfigurationError(
+                f"tls_client_ca: {client_ca}: no certificates in PEM ({_reason(error)})"
+            ) from None
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def _refuse_password() -> str:
+    raise ConfigurationError("tls_key: is encrypted; give a key without a passphrase")
+
+
+def _reason(error: ssl.SSLError) -> str:
+    return error.reason or "unknown format"
+
+
+def _check_file(name: str, path: str) -> None:
+    if "-----BEGIN" in path:  # never shown: it may be the key
+        raise ConfigurationError(f"{name}: expected the path of a file, got the text of one")
+    try:
+        Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"{name}: cannot read {path}: {error.strerror}") from None
+
+
+def _bytes(path: str) -> bytes | None:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return None

@@ -1,0 +1,52 @@
+"""Catalogs by digest beyond one process: kept in the state store, found there by any replica.
+
+Only tenants' own digests are looked up, so none reaches another's tools. The store is never waited
+for longer than a few milliseconds: without it, a digest is unknown here, and the caller sends its
+tools.
+"""
+
+import asyncio
+
+from toolscout.index.catalog import Catalog
+from toolscout.state.guarded import Guard
+from toolscout.state.keys import CATALOG, key
+from toolscout.state.store import StoreUnavailable
+
+READ_S = 2.0
+WRITE_S = 5.0
+KEPT_S = 7 * 86_400.0
+"""How long a list is kept after it was last compiled anywhere."""
+
+MAX_WRITES = 16
+"""Lists on their way to the store at once; more are left to the next process that compiles them."""
+
+
+class SharedCatalogs:
+    """Tool lists in the state store, by tenant and digest."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._writes: set[asyncio.Task[None]] = set()
+
+    def keep(self, tenant: str, catalog: Catalog) -> None:
+        """Write a list to the store in the background; a failure is counted and no more."""
+        if len(self._writes) < MAX_WRITES and not self._guard.is_open("put"):
+            writing = asyncio.create_task(self._write(tenant, catalog))
+            self._writes.add(writing)
+            writing.add_done_callback(self._writes.discard)
+
+    async def find(self, tenant: str, digest: str) -> bytes | None:
+        """The JSON array of a list's tools; None when it is not there or cannot be read."""
+        try:
+            reading = self._guard.store.get(key(CATALOG, tenant, digest))
+            return await self._guard.run("get", reading, READ_S)
+        except StoreUnavailable:
+            return None
+
+    async def _write(self, tenant: str, catalog: Catalog) -> None:
+        raw = b"[" + b",".join(catalog.wires) + b"]"
+        writing = self._guard.store.put(key(CATALOG, tenant, catalog.digest), raw, KEPT_S)
+        try:
+            await self._guard.run("put", writing, WRITE_S)
+        except StoreUnavailable:
+            return

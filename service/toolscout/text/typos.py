@@ -1,0 +1,73 @@
+"""The words that a catalog knows, for completing and correcting those it does not."""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+
+import numpy as np
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import cdist
+
+MIN_WORD = 3
+"""Characters below which no word is offered as a correction."""
+
+MAX_ALTERNATIVES = 4
+"""Words that one word is completed or corrected to at most."""
+
+REMEMBERED = 2_000
+"""Corrections that are remembered (about 0.4 MB): few words are new for long."""
+
+
+class Vocabulary:
+    """Terms in alphabetical order by their first letter.
+
+    One list per letter, because sorting all at once would hold the interpreter lock for
+    milliseconds.
+    """
+
+    __slots__ = ("_by_letter", "_corrected")
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        self._by_letter: dict[str, list[str]] = {}
+        self._corrected: dict[str, list[tuple[str, int]]] = {}
+        for term in terms:
+            self._by_letter.setdefault(term[0], []).append(term)
+        for words in self._by_letter.values():
+            words.sort()
+
+    def beginning_with(self, prefix: str) -> list[str]:
+        """A few terms that begin so, the shortest first."""
+        words = self._by_letter.get(prefix[:1], [])
+        start, end = bisect_left(words, prefix), bisect_left(words, prefix + "\U0010ffff")
+        return sorted(words[start:end], key=lambda term: (len(term), term))[:MAX_ALTERNATIVES]
+
+    def corrections(self, written: str) -> list[tuple[str, int]]:
+        """A few terms within typing distance, nearest first, with their edits.
+
+        Edits are insertions, deletions, substitutions and transpositions of neighbours: one up to
+        four characters, two up to twelve, three beyond. The first letter, or the first two
+        swapped, must stand: people rarely mistype it.
+        """
+        known = self._corrected.get(written)
+        if known is None:
+            if len(self._corrected) >= REMEMBERED:
+                self._corrected.clear()
+            known = self._corrected[written] = self._nearest(written)
+        return known
+
+    def _nearest(self, written: str) -> list[tuple[str, int]]:
+        limit = 1 if len(written) <= 4 else 2 if len(written) <= 12 else 3
+        sizes = range(max(MIN_WORD, len(written) - limit), len(written) + limit + 1)
+        candidates = [
+            word
+            for first in dict.fromkeys(written[:2])
+            for word in self._by_letter.get(first, ())
+            if len(word) in sizes
+        ]
+        if not candidates:
+            return []
+        distances = cdist(
+            [written], candidates, scorer=OSA.distance, score_cutoff=limit, dtype=np.uint8
+        )[0]
+        near = [(int(distances[i]), candidates[i]) for i in np.flatnonzero(distances <= limit)]
+        best = min(near, default=(0, ""))[0]
+        return [(word, edits) for edits, word in sorted(near) if edits == best][:MAX_ALTERNATIVES]

@@ -1,0 +1,42 @@
+"""Names for content: a tool by its hash, a tool list by the hashes of its tools."""
+
+from collections.abc import Iterable
+from hashlib import sha256
+from operator import attrgetter
+
+import msgspec
+
+from toolscout.contract import ABSENT, RAW_FIELDS, Tool, is_absent
+
+_KEPT = 2_047
+"""Bytes up to which hashing keeps the interpreter lock. Longer texts let go of it for the
+microsecond they take: no other thread wakes in so short a time, but each begins its wait for the
+lock anew, and a long list starves the rest of the process."""
+
+_raws = attrgetter(*RAW_FIELDS)
+_encode = msgspec.json.Encoder().encode
+
+
+def tool_digest(tool: Tool) -> bytes:
+    """SHA-256 over every field of a tool, raw JSON as it was sent; null counts as absent."""
+    for raw in _raws(tool):
+        if raw is not ABSENT and is_absent(raw):
+            tool = _without_nulls(tool)
+            break
+    text = _encode(tool)
+    if len(text) <= _KEPT:
+        return sha256(text).digest()
+    found = sha256()
+    for start in range(0, len(text), _KEPT):
+        found.update(text[start : start + _KEPT])
+    return found.digest()
+
+
+def _without_nulls(tool: Tool) -> Tool:
+    nulls = [field for field in RAW_FIELDS if is_absent(getattr(tool, field))]
+    return msgspec.structs.replace(tool, **dict.fromkeys(nulls, ABSENT))
+
+
+def catalog_digest(tools: Iterable[bytes]) -> str:
+    """SHA-256 over the sorted, distinct tool digests: the order of a list does not matter."""
+    return sha256(b"".join(sorted(set(tools)))).hexdigest()

@@ -1,0 +1,66 @@
+"""Meaning: vectors as model2vec makes them, compared exactly."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from model2vec import StaticModel
+
+from tests.support import ENGINE, select
+from toolscout.index.vectors import BUNDLED_MODEL, VectorIndex
+
+REFERENCE = StaticModel.from_pretrained(BUNDLED_MODEL)
+EMBEDDER = ENGINE.embedder
+
+words = st.one_of(
+    st.sampled_from(["read", "write", "file", "weather", "city", "bucket", "s3", "zwieback"]),
+    st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=12),
+)
+
+
+def reference(text: str) -> np.ndarray:
+    vector = REFERENCE.encode(text)
+    norm = np.linalg.norm(vector)
+    return vector / norm if norm else vector
+
+
+@given(st.lists(words, min_size=1, max_size=20))
+def test_vectors_equal_those_of_model2vec(found: list[str]):
+    assert EMBEDDER.encode(found) == pytest.approx(reference(" ".join(found)), abs=1e-5)
+
+
+@pytest.mark.parametrize("text", ["file", "read a text file from disk", "the weather in a city"])
+def test_vectors_have_unit_length(text: str):
+    vector = EMBEDDER.encode(text.split())
+    assert vector.shape == (EMBEDDER.dimension,)
+    assert vector.dtype == np.float32
+    assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("found", [[], [""], ["𐎀𐎁𐎂"]])
+def test_texts_without_a_known_token_have_the_zero_vector(found: list[str]):
+    assert not EMBEDDER.encode(found).any()
+
+
+def test_identifiers_are_embedded_as_their_words():
+    assert EMBEDDER.encode(["readFile"]) == pytest.approx(EMBEDDER.encode(["read", "File"]))
+
+
+def test_a_zero_vector_has_no_opinion():
+    tools = [{"name": "weather_map", "description": "Weather of a city"}, {"name": "𐎀"}]
+    assert select(tools, "𐎁𐎂", ranker="semantic").names == []
+    chosen = select(tools, "weather of a city", ranker="semantic")
+    assert chosen.names == ["weather_map"]
+    assert select(tools, "weather 𐎁𐎂").names[0] == "weather_map"
+
+
+def test_related_words_are_nearer_than_unrelated_ones():
+    forecast, weather, invoice = (EMBEDDER.encode([w]) for w in ("forecast", "weather", "invoice"))
+    assert forecast @ weather > forecast @ invoice
+
+
+def test_an_index_tells_its_size():
+    empty = VectorIndex(np.empty((0, EMBEDDER.dimension), np.float32))
+    assert (empty.size, empty.nbytes) == (0, 0)
+    one = VectorIndex(EMBEDDER.encode(["file"])[None])
+    assert (one.size, one.nbytes) == (1, 4 * EMBEDDER.dimension)

@@ -1,0 +1,44 @@
+"""Where code lives, and what may import what."""
+
+import re
+
+import pytest
+
+from docs.generate.house import CLIENT_MAY_IMPORT, PACKAGE, ROOMS, arrows, imports, modules, page
+
+FLOOR = {name: number for number, floor in enumerate(ROOMS) for name in floor}
+
+
+def test_every_module_has_a_floor():
+    beside = {"", "__main__", "model"}
+    assert {name.partition(".")[0] for name in modules()} - beside == set(FLOOR)
+
+
+@pytest.mark.parametrize("name", FLOOR)
+def test_imports_go_down_only(name: str):
+    assert [below for below in arrows()[name] if FLOOR[below] <= FLOOR[name]] == []
+
+
+def test_the_client_imports_nothing_that_needs_the_service():
+    assert arrows()["client"] <= CLIENT_MAY_IMPORT
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    below: dict[str, set[str]] = {name: set() for name in modules()}
+    for source, target in imports():
+        if source != target:
+            below[source].add(target)
+    while leaves := [name for name, needs in below.items() if not needs & below.keys()]:
+        for name in leaves:
+            del below[name]
+    assert sorted(below) == []
+
+
+def test_the_page_names_files_that_exist():
+    root = PACKAGE.parents[1]
+    known = [*modules().values(), *root.joinpath("tests").glob("*.py")]
+    named = re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py)`", page())
+    assert named
+    assert [
+        name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in known)
+    ] == []

@@ -1,0 +1,80 @@
+"""Tools as people have them: dicts of any provider, and files that hold lists of them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.catalogs import SHAPES, in_shape
+from toolscout.errors import InvalidJson, InvalidRequest
+from toolscout.tools.documents import read_tool
+from toolscout.tools.files import read_file, read_tools
+
+SCHEMA = {"properties": {"city": {"type": "string"}}}
+
+
+def written(folder: Path, content: object) -> Path:
+    path = folder / "tools.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("shape", [s for s in SHAPES if s != "bare_schema"])
+def test_a_providers_dict_is_a_tool(shape: str):
+    (tool,) = read_tools([in_shape(shape, "forecast", "Rain or shine", SCHEMA)])
+    document = read_tool(tool)
+    assert (document.name, document.description) == ("forecast", "Rain or shine")
+    assert document.properties == "city"
+
+
+@pytest.mark.parametrize("key", ["functionDeclarations", "function_declarations"])
+def test_one_gemini_entry_holds_several(key: str):
+    entry = {key: [in_shape("gemini", n, "x", SCHEMA) for n in ("one", "two")]}
+    assert [tool.name for tool in read_tools([entry])] == ["one", "two"]
+
+
+TWO = [{"name": "one", "inputSchema": SCHEMA}, {"name": "two", "description": None}]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        TWO,
+        {"tools": TWO},
+        {"jsonrpc": "2.0", "id": 1, "result": {"tools": TWO, "nextCursor": None}},
+        {"pattern": "x", "top_k": 5, "tools": TWO},
+        {"model": "m", "messages": [], "tools": TWO},
+        {"toolConfig": {"tools": [{"toolSpec": tool} for tool in TWO]}},
+        {"tools": [{"functionDeclarations": TWO}]},
+    ],
+)
+def test_files_of_every_kind(tmp_path: Path, content: object):
+    assert [tool.name for tool in read_file(written(tmp_path, content))] == ["one", "two"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[" * 100_000, "name: yaml"])
+def test_files_that_are_no_json_say_so(tmp_path: Path, content: str):
+    path = written(tmp_path, content)
+    with pytest.raises(InvalidJson, match=r"tools\.json"):
+        read_file(path)
+
+
+@pytest.mark.parametrize(
+    "content", ["{}", "5", '"x"', '{"tools": 5}', "[5]", "[{}]", '[{"name": 5}]']
+)
+def test_files_without_tools_say_so(tmp_path: Path, content: str):
+    path = written(tmp_path, content)
+    with pytest.raises(InvalidRequest, match=r"tools\.json"):
+        read_file(path)
+
+
+def test_a_missing_file_is_an_os_error(tmp_path: Path):
+    with pytest.raises(FileNotFoundError):
+        read_file(tmp_path / "nowhere.json")
+
+
+def test_a_byte_order_mark_is_no_obstacle_or_said(tmp_path: Path):
+    path = tmp_path / "tools.json"
+    path.write_bytes(b"\xff\xfe" + json.dumps(TWO).encode("utf-16-le"))
+    with pytest.raises(InvalidJson):
+        read_file(path)

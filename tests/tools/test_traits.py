@@ -1,0 +1,112 @@
+"""What a tool says about itself beside its text: given, or inferred from name and words."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from toolscout.contract import Tool
+from toolscout.text.domains import bundled
+from toolscout.tools.traits import Traits, namespace_in, read_traits
+
+
+def traits(name: str, description: str = "", **fields: Any) -> Traits:
+    body = {"name": name, "description": description, **fields}
+    return read_traits(msgspec.json.decode(msgspec.json.encode(body), type=Tool), bundled())
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace"),
+    [
+        ("mcp__github__create_issue", "github"),
+        ("github__create_issue", "github"),
+        ("github.create_issue", "github"),
+        ("mcp.github.create_issue", "github"),
+        ("acme.git.create_issue", "acme.git"),
+        ("server:read", "server"),
+        ("read_file", ""),
+        ("__read", ""),
+        ("2.5", ""),
+        ("天気.予報", "天気"),
+    ],
+)
+def test_the_namespace_stands_before_the_name(name: str, namespace: str):
+    assert namespace_in(name) == namespace
+    assert traits(name).namespace == namespace
+
+
+def test_what_is_given_goes_before_what_is_inferred():
+    told = traits(
+        "mcp__github__delete_branch",
+        "Delete a branch of a git repository",
+        namespace="forge",
+        domain="code",
+        risk="read_only",
+        annotations={"destructiveHint": True},
+    )
+    assert (told.namespace, told.domain, told.risk) == ("forge", "code", "read_only")
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "domain"),
+    [
+        ("merge_branch", "Merge a branch of a repository", "repo"),
+        ("scale", "Scale a deployment of a kubernetes cluster", "infra"),
+        ("run_query", "Query a table of the database", "data"),
+        ("send_mail", "Send an e-mail message to a recipient", "comms"),
+        ("merge", "Put two things together", ""),  # one word proves nothing
+        ("latest_contest", "The latest contest result in the reprint", ""),  # no part of a word
+        ("mail_table", "Message about a database, mail and table", ""),  # a tie
+    ],
+)
+def test_two_telling_words_name_a_domain(name: str, description: str, domain: str):
+    assert traits(name, description).domain == domain
+
+
+@pytest.mark.parametrize(
+    ("hints", "risk"),
+    [
+        ({"readOnlyHint": True}, "read_only"),
+        ({"readOnlyHint": True, "destructiveHint": True}, "read_only"),
+        ({"destructiveHint": True}, "destructive"),
+        ({"destructiveHint": False, "openWorldHint": True}, "write_remote"),
+        ({"destructiveHint": False, "openWorldHint": False}, "write_local"),
+        ({"title": "Frobnicate"}, "write_remote"),
+        ({"readOnlyHint": "yes"}, "write_remote"),
+    ],
+)
+@pytest.mark.parametrize("inside", [False, True])
+def test_hints_of_mcp_tell_the_risk(hints: dict[str, Any], risk: str, inside: bool):
+    fields: dict[str, Any] = {"annotations": hints}
+    if inside:
+        fields = {"definition": {"name": "frobnicate", "inputSchema": {}, "annotations": hints}}
+    assert traits("frobnicate", **fields).risk == risk
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "risk"),
+    [
+        ("list_users", "", "read_only"),
+        ("getUserById", "", "read_only"),
+        ("list_deleted_files", "", "read_only"),  # the first verb is what it does
+        ("search_and_delete", "", "destructive"),  # unless it does both
+        ("create_file", "", "write_local"),
+        ("write", "Write text to a file on disk", "write_local"),
+        ("mcp__drive__create_file", "", "write_local"),
+        ("create_ticket", "Create a ticket", "write_remote"),
+        ("send_message", "", "write_remote"),
+        ("drop_table", "", "destructive"),
+        ("forecast", "Returns the weather", "read_only"),
+        ("cleaner", "Deletes what is old", "destructive"),
+        ("drag", "Perform drag and drop between elements", "write_remote"),
+        ("zorble", "", "write_remote"),
+        ("", "", "write_remote"),
+    ],
+)
+def test_verbs_tell_the_risk_where_nothing_else_does(name: str, description: str, risk: str):
+    assert traits(name or "-", description).risk == risk
+
+
+def test_a_definition_that_is_not_json_says_nothing():
+    tool = Tool("get_page", definition=msgspec.Raw(b"{nope"))
+    assert read_traits(tool, bundled()).risk == "read_only"
