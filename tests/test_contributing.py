@@ -26,7 +26,7 @@ def test_every_command_of_the_dev_loop_is_a_target():
 def test_every_room_it_shows_is_there():
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     rooms = re.findall(r"`([a-z_/]+)`", text.partition("## Where")[2].partition("## What")[0])
-    assert len(rooms) > 8
+    assert len(rooms) > 5
     for room in rooms:
         assert (ROOT / room).is_dir() or (ROOT / "service/toolscout" / room).is_dir(), room
 

@@ -192,7 +192,7 @@ def test_slices_find_what_one_pass_finds(pattern: str, monkeypatch: pytest.Monke
     expression = compile_pattern(pattern)
     assert expression is not None
     whole = lines.matching(expression)
-    monkeypatch.setattr(lines, "SLICE_WORK", 1)
+    monkeypatch.setattr("toolscout.index.lines.SLICE_WORK", 1)
     assert lines.matching(expression) == whole
 
 

@@ -139,7 +139,8 @@ def _answer(
     if allowed is not None:
         pinned_rows = [row for row in pinned_rows if allowed[row]]
         ranking.mentions = [mention for mention in ranking.mentions if allowed[mention.row]]
-    wanted = ask.top_k + len(pinned_rows) + len(ranking.mentions)
+    # As many as are judged, too: the outcome does not depend on how many are asked for.
+    wanted = max(ask.top_k, JUDGED) + len(pinned_rows) + len(ranking.mentions)
     if ask.budget_tokens is not None:
         wanted += DEPTH
     ranking.scores = with_experience(ranking)
