@@ -104,20 +104,27 @@ def _of_search() -> Iterator[Dear]:
         lambda: b'{"pattern":"x","detail":"full","tools":' + _nested_lists() + b"}",
     )
     yield Dear("names", SEARCH, _search(tools=dotted))
+    yield Dear("brackets", SEARCH, _search(pattern="[" * 4_096, tools=TOOLS))
 
 
 def _of_other_calls() -> Iterator[Dear]:
     context = {"files": ["src/some word.py " * 240] * MAX_FILES, "signals": ["word " * 39] * 100}
     patterns = [f"spin {n} gadget {n}" for n in range(MAX_PATTERNS)]
     shown = {"top_k": 150, "explain": True, "detail": "full"}
-    long = "spin a gadget " * (MAX_EVENT_CHARS // 14)
-    event = {"pattern": long, "tool": "a." * (MAX_NAME_CHARS // 2), "success": True}
+    prose = "spin a gadget " * (MAX_EVENT_CHARS // 14)
+    event = {"pattern": prose, "tool": "a." * (MAX_NAME_CHARS // 2), "success": True}
     chain = ["a." * (MAX_NAME_CHARS // 2 - 4) + str(n) for n in range(MAX_CHAIN)]
     tier0 = names(MAX_NAMES)
     yield Dear("batch", V1 + "search:batch", _json(patterns=patterns, tools=crowd(150), **shown))
     yield Dear(
         "resolve", V1 + "resolve", _json(names=["a." * 512] * MAX_RESOLVED, tools=crowd(1_000))
     )
+    long = [{"name": f"{n}_" + "abcdefgh_" * 111} for n in range(6_000)]
+    near = [f"{n}_" + "abcdefhg_" * 99 for n in range(MAX_RESOLVED)]
+    yield Dear("resolve, long names", V1 + "resolve", _json(names=near, tools=long))
+    files = ["[" * 4_094]
+    brackets = _json(message="[" * 4_096, context={"files": files}, tools=TOOLS)
+    yield Dear("hot, brackets", V1 + "hot", brackets)
     yield Dear(
         "hot",
         V1 + "hot",
@@ -130,7 +137,7 @@ def _of_other_calls() -> Iterator[Dear]:
         ),
     )
     yield Dear("feedback", V1 + "feedback", _json(events=[event] * MAX_EVENTS))
-    yield Dear("chains", V1 + "chains", _json(intent=long, chain=chain, success=True))
+    yield Dear("chains", V1 + "chains", _json(intent=prose, chain=chain, success=True))
     yield Dear("insights", f"{V1}insights?pattern={'spin+' * 2_000}", method="GET")
 
 

@@ -19,6 +19,7 @@ from toolscout.contract import (
 )
 from toolscout.contract.bounds import (
     BOUNDS,
+    MAX_EVENTS,
     MAX_FILE_CHARS,
     MAX_FILTER_CHARS,
     MAX_MCP_BYTES,
@@ -70,6 +71,12 @@ PAST = [
         str(MAX_PATTERNS),
     ),
 ]
+
+
+@pytest.fixture(scope="module")
+def learning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running(tmp_path_factory.mktemp("learning"), "--learning") as service:
+        yield service
 
 
 @pytest.mark.parametrize("past", PAST, ids=lambda past: past.path.rpartition("/")[2])
@@ -137,18 +144,20 @@ def test_long_texts_are_no_values(server: Server):
     assert server.search("read, a, file" + ", and" * 300_000).status_code == 200
 
 
+def test_punctuation_in_texts_is_no_value(learning: Server):
+    event = {"pattern": "spin, [a] gadget, " * 150, "tool": "spin", "success": True}
+    body = {"events": [event] * MAX_EVENTS}
+    assert learning.post(body, V1 + "feedback").status_code == 202
+    patterns = {"patterns": ["[" * 4_096] * MAX_PATTERNS, "tools": TOOLS}
+    assert learning.post(patterns, V1 + "search:batch").status_code == 200
+
+
 def test_every_bound_is_in_the_description(server: Server):
     described = server.get("/openapi.json").json()["x-bounds"]
     assert [(each["what"], each["limit"]) for each in described] == [
         (bound.what, bound.limit) for bound in BOUNDS
     ]
     assert document()["x-bounds"] == described
-
-
-@pytest.fixture(scope="module")
-def learning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(tmp_path_factory.mktemp("learning"), "--learning") as service:
-        yield service
 
 
 @pytest.mark.integration  # alone on its cores: beside other tests the unit is as noisy as the stall

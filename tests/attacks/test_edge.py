@@ -62,6 +62,11 @@ FLOODS = {
         b"a" * 65_536,
         60 * MIB,
     ),
+    "small chunks": (
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n",
+        b"1\r\na\r\n" * 8_192,
+        20 * MIB,
+    ),
     "pipeline": (b"", b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n" * 4_096, 40 * MIB),
 }
 
@@ -81,6 +86,29 @@ def test_heads_of_any_size_take_no_memory(shared: Server, flood: str):
         thread.join(30)
     assert resident_peak(shared) - before < 64 * MIB
     assert shared.search(headers={"x-api-key": ACME}).status_code == 200
+
+
+def test_many_small_chunks_are_refused(shared: Server):
+    head = HEAD + b"X-API-Key: " + ACME.encode() + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with shared.connect() as caller:
+        caller.sendall(head + b"1\r\n \r\n" * 2_000)
+        assert caller.recv(65_536).startswith(b"HTTP/1.1 400")
+    text = json.dumps(BODY).encode()
+    pieces = (text[at : at + 1] for at in range(len(text)))
+    chunks = b"".join(b"1\r\n%b\r\n" % piece for piece in pieces)
+    with shared.connect() as caller:
+        caller.sendall(head + chunks[: 6 * 900] + chunks[6 * 900 :] + b"0\r\n\r\n")
+        assert caller.recv(65_536).startswith(b"HTTP/1.1 200")
+
+
+def test_a_body_that_nobody_reads_is_not_waited_for(shared: Server):
+    with shared.connect() as caller, suppress(OSError):
+        caller.sendall(
+            HEAD.replace(SEARCH.encode(), b"/healthz") + b"Content-Length: 999999\r\n\r\n"
+        )
+        answer = caller.recv(65_536)
+        assert answer.startswith(b"HTTP/1.1 405")
+        assert caller.recv(65_536) == b""
 
 
 @pytest.mark.integration

@@ -42,6 +42,8 @@ def test_tenants_that_share_a_process_are_told_whole_milliseconds(keyed: Server,
         shared = keyed.search(explain=True, headers=headers)
         assert not re.search(fine, shared.headers["server-timing"])
         assert all(spent == int(spent) for spent in shared.json()["timings_ms"].values())
+    phases = keyed.get("/v1/stats", **headers).json()["latency_ms"]["hybrid"].values()
+    assert all(phase[name] == int(phase[name]) for phase in phases for name in ("p50", "p99"))
     assert any(re.search(fine, server.search().headers["server-timing"]) for _ in range(5))
 
 

@@ -134,6 +134,18 @@ async def test_instructions_prompts_and_resources_are_there(facade: Server):
             assert part in content.text  # type: ignore[union-attr]
 
 
+async def test_more_text_than_a_model_can_read_is_refused_in_words(facade: Server):
+    tools = [tool | {"definition": {"note": "spin " * 400}} for tool in crowd(400)]
+    headers = {"x-api-key": ZENITH}
+    facade.client.put("/v1/catalogs/large", json={"tools": tools}, headers=headers)
+    async with session(facade, ZENITH) as client:
+        text = await failure(client, "list_tools_meta", detail="full", page_size=1_000)
+        assert "bytes" in text
+        assert "ask for fewer" in text
+        brief = await call(client, "list_tools_meta", page_size=1_000)
+        assert len(brief["tools"]) == 400
+
+
 async def test_mistakes_are_answered_in_words(facade: Server):
     async with session(facade) as client:
         assert "pay_invoice" in await failure(client, "tool_info", name="pay_invoise")

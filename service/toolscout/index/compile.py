@@ -33,6 +33,10 @@ from toolscout.tools.traits import Clues
 _encode = msgspec.json.Encoder().encode
 
 
+INDEXED_NAME_CHARS = 256
+"""Characters of a name whose words are indexed: 10,000 names of 250 words each took 1.5 GiB."""
+
+
 class CompiledTool(msgspec.Struct, gc=False):
     """What one tool contributes to any catalog it is part of.
 
@@ -197,7 +201,8 @@ def compile_tool(tool: Tool, path: str) -> CompiledTool:
     except NOT_JSON as error:
         where = f"{path}.{_unreadable(tool)}"
         raise InvalidJson(f"{where} is not valid JSON", (not_json(where, error),)) from None
-    name, description = words(document.name), words(document.description)
+    name = words(document.name[:INDEXED_NAME_CHARS])
+    description = words(document.description)
     name_terms, description_terms = words_to_terms(name), words_to_terms(description)
     return CompiledTool(
         lines=(
@@ -207,7 +212,7 @@ def compile_tool(tool: Tool, path: str) -> CompiledTool:
         spoken=(*name, *words(document.purpose)),
         spoken_properties=tuple(words(document.property_heads)),
         tokens=tool_tokens(tool),
-        spellings=tuple(filter(None, map(forms, (document.name, *document.aliases)))),
+        spellings=tuple(filter(None, map(_forms, (document.name, *document.aliases)))),
         counts=TermCounts.of(
             (
                 _name_terms(name, name_terms, document, tool.namespace),
@@ -219,6 +224,11 @@ def compile_tool(tool: Tool, path: str) -> CompiledTool:
         available=tool.status != "unavailable",
         wire=_encode(tool),
     )
+
+
+def _forms(name: str) -> tuple[str, ...]:
+    """The spellings of a name; of a long one only the whole."""
+    return forms(name) if len(name) <= INDEXED_NAME_CHARS else forms(name)[:1]
 
 
 def _name_terms(

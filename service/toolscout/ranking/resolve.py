@@ -15,6 +15,10 @@ pen or two, or a beginning."""
 
 MAX_SUGGESTIONS = 5
 
+COMPARED = 64
+"""Letters and digits of a name that are compared: no provider accepts longer ones, and the time
+goes with the square."""
+
 
 class Resolver:
     """Resolves names against one catalog; what suggestions need is prepared once."""
@@ -44,10 +48,10 @@ class Resolver:
 
     @cached_property
     def _spelled(self) -> list[str]:
-        return list(map(key, self._catalog.names))
+        return [key(name)[:COMPARED] for name in self._catalog.names]
 
     def _similar(self, name: str) -> list[str]:
-        letters = key(name)
+        letters = key(name)[:COMPARED]
         if not letters:
             return []
         found = extract(

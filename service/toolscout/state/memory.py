@@ -6,7 +6,7 @@ from heapq import heapify, heappop, heappush
 from itertools import islice
 from time import time
 
-from toolscout.state.store import START, Entry, StoreUnavailable
+from toolscout.state.store import START, Entry, StoreFull
 
 MAX_BYTES = 256 << 20
 """Bytes of values and entries that are kept; more is refused, as by any store that is full."""
@@ -112,7 +112,7 @@ class MemoryStore:
 
     def _take(self, more: int) -> None:
         if more > 0 and self._bytes + more > self._max_bytes:
-            raise StoreUnavailable("memory: full")
+            raise StoreFull("memory: full")
         self._bytes += more
 
     def _forget(self, key: str) -> None:

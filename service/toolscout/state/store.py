@@ -20,6 +20,10 @@ class StoreUnavailable(Exception):  # noqa: N818 - a state, not a bug
     """The store could not be reached, did not answer in time, or refused to write."""
 
 
+class StoreFull(StoreUnavailable):
+    """The store has no room; what is deleted makes some."""
+
+
 class Entry(NamedTuple):
     """One entry of a log; `position` is opaque and is only passed back to `read`."""
 

@@ -35,14 +35,14 @@ _LOOKS_LIKE_REGEX = re.compile(
     r"(?<!\\)(?:"
     r"\.[*+]"  # anything, repeatedly
     r"|[\w)]\s*\|\s*[\w(]"  # alternatives
-    r"|\[[^\]\s]+\]"  # a character class
+    r"|\[[^\[\]\s]+\]"  # a character class; without brackets inside, or `[[[…` takes a square
     r"|\\[wWbBdDsS]"  # class escapes
     r"|\$$"  # anchored at the end
     r")"
     r"|^\^"  # anchored at the start
 )
 _COUNTERS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
-_SYNTAX = re.compile(r"\\[a-zA-Z](?:\{\w+\})?|\\.|\[[^\]]*\]|\(\?[a-zA-Z:<]*")
+_SYNTAX = re.compile(r"\\[a-zA-Z](?:\{\w+\})?|\\.|\[[^\[\]]*\]|\(\?[a-zA-Z:<]*")
 
 
 class TooCostly(Exception):  # noqa: N818 - an answer, not a failure

@@ -24,7 +24,7 @@ from toolscout.index.details import details
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.compiling import lookup
-from toolscout.server.compiling.work_threads import beside
+from toolscout.server.compiling.work_threads import Deadline, beside
 from toolscout.server.http import bodies, etags
 from toolscout.server.http.envelope import decode
 from toolscout.server.http.exchange import Exchange, Refused
@@ -69,7 +69,8 @@ async def one_tool(service: Service, exchange: Exchange, trace: Trace) -> None:
         message = f"at most {MAX_NAME_CHARS} characters, got {len(exchange.parameters['tool'])}"
         raise InvalidRequest(f"tool: {message}", (FieldError("tool", message),))
     catalog = await lookup.find(service, trace, exchange.parameters["id"])
-    found = Resolver(catalog).resolve(exchange.parameters["tool"])
+    resolve = Resolver(catalog).resolve
+    found = await beside(len(catalog), AT_ONCE, resolve, exchange.parameters["tool"])
     if found.name is None:
         near = found.ambiguous or found.suggestions or []
         what = "several tools answer to that name" if found.ambiguous else "no tool has that name"
@@ -122,10 +123,11 @@ async def overview(service: Service, exchange: Exchange, trace: Trace) -> None:
 
 def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
     """Show the tools of these names whole, and for the other names what they may have meant."""
-    resolver = Resolver(catalog)
+    resolver, deadline = Resolver(catalog), Deadline()
     found: dict[str, ToolDetail] = {}
     errors: list[SchemaError] = []
     for name in dict.fromkeys(names):
+        deadline()
         answer = resolver.resolve(name)
         if answer.name is None:
             errors.append(SchemaError(name, answer.ambiguous, answer.suggestions))

@@ -18,4 +18,4 @@ async def show_stats(service: Service, exchange: Exchange, trace: Trace) -> None
     if learner is not None:
         known = learner.experience(trace.tenant)
         size = LearningSize(known.observations, len(known))
-    await exchange.answer(200, _encode(service.tally.of(trace.tenant, size)))
+    await exchange.answer(200, _encode(service.tally.of(trace.tenant, size, coarse=trace.coarse)))

@@ -13,7 +13,7 @@ import msgspec
 from toolscout.contract.bounds import MAX_VALUES
 from toolscout.contract.fields import ABSENT, is_absent
 from toolscout.errors import FieldError, InvalidRequest
-from toolscout.index.values import count_values
+from toolscout.index.values import count_values, count_values_outside_texts
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -56,10 +56,13 @@ def _check(body: bytes, fields: dict[str, msgspec.Raw]) -> None:
         InvalidRequest: there are too many; names the field with the most.
     """
     counted = {name: count_values(memoryview(raw)) for name, raw in fields.items()}
+    beside = count_values(body) - sum(counted.values())
     passed = [name for name, raw in fields.items() if name in TOOLS or memoryview(raw)[0] == _TEXT]
-    total = count_values(body) - sum(counted[name] for name in passed)
+    left = {name: count for name, count in counted.items() if name not in passed}
+    if beside + sum(left.values()) > MAX_VALUES:
+        left = {name: count_values_outside_texts(memoryview(fields[name])) for name in left}
+    total = beside + sum(left.values())
     if total > MAX_VALUES:
-        left = {name: count for name, count in counted.items() if name not in passed}
         most = max(left, key=left.__getitem__, default="body")
         path = most if left.get(most) else "body"
         message = f"at most {MAX_VALUES} values outside the tools, got {total}"

@@ -20,7 +20,7 @@ from toolscout.server.http.admission import Slot
 from toolscout.server.http.deadlines import Deadlines
 from toolscout.server.http.problems import CODES, problem
 from toolscout.settings import Settings
-from toolscout.state.store import StoreUnavailable
+from toolscout.state.store import StoreFull, StoreUnavailable
 
 _encode = msgspec.json.Encoder().encode
 _MAX_REQUEST_ID = 128
@@ -59,6 +59,8 @@ def refusal(error: Refused | ToolscoutError | StoreUnavailable) -> Refused:
     """The error answer for what ended a request."""
     if isinstance(error, ToolscoutError):
         return Refused(error.code, error.detail, error.errors)
+    if isinstance(error, StoreFull):
+        return Refused("overloaded", "the state store is full; delete what is not needed")
     if isinstance(error, StoreUnavailable):
         return Refused("overloaded", "the state store could not be reached")
     return error

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import httptools
 import msgspec
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from toolscout.server.http.closing import ClosingTransport, ReadingFlow
 from toolscout.server.http.connections import Connections
 from toolscout.server.http.exchange import request_id
-from toolscout.server.http.onewrite import OneWrite
 from toolscout.server.http.problems import CODES, problem
 
 if TYPE_CHECKING:
@@ -36,8 +36,9 @@ SLICE = 4_096
 """Bytes that the parser gets at once where a head may begin: the most by which a head can exceed
 its limit, and requests can queue behind one that is being answered."""
 
-LINGER_S = 1.0
-"""Seconds that a closing connection is read on, for its caller to read the answer."""
+FEW_CHUNKS = 1_000
+MIN_CHUNK = 64
+"""Past so many chunks of a body, each must have so many bytes on average: parsing it takes time."""
 
 GATEWAY_PREFIX = b"/api/compress/"
 
@@ -49,50 +50,6 @@ class HeadRefused(Exception):  # noqa: N818 - an answer, not a failure
         super().__init__(detail)
         self.code = code
         self.detail = detail
-
-
-class ClosingTransport(OneWrite):
-    """A transport whose end waits for the caller, but not for long."""
-
-    def __init__(self, transport: asyncio.Transport, connection: "LimitedProtocol") -> None:
-        super().__init__(transport)
-        self._connection = connection
-        self.is_ended = False
-
-    def is_closing(self) -> bool:
-        """Return whether nothing more is answered."""
-        return self.is_ended or self._transport.is_closing()
-
-    def close(self) -> None:
-        """Send what is held and close, once the caller had time to read it."""
-        self._flush()
-        connections, settings = self._connection.limits, self._connection.limits.settings
-        if self._transport.is_closing():
-            return
-        if self.is_ended or not self._connection.is_receiving():
-            self.is_ended = True
-            if self._transport.get_write_buffer_size():
-                connections.watch(self._connection, "unread", settings.write_timeout_s)
-            self._transport.close()
-            return
-        self.is_ended = True
-        if self._transport.can_write_eof():
-            self._transport.write_eof()
-        self._connection.flow.resume_reading()
-        connections.watch(self._connection, "closing", LINGER_S)
-
-
-class ReadingFlow(FlowControl):
-    """Reads on only when nothing that was read waits for an answer before it."""
-
-    def __init__(self, transport: ClosingTransport, connection: "LimitedProtocol") -> None:
-        super().__init__(cast(asyncio.Transport, transport))
-        self._connection = connection
-
-    def resume_reading(self) -> None:
-        """Read on, unless requests wait; uvicorn asks for that after each answer."""
-        if not self._connection.has_waiting():
-            super().resume_reading()
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -116,6 +73,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._header_count = 0
         self._hosts = 0
+        self._chunks = 0
+        self._body_bytes = 0
         self._pending = 0
         """Bytes since the parser last reported something: a part of one header."""
         self._has_progressed = False
@@ -207,6 +166,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_begin()
         self._has_progressed = self._in_head = self._has_begun = True
         self._head_bytes = self._header_count = self._hosts = 0
+        self._chunks = self._body_bytes = 0
 
     def on_url(self, url: bytes) -> None:
         """Take a part of the request line."""
@@ -249,13 +209,23 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
         self._has_progressed = True
+        self._body_bytes += len(body)
         super().on_body(body)
 
     def on_chunk_header(self) -> None:
-        """Note that a chunk begins: what came so far is no trailer."""
-        self._has_progressed = True
+        """Note that a chunk begins: what came so far is no trailer.
 
-    on_chunk_complete = on_chunk_header
+        Raises:
+            HeadRefused: there are many chunks of next to nothing.
+        """
+        self._has_progressed = True
+        self._chunks += 1
+        if self._chunks > FEW_CHUNKS and self._chunks * MIN_CHUNK > self._body_bytes:
+            raise HeadRefused("bad_request", f"chunks have fewer than {MIN_CHUNK} bytes")
+
+    def on_chunk_complete(self) -> None:
+        """Note that a chunk ended."""
+        self._has_progressed = True
 
     def on_message_complete(self) -> None:
         """End a request; what follows is the head of the next."""
@@ -264,8 +234,10 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Go on with what waited for this answer."""
+        """Go on with what waited for this answer; a body that nobody read is not waited for."""
         super().on_response_complete()
+        if self._in_message and self.cycle.response_complete and self._is_open():
+            self.transport.close()
         if self._unfed and self._is_open():
             self.loop.call_soon(self._feed)
 

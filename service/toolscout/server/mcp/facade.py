@@ -5,7 +5,7 @@ registered catalogs and those known by digest, and never runs a tool.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from pathlib import Path
@@ -22,7 +22,8 @@ from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from toolscout import __version__
-from toolscout.contract.bounds import MAX_MCP_BYTES
+from toolscout.contract import Detail, ToolDetail
+from toolscout.contract.bounds import MAX_MCP_BYTES, MAX_MCP_SHOWN
 from toolscout.errors import NOT_JSON
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
@@ -180,7 +181,7 @@ class McpFacade:
         found = await scan(self._service, _tenant.get(), catalog, ask, deadline)
         decision = engine.decide(catalog, ask, prior=prior, scan=found)
         detail = arguments.get("detail", "brief")
-        shown = details(catalog, decision.rows, catalog.taxonomy, detail)
+        shown = await _details(catalog, decision.rows, detail)
         answer = {"tools": shown, "outcome": decision.outcome, "catalog": catalog.digest}
         lines = [f"outcome: {decision.outcome}", *_lines(catalog, decision.rows)]
         if decision.degraded:
@@ -194,27 +195,27 @@ class McpFacade:
             catalog, arguments.get("cursor"), arguments.get("page_size", 50)
         )
         detail = arguments.get("detail", "brief")
-        taxonomy = catalog.taxonomy
-        shown = await beside(len(rows), AT_ONCE, details, catalog, rows, taxonomy, detail)
+        shown = await _details(catalog, rows, detail)
         found = {"tools": shown, "total": len(catalog)}
         return found | ({"next_cursor": following} if following else {}), None
 
     async def _info(self, arguments: Arguments) -> Found:
         catalog = await self._catalog(arguments)
-        row = _row(catalog, arguments["name"])
-        detail = arguments.get("detail", "brief")
-        shown = details(catalog, [row], catalog.taxonomy, detail)[0]
+        row = await _row(catalog, arguments["name"])
+        (shown,) = await _details(catalog, [row], arguments.get("detail", "brief"))
         return with_use(self._service, _tenant.get(), catalog, shown), None
 
     async def _schemas(self, arguments: Arguments) -> Found:
         catalog = await self._catalog(arguments)
         names = arguments["names"]
         size = len(names) * len(catalog)
-        return await beside(size, AT_ONCE, catalog_reads.found_schemas, catalog, names), None
+        found = await beside(size, AT_ONCE, catalog_reads.found_schemas, catalog, names)
+        _check_size(catalog, [catalog.rows[tool.name] for tool in found.schemas])
+        return found, None
 
     async def _required_keys(self, arguments: Arguments) -> Found:
         catalog = await self._catalog(arguments)
-        tool = catalog.tool(_row(catalog, arguments["name"]))
+        tool = catalog.tool(await _row(catalog, arguments["name"]))
         return {"name": tool.name, "required_keys": list(tool.required_keys or ())}, None
 
     async def _prompt(self, name: str, arguments: dict[str, str]) -> str:
@@ -247,7 +248,7 @@ class McpFacade:
         if kind == "index":
             lines = await run_in_thread(_lines, catalog)
             return ReadResourceContents("\n".join(lines), "text/plain")
-        shown = details(catalog, [_row(catalog, tool)], catalog.taxonomy, "full")[0]
+        (shown,) = await _details(catalog, [await _row(catalog, tool)], "full")
         return ReadResourceContents(msgspec.json.encode(shown).decode(), "application/json")
 
     async def _catalog(self, arguments: Arguments) -> Catalog:
@@ -297,8 +298,28 @@ def _lines(catalog: Catalog, rows: Iterable[int] | None = None) -> list[str]:
     return [f"{tool}: {summary}" for tool, summary in pages.index(catalog, rows)]
 
 
-def _row(catalog: Catalog, name: str) -> int:
-    found = Resolver(catalog).resolve(name)
+async def _details(catalog: Catalog, rows: Sequence[int], detail: Detail) -> list[ToolDetail]:
+    if detail == "full":
+        _check_size(catalog, rows)
+    return await beside(len(rows), AT_ONCE, details, catalog, rows, catalog.taxonomy, detail)
+
+
+def _check_size(catalog: Catalog, rows: Iterable[int]) -> None:
+    """Check what the SDK would copy and check several times over, on the event loop.
+
+    Raises:
+        ValueError: these tools are more than one answer may show.
+    """
+    nbytes = sum(len(catalog.wires[row]) for row in rows)
+    if nbytes > MAX_MCP_SHOWN:
+        raise ValueError(
+            f"these tools have {nbytes} bytes, at most {MAX_MCP_SHOWN} are shown at once: "
+            "ask for fewer, or for detail brief"
+        )
+
+
+async def _row(catalog: Catalog, name: str) -> int:
+    found = await beside(len(catalog), AT_ONCE, Resolver(catalog).resolve, name)
     if found.name is not None:
         return catalog.rows[found.name]
     near = found.ambiguous or found.suggestions or []

@@ -93,14 +93,16 @@ class Tally:
             total = self._totals[catalog.digest] = int(catalog.tokens.sum())
         return total
 
-    def of(self, tenant: str, learning: LearningSize | None) -> StatsAnswer:
-        """One tenant's figures."""
-        figures = self._of.get(tenant, _Figures())
+    def of(
+        self, tenant: str, learning: LearningSize | None, *, coarse: bool = False
+    ) -> StatsAnswer:
+        """One tenant's figures; in whole milliseconds where `coarse`, as in `Trace`."""
+        figures, digits = self._of.get(tenant, _Figures()), 0 if coarse else 3
         return StatsAnswer(
             searches=figures.outcomes.total(),
             outcomes=dict(figures.outcomes),
             latency_ms={
-                ranker: {phase: _quantiles(spent) for phase, spent in phases.items()}
+                ranker: {phase: _quantiles(spent, digits) for phase, spent in phases.items()}
                 for ranker, phases in figures.times.items()
             },
             cache=CacheCounts(figures.cache["hit"], figures.cache["miss"]),
@@ -112,6 +114,9 @@ class Tally:
         )
 
 
-def _quantiles(seconds: deque[float]) -> Quantiles:
-    p50, p95, p99 = (np.quantile(seconds, (0.5, 0.95, 0.99)) * 1_000).round(3).tolist()
+def _quantiles(seconds: deque[float], digits: int) -> Quantiles:
+    milliseconds = np.array(seconds) * 1_000
+    if not digits:
+        milliseconds = np.ceil(milliseconds)
+    p50, p95, p99 = np.quantile(milliseconds, (0.5, 0.95, 0.99)).round(digits).tolist()
     return Quantiles(p50, p95, p99, len(seconds))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from toolscout.server.openapi.paths import ref
+from toolscout.server.openapi.paths import ANYWHERE, ref
 
 _SECURITY: list[dict[str, list[str]]] = [{"bearer": []}, {"apiKey": []}]
 _ID = {
@@ -136,7 +136,7 @@ def _operation(
     body: tuple[str, Any] | None = None,
     parameters: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    failures = ["400", "401", "404", "412", "413", "415", "422", "429", "500", "503"]
+    failures = [*ANYWHERE, "400", "401", "404", "412", "413", "415", "422", "429", "500", "503"]
     found: dict[str, Any] = {
         "tags": ["catalogs"],
         "operationId": name,

@@ -244,8 +244,12 @@ def _plain(
         "summary": summary,
         "description": description,
         "security": [{"bearer": []}, {"apiKey": []}],
-        "responses": found | _failures(["401", "404", *also, "429", "503"]),
+        "responses": found | _failures([*ANYWHERE, "401", "404", *also, "429", "503"]),
     }
+
+
+ANYWHERE = ("403", "408", "421", "431")
+"""Answers to heads, whatever the path."""
 
 
 def _failures(statuses: Iterable[str]) -> dict[str, Any]:

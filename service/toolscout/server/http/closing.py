@@ -1,0 +1,69 @@
+"""Closing a connection so that its caller can still read the answer."""
+
+import asyncio
+from typing import Protocol, cast
+
+from uvicorn.protocols.http.flow_control import FlowControl
+
+from toolscout.server.http.connections import Connections, Watched
+from toolscout.server.http.onewrite import OneWrite
+
+LINGER_S = 1.0
+"""Seconds that a closing connection is read on, for its caller to read the answer."""
+
+
+class ReadConnection(Watched, Protocol):
+    """What closing needs of a connection."""
+
+    limits: Connections
+    flow: FlowControl
+
+    def is_receiving(self) -> bool:
+        """Return whether the caller may still be sending a request."""
+
+    def has_waiting(self) -> bool:
+        """Return whether requests wait for the answer to one before them."""
+
+
+class ClosingTransport(OneWrite):
+    """A transport whose end waits for the caller, but not for long."""
+
+    def __init__(self, transport: asyncio.Transport, connection: ReadConnection) -> None:
+        super().__init__(transport)
+        self._connection = connection
+        self.is_ended = False
+
+    def is_closing(self) -> bool:
+        """Return whether nothing more is answered."""
+        return self.is_ended or self._transport.is_closing()
+
+    def close(self) -> None:
+        """Send what is held and close, once the caller had time to read it."""
+        self._flush()
+        connections, settings = self._connection.limits, self._connection.limits.settings
+        if self._transport.is_closing():
+            return
+        if self.is_ended or not self._connection.is_receiving():
+            self.is_ended = True
+            if self._transport.get_write_buffer_size():
+                connections.watch(self._connection, "unread", settings.write_timeout_s)
+            self._transport.close()
+            return
+        self.is_ended = True
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        self._connection.flow.resume_reading()
+        connections.watch(self._connection, "closing", LINGER_S)
+
+
+class ReadingFlow(FlowControl):
+    """Reads on only when nothing that was read waits for an answer before it."""
+
+    def __init__(self, transport: ClosingTransport, connection: ReadConnection) -> None:
+        super().__init__(cast(asyncio.Transport, transport))
+        self._connection = connection
+
+    def resume_reading(self) -> None:
+        """Read on, unless requests wait; uvicorn asks for that after each answer."""
+        if not self._connection.has_waiting():
+            super().resume_reading()
