@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolscout.errors import TooMuchWork
 from toolscout.ranking.ladder import Costs
 from toolscout.server.http.admission import Admission, BytesInFlight, Slot
 from toolscout.server.http.fairness import ACTIVE_S, FairPool, Shares, ahead
@@ -117,6 +118,27 @@ def test_threads_take_work_from_the_tenants_in_turn():
     ]
     assert {"zenith 0", "zenith 1", "zenith 2"} <= set(order[:6])
     assert [line for line in order if line.startswith("acme")] == [f"acme {n}" for n in range(50)]
+
+
+def test_work_brings_its_result_or_its_error():
+    pool = FairPool(2, "test")
+    assert pool.submit("acme", int, "7").result(30) == 7
+    with pytest.raises(ValueError, match="seven"):
+        pool.submit("acme", int, "seven").result(30)
+    pool.close()
+
+
+def test_more_work_than_may_wait_is_refused_and_what_waits_is_done():
+    pool = FairPool(1, "test", 2)
+    go, begun = threading.Event(), threading.Event()
+    pool.submit("acme", lambda: begun.set() or go.wait())
+    assert begun.wait(30)
+    waiting = [pool.submit("acme", str, number) for number in range(2)]
+    with pytest.raises(TooMuchWork):
+        pool.submit("zenith", str)
+    go.set()
+    assert [future.result(30) for future in waiting] == ["0", "1"]
+    pool.close()
 
 
 def test_no_more_of_others_comes_first_than_one_has():

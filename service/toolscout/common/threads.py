@@ -90,7 +90,7 @@ class DaemonPool(Executor):
                 self._running += 1
             try:
                 if future.set_running_or_notify_cancel():
-                    _settle(future, call)
+                    settle(future, call)
             finally:
                 # Nothing of a call may be kept alive by a thread that waits for the next.
                 del future, call
@@ -98,7 +98,8 @@ class DaemonPool(Executor):
                     self._running -= 1
 
 
-def _settle(future: "Future[T]", call: Callable[[], T]) -> None:
+def settle(future: "Future[T]", call: Callable[[], T]) -> None:
+    """Make a call, and give a future that runs its result or its error."""
     try:
         result = call()
     except BaseException as error:

@@ -8,11 +8,13 @@ the interpreter lock and a scan may wait for one of them without holding up anyt
 import asyncio
 import os
 from collections.abc import Callable
+from contextvars import ContextVar
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
 from toolscout.common.threads import DaemonPool
 from toolscout.errors import TooMuchWork
+from toolscout.server.http.fairness import FairPool
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,7 +28,10 @@ MOST_WAITING = 256
 DEADLINE_S = 10.0
 """Seconds after which a call is no longer waited for (503), and in which it should end."""
 
-WORK = DaemonPool(THREADS, "work", MOST_WAITING)
+TENANT: ContextVar[str] = ContextVar("tenant", default="")
+"""Whose request the running task answers: tenants take turns at the threads."""
+
+WORK = FairPool(THREADS, "work", MOST_WAITING)
 SCANS = DaemonPool(max(1, (os.cpu_count() or 2) // 2), "scan")
 """Half of the cores: the event loop keeps one, however many patterns are matched."""
 
@@ -41,7 +46,7 @@ async def run_in_thread(
     Raises:
         TooMuchWork: too many wait for a thread, or the call took longer than `DEADLINE_S`.
     """
-    future = WORK.submit(work, *args, **kwargs)
+    future = WORK.submit(TENANT.get(), work, *args, **kwargs)
     try:
         async with asyncio.timeout(DEADLINE_S):
             return await asyncio.wrap_future(future)

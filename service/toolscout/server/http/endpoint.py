@@ -9,7 +9,7 @@ from time import perf_counter, time
 from litestar.types import Receive, Scope, Send
 
 from toolscout.errors import Overloaded
-from toolscout.server.compiling import lookup
+from toolscout.server.compiling import lookup, work_threads
 from toolscout.server.http.admission import BytesInFlight
 from toolscout.server.http.exchange import REFUSALS, ClientGone, Exchange, Refused, refusal
 from toolscout.server.http.routes import Answer, Call, route
@@ -76,6 +76,7 @@ def _admit(service: Service, exchange: Exchange, trace: Trace, call: Call) -> An
     if tenant is None:
         raise Refused("unauthorized", "send one Authorization: Bearer KEY or X-API-Key: KEY")
     trace.tenant = tenant
+    work_threads.TENANT.set(tenant)
     trace.coarse = service.keyring.is_shared
     wait = service.rate_limit.take(tenant)
     if wait:

@@ -8,10 +8,14 @@ for tenants below their fair share, who so find room before anything of the othe
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from time import monotonic
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
-from toolscout.common.threads import DaemonPool
+from toolscout.common.threads import DaemonPool, settle
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 ACTIVE_S = 10.0
 """How long after its last request a tenant still counts when shares are made."""
@@ -100,16 +104,26 @@ class Shares:
 class FairPool:
     """Threads that take work from the tenants in turn."""
 
-    def __init__(self, threads: int, name: str) -> None:
-        self._threads = DaemonPool(threads, name)
+    def __init__(self, threads: int, name: str, most_waiting: int | None = None) -> None:
+        """Take the number of threads, and of calls that may wait for one; None for any number."""
+        self._threads = DaemonPool(threads, name, most_waiting)
         self._lock = threading.Lock()
-        self._queues: dict[str, deque[tuple[Callable[..., None], tuple[Any, ...]]]] = {}
+        self._queues: dict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = {}
 
-    def submit(self, tenant: str, work: Callable[..., None], *args: Any) -> None:
-        """Have some work done after what this tenant gave before."""
+    def submit(
+        self, tenant: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> "Future[T]":
+        """Have some work done after what this tenant gave before.
+
+        Raises:
+            TooMuchWork: as many calls wait as may.
+        """
+        future: Future[T] = Future()
         with self._lock:
-            self._queues.setdefault(tenant, deque()).append((work, args))
-        self._threads.submit(self._run_next)
+            self._threads.submit(self._run_next)  # it begins by waiting for the lock
+            queue = self._queues.setdefault(tenant, deque())
+            queue.append((future, lambda: work(*args, **kwargs)))
+        return future
 
     def close(self) -> None:
         """Drop what has not begun; what runs ends with the process."""
@@ -119,10 +133,11 @@ class FairPool:
         with self._lock:
             tenant = next(iter(self._queues))
             queue = self._queues.pop(tenant)
-            work, args = queue.popleft()
+            future, call = queue.popleft()
             if queue:
                 self._queues[tenant] = queue  # behind the others
-        work(*args)
+        if future.set_running_or_notify_cancel():
+            settle(future, call)
 
 
 def ahead(sizes: Mapping[str, float], tenant: str) -> float:
