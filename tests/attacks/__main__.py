@@ -5,16 +5,21 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.attacks.replay import attacks, replay
+from tests.attacks.replay import attacks, broken, replay
+from tests.attacks.stalls import LIMIT_UNITS
 
-HEAD = f"{'attack':44} {'stall ms':>9} {'units':>6} {'base MiB':>9} {'most MiB':>9} {'others':>8}"
+HEAD = (
+    f"{'attack':44} {'stall ms':>9} {'units':>6} {'base MiB':>9} {'most MiB':>9} "
+    f"{'others':>8} {'probes lost':>6}"
+)
 
 
 def main(only: str = "") -> int:
-    """Print the table; the words of the command line choose attacks by name."""
+    """Print the table; returns 1 where a promise was broken. Words choose attacks by name."""
     data = os.environ.get("TOOLSCOUT_DATA")
     catalogs = Path(data) / "catalogs" if data else None
     print(HEAD)
+    failed = 0
     for attack in attacks(catalogs):
         if only not in attack.name:
             continue
@@ -22,10 +27,14 @@ def main(only: str = "") -> int:
             seen = replay(attack, Path(folder))
         print(
             f"{attack.name:44} {1_000 * seen.longest_s:9.0f} {seen.stall_units:6.1f} "
-            f"{seen.base_mib:9.0f} {seen.rss_mib:9.0f} {100 * seen.share:7.1f}%",
+            f"{seen.base_mib:9.0f} {seen.rss_mib:9.0f} {100 * seen.share:7.1f}% "
+            f"{seen.failed_probes:6}",
             flush=True,
         )
-    return 0
+        for promise in broken(seen, LIMIT_UNITS):
+            print(f"  broken: {promise}", flush=True)
+            failed = 1
+    return failed
 
 
 if __name__ == "__main__":

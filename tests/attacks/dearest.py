@@ -67,6 +67,11 @@ def _names_of(tools: list[dict[str, Any]]) -> list[str]:
     return [tool["name"] for tool in tools]
 
 
+def _new_words(number: int) -> str:
+    """Write a pattern of words that no other has."""
+    return " ".join(f"w{number}x{word}" for word in range(MAX_EVENT_CHARS // 10))[:MAX_EVENT_CHARS]
+
+
 def _large() -> list[dict[str, Any]]:
     """As many tools as one request may have, with a definition each."""
     return [tool | {"definition": {"note": "spin " * 20}} for tool in crowd(LARGE)]
@@ -112,7 +117,8 @@ def _of_other_calls() -> Iterator[Dear]:
     patterns = [f"spin {n} gadget {n}" for n in range(MAX_PATTERNS)]
     shown = {"top_k": 150, "explain": True, "detail": "full"}
     prose = "spin a gadget " * (MAX_EVENT_CHARS // 14)
-    event = {"pattern": prose, "tool": "a." * (MAX_NAME_CHARS // 2), "success": True}
+    event = {"tool": "a." * (MAX_NAME_CHARS // 2), "success": True}
+    events = [event | {"pattern": _new_words(n)} for n in range(MAX_EVENTS)]
     chain = ["a." * (MAX_NAME_CHARS // 2 - 4) + str(n) for n in range(MAX_CHAIN)]
     tier0 = names(MAX_NAMES)
     yield Dear("batch", V1 + "search:batch", _json(patterns=patterns, tools=crowd(150), **shown))
@@ -136,7 +142,7 @@ def _of_other_calls() -> Iterator[Dear]:
             context=context,
         ),
     )
-    yield Dear("feedback", V1 + "feedback", _json(events=[event] * MAX_EVENTS))
+    yield Dear("feedback", V1 + "feedback", _json(events=events))
     yield Dear("chains", V1 + "chains", _json(intent=prose, chain=chain, success=True))
     yield Dear("insights", f"{V1}insights?pattern={'spin+' * 2_000}", method="GET")
 

@@ -6,7 +6,9 @@ others is measured by `stalls.watching`. To add one, append it to `ATTACKS`.
 
 import json
 import threading
+import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +18,7 @@ import httpx2
 
 from tests.attacks.dearest import CATALOG, Dear, dearest
 from tests.attacks.stalls import Watched, watching
+from tests.attacks.test_edge import FLOODS, pour
 from tests.attacks.test_filter import MANY, REPEATED, WORDS
 from tests.attacks.test_patterns import ALTERNATIVES, BATCH, COUNTED, STATES
 from tests.contract.test_calls import FILTER
@@ -27,8 +30,8 @@ KEYS = f"first={FIRST}, second={SECOND}"
 FLOOD = 8
 """Callers at once where an attack is a flood."""
 
-MAX_RSS_MIB = 256 + 256 * 16
-"""What a service may grow by: `cache_bytes` and `max_in_flight` bodies of `max_body_bytes`."""
+MAX_GROWTH_MIB = 256 + 2 * FLOOD * 16
+"""What a service may grow by: `cache_bytes`, and twice the bodies of a flood."""
 
 LEAST_SHARE = 0.99
 
@@ -59,6 +62,18 @@ def at_once(count: int, call: Callable[[], Any]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def _poured(flood: tuple[bytes, bytes, int]) -> Callable[[Server], None]:
+    return lambda server: at_once(FLOOD, lambda: pour(server, *flood))
+
+
+def _silent(server: Server) -> None:
+    head = f"POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n".encode()
+    with ExitStack() as callers:
+        for caller in [callers.enter_context(server.connect()) for _ in range(200)]:
+            caller.sendall(head)
+        time.sleep(1)
 
 
 def _once(dear: Dear) -> Attack:
@@ -105,6 +120,8 @@ def attacks(catalogs: Path | None) -> list[Attack]:
         text = json.dumps(body).encode()
         found.append(Attack(f"filter: {name}, {FLOOD} at once", _flood(FILTER, text)))
     found += map(_once, dearest())
+    found += [Attack(f"heads: {name}", _poured(flood)) for name, flood in FLOODS.items()]
+    found.append(Attack("heads: 200 without a key, no body", _silent))
     return found
 
 
@@ -118,3 +135,14 @@ def replay(attack: Attack, folder: Path) -> Watched:
         with watching(server, second, SECOND) as seen:
             attack.run(server)
     return seen
+
+
+def broken(seen: Watched, most_units: float) -> list[str]:
+    """Say which promises an attack broke."""
+    promises = {
+        f"a stall of {most_units} units": seen.stall_units <= most_units,
+        "probes": seen.probes > 0 and not seen.failed_probes,
+        "the second tenant's searches": seen.share >= LEAST_SHARE,
+        "memory": seen.rss_mib <= seen.base_mib + MAX_GROWTH_MIB,
+    }
+    return [promise for promise, is_kept in promises.items() if not is_kept]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.replay import LEAST_SHARE, MAX_RSS_MIB, Attack, attacks, replay
+from tests.attacks.replay import Attack, attacks, broken, replay
 from tests.attacks.stalls import LIMIT_UNITS
 
 DATA = os.environ.get("TOOLSCOUT_DATA")
@@ -15,9 +15,5 @@ ATTACKS = attacks(Path(DATA) / "catalogs" if DATA else None)
 @pytest.mark.integration
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_an_attack_leaves_others_alone(attack: Attack, tmp_path: Path):
-    seen = replay(attack, tmp_path)
-    assert seen.probes
-    assert not seen.failed_probes
-    assert seen.stall_units <= 2 * LIMIT_UNITS  # of a flood, beside the attacker's own work
-    assert seen.share >= LEAST_SHARE
-    assert seen.rss_mib <= seen.base_mib + MAX_RSS_MIB
+    # Twice the limit: floods stall beside the attacker's own work on the same cores.
+    assert broken(replay(attack, tmp_path), 2 * LIMIT_UNITS) == []

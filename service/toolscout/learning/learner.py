@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from secrets import token_hex
-from time import time
+from time import perf_counter, time
 from typing import Any
 
 import msgspec
@@ -40,8 +40,8 @@ WRITE_S, READ_S = 2.0, 5.0
 """How long the store may take to take or give observations; no search waits for either."""
 
 PAGE = 500
-SLICE = 20
-"""Observations that are learned before the event loop gets a turn: a few milliseconds."""
+SLICE_S = 0.005
+"""Seconds of learning after which others get a turn: a long pattern takes as long as that alone."""
 
 INDEXES = 8
 """Catalogs of a tenant whose index is kept."""
@@ -216,7 +216,8 @@ class Learner:
             await self._learn(known, [one for one in seen if one.origin != known.origin])
 
     async def _learn(self, known: _Tenant, observations: Sequence[Observation]) -> None:
-        for number, observation in enumerate(observations, 1):
+        began = perf_counter()
+        for observation in observations:
             query = analyse(observation.pattern)
             vectors = self._embedder.query(query.spoken)
             vector = pattern_vector(query, vectors)
@@ -224,8 +225,9 @@ class Learner:
                 known.chains.learn(observation.chain, observation, vector)
             else:
                 known.experience.learn(observation, vector)
-            if number % SLICE == 0:
+            if perf_counter() - began > SLICE_S:
                 await asyncio.sleep(0)
+                began = perf_counter()
 
     def _index(self, known: _Tenant, catalog: Catalog) -> LearnedIndex | None:
         """The index of a catalog; None while that of a large one is made beside the loop."""
