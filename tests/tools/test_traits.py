@@ -7,7 +7,8 @@ import pytest
 
 from toolscout.contract import Tool
 from toolscout.text.domains import bundled
-from toolscout.tools.traits import Traits, namespace_in, read_traits
+from toolscout.tools.namespace import namespace_in
+from toolscout.tools.traits import Traits, read_traits
 
 
 def traits(name: str, description: str = "", **fields: Any) -> Traits:

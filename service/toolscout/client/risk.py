@@ -1,48 +1,25 @@
-"""How much harm a tool can do, and a gate before those that can do some.
+"""A gate before tools that can do harm; `tools/risk.py` has the rule."""
 
-A tool's `risk` is what it says itself, else what its MCP annotations say, else what the first verb
-of its name or of its description says, by the table the service has. Where no verb is known a tool
-is taken to write somewhere else.
-"""
-
-import re
-from functools import cache
 from hashlib import sha256
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
-from toolscout import data
 from toolscout.client.tools import as_mapping, texts
 from toolscout.contract import Risk
-
-LEVELS: tuple[Risk, ...] = get_args(Risk)
-"""From harmless to worst."""
-
-_VERB_WITHIN = 3
-"""Words of a description in which its verb stands: "This tool deletes"."""
-
-_OBJECT_WITHIN = 8
-"""Words of a description in which the object of its verb stands."""
-
-_KINDS = ("read_only", "write", "write_remote", "destructive")
-_JOINED = frozenset(("and", "or"))
-"""Words between two verbs of a name, of which the worse one counts: `search_and_replace`."""
-
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
-_NAMESPACED = re.compile(r"[a-zA-Z]\w*?(?:__|[.:/])\w")
-"""A name with a server before it: what it writes, it writes elsewhere."""
+from toolscout.tools.namespace import namespace_in
+from toolscout.tools.risk import LEVELS, risk
 
 
 def risk_of(tool: Any) -> Risk:
     """The risk of a tool of any shape."""
     given = as_mapping(tool)
-    risk = given.get("risk")
-    if risk in LEVELS:
-        return risk  # type: ignore[no-any-return]
+    level = given.get("risk")
+    if level in LEVELS:
+        return level  # type: ignore[no-any-return]
     name, description = texts(tool)
-    elsewhere = _NAMESPACED.match(name) is not None
-    return _annotated(given.get("annotations"), elsewhere) or _spoken(name, description, elsewhere)
+    elsewhere = bool(given.get("namespace") or namespace_in(name))
+    return risk(name, description, given.get("annotations"), is_elsewhere=elsewhere)
 
 
 def requires_full_schema(tool: Any) -> bool:
@@ -74,59 +51,6 @@ class RiskGate:
             return None
         name = texts(tool)[0]
         return f"{name} is {risk_of(tool)}: read its full schema with tool_info before calling it."
-
-
-def _annotated(hints: Any, elsewhere: bool) -> Risk | None:
-    """What MCP annotations say; None when they leave it open."""
-    if not isinstance(hints, dict):
-        return None
-    if hints.get("readOnlyHint") is True:
-        return "read_only"
-    if hints.get("destructiveHint") is True:
-        return "destructive"
-    if hints.get("destructiveHint") is False:
-        outside = hints.get("openWorldHint")
-        if outside is False:
-            return "write_local"
-        if outside is True or elsewhere:
-            return "write_remote"
-    return None
-
-
-def _spoken(name: str, description: str, elsewhere: bool) -> Risk:
-    kinds, local = _verbs()
-    in_name, in_text = _words(name), _words(description)
-    found = [kinds[word] for word in in_name if word in kinds]
-    found = found or [kinds[word] for word in in_text[:_VERB_WITHIN] if word in kinds]
-    kind = found[0] if found else "write_remote"
-    if not _JOINED.isdisjoint(in_name):
-        kind = max(found, key=_KINDS.index, default=kind)
-    if kind != "write":
-        return kind  # type: ignore[return-value]
-    if not local.isdisjoint(in_name):
-        return "write_local"
-    return (
-        "write_remote" if elsewhere or local.isdisjoint(in_text[:_OBJECT_WITHIN]) else "write_local"
-    )
-
-
-def _words(text: str) -> list[str]:
-    """Words in lower case, verbs without the ending of "deletes" or "searches"."""
-    kinds, _ = _verbs()
-    found = []
-    for word in _WORD.findall(text):
-        lower = word.lower()
-        plain = (lower, lower.removesuffix("s"), lower.removesuffix("es"))
-        found.append(next((form for form in plain if form in kinds), lower))
-    return found
-
-
-@cache
-def _verbs() -> tuple[dict[str, str], frozenset[str]]:
-    """Each verb's kind, and the nouns of things on the user's own machine."""
-    table = data.load("risk")
-    kinds = {verb: kind for kind, verbs in table["verbs"].items() for verb in verbs.split()}
-    return kinds, frozenset(table["local"]["nouns"].split())
 
 
 def _fingerprint(tool: Any) -> bytes:

@@ -28,6 +28,7 @@ from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold, terms, words, words_to_terms
 from toolscout.tools.cost import tool_tokens
 from toolscout.tools.documents import Document, read_tool
+from toolscout.tools.risk import PURPOSE_CHARS
 from toolscout.tools.traits import Clues
 
 _encode = msgspec.json.Encoder().encode
@@ -220,7 +221,12 @@ def compile_tool(tool: Tool, path: str) -> CompiledTool:
                 terms(document.properties),
             )
         ),
-        clues=Clues(tuple(name_terms), tuple(description_terms), document.annotations),
+        clues=Clues(
+            tuple(name_terms),
+            tuple(description_terms),
+            document.description[:PURPOSE_CHARS],
+            document.annotations,
+        ),
         available=tool.status != "unavailable",
         wire=_encode(tool),
     )

@@ -14,14 +14,15 @@ from toolscout.contract import Filters, Tool
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold
-from toolscout.tools.traits import RISKS, Clues, Traits, declared, infer, read_traits
+from toolscout.tools.risk import LEVELS
+from toolscout.tools.traits import Clues, Traits, declared, infer, read_traits
 
 Allowed = NDArray[np.bool_]
 """Whether each tool of a catalog may be selected, shape (tools,)."""
 
 _decode = msgspec.json.Decoder(Tool).decode
 
-_LEVEL = {risk: level for level, risk in enumerate(RISKS)}
+_LEVEL = {risk: level for level, risk in enumerate(LEVELS)}
 
 
 class Facets:

@@ -8,7 +8,8 @@ comes behind it has its chance.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from toolscout.tools.traits import RISKS, Traits
+from toolscout.tools.risk import LEVELS
+from toolscout.tools.traits import Traits
 
 TOKEN_BUDGET = 3_800
 TIER0_SHARE, TIER1_SHARE = 1_200 / 3_800, 1_800 / 3_800
@@ -54,7 +55,7 @@ def core_tools(
         name, found = names[row], traits[row]
         turn[found.namespace] += 1
         nth = turn[found.namespace] if found.namespace else 0
-        return -successes.get(name, 0), nth, RISKS.index(found.risk), name
+        return -successes.get(name, 0), nth, LEVELS.index(found.risk), name
 
     places = {row: place(row) for row in sorted(range(len(names)), key=names.__getitem__)}
     return sorted(places, key=places.__getitem__)

@@ -1,0 +1,125 @@
+"""How much harm a tool can do: the one rule, for the client as for the service.
+
+A tool's risk is what its MCP annotations say, else what the first verb of its name or of its
+description says, by the table in `data/risk.toml`. Where no verb is known a tool is taken to write
+somewhere else, so that a limit on risk errs on the safe side.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from typing import Any, get_args
+
+from toolscout import data
+from toolscout.contract import Risk
+
+LEVELS: tuple[Risk, ...] = get_args(Risk)
+"""From harmless to destructive."""
+
+PURPOSE_CHARS = 160
+"""Characters of a description that are read: a verb or its object stands at the beginning."""
+
+_VERB_WITHIN = 3
+"""Words of a description among which its verb is looked for: "This tool deletes"."""
+
+_OBJECT_WITHIN = 8
+"""Words of a description among which the object of its verb is looked for."""
+
+_KINDS = ("read_only", "write", "write_remote", "destructive")
+_JOINED = frozenset(("and", "or"))
+"""Words between two verbs of a name, of which the worse one counts: `search_and_replace`."""
+
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+
+_ENDINGS = (
+    ("", ("",)),
+    ("s", ("",)),
+    ("es", ("", "e")),
+    ("ies", ("y",)),
+    ("d", ("",)),
+    ("ed", ("", "e")),
+    ("ied", ("y",)),
+    ("ing", ("", "e")),
+    ("er", ("", "e")),
+    ("ion", ("", "e")),
+    ("ation", ("", "e", "ate")),
+    ("ification", ("ify",)),
+    ("al", ("", "e")),
+    ("ment", ("",)),
+)
+"""Endings of a verb's forms, and what stands in their place in the verb itself."""
+
+
+def risk(name: str, description: str, annotations: Any, *, is_elsewhere: bool) -> Risk:
+    """Judge a tool by its name, its description and the hints of MCP.
+
+    `is_elsewhere` says that the tool belongs to a server: what it writes, it writes there.
+    """
+    if isinstance(annotations, Mapping):
+        found = _annotated(annotations, is_elsewhere=is_elsewhere)
+        if found is not None:
+            return found
+    return _spoken(name, description[:PURPOSE_CHARS], is_elsewhere=is_elsewhere)
+
+
+def _annotated(hints: Mapping[str, Any], *, is_elsewhere: bool) -> Risk | None:
+    """What MCP hints say; None when they leave it open."""
+    if hints.get("readOnlyHint") is True:
+        return "read_only"
+    if hints.get("destructiveHint") is True:
+        return "destructive"
+    if hints.get("destructiveHint") is False:
+        outside = hints.get("openWorldHint")
+        if outside is False:
+            return "write_local"
+        if outside is True or is_elsewhere:
+            return "write_remote"
+    return None
+
+
+def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk:
+    """By the first verb of the name, else of the description; by the worst of several in a name."""
+    kinds, local = _table()
+    in_name, in_text = list(_words(name)), list(_words(description))
+    found = [kinds[word] for word in in_name if word in kinds]
+    if not found:
+        found = [kinds[word] for word in in_text[:_VERB_WITHIN] if word in kinds][:1]
+    if not found:
+        return "write_remote"
+    kind = found[0] if _JOINED.isdisjoint(in_name) else max(found, key=_KINDS.index)
+    if kind != "write":
+        return kind  # type: ignore[return-value]
+    if not local.isdisjoint(in_name):
+        return "write_local"
+    if is_elsewhere or local.isdisjoint(in_text[:_OBJECT_WITHIN]):
+        return "write_remote"
+    return "write_local"
+
+
+def _words(text: str) -> Iterator[str]:
+    """Words in lower case, a form of a known verb as the verb itself."""
+    for word in _WORD.findall(text):
+        yield _verb(word.lower())
+
+
+@lru_cache(maxsize=8_192)
+def _verb(word: str) -> str:
+    """The verb that a word is a form of: `deletion`, `wiped`, `uninstalling`; else the word."""
+    kinds, _ = _table()
+    for ending, replacements in _ENDINGS:
+        if not word.endswith(ending):
+            continue
+        stem = word.removesuffix(ending)
+        doubled = len(stem) > 2 and stem[-1] == stem[-2]
+        for verb in (*(stem + letters for letters in replacements), stem[:-1] if doubled else ""):
+            if verb in kinds:
+                return verb
+    return word
+
+
+@cache
+def _table() -> tuple[dict[str, str], frozenset[str]]:
+    """Each verb's kind, and the nouns of things on the user's own machine."""
+    table = data.load("risk")
+    kinds = {verb: kind for kind, verbs in table["verbs"].items() for verb in verbs.split()}
+    return kinds, frozenset(table["local"]["nouns"].split())

@@ -1,0 +1,172 @@
+"""How much harm a tool can do, the same for the client and the service."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from toolscout.client.risk import requires_confirmation, risk_of
+from toolscout.contract import Tool
+from toolscout.text.domains import bundled
+from toolscout.tools.traits import read_traits
+
+DESTRUCTIVE = [
+    "delete_user",
+    "deletes_user",
+    "deletedUser",
+    "deleting-user",
+    "deletion_of_user",
+    "wipe_disk",
+    "wipes_disk",
+    "wiped",
+    "wiping",
+    "erase_tape",
+    "erasing",
+    "erased",
+    "eraser",
+    "uninstall_app",
+    "uninstalling",
+    "uninstalled",
+    "uninstaller",
+    "remove_row",
+    "removal",
+    "removed",
+    "drop_table",
+    "dropping",
+    "dropped",
+    "destroy",
+    "destroys",
+    "purge_queue",
+    "purging",
+    "cancel_order",
+    "cancelled",
+    "cancellation",
+    "terminate_vm",
+    "termination",
+    "terminating",
+    "revoke_key",
+    "revoking",
+    "reset_password",
+    "resetting",
+    "evict",
+    "eviction",
+    "killing",
+    "truncated",
+    "shell_exec",
+]
+READ_ONLY = [
+    "read_file",
+    "reading",
+    "list_users",
+    "listing",
+    "search_code",
+    "searches",
+    "finder",
+    "fetching",
+    "lookup_name",
+    "counts",
+    "compared",
+    "summarized",
+    "translation",
+    "detection",
+    "classification",
+    "calculation",
+    "validated",
+    "verifying",
+    "retrieval",
+]
+REMOTE = [
+    "send_email",
+    "sending",
+    "sends_email",
+    "posts",
+    "published",
+    "publishing",
+    "pushes",
+    "invitation",
+    "notified",
+    "replies",
+    "subscription_start",
+    "invoking",
+    "executes",
+    "deployment",
+    "approval",
+    "transfer_money",
+    "paying",
+    "frobnicate",
+]
+WRITTEN = [
+    "create_issue",
+    "creation",
+    "edits",
+    "updating",
+    "formatted",
+    "installed",
+    "copies",
+    "scheduled",
+    "merging",
+]
+
+
+def service_risk(tool: dict[str, Any]) -> str:
+    return read_traits(msgspec.json.decode(msgspec.json.encode(tool), type=Tool), bundled()).risk
+
+
+@pytest.mark.parametrize(
+    ("level", "names"),
+    [
+        ("destructive", DESTRUCTIVE),
+        ("read_only", READ_ONLY),
+        ("write_remote", [*REMOTE, *WRITTEN]),
+    ],
+)
+def test_every_form_of_a_verb_counts(level: str, names: list[str]):
+    assert {name: risk_of({"name": name}) for name in names} == dict.fromkeys(names, level)
+    assert {name: service_risk({"name": name}) for name in names} == dict.fromkeys(names, level)
+
+
+CASES: list[tuple[dict[str, Any], str]] = [
+    ({"name": "x1", "description": "Wiping the whole disk"}, "destructive"),
+    ({"name": "x1", "description": "Deletion of every record of a user"}, "destructive"),
+    ({"name": "x1", "description": "A tool that deletes"}, "write_remote"),
+    ({"name": "x1", "description": "This tool deletes"}, "destructive"),
+    ({"name": "edit_file"}, "write_local"),
+    ({"name": "fs.edit_file"}, "write_local"),
+    ({"name": "edit", "description": "Edit a file in the workspace"}, "write_local"),
+    ({"name": "git__edit", "description": "Edit a file in the workspace"}, "write_remote"),
+    (
+        {"name": "edit", "description": "Edit a file in the workspace", "namespace": "git"},
+        "write_remote",
+    ),
+    ({"name": "search_and_replace"}, "write_remote"),
+    ({"name": "find_or_delete"}, "destructive"),
+    ({"name": "sync", "description": "Deleting everything locally"}, "write_remote"),
+    ({"name": "delete_user", "annotations": {"readOnlyHint": True}}, "read_only"),
+    ({"name": "read", "annotations": {"destructiveHint": True}}, "destructive"),
+    (
+        {"name": "purge", "annotations": {"destructiveHint": False, "openWorldHint": False}},
+        "write_local",
+    ),
+    (
+        {"name": "purge", "annotations": {"destructiveHint": False, "openWorldHint": True}},
+        "write_remote",
+    ),
+    ({"name": "read_file", "annotations": {"readOnlyHint": False}}, "read_only"),
+    ({"name": "read_file", "risk": "destructive"}, "destructive"),
+    ({"name": "删除用户", "description": "delete a user"}, "destructive"),
+]
+
+
+@pytest.mark.parametrize(("tool", "level"), CASES)
+def test_client_and_service_judge_alike(tool: dict[str, Any], level: str):
+    definition = {"annotations": tool["annotations"]} if "annotations" in tool else None
+    sent = {name: value for name, value in tool.items() if name != "annotations"}
+    if definition is not None:
+        sent["definition"] = definition
+    assert risk_of(tool) == level
+    assert service_risk(sent) == level
+
+
+def test_people_are_asked_before_what_cannot_be_undone():
+    assert all(requires_confirmation({"name": name}) for name in DESTRUCTIVE)
+    assert not any(requires_confirmation({"name": name}) for name in [*READ_ONLY, *REMOTE])
