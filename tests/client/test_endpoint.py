@@ -9,6 +9,7 @@ from tests.client.upstream import TOOLS, Exchange, peer
 from toolscout.client import ConfigurationError, DiscoveryConfig, InvalidArgument
 from toolscout.client.discovery.config import ApiConfig
 from toolscout.client.selector import endpoint
+from toolscout.common.loopback import is_loopback
 
 
 def read_file(exchange: Exchange) -> None:
@@ -73,7 +74,7 @@ def test_what_is_a_url_of_a_host_is_an_endpoint(url):
     ],
 )
 def test_this_machine_is_told_from_names_that_begin_like_it(host, near):
-    assert endpoint.is_loopback(httpx2.URL(f"http://{host}:80/")) is near
+    assert is_loopback(httpx2.URL(f"http://{host}:80/").host) is near
 
 
 def test_no_secret_of_an_endpoint_is_logged_and_the_key_is_what_is_sent(make, caplog):

@@ -2,7 +2,6 @@
 
 import logging
 import re
-import socket
 from difflib import get_close_matches
 from ipaddress import ip_address
 
@@ -47,21 +46,6 @@ def without_secrets(endpoint: str) -> str:
         return str(url.copy_with(username=None, password=None, query=None, fragment=None))
     except (httpx2.InvalidURL, ValueError, TypeError):
         return "(malformed)"
-
-
-def is_loopback(url: httpx2.URL) -> bool:
-    """Whether the endpoint is on this machine; proxies of the environment are not for it."""
-    host = url.host.lower().removesuffix(".")
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        pass
-    try:
-        return socket.inet_aton(host)[0] == 127  # 127.1 is an address too
-    except (OSError, ValueError):
-        return False
 
 
 def _parsed(text: str) -> httpx2.URL | None:

@@ -14,10 +14,10 @@ from typing import Any
 
 import httpx2
 
-from toolscout.client.selector import endpoint
 from toolscout.client.selector.body import AnswerError, BoundedBody
 from toolscout.client.selector.network import Network, use
 from toolscout.client.selector.request import Failure, Pause, Reply, Result, Send, Step
+from toolscout.common.loopback import is_loopback
 
 logger = logging.getLogger("toolscout.client")
 
@@ -67,7 +67,7 @@ class Transport:
         )
         # Reading the system's certificates takes longer than a call; plain http needs none.
         self._verify = verify if url.scheme == "https" else False
-        self._trust_env = trust_env and not endpoint.is_loopback(url)
+        self._trust_env = trust_env and not is_loopback(url.host)
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._warned = False
