@@ -39,7 +39,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_brings_the_playground(wheel: Path):
-    folder = "toolscout/server/playground/static/"
+    folder = "toolscout/playground/static/"
     with zipfile.ZipFile(wheel) as packed:
         found = {Path(name).name for name in packed.namelist() if name.startswith(folder)}
     assert found == {path.name for path in (ROOT / "service" / folder).iterdir()}
