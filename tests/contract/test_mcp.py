@@ -144,6 +144,7 @@ async def test_more_text_than_a_model_can_read_is_refused_in_words(facade: Serve
         assert "ask for fewer" in text
         brief = await call(client, "list_tools_meta", page_size=1_000)
         assert len(brief["tools"]) == 400
+    facade.client.delete("/v1/catalogs/large", headers=headers).raise_for_status()
 
 
 async def test_mistakes_are_answered_in_words(facade: Server):

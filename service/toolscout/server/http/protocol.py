@@ -40,6 +40,9 @@ FEW_CHUNKS = 1_000
 MIN_CHUNK = 64
 """Past so many chunks of a body, each must have so many bytes on average: parsing it takes time."""
 
+MAX_UNREAD = 1 << 16
+"""Bytes of a body that was answered already; a caller that sends more is not listened to."""
+
 GATEWAY_PREFIX = b"/api/compress/"
 
 
@@ -211,6 +214,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._has_progressed = True
         self._body_bytes += len(body)
         super().on_body(body)
+        if self._body_bytes > MAX_UNREAD and self.cycle.response_complete:
+            self.transport.close()
 
     def on_chunk_header(self) -> None:
         """Note that a chunk begins: what came so far is no trailer.
@@ -234,10 +239,8 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Go on with what waited for this answer; a body that nobody read is not waited for."""
+        """Go on with what waited for this answer."""
         super().on_response_complete()
-        if self._in_message and self.cycle.response_complete and self._is_open():
-            self.transport.close()
         if self._unfed and self._is_open():
             self.loop.call_soon(self._feed)
 
