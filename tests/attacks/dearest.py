@@ -27,6 +27,8 @@ ROOM = 15 * MIB
 LARGE = 10_000
 """Tools of the largest catalog."""
 
+CONTEXT = {"files": ["src/some word.py " * 240] * MAX_FILES, "signals": ["word " * 39] * 100}
+
 
 @dataclass(frozen=True)
 class Dear:
@@ -63,10 +65,6 @@ def _search(**fields: Any) -> Callable[[], bytes]:
     return _json(**{"pattern": "spin a gadget"} | fields)
 
 
-def _names_of(tools: list[dict[str, Any]]) -> list[str]:
-    return [tool["name"] for tool in tools]
-
-
 def _new_words(number: int) -> str:
     """Write a pattern of words that no other has."""
     return " ".join(f"w{number}x{word}" for word in range(MAX_EVENT_CHARS // 10))[:MAX_EVENT_CHARS]
@@ -94,13 +92,12 @@ def dearest() -> Iterator[Dear]:
 
 def _of_search() -> Iterator[Dear]:
     recent = [{"name": name, "successes": 9} for name in names(MAX_RECENT, 1_000)]
-    context = {"files": ["src/some word.py " * 240] * MAX_FILES, "signals": ["word " * 39] * 100}
     filters = {"tags": ["x" * 1_000] * MAX_FILTER_VALUES, "exclude": names(MAX_NAMES, 100)}
     few = crowd(300)
     dotted = [{"name": f"{n}." + "a." * 480} for n in range(2_000)]
     yield Dear("always_keep", SEARCH, _search(tools=few, always_keep=names(MAX_NAMES, 400)))
     yield Dear("session", SEARCH, _search(tools=few, session={"recent": recent}))
-    yield Dear("context", SEARCH, _search(tools=few, context=context))
+    yield Dear("context", SEARCH, _search(tools=few, context=CONTEXT))
     yield Dear("filters", SEARCH, _search(tools=few, filters=filters))
     yield Dear("pattern", SEARCH, _search(pattern="word, " * (ROOM // 6), tools=TOOLS))
     yield Dear(
@@ -113,7 +110,6 @@ def _of_search() -> Iterator[Dear]:
 
 
 def _of_other_calls() -> Iterator[Dear]:
-    context = {"files": ["src/some word.py " * 240] * MAX_FILES, "signals": ["word " * 39] * 100}
     patterns = [f"spin {n} gadget {n}" for n in range(MAX_PATTERNS)]
     shown = {"top_k": 150, "explain": True, "detail": "full"}
     prose = "spin a gadget " * (MAX_EVENT_CHARS // 14)
@@ -139,7 +135,7 @@ def _of_other_calls() -> Iterator[Dear]:
             tools=crowd(500),
             tier0=tier0,
             token_budget=1_000_000_000,
-            context=context,
+            context=CONTEXT,
         ),
     )
     yield Dear("feedback", V1 + "feedback", _json(events=events))
@@ -148,7 +144,8 @@ def _of_other_calls() -> Iterator[Dear]:
 
 
 def _of_catalogs() -> Iterator[Dear]:
-    removed, left = _names_of(crowd(LARGE))[: LARGE // 2], _names_of(crowd(LARGE))[LARGE // 2 :]
+    known = [tool["name"] for tool in crowd(LARGE)]
+    removed, left = known[: LARGE // 2], known[LARGE // 2 :]
     statuses = dict.fromkeys(left, "unavailable")
     yield Dear("put, many tools", CATALOG, lambda: json.dumps({"tools": _large()}).encode(), "PUT")
     yield Dear("put, many values", CATALOG, lambda: b'{"tools":' + _nested_lists() + b"}", "PUT")

@@ -6,7 +6,6 @@ others is measured by `stalls.watching`. To add one, append it to `ATTACKS`.
 
 import json
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -71,9 +70,11 @@ def _poured(flood: tuple[bytes, bytes, int]) -> Callable[[Server], None]:
 def _silent(server: Server) -> None:
     head = f"POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n".encode()
     with ExitStack() as callers:
-        for caller in [callers.enter_context(server.connect()) for _ in range(200)]:
+        silent = [callers.enter_context(server.connect()) for _ in range(200)]
+        for caller in silent:
             caller.sendall(head)
-        time.sleep(1)
+        for caller in silent:
+            caller.recv(65_536)
 
 
 def _once(dear: Dear) -> Attack:

@@ -97,7 +97,7 @@ def test_many_small_chunks_are_refused(shared: Server):
     pieces = (text[at : at + 1] for at in range(len(text)))
     chunks = b"".join(b"1\r\n%b\r\n" % piece for piece in pieces)
     with shared.connect() as caller:
-        caller.sendall(head + chunks[: 6 * 900] + chunks[6 * 900 :] + b"0\r\n\r\n")
+        caller.sendall(head + chunks + b"0\r\n\r\n")
         assert caller.recv(65_536).startswith(b"HTTP/1.1 200")
 
 

@@ -6,10 +6,10 @@ The standard library is enough for it, so the client and the service compare nam
 import re
 import unicodedata
 
-_PREFIXES = re.compile(r"__+|[.:/]+")
+SEPARATORS = re.compile(r"__+|[.:/]+")
 """What separates a server or namespace from the tool's own name."""
 
-MAX_PREFIXES = 16
+MAXSEPARATORS = 16
 """Prefixes that a name may be called without, counted from its end: a name of 1,024 characters
 could have 511, and a form for each."""
 
@@ -44,8 +44,8 @@ def forms(name: str) -> tuple[str, ...]:
     if name.isascii() and is_one_piece(name):
         form = name.replace("_", "").lower()
         return (form,) if form else ()
-    parts = [key(part) for part in _PREFIXES.split(normalise(name))]
-    last = range(max(1, len(parts) - MAX_PREFIXES), len(parts))
+    parts = [key(part) for part in SEPARATORS.split(normalise(name))]
+    last = range(max(1, len(parts) - MAXSEPARATORS), len(parts))
     keys = ["".join(parts), *("".join(parts[i:]) for i in last)]
     return tuple(form for form in dict.fromkeys(keys) if form)
 

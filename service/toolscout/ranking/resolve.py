@@ -5,6 +5,7 @@ from functools import cached_property
 from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import extract
 
+from toolscout.common.pauses import Breathe, at_once
 from toolscout.common.spelling import forms, key
 from toolscout.contract import MAX_NAME_CHARS, Resolution
 from toolscout.index.catalog import Catalog
@@ -23,8 +24,10 @@ goes with the square."""
 class Resolver:
     """Resolves names against one catalog; what suggestions need is prepared once."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, pause: Breathe = at_once) -> None:
+        """Take a catalog; `pause` is called before every name."""
         self._catalog = catalog
+        self._pause = pause
 
     def resolve(self, written: str) -> Resolution:
         """Find a name to the letter, else in any spelling, else without the prefixes before it.
@@ -32,6 +35,7 @@ class Resolver:
         A name that fits several tools alike is none of them; one that fits no tool brings the
         similar ones.
         """
+        self._pause()
         if len(written) > MAX_NAME_CHARS:
             return Resolution(written[:MAX_NAME_CHARS])  # no tool has a name as long
         names, name = self._catalog.names, written.strip()

@@ -1,8 +1,7 @@
 """What stands before a tool's own name: the server or package it belongs to, and its protocol."""
 
-import re
+from toolscout.common.spelling import SEPARATORS, is_one_piece
 
-_SEPARATORS = re.compile(r"__+|[.:/]+")
 _PROTOCOLS = frozenset(("mcp", "acp", "a2a", "toolbus"))
 """Prefixes that say how a tool is reached, which is its source; the server behind it is the
 namespace."""
@@ -12,7 +11,7 @@ def namespace_in(name: str) -> str:
     """What stands before a tool's own name, its parts joined by dots; "" for a plain name."""
     if not ("__" in name or "." in name or ":" in name or "/" in name):
         return ""  # at once: nearly all names are plain
-    parts = [part for part in _SEPARATORS.split(name) if part]
+    parts = [part for part in SEPARATORS.split(name) if part]
     if len(parts) > 2 and parts[0].lower() in _PROTOCOLS:
         parts = parts[1:]
     namespace = ".".join(parts[:-1])
@@ -21,7 +20,7 @@ def namespace_in(name: str) -> str:
 
 def source_in(name: str) -> str:
     """The protocol that a name begins with, such as `mcp` in `mcp.k8s.apply`; "" without one."""
-    if name.isidentifier() and "__" not in name:
+    if is_one_piece(name):
         return ""  # at once: nearly all names are plain
-    first, *rest = _SEPARATORS.split(name, maxsplit=1)
+    first, *rest = SEPARATORS.split(name, maxsplit=1)
     return first.lower() if any(rest) and first.lower() in _PROTOCOLS else ""

@@ -19,7 +19,6 @@ from toolscout.contract import (
     BatchResult,
     FilterAnswer,
     FilterRequest,
-    Resolution,
     ResolveAnswer,
     ResolveRequest,
     SearchAnswer,
@@ -134,18 +133,10 @@ async def resolve(service: Service, exchange: Exchange, trace: Trace) -> None:
     names = read.request.names
     catalog = await compiled_call(service, read, arrived, trace)
     began = perf_counter()
-    results = await beside(len(names) * len(catalog), AT_ONCE, _resolved, catalog, names)
+    resolver, size = Resolver(catalog, Deadline()), len(names) * len(catalog)
+    results = await beside(size, AT_ONCE, lambda: list(map(resolver.resolve, names)))
     trace.phases["rank"] = perf_counter() - began
     await exchange.answer(200, _encode(ResolveAnswer(results)), answers.common_headers(trace))
-
-
-def _resolved(catalog: Catalog, names: Iterable[str]) -> list[Resolution]:
-    resolver, deadline = Resolver(catalog), Deadline()
-    found = []
-    for name in names:
-        deadline()
-        found.append(resolver.resolve(name))
-    return found
 
 
 async def filter_tools(service: Service, exchange: Exchange, trace: Trace) -> None:

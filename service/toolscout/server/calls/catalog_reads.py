@@ -123,11 +123,10 @@ async def overview(service: Service, exchange: Exchange, trace: Trace) -> None:
 
 def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
     """Show the tools of these names whole, and for the other names what they may have meant."""
-    resolver, deadline = Resolver(catalog), Deadline()
+    resolver = Resolver(catalog, Deadline())
     found: dict[str, ToolDetail] = {}
     errors: list[SchemaError] = []
     for name in dict.fromkeys(names):
-        deadline()
         answer = resolver.resolve(name)
         if answer.name is None:
             errors.append(SchemaError(name, answer.ambiguous, answer.suggestions))

@@ -35,7 +35,7 @@ from toolscout.server.calls.catalog_reads import AT_ONCE
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.calls.patterns import scan
 from toolscout.server.compiling import lookup
-from toolscout.server.compiling.work_threads import beside, run_in_thread
+from toolscout.server.compiling.work_threads import TENANT, beside, run_in_thread
 from toolscout.server.http.endpoint import serve_call
 from toolscout.server.http.exchange import REFUSALS, Exchange, Refused, decode_error, refusal
 from toolscout.server.http.routes import Call
@@ -48,7 +48,6 @@ MAX_DEPTH = 64
 
 _SDK_FOLDER = str(Path(mcp.__file__).parent)
 
-_tenant: ContextVar[str] = ContextVar("tenant")
 _trace: ContextVar[Trace] = ContextVar("trace")
 Arguments = dict[str, Any]
 Found = tuple[Any, str | None]
@@ -102,7 +101,6 @@ class McpFacade:
         """Answer one HTTP request, behind the same admission, keys, limits and log as any call."""
 
         async def relay(service: Service, exchange: Exchange, trace: Trace) -> None:
-            _tenant.set(trace.tenant)
             _trace.set(trace)
             body = await exchange.json_body(service.settings, MAX_MCP_BYTES)
             _check_json(body)
@@ -176,9 +174,9 @@ class McpFacade:
             no_match_below=settings.no_match_below,
             max_pattern_chars=settings.max_pattern_chars,
         )
-        prior = None if learner is None else learner.prior(_tenant.get(), catalog)
+        prior = None if learner is None else learner.prior(TENANT.get(), catalog)
         deadline = perf_counter() + settings.latency_budget_ms / 1_000
-        found = await scan(self._service, _tenant.get(), catalog, ask, deadline)
+        found = await scan(self._service, TENANT.get(), catalog, ask, deadline)
         decision = engine.decide(catalog, ask, prior=prior, scan=found)
         detail = arguments.get("detail", "brief")
         shown = await _details(catalog, decision.rows, detail)
@@ -203,7 +201,7 @@ class McpFacade:
         catalog = await self._catalog(arguments)
         row = await _row(catalog, arguments["name"])
         (shown,) = await _details(catalog, [row], arguments.get("detail", "brief"))
-        return with_use(self._service, _tenant.get(), catalog, shown), None
+        return with_use(self._service, TENANT.get(), catalog, shown), None
 
     async def _schemas(self, arguments: Arguments) -> Found:
         catalog = await self._catalog(arguments)
@@ -231,7 +229,7 @@ class McpFacade:
 
     async def _status(self) -> list[str]:
         """A line for each catalog, by its record: nothing is compiled to be counted."""
-        registry, tenant = self._service.registry, _tenant.get()
+        registry, tenant = self._service.registry, TENANT.get()
         names = await self._names()
         records = [(name, await _readable(registry.record(tenant, name))) for name in names]
         return [f"{name}: {record.tools} tools" for name, record in records if record is not None]
@@ -263,10 +261,10 @@ class McpFacade:
         return await self._find(name)
 
     async def _find(self, name: str) -> Catalog:
-        return await lookup.find(self._service, Trace(tenant=_tenant.get()), name)
+        return await lookup.find(self._service, Trace(tenant=TENANT.get()), name)
 
     async def _names(self) -> list[str]:
-        names: list[str] = await _readable(self._service.registry.names(_tenant.get()))
+        names: list[str] = await _readable(self._service.registry.names(TENANT.get()))
         return names
 
 
