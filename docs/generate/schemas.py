@@ -11,6 +11,10 @@ def kind_of(schema: dict[str, Any]) -> str:
     if "anyOf" in schema:
         kinds = [kind_of(kind) for kind in schema["anyOf"] if kind.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))
+    if isinstance(schema.get("type"), list):
+        return " or ".join(
+            _simple({**schema, "type": kind}) for kind in schema["type"] if kind != "null"
+        )
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     return _simple(schema)

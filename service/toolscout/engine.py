@@ -6,7 +6,7 @@ engine = Engine(tools)                       # dicts in any provider's shape
 engine.search("create an issue", top_k=5)    # -> Result(names=['create_issue', …], …)
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ from toolscout.ranking.choose import NoMatch
 from toolscout.ranking.explain import explain
 from toolscout.ranking.pipeline import decide
 from toolscout.ranking.resolve import Resolver
-from toolscout.tools.files import read_tools
+from toolscout.tools.conversion import read_tools
 
 _TENANT = "local"
 
@@ -68,7 +68,8 @@ class Engine:
     """Search over one set of tools, in process.
 
     Args:
-        tools: dicts in OpenAI, Anthropic, MCP, Gemini, Bedrock or request shape, or `Tool`s.
+        tools: in OpenAI, Anthropic, MCP, Gemini, Bedrock or request shape, as dicts, dataclasses,
+            pydantic models, `mcp.types.Tool`s or `Tool`s.
         model: a model2vec folder or hub id; None for the bundled model.
         ranker: the ranker when a search names none.
         no_match: what a search without a match returns: nothing, or the pins.
@@ -84,7 +85,7 @@ class Engine:
 
     def __init__(
         self,
-        tools: Iterable[Tool | Mapping[str, Any]] = (),
+        tools: Iterable[Any] = (),
         *,
         model: str | Path | None = None,
         ranker: RankerName = "auto",
@@ -103,11 +104,11 @@ class Engine:
         self._tools: dict[str, Tool] = {}
         self.add(tools)
 
-    def add(self, tools: Iterable[Tool | Mapping[str, Any]]) -> None:
+    def add(self, tools: Iterable[Any]) -> None:
         """Add tools; one of a known name replaces it. Only new content is compiled."""
         given = list(tools)
         structs = [tool for tool in given if isinstance(tool, Tool)]
-        structs += read_tools([tool for tool in given if not isinstance(tool, Tool)])
+        structs += read_tools(tool for tool in given if not isinstance(tool, Tool))
         self._tools.update({tool.name: tool for tool in structs})
         self.__dict__.pop("catalog", None)
 

@@ -5,13 +5,16 @@ ToolscoutError
 │   ├── InvalidJson     the bytes are not JSON at all
 │   ├── EmptyPattern    the pattern is blank
 │   ├── TooManyTools    more distinct tools than the limit
-│   └── BadCursor       a cursor is not one of this list
+│   ├── BadCursor       a cursor is not one of this list
+│   └── InvalidTool     an item of `tools` is no tool of any known shape (also InvalidArgument)
+├── InvalidArgument     an argument has the wrong type (also a TypeError)
 ├── CatalogUnknown      no catalog of that name or digest is known here
 ├── Overloaded          more work waits than can be done in time
 └── ConfigurationError  a setting is unknown, malformed or contradicts another
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import msgspec
 
@@ -79,6 +82,22 @@ class TooManyTools(InvalidRequest):
     """More distinct tools than the configured limit."""
 
     code = "too_many_tools"
+
+
+class InvalidArgument(ToolscoutError, TypeError):
+    """An argument has the wrong type; the message says which, what was expected and what came."""
+
+    code = "invalid_argument"
+
+    @classmethod
+    def of(cls, name: str, expected: str, got: object) -> Self:
+        """Say it in the one form all these messages have; values are not repeated."""
+        message = f"expected {expected}, got {type(got).__name__}"
+        return cls(f"{name}: {message}", (FieldError(name, message),))
+
+
+class InvalidTool(InvalidRequest, InvalidArgument):
+    """An item of `tools` is neither a mapping, a dataclass, a struct nor a pydantic model."""
 
 
 class CatalogUnknown(ToolscoutError):

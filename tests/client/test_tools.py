@@ -11,7 +11,7 @@ import pytest
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from toolscout.client import InvalidTool, Reason
 from toolscout.client.discovery.strategies import relevance
-from toolscout.client.tools import Offer
+from toolscout.client.offer import Offer
 
 
 def read_file(exchange: Exchange) -> None:

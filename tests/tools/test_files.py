@@ -7,8 +7,9 @@ import pytest
 
 from tests.catalogs import SHAPES, in_shape
 from toolscout.errors import InvalidJson, InvalidRequest
+from toolscout.tools.conversion import read_tools
 from toolscout.tools.documents import read_tool
-from toolscout.tools.files import read_file, read_tools
+from toolscout.tools.files import read_file
 
 SCHEMA = {"properties": {"city": {"type": "string"}}}
 

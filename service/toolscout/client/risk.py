@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from toolscout.client.tools import as_mapping, texts
 from toolscout.contract import Risk
 from toolscout.tools.namespace import namespace_in
 from toolscout.tools.risk import LEVELS, risk
+from toolscout.tools.shapes import as_mapping, texts
 
 
 def risk_of(tool: Any) -> Risk:

@@ -49,13 +49,15 @@ class Match(msgspec.Struct, frozen=True):
     pinned: bool
 
 
-class Counts(msgspec.Struct, frozen=True):
+class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many tools were sent, distinct, with any evidence, and selected."""
 
     offered: int
     unique: int
     ranked: int
     selected: int
+    passed_over: int = 0
+    """Entries without a name that cannot be ranked: a provider's built-ins. Absent if none."""
 
 
 class TokenCounts(msgspec.Struct, frozen=True):

@@ -88,15 +88,18 @@ class CatalogCache:
     def __init__(self, limit: int = DEFAULT_BYTES) -> None:
         self._catalogs: ByteLru[tuple[str, str], Catalog] = ByteLru(limit // 2)
         self._tools: ByteLru[tuple[str, bytes], CompiledTool] = ByteLru(limit - limit // 2)
-        self._aliases: ByteLru[tuple[str, bytes], tuple[str, int]] = ByteLru(ALIAS_LIMIT)
+        self._aliases: ByteLru[tuple[str, bytes], tuple[str, int, int]] = ByteLru(ALIAS_LIMIT)
 
-    def by_alias(self, tenant: str, raw_hash: bytes) -> tuple[Catalog, int] | None:
-        """The catalog that these very bytes of `tools` were compiled to, and their entries."""
+    def by_alias(self, tenant: str, raw_hash: bytes) -> tuple[Catalog, int, int] | None:
+        """The catalog that these very bytes of `tools` were compiled to.
+
+        Besides, how many entries they hold, and how many of these were passed over.
+        """
         alias = self._aliases.get((tenant, raw_hash))
         if alias is None:
             return None
         catalog = self._catalogs.get((tenant, alias[0]))
-        return None if catalog is None else (catalog, alias[1])
+        return None if catalog is None else (catalog, *alias[1:])
 
     def by_digest(self, tenant: str, digest: str) -> Catalog | None:
         """The catalog of a digest, if this tenant has sent it."""
@@ -104,7 +107,7 @@ class CatalogCache:
 
     def add_alias(self, tenant: str, raw_hash: bytes, tools: ToolList) -> None:
         """Remember that these bytes of `tools` mean this list."""
-        self._aliases.put((tenant, raw_hash), (tools.digest, tools.offered), 1)
+        self._aliases.put((tenant, raw_hash), (tools.digest, tools.offered, tools.passed_over), 1)
 
     def add(self, tenant: str, catalog: Catalog) -> None:
         """Keep a complete catalog."""

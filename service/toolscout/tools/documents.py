@@ -11,9 +11,13 @@ import msgspec
 
 from toolscout.contract import Tool, is_absent
 from toolscout.errors import NOT_JSON
+from toolscout.tools.shapes import SCHEMAS, WRAPPERS
 
 MAX_FIELD_CHARS = 8_192
 """Characters of one field that are indexed; more is documentation pasted into a schema."""
+
+MAX_ENUM_VALUES = 32
+"""Values of one enumeration that are indexed; longer ones list countries or currencies."""
 
 PURPOSE_CHARS = 250
 """Characters of a description that are embedded: a mean over a long text blurs its point."""
@@ -21,10 +25,6 @@ PURPOSE_CHARS = 250
 PROPERTY_CHARS = 100
 """Characters of one property's description that are embedded."""
 
-_WRAPPERS = ("function", "toolSpec", "tool")
-"""Keys under which a provider nests the part that carries name, description and schema."""
-
-_SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "argument_schema")
 _SUBSCHEMAS = ("items", "additionalProperties", "not", "if", "then", "else")
 _SUBSCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SUBSCHEMA_MAPS = ("$defs", "definitions", "patternProperties")
@@ -58,6 +58,7 @@ def read_tool(tool: Tool) -> Document:
     """
     description = tool.description or ""
     aliases: list[str] = []
+    titles: list[str] = []
     schemas: list[dict[str, Any]] = []
     hints = None if is_absent(tool.annotations) else _json_object(tool.annotations)
     raws = (tool.definition, tool.parameters)
@@ -74,11 +75,16 @@ def read_tool(tool: Tool) -> Document:
                 aliases.append(name)
             if not description and isinstance(text, str):
                 description = text
+            if isinstance(name, str) and isinstance(layer.get("title"), str):
+                titles.append(layer["title"])
             if hints is None and isinstance(layer.get("annotations"), dict):
                 hints = layer["annotations"]
             schemas.append(layer)
+    if hints is not None and isinstance(hints.get("title"), str):
+        titles.append(hints["title"])
     # Chosen by the tool's author to be found by: as good as the description.
-    labels = " ".join((*(tool.keywords or ()), *(tool.tags or ())))[:MAX_FIELD_CHARS]
+    labels = " ".join((*dict.fromkeys(titles), *(tool.keywords or ()), *(tool.tags or ())))
+    labels = labels[:MAX_FIELD_CHARS]
     said = description[:MAX_FIELD_CHARS]
     description = f"{said} {labels}" if labels else said
     pieces: list[str] = []
@@ -131,8 +137,7 @@ def schema_properties(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(properties, dict):
             for name, sub in properties.items():
                 if isinstance(sub, dict):
-                    text = sub.get("description")
-                    yield name, text if isinstance(text, str) else ""
+                    yield name, _described(sub)
                     if not _NESTING.isdisjoint(sub):
                         children.append(sub)
                 else:
@@ -147,15 +152,24 @@ def schema_properties(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
         stack.extend(reversed(children))
 
 
+def _described(schema: dict[str, Any]) -> str:
+    """The description of a property, and the texts that it can be."""
+    text, values = schema.get("description"), schema.get("enum")
+    said = [text] if isinstance(text, str) else []
+    if isinstance(values, list):
+        said += [value for value in values[:MAX_ENUM_VALUES] if isinstance(value, str)]
+    return " ".join(said)
+
+
 def _layers(body: Any) -> Iterator[dict[str, Any]]:
     """The definition itself, what it wraps, and the schemas they hold."""
     if not isinstance(body, dict):
         return
     yield body
-    for key in _WRAPPERS:
+    for key in WRAPPERS:
         if isinstance(body.get(key), dict):
             yield from _layers(body[key])
-    for key in _SCHEMA_KEYS:
+    for key in SCHEMAS:
         schema = body.get(key)
         if isinstance(schema, dict):
             # Bedrock puts the schema one level deeper, under "json".

@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 
 from toolscout.client.names import Names
+from toolscout.client.offer import Offer
 from toolscout.client.risk import RiskGate, requires_confirmation, requires_full_schema, risk_of
 from toolscout.client.selector.selection import Reason, Selection
-from toolscout.client.tools import Offer, schema, texts
 from toolscout.common.spelling import prefix
+from toolscout.tools.shapes import schema_of, texts
 from toolscout.tools.summary import first_sentence
 
 PAGE_SIZE = 50
@@ -122,7 +123,7 @@ def _full_detail(offer: Offer, name: str, gate: RiskGate | None) -> dict[str, An
     return {
         "name": name,
         "description": texts(tool)[1],
-        "input_schema": schema(tool),
+        "input_schema": schema_of(tool),
         "risk": risk_of(tool),
         "requires_confirmation": requires_confirmation(tool),
     }

@@ -15,12 +15,12 @@ from typing import Any
 from toolscout.client.agents import answers
 from toolscout.client.agents.answers import MAX_SCHEMAS, PAGE_SIZE
 from toolscout.client.discovery.strategies import search
+from toolscout.client.offer import Offer
 from toolscout.client.providers import provider_named
 from toolscout.client.providers.provider import arguments_of
 from toolscout.client.risk import RiskGate
 from toolscout.client.selector.selection import Selection
 from toolscout.client.selector.selector import AsyncSelector, Selector
-from toolscout.client.tools import Offer
 from toolscout.contract import DEFAULT_TOP_K
 
 _TEXT = {"type": "string"}

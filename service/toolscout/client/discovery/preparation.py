@@ -18,12 +18,12 @@ from toolscout.client.observe.turn_events import (
     log_turn,
     notify_turn,
 )
+from toolscout.client.offer import Offer
 from toolscout.client.providers import Call, Json, Provider, provider_named
 from toolscout.client.providers.stream import STREAMS
 from toolscout.client.selector.rollout import Rollout
 from toolscout.client.selector.selection import Selection
 from toolscout.client.selector.settings import SelectorBase, checked_observers
-from toolscout.client.tools import Offer
 
 logger = logging.getLogger("toolscout.client")
 

@@ -17,10 +17,11 @@ from typing import Literal
 
 from toolscout.client.discovery.session import SessionStore
 from toolscout.client.discovery.usage import add
+from toolscout.client.offer import Offer
 from toolscout.client.providers import Call, Json, Provider
 from toolscout.client.providers.provider import QUERY_SCHEMA
 from toolscout.client.selector.selection import Selection
-from toolscout.client.tools import Offer, texts
+from toolscout.tools.shapes import texts
 from toolscout.tools.summary import first_sentence
 
 Order = Literal["rank", "catalog", "append"]

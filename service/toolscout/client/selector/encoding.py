@@ -9,8 +9,9 @@ from typing import Any, Literal
 import msgspec
 
 from toolscout.client.errors import InvalidArgument
-from toolscout.client.tools import Offer, as_mapping, core_of, schema
+from toolscout.client.offer import Offer
 from toolscout.contract import MAX_NAME_CHARS
+from toolscout.tools.shapes import as_mapping, core_of, schema_of
 
 Definition = Literal["full", "minimal", "none"]
 """How much of a tool's definition is sent: all of it, only its parameters' names, types and
@@ -76,7 +77,7 @@ class Encoder:
         if self._definition == "full":
             entry["definition"] = whole
         elif self._definition == "minimal":
-            entry["definition"] = {"parameters": _minimal(schema(whole), 0)}
+            entry["definition"] = {"parameters": _minimal(schema_of(whole), 0)}
         return entry if self._redact is None else self._redacted(entry)
 
     def _redacted(self, entry: dict[str, Any]) -> dict[str, Any] | None:

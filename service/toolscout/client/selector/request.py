@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from toolscout.client.offer import Offer
 from toolscout.client.selector import answer
 from toolscout.client.selector.body import AnswerError
 from toolscout.client.selector.breaker import CircuitBreaker
@@ -23,7 +24,6 @@ from toolscout.client.selector.digests import Digests
 from toolscout.client.selector.encoding import Encoder
 from toolscout.client.selector.retries import RetryBudget
 from toolscout.client.selector.selection import Reason
-from toolscout.client.tools import Offer
 from toolscout.contract import Outcome
 
 MAX_PATTERN_CHARS = 4_096

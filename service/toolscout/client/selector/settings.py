@@ -14,6 +14,7 @@ from toolscout import __version__
 from toolscout.client.discovery.strategies import relevance
 from toolscout.client.errors import InvalidArgument
 from toolscout.client.observe.telemetry import Observer, QueryLog, event_of, log_event, notify
+from toolscout.client.offer import Offer
 from toolscout.client.selector import endpoint as endpoints
 from toolscout.client.selector.breaker import BreakerPolicy, CircuitBreaker
 from toolscout.client.selector.encoding import Definition, Encoder, Redact
@@ -21,7 +22,6 @@ from toolscout.client.selector.request import Ask, Conversations, Result, Step, 
 from toolscout.client.selector.rollout import Rollout, overlap
 from toolscout.client.selector.selection import Reason, Selection, Shadow
 from toolscout.client.selector.transport import Transport
-from toolscout.client.tools import Offer
 from toolscout.contract import DEFAULT_TOP_K, MAX_TOP_K
 
 Fallback = Literal["all", "relevance"]

@@ -111,6 +111,7 @@ def explanation(
             unique=trace.unique,
             ranked=int((ranking.scores > 0).sum()),
             selected=len(decision.names),
+            passed_over=trace.passed_over,
         ),
         tokens=TokenCounts(offered, selected, offered - selected),
         timings_ms=trace.shown_ms(),

@@ -97,6 +97,7 @@ async def search_batch(service: Service, exchange: Exchange, trace: Trace) -> No
     shown = nbytes = 0
     for ask, one in zip(asks, traces, strict=True):
         one.catalog, one.unique, one.offered = trace.catalog, unique, trace.offered
+        one.passed_over = trace.passed_over
         if isinstance(source, Catalog):
             chained = bool(request.complete_chain)
             await decide_one(service, source, ask, deadline, one, chained=chained)
@@ -183,7 +184,7 @@ def _known(service: Service, read: Read[R], trace: Trace) -> Catalog:
     """The catalog that was recognised by its bytes, or is named by its digest."""
     trace.cache = "hit"
     if read.known is not None:
-        trace.offered = read.known.offered
+        trace.offered, trace.passed_over = read.known.offered, read.known.passed_over
         return read.known.catalog
     catalog = by_digest(service, trace.tenant, read.request.catalog)
     trace.offered = len(catalog)

@@ -66,6 +66,7 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     source: Catalog | ToolList
     if read.known is not None:
         source, trace.offered = read.known.catalog, read.known.offered
+        trace.passed_over = read.known.passed_over
     elif is_absent(request.tools):
         source = by_digest(service, trace.tenant, request.catalog)
         trace.offered = len(source)
@@ -160,7 +161,8 @@ async def cold(
     ):
         job = start(service, trace.tenant, raw, read.raw_hash)
         tools = await asyncio.shield(job.tools)
-        trace.offered, count = tools.offered, len(tools.tools)
+        trace.offered, trace.passed_over = tools.offered, tools.passed_over
+        count = len(tools.tools)
         stage = job.lexical if ranker in ("bm25", "regex") else job.complete
         reserve = costs.estimate("scan", count * patterns) / 1_000
         left = deadline - reserve - perf_counter()

@@ -53,10 +53,14 @@ _PADDING = 64
 
 
 class Known(msgspec.Struct, frozen=True, eq=False):
-    """A catalog compiled from these very bytes before, and how many entries they hold."""
+    """A catalog compiled from these very bytes before, and how many entries they hold.
+
+    `passed_over` of these are built-ins without a name.
+    """
 
     catalog: Catalog
     offered: int
+    passed_over: int
 
 
 class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):

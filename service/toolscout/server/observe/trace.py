@@ -18,6 +18,7 @@ class Trace:
     cache: str = "-"
     catalog: str = ""
     offered: int = 0
+    passed_over: int = 0
     unique: int = 0
     decision: Decision | None = None
     source: Catalog | None = None

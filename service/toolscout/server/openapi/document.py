@@ -46,6 +46,7 @@ from toolscout.contract.bounds import BOUNDS
 from toolscout.server.http.problems import CODES, Problem
 from toolscout.server.openapi import catalog_paths
 from toolscout.server.openapi.paths import REF, paths, ref
+from toolscout.server.openapi.shapes import provider_tool, tools_answer
 
 
 @cache
@@ -148,7 +149,19 @@ def _schemas() -> dict[str, Any]:
         "anyOf": [text, {"type": "null"}]
     }
     search["allOf"] += [{"oneOf": [_given("pattern"), _given("query")]}, one_cap]
-    schemas["CatalogPut"]["properties"]["tools"] = {"type": "array", "items": ref("Tool")}
+    tools = {"type": "array", "items": {"anyOf": [ref("Tool"), ref("ProviderTool")]}}
+    schemas |= {"ProviderTool": provider_tool(), "ToolsAnswer": tools_answer(tools)}
+    given = {"anyOf": [tools, ref("ToolsAnswer")]}
+    for struct in _REQUESTS:
+        schemas[struct.__name__]["properties"]["tools"] = {
+            "anyOf": [*given["anyOf"], {"type": "null"}],
+            "default": None,
+        }
+    schemas["CatalogPut"]["properties"]["tools"] = given
+    schemas["CatalogPatch"]["properties"]["upsert"] = {
+        "anyOf": [*given["anyOf"], {"type": "null"}],
+        "default": None,
+    }
     schemas["FeedbackEvent"]["properties"]["pattern"]["pattern"] = r"\S"
     schemas["ChainReport"]["properties"]["intent"]["pattern"] = r"\S"
     batch = schemas["BatchRequest"]

@@ -15,7 +15,7 @@ from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
 
-from toolscout.client.tools import Offer, texts
+from toolscout.client.offer import Offer
 from toolscout.text.relevance import (
     EXPANDED,
     KEPT,
@@ -29,6 +29,7 @@ from toolscout.text.relevance import (
     keep_relevant,
     relevance,
 )
+from toolscout.tools.shapes import texts
 
 
 class Filtered(NamedTuple):

@@ -16,9 +16,10 @@ from typing import Any
 import re2
 
 from toolscout.client.discovery.strategies import relevance
-from toolscout.client.tools import Offer, schema, texts
+from toolscout.client.offer import Offer
 from toolscout.contract import DEFAULT_TOP_K
 from toolscout.text.relevance import MIN_WORD, Said
+from toolscout.tools.shapes import schema_of, texts
 
 NAMED = 100
 PER_WORD = 10
@@ -99,7 +100,7 @@ def _keyword_names(query: str, offer: Offer, max_results: int) -> list[str]:
 
 def _text(name: str, tool: Any) -> bytes:
     pieces = [name, texts(tool)[1]]
-    properties = schema(tool).get("properties")
+    properties = schema_of(tool).get("properties")
     if isinstance(properties, dict):
         for key, sub in properties.items():
             pieces.append(str(key))

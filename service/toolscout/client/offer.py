@@ -1,31 +1,28 @@
-"""Tools of any shape: their names, texts and schemas.
+"""The tools of one call, by name.
 
-OpenAI (chat and Responses), Anthropic, MCP, Gemini and Bedrock tools, as mappings, dataclasses,
-msgspec structs or pydantic models. A provider's built-in (a web search, a text editor, a cache
-point) cannot be ranked, is never sent, and always stays. It has no name, or it has a `type` of its
-own and no schema.
+A provider's built-in (a web search, a text editor, a cache point) cannot be ranked, is never sent,
+and always stays. It has no name, or it has a `type` of its own and no schema.
 """
 
-import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
-import msgspec
+from toolscout.client.errors import InvalidArgument
+from toolscout.tools.shapes import (
+    DECLARATIONS,
+    ORDINARY_TYPES,
+    as_mapping,
+    declared,
+    name_of,
+    runs_at_provider,
+)
 
-from toolscout.client.errors import InvalidArgument, InvalidTool
-
-WRAPPERS = ("function", "toolSpec", "tool")
-_SCHEMAS = ("parameters", "input_schema", "inputSchema", "argument_schema")
-_DECLARATIONS = ("functionDeclarations", "function_declarations")
-_DECLARING = frozenset(_DECLARATIONS)
+_DECLARING = frozenset(DECLARATIONS)
 _name_of = itemgetter("name")
 _function_of = itemgetter("function")
 _spec_of = itemgetter("toolSpec")
-_ORDINARY = {None, "function"}
-"""Types of tools that are functions whatever else they hold; `custom` means one thing to Anthropic
-and another to OpenAI."""
 
 
 class Offer:
@@ -57,10 +54,10 @@ class Offer:
         by_name: dict[str, Any] = {}
         unnamed = []
         for number, tool in enumerate(tools):
-            for one in _declarations(tool, number):
-                whole = as_mapping(one, number)
-                name = _text(core_of(whole).get("name"))
-                if name and not _is_builtin(whole):
+            for one in _declared(tool, number):
+                whole = as_mapping(one, f"tools[{number}]")
+                name = name_of(whole)
+                if name and not runs_at_provider(whole):
                     by_name.setdefault(name, one)
                 else:
                     unnamed.append(one)
@@ -100,52 +97,6 @@ class Offer:
         return (*map(self.by_name.__getitem__, names), *self.unnamed)
 
 
-def as_mapping(tool: Any, number: int = 0) -> Mapping[str, Any]:
-    """One tool as a mapping, without copying where it is one already.
-
-    Raises:
-        InvalidTool: it is neither a mapping, a dataclass, a struct nor a pydantic model.
-    """
-    if isinstance(tool, Mapping):
-        return tool
-    try:
-        found = _dumped(tool)
-    except Exception as error:
-        raise InvalidTool(f"tools[{number}]: cannot be read ({type(error).__name__})") from error
-    if isinstance(found, dict):
-        return found
-    raise InvalidTool.of(f"tools[{number}]", "a mapping, dataclass or model", tool)
-
-
-def _dumped(tool: Any) -> Any:
-    if dataclasses.is_dataclass(tool) and not isinstance(tool, type):
-        return dataclasses.asdict(tool)
-    if isinstance(tool, msgspec.Struct):
-        return msgspec.to_builtins(tool)
-    dump = getattr(tool, "model_dump", None)
-    if callable(dump) and not isinstance(tool, type):
-        # As it goes over the wire: aliases (`inputSchema`), no nulls.
-        return dump(mode="json", by_alias=True, exclude_none=True)
-    return None
-
-
-def texts(tool: Any) -> tuple[str, str]:
-    """Name and description of a tool, empty where it has none."""
-    core = core_of(as_mapping(tool))
-    return _text(core.get("name")), _text(core.get("description"))
-
-
-def schema(tool: Any) -> Mapping[str, Any]:
-    """The JSON Schema of a tool's input, empty where it has none."""
-    core = core_of(as_mapping(tool))
-    for key in _SCHEMAS:
-        found = core.get(key)
-        if isinstance(found, Mapping):
-            nested = found.get("json")  # Bedrock's extra level
-            return nested if isinstance(nested, Mapping) else found
-    return {}
-
-
 def _uniform_names(tools: Sequence[Any]) -> list[str] | None:
     """The names of tools that share one everyday shape, at the speed of C.
 
@@ -157,7 +108,7 @@ def _uniform_names(tools: Sequence[Any]) -> list[str] | None:
             names = list(map(_name_of, map(_spec_of, tools)))
         elif "name" in first:
             names = list(map(_name_of, tools))
-            if not _ORDINARY.issuperset(map(dict.get, tools, repeat("type"))):
+            if not ORDINARY_TYPES.issuperset(map(dict.get, tools, repeat("type"))):
                 return None
         else:
             names = list(map(_name_of, map(_function_of, tools)))
@@ -182,8 +133,13 @@ def _flat(tools: Sequence[Any]) -> Sequence[Any]:
     """Gemini's declarations in the place of the tools that hold them; else the tools themselves."""
     for tool in (tools[0], tools[-1]) if tools else ():
         if isinstance(tool, dict) and not _DECLARING.isdisjoint(tool):
-            return [one for number, tool in enumerate(tools) for one in _declarations(tool, number)]
+            return [one for number, tool in enumerate(tools) for one in _declared(tool, number)]
     return tools
+
+
+def _declared(tool: Any, number: int) -> list[Any]:
+    functions, rest = declared(tool, f"tools[{number}]")
+    return [*functions, rest] if rest else functions
 
 
 def _split(tools: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]] | None:
@@ -196,49 +152,10 @@ def _split(tools: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]] | None:
             plain = [tool for tool in tools if wrapper in tool]
             others = [tool for tool in tools if wrapper not in tool]
         else:
-            plain = [t for t in tools if "name" in t and t.get("type") in _ORDINARY]
-            others = [t for t in tools if "name" not in t or t.get("type") not in _ORDINARY]
-        if not plain or any(_text(core_of(t).get("name")) and not _is_builtin(t) for t in others):
+            plain = [t for t in tools if "name" in t and t.get("type") in ORDINARY_TYPES]
+            others = [t for t in tools if "name" not in t or t.get("type") not in ORDINARY_TYPES]
+        if not plain or any(name_of(t) and not runs_at_provider(t) for t in others):
             return None
     except (AttributeError, TypeError, IndexError):
         return None
     return plain, tuple(others)
-
-
-def _is_builtin(tool: Mapping[str, Any]) -> bool:
-    """Whether a tool that has a name is run by the provider, or takes no arguments by a schema.
-
-    Anthropic's `{"type": "bash_20250124", "name": "bash"}`; of OpenAI's Responses also
-    `{"type": "custom", "name": …}`, which takes free text, unlike Anthropic's type of that name.
-    """
-    kind = tool.get("type")
-    if not isinstance(kind, str) or kind in _ORDINARY or core_of(tool) is not tool:
-        return False
-    return not any(isinstance(tool.get(key), Mapping) for key in _SCHEMAS)
-
-
-def _declarations(tool: Any, number: int) -> list[Any]:
-    """Gemini wraps several functions in one tool; elsewhere a tool is one function."""
-    if not isinstance(tool, Mapping) or _DECLARING.isdisjoint(tool):
-        return [tool]
-    found: list[Any] = []
-    for key in _DECLARATIONS:
-        declared = tool.get(key) or []
-        if not isinstance(declared, list | tuple):
-            raise InvalidTool.of(f"tools[{number}].{key}", "a list", declared)
-        found += declared
-    others = {key: value for key, value in tool.items() if key not in _DECLARING}
-    return [*found, others] if others else found
-
-
-def core_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the part of a tool that carries its name."""
-    for key in WRAPPERS:
-        inner = tool.get(key)
-        if isinstance(inner, Mapping):
-            return inner
-    return tool
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

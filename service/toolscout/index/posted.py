@@ -1,0 +1,241 @@
+"""Decoding a posted list of tools in pieces, so that none holds the interpreter lock for long."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import msgspec
+
+from toolscout.common.pauses import Breathe
+from toolscout.contract import ABSENT, Tool
+from toolscout.contract.bounds import MAX_OFFERED, MAX_TOOL_VALUES
+from toolscout.errors import (
+    NOT_JSON,
+    FieldError,
+    InvalidJson,
+    InvalidRequest,
+    TooManyTools,
+    not_json,
+)
+from toolscout.index.values import count_values, count_values_outside_texts
+from toolscout.tools.conversion import FOREIGN_KEYS, check_usable, read_entry
+from toolscout.tools.shapes import LISTS
+
+_OBJECT, _CLOSE = b"{]"
+_KINDS = {b'"': "str", b"[": "array", b"t": "bool", b"f": "bool", b"n": "null"}
+
+_PostedTool: Any = msgspec.defstruct(
+    "PostedTool",
+    [(key, msgspec.Raw, ABSENT) for key in FOREIGN_KEYS],
+    bases=(Tool,),
+    frozen=True,
+    omit_defaults=True,
+    gc=False,
+)
+"""A tool that tells whether it has keys of a provider's shape."""
+
+_Answer: Any = msgspec.defstruct("Answer", [(key, msgspec.Raw, ABSENT) for key in LISTS])
+
+_decode: Any = msgspec.json.Decoder(list[_PostedTool]).decode
+_decode_answer: Any = msgspec.json.Decoder(_Answer).decode
+_entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_foreign = attrgetter(*FOREIGN_KEYS)
+_NOTHING = (ABSENT,) * len(FOREIGN_KEYS)
+_OPENING = re.compile(rb'\[[ \t\r\n]*\{[ \t\r\n]*("[^"\\]{0,32}")')
+"""The beginning of a list, with the first key of its first tool: others mostly have the same."""
+
+_WRONG_CUTS = 16
+"""Cuts between objects inside tools that are put up with before a list is decoded at once."""
+
+_PIECE = 1 << 17
+"""Bytes of a list that are decoded in one call, which holds the interpreter lock: 0.2 ms."""
+
+_WINDOW = 1 << 20
+"""Bytes that are searched for a border in one call: 16 ms."""
+
+_FEW = 250
+"""Distinct tools that a list is taken to have at least where entries are bounded."""
+
+
+_DEPTH = 3
+"""Objects around a list: `result.tools` of a JSON-RPC answer, one more to spare."""
+
+
+class Posted(NamedTuple):
+    """The tools of a list, where each stood, and how many built-ins were passed over."""
+
+    tools: list[Tool]
+    numbers: Sequence[int]
+    passed_over: int
+
+
+def unwrap(raw: bytes | msgspec.Raw, path: str) -> tuple[bytes | msgspec.Raw, str]:
+    """Find the list in an answer to MCP's `tools/list` or in another object around it.
+
+    Raises:
+        InvalidRequest: an object holds no list of tools.
+    """
+    for _ in range(_DEPTH):
+        if bytes(memoryview(raw)[:1]) != b"{":
+            break
+        answer = _decode_answer(raw)
+        key = next((key for key in LISTS if getattr(answer, key) is not ABSENT), None)
+        if key is None:
+            message = "expected a list of tools, or an object with `tools`"
+            raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
+        raw, path = getattr(answer, key), f"{path}.{key}"
+    return raw, path
+
+
+def decode(raw: bytes | msgspec.Raw, limit: int, path: str, breathe: Breathe) -> Posted:
+    """Decode a list of tools of any shape; definitions stay raw.
+
+    It is cut where one tool seems to end and the next to begin. Pieces that are all valid arrays
+    make up a valid array: what parses as whole values up to a cut was cut between two values.
+    Otherwise, and where tools are of a provider's shape, the list is taken apart as a whole, which
+    also says what is wrong and where.
+
+    Raises:
+        TooManyTools: it has more entries than may be offered.
+        InvalidRequest: a tool has too many values, or an entry is no tool.
+        msgspec.ValidationError, msgspec.DecodeError: the list is no array, or no JSON.
+    """
+    array = memoryview(raw)
+    most = max(limit, _FEW) * MAX_OFFERED
+    tools: list[Tool] = []
+    end, wrong = len(array) - 1, 0
+    opening = _OPENING.match(array)
+    if opening is None or array[-1] != _CLOSE:
+        return _apart(raw, most, path, breathe)
+    border = _border(opening[1])
+    start = reach = 1
+    while start < end:
+        found = _next(border, array, min(max(start + _PIECE, reach), end), end)
+        cut, following = found.span() if found else (end, end)
+        if _is_dense(array[start:cut]):
+            return _apart(raw, most, path, breathe)
+        try:
+            piece = _decode(b"[" + array[start:cut] + b"]")
+        except (msgspec.DecodeError, *NOT_JSON) as error:
+            wrong += 1
+            if isinstance(error, msgspec.ValidationError) or cut == end or wrong > _WRONG_CUTS:
+                return _apart(raw, most, path, breathe)
+            reach = following  # it was a border between objects inside a tool
+            continue
+        if _has_foreign(piece):
+            return _apart(raw, most, path, breathe)
+        tools += piece
+        start = following
+        _check_offered(len(tools), most, path)
+        breathe()
+    return Posted(tools, range(len(tools)), 0)
+
+
+def _apart(raw: bytes | msgspec.Raw, most: int, path: str, breathe: Breathe) -> Posted:
+    """Read a list entry by entry: none is decoded before its values are known to be few."""
+    entries = _entries(raw)
+    _check_offered(len(entries), most, path)
+    tools: list[Tool] = []
+    numbers: list[int] = []
+    group: list[memoryview] = []
+    passed_over = size = 0
+    for number, entry in enumerate(entries):
+        view = memoryview(entry)
+        _check_dense(view, f"{path}[{number}]")
+        group.append(view)
+        size += len(view)
+        if size <= _PIECE and number < len(entries) - 1:
+            continue
+        first = number + 1 - len(group)
+        plain = _decode_plain(group)
+        if plain is not None:
+            tools += plain
+            numbers += range(first, number + 1)
+        else:
+            for at in range(first, number + 1):
+                found, nameless = _read(entries[at], f"{path}[{at}]")
+                tools += found
+                numbers += [at] * len(found)
+                passed_over += nameless
+        _check_offered(len(tools) + passed_over, most, path)
+        group, size = [], 0
+        breathe()
+    check_usable(len(tools), len(tools) + passed_over, path)
+    return Posted(tools, numbers, passed_over)
+
+
+def _decode_plain(group: list[memoryview]) -> list[Tool] | None:
+    """Tools that are all of the contract's own shape; None of others."""
+    try:
+        tools: list[Tool] = _decode(b"[" + b",".join(group) + b"]")
+    except msgspec.ValidationError:
+        return None
+    return None if _has_foreign(tools) else tools
+
+
+def _read(entry: msgspec.Raw, path: str) -> tuple[list[Tool], int]:
+    """Read one entry of any shape.
+
+    Raises:
+        InvalidRequest, InvalidJson: it is no tool.
+    """
+    if memoryview(entry)[0] != _OBJECT:
+        kind = _KINDS.get(bytes(entry)[:1], "number")
+        message = f"Expected `object`, got `{kind}`"
+        raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
+    try:
+        whole = msgspec.json.decode(entry)
+    except NOT_JSON as error:
+        raise InvalidJson(f"{path} is not valid JSON", (not_json(path, error),)) from None
+    return read_entry(whole, path, entry)
+
+
+def _has_foreign(tools: list[Any]) -> bool:
+    return any(found != _NOTHING for found in map(_foreign, tools))
+
+
+def _check_dense(entry: memoryview, path: str) -> None:
+    if _is_dense(entry):
+        count = count_values_outside_texts(entry)
+        message = f"at most {MAX_TOOL_VALUES} values in one tool, got {count}"
+        raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
+
+
+def _is_dense(part: memoryview) -> bool:
+    """Tell whether a part of a list has more values than one tool may have."""
+    return (
+        len(part) > MAX_TOOL_VALUES
+        and count_values(part) > MAX_TOOL_VALUES
+        and count_values_outside_texts(part) > MAX_TOOL_VALUES
+    )
+
+
+def _check_offered(offered: int, most: int, path: str) -> None:
+    if offered > most:
+        message = f"at most {most} entries, got {offered} or more"
+        raise TooManyTools(f"{path}: {message}", (FieldError(path, message),))
+
+
+def _next(
+    border: re.Pattern[bytes], array: memoryview, at: int, end: int
+) -> re.Match[bytes] | None:
+    """Find the next border, in windows: one search holds the interpreter lock to its end.
+
+    A border across the end of a window is missed, so that a piece is longer by a tool or two.
+    """
+    while at < end:
+        found = border.search(array, at, min(at + _WINDOW, end))
+        if found:
+            return found
+        at += _WINDOW
+    return None
+
+
+@lru_cache(maxsize=64)
+def _border(key: bytes) -> re.Pattern[bytes]:
+    """What stands between two tools that both begin with a key."""
+    return re.compile(
+        rb"(?<=\})[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*" + re.escape(key) + rb"[ \t\r\n]*:)"
+    )

@@ -1,0 +1,109 @@
+"""Tools of any provider's shape as the contract's own."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from toolscout.contract import ABSENT, RAW_FIELDS, Tool
+from toolscout.errors import FieldError, InvalidRequest, wrong_field
+from toolscout.tools.shapes import (
+    DECLARATIONS,
+    KNOWN,
+    SCHEMAS,
+    WRAPPERS,
+    as_mapping,
+    core_of,
+    declared,
+    is_nameless_builtin,
+    name_of,
+    schema_of,
+)
+
+FOREIGN_KEYS = tuple(
+    key
+    for key in ("title", *WRAPPERS, *SCHEMAS, *DECLARATIONS)
+    if key not in Tool.__struct_fields__
+)
+"""Keys of providers' shapes that the contract's own shape has not: such a tool is converted."""
+
+_encode = msgspec.json.Encoder().encode
+_FIELDS = frozenset(Tool.__struct_fields__)
+_FOREIGN = frozenset(FOREIGN_KEYS)
+
+
+def read_tools(values: Iterable[Any], path: str = "tools") -> list[Tool]:
+    """Convert tools of any shape; a provider's built-ins without a name are passed over.
+
+    Raises:
+        InvalidRequest: an entry is no tool, or none of them is one; says which.
+    """
+    tools: list[Tool] = []
+    offered = 0
+    for number, value in enumerate(values):
+        found, passed_over = read_entry(value, f"{path}[{number}]")
+        tools += found
+        offered += len(found) + passed_over
+    check_usable(len(tools), offered, path)
+    return tools
+
+
+def read_entry(entry: Any, path: str, sent: msgspec.Raw | None = None) -> tuple[list[Tool], int]:
+    """The tools of one entry, and how many built-ins without a name it holds.
+
+    `sent` is the entry as JSON, kept as the tool's definition where there is no other.
+
+    Raises:
+        InvalidRequest: the entry is no tool.
+    """
+    tools: list[Tool] = []
+    functions, rest = declared(entry, path)
+    passed_over = int(bool(rest) or not functions)
+    for one in functions:
+        whole = as_mapping(one, path)
+        if not name_of(whole) and is_nameless_builtin(whole):
+            passed_over += 1
+        else:
+            tools.append(_tool(whole, path, sent if one is entry else None))
+    return tools, passed_over
+
+
+def check_usable(tools: int, offered: int, path: str) -> None:
+    """Check that a list that is not empty has a tool that can be shown.
+
+    Raises:
+        InvalidRequest: it has none; says which shapes are known.
+    """
+    if offered and not tools:
+        message = f"none of the {offered} entries has a name; a tool is one of: {KNOWN}"
+        raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
+
+
+def _tool(entry: Mapping[str, Any], path: str, sent: msgspec.Raw | None) -> Tool:
+    fields = {key: value for key, value in entry.items() if key in _FIELDS}
+    fields["name"] = name_of(entry) or entry.get("name")
+    if fields["name"] is None:
+        message = f"a tool needs a name; it is one of: {KNOWN}"
+        raise InvalidRequest(f"{path}.name is missing", (FieldError(path, message),))
+    if not isinstance(fields.get("description"), str):
+        fields["description"] = core_of(entry).get("description")
+    try:
+        if not _FOREIGN.isdisjoint(entry):
+            if fields.get("definition") is None:
+                fields.pop("parameters", None)
+                fields["definition"] = sent or entry
+            elif schema := schema_of(entry):
+                fields["parameters"] = schema
+        for key in RAW_FIELDS:
+            value = fields.get(key)
+            if value is None:
+                fields[key] = ABSENT
+            elif not isinstance(value, msgspec.Raw):
+                fields[key] = msgspec.Raw(_encode(value))
+        return msgspec.convert(fields, Tool)
+    except msgspec.ValidationError as error:
+        wrong = wrong_field(path, error)
+        raise InvalidRequest(f"{wrong.path}: {wrong.message}", (wrong,)) from None
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"cannot be written as JSON ({type(error).__name__})"
+        raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),)) from None

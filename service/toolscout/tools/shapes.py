@@ -1,0 +1,161 @@
+"""The shapes in which tools come, and the parts of each: the one place that knows them.
+
+OpenAI (chat and Responses), Anthropic, MCP, Gemini, Bedrock and the contract's own, as mappings,
+dataclasses, msgspec structs or pydantic models; LangChain's, the OpenAI Agents SDK's and
+pydantic-ai's tools by the schemas that they carry.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from toolscout.contract import Tool
+from toolscout.errors import InvalidTool
+
+KNOWN = "OpenAI (chat or Responses), Anthropic, MCP, Gemini, Bedrock, or name and description"
+
+WRAPPERS = ("function", "toolSpec", "tool")
+"""Keys under which a provider nests the part that carries name, description and schema."""
+
+SCHEMAS = ("parameters", "input_schema", "inputSchema", "argument_schema")
+"""Keys of the JSON Schema of a tool's input."""
+
+DECLARATIONS = ("functionDeclarations", "function_declarations")
+"""Keys under which one tool of Gemini declares several functions."""
+
+LISTS = ("tools", "toolConfig", "result", *DECLARATIONS)
+"""Keys that lead to the tools of a request, a file, or an answer to MCP's `tools/list`."""
+
+ORDINARY_TYPES = frozenset({None, "function"})
+"""Values of `type` of tools that are functions whatever else they hold; `custom` means one thing
+to Anthropic and another to OpenAI."""
+
+_CARRIED_SCHEMAS = ("params_json_schema", "parameters_json_schema", "args_schema")
+"""Attributes of the OpenAI Agents SDK, of pydantic-ai, and of LangChain and CrewAI."""
+
+_DECLARING = frozenset(DECLARATIONS)
+_DESCRIBING = frozenset((*Tool.__struct_fields__, *WRAPPERS, *SCHEMAS, *DECLARATIONS, "properties"))
+
+
+def as_mapping(tool: Any, path: str = "tools[0]") -> Mapping[str, Any]:
+    """One tool as a mapping, without copying where it is one already.
+
+    Raises:
+        InvalidTool: it is neither a mapping, a dataclass, a struct, a pydantic model nor a tool of
+            a known framework.
+    """
+    if isinstance(tool, Mapping):
+        return tool
+    try:
+        found = None if isinstance(tool, type) else _framework_tool(tool) or _dumped(tool)
+    except Exception as error:
+        raise InvalidTool(f"{path}: cannot be read ({type(error).__name__})") from error
+    if isinstance(found, dict):
+        return found
+    raise InvalidTool.of(path, "a mapping, dataclass or model", tool)
+
+
+def declared(tool: Any, path: str = "tools[0]") -> tuple[list[Any], dict[str, Any]]:
+    """The functions of a tool that declares several, as Gemini's do, and what else it holds.
+
+    Any other tool is its own only function.
+
+    Raises:
+        InvalidTool: what it declares is no list.
+    """
+    if not isinstance(tool, Mapping) or _DECLARING.isdisjoint(tool):
+        return [tool], {}
+    found: list[Any] = []
+    for key in DECLARATIONS:
+        functions = tool.get(key)
+        if functions is None:
+            continue
+        if not isinstance(functions, list | tuple):
+            raise InvalidTool.of(f"{path}.{key}", "a list", functions)
+        found += functions
+    return found, {key: value for key, value in tool.items() if key not in _DECLARING}
+
+
+def core_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part of a tool that carries its description and schema."""
+    parts = [part for key in WRAPPERS if isinstance(part := tool.get(key), Mapping)]
+    named = (part for part in parts if text_of(part.get("name")))
+    return next(named, parts[0] if parts else tool)
+
+
+def name_of(tool: Mapping[str, Any]) -> str:
+    """The name of a tool, empty where it has none; its own goes before one that it wraps."""
+    return text_of(tool.get("name")) or text_of(core_of(tool).get("name"))
+
+
+def texts(tool: Any) -> tuple[str, str]:
+    """Name and description of a tool, empty where it has none."""
+    whole = as_mapping(tool)
+    return name_of(whole), text_of(core_of(whole).get("description"))
+
+
+def schema_of(tool: Any) -> Mapping[str, Any]:
+    """The JSON Schema of a tool's input, empty where it has none."""
+    core = core_of(as_mapping(tool))
+    for key in SCHEMAS:
+        schema = core.get(key)
+        if isinstance(schema, Mapping):
+            nested = schema.get("json")  # Bedrock's extra level
+            return nested if isinstance(nested, Mapping) else schema
+    return {}
+
+
+def runs_at_provider(tool: Mapping[str, Any]) -> bool:
+    """Whether a tool that has a name is run by the provider, or takes no arguments by a schema.
+
+    Anthropic's `{"type": "bash_20250124", "name": "bash"}`; of OpenAI's Responses also
+    `{"type": "custom", "name": …}`, which takes free text, unlike Anthropic's type of that name.
+    """
+    kind = tool.get("type")
+    if not isinstance(kind, str) or kind in ORDINARY_TYPES or core_of(tool) is not tool:
+        return False
+    return not any(isinstance(tool.get(key), Mapping) for key in SCHEMAS)
+
+
+def is_nameless_builtin(tool: Mapping[str, Any]) -> bool:
+    """Whether an entry without a name is a provider's built-in, and not a tool that lost its name.
+
+    `{"type": "web_search"}`, `{"googleSearch": {}}`, `{"cachePoint": {"type": "default"}}`.
+    """
+    if not tool or not _DESCRIBING.isdisjoint(tool):
+        return False
+    kind = tool.get("type")
+    if isinstance(kind, str):
+        return kind not in ORDINARY_TYPES
+    return all(isinstance(value, Mapping) for value in tool.values())
+
+
+def text_of(value: Any) -> str:
+    """A value if it is a text, else the empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def _framework_tool(tool: Any) -> dict[str, Any] | None:
+    """A tool that carries its schema beside Python objects that JSON has no form for."""
+    definition = getattr(tool, "tool_def", None)  # pydantic-ai's `Tool`
+    for key in _CARRIED_SCHEMAS:
+        schema = getattr(tool if definition is None else definition, key, None)
+        make_schema = getattr(schema, "model_json_schema", None)
+        if make_schema is not None:
+            schema = make_schema()
+        if isinstance(schema, Mapping):
+            about = {key: getattr(tool, key, None) for key in ("name", "description")}
+            return {**about, "parameters": schema}
+    return None
+
+
+def _dumped(tool: Any) -> Any:
+    if dataclasses.is_dataclass(tool):
+        return dataclasses.asdict(tool)  # type: ignore[arg-type]  # an instance, no class
+    if isinstance(tool, msgspec.Struct):
+        return msgspec.to_builtins(tool)
+    dump = getattr(tool, "model_dump", None)
+    # As it goes over the wire: aliases (`inputSchema`), no nulls.
+    return dump(mode="json", by_alias=True, exclude_none=True) if callable(dump) else None
