@@ -51,6 +51,21 @@ def test_request_id_is_echoed(server: Server):
     assert server.search(headers={"x-request-id": "abc-123"}).headers["x-request-id"] == "abc-123"
 
 
+@pytest.mark.parametrize(
+    "path", ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/v1/stats"]
+)
+def test_every_answer_carries_a_request_id(server: Server, path: str):
+    assert server.get(path, **{"x-request-id": "abc-123"}).headers["x-request-id"] == "abc-123"
+    assert server.get(path).headers["x-request-id"]
+
+
+def test_a_host_that_is_no_name_is_refused_like_anything_else(server: Server):
+    request = raw_request(b"", "/v1/stats", "GET").replace(b"localhost", b'local"host', 1)
+    status, headers, body = exchange(server, request)
+    assert (status, headers["content-type"]) == (400, "application/problem+json")
+    assert headers["x-request-id"] in body.decode()
+
+
 def test_request_ids_are_made_when_absent(server: Server):
     made = {server.search().headers["x-request-id"] for _ in range(5)}
     assert len(made) == 5

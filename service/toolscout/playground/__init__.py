@@ -32,9 +32,9 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 _MEDIA = {
-    "css": "text/css",
-    "html": "text/html",
-    "js": "text/javascript",
+    "css": "text/css; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
     "json": "application/json",
     "svg": "image/svg+xml",
 }

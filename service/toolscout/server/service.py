@@ -11,8 +11,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from litestar.types import ASGIApp
-
 from toolscout.engine import Engine
 from toolscout.errors import ConfigurationError
 from toolscout.index.cache import ByteLru, CatalogCache
@@ -121,8 +119,6 @@ class Service:
         """Requests whose unknown tools are being read or scanned now."""
         self.waiting = 0
         """Requests that wait for their tools to be compiled, and for nothing else."""
-        self.mcp: ASGIApp | None = None
-        """What answers `/mcp`, where it is on."""
         self.tracing: Tracing | None = None
         """What makes spans, where that is on."""
         self.draining = False

@@ -17,7 +17,7 @@ from toolscout.index.details import cost_of, details
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.ranking.explain import explain, explain_cold
-from toolscout.server.http.exchange import too_long
+from toolscout.server.http.refusals import too_long
 from toolscout.server.observe.trace import Trace
 from toolscout.settings import Settings
 from toolscout.text.domains import Taxonomy

@@ -45,8 +45,9 @@ from toolscout.server.calls.search import (
 from toolscout.server.compiling.lookup import compiled, start, with_shared
 from toolscout.server.compiling.work_threads import Deadline, beside, run_in_thread
 from toolscout.server.http import bodies, envelope
+from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.envelope import Decode, R, Read
-from toolscout.server.http.exchange import Exchange
+from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.observe.usage import Note
 from toolscout.server.service import Service
@@ -56,29 +57,28 @@ from toolscout.tools.documents import read_tool
 AT_ONCE = 500
 """Tools or names times tools that are compared on the event loop; more go into a thread."""
 
-_encode = msgspec.json.Encoder().encode
 _batch = bodies.decoder(BatchRequest)
 _resolve = bodies.decoder(ResolveRequest)
 _filter = bodies.decoder(FilterRequest)
 
 
-async def search_batch(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def search_batch(service: Service, request: Request, trace: Trace) -> Answer:
     """Answer several searches of the same tools, in order.
 
     Raises:
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
     settings = service.settings
-    read, arrived = await read_call(service, exchange, trace, _batch)
-    request = read.request
-    asks = envelope.to_asks(request, settings)
-    budget_ms = envelope.whole("latency_budget_ms", request.latency_budget_ms)
+    read, arrived = await read_call(service, request, trace, _batch)
+    sent = read.request
+    asks = envelope.to_asks(sent, settings)
+    budget_ms = envelope.whole("latency_budget_ms", sent.latency_budget_ms)
     deadline = arrived + ((budget_ms or settings.latency_budget_ms) - ENCODE_RESERVE_MS) / 1_000
     trace.top_k = asks[0].top_k
     traces = [replace(trace, pattern=ask.pattern, phases={}) for ask in asks]
     by_words = partial(_scan_all, service, asks, traces)
     source: Catalog | ToolList
-    if read.known is None and not is_absent(request.tools):
+    if read.known is None and not is_absent(sent.tools):
         trace.cache = "miss"
         trace.phases["decode"] = perf_counter() - arrived
         ranker, count = asks[0].ranker, len(asks)
@@ -99,11 +99,11 @@ async def search_batch(service: Service, exchange: Exchange, trace: Trace) -> No
         one.catalog, one.unique, one.offered = trace.catalog, unique, trace.offered
         one.passed_over = trace.passed_over
         if isinstance(source, Catalog):
-            chained = bool(request.complete_chain)
+            chained = bool(sent.complete_chain)
             await decide_one(service, source, ask, deadline, one, chained=chained)
             await asyncio.sleep(0)  # others have their turn between two patterns
         assert one.decision is not None
-        explained = bool(request.explain)
+        explained = bool(sent.explain)
         if explained or ask.detail or ask.definitions:
             shown += len(one.decision.names)
             size = answers.shown_bytes(source, one.decision, ask)
@@ -121,26 +121,26 @@ async def search_batch(service: Service, exchange: Exchange, trace: Trace) -> No
         if one.decision.degraded:
             service.metrics.degraded.labels(one.decision.degraded).inc()
     trace.phases["rank"] = sum(one.phases.get("rank", 0.0) for one in traces)
-    await exchange.answer(200, _encode(BatchAnswer(results)), answers.common_headers(trace))
+    return answer_json(BatchAnswer(results), answers.common_headers(trace))
 
 
-async def resolve(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
     """Find the tools that written names stand for.
 
     Raises:
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
-    read, arrived = await read_call(service, exchange, trace, _resolve)
+    read, arrived = await read_call(service, request, trace, _resolve)
     names = read.request.names
     catalog = await compiled_call(service, read, arrived, trace)
     began = perf_counter()
     resolver, size = Resolver(catalog, Deadline()), len(names) * len(catalog)
     results = await beside(size, AT_ONCE, lambda: list(map(resolver.resolve, names)))
     trace.phases["rank"] = perf_counter() - began
-    await exchange.answer(200, _encode(ResolveAnswer(results)), answers.common_headers(trace))
+    return answer_json(ResolveAnswer(results), answers.common_headers(trace))
 
 
-async def filter_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def filter_tools(service: Service, request: Request, trace: Trace) -> Answer:
     """Split tools into those to keep in front of a model and those to defer, by shared words.
 
     Equals keep the order of `tools`; by digest, that of their names.
@@ -148,18 +148,18 @@ async def filter_tools(service: Service, exchange: Exchange, trace: Trace) -> No
     Raises:
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
-    body = await exchange.json_body(service.settings)
-    arrived = exchange.arrived
+    body = await request.json_body(service.settings)
+    arrived = request.arrived
     # Not by the short cut for known tools: a catalog does not keep the order they came in.
-    request = envelope.decode(body, _filter)
-    envelope.need_tools(request)
-    request = (await with_shared(service, trace.tenant, Read(request, None, b""))).request
-    min_tools = envelope.whole("min_tools", request.min_tools)
-    max_tools = envelope.whole("max_tools", request.max_tools)
+    sent = envelope.decode(body, _filter)
+    envelope.need_tools(sent)
+    sent = (await with_shared(service, trace.tenant, Read(sent, None, b""))).request
+    min_tools = envelope.whole("min_tools", sent.min_tools)
+    max_tools = envelope.whole("max_tools", sent.max_tools)
     split = partial(
         _split,
-        await _in_order(service, request, trace),
-        request,
+        await _in_order(service, sent, trace),
+        sent,
         MIN_TOOLS if min_tools is None else min_tools,
         MAX_TOOLS if max_tools is None else max_tools,
         service.settings.max_pattern_chars,
@@ -168,16 +168,16 @@ async def filter_tools(service: Service, exchange: Exchange, trace: Trace) -> No
     trace.phases["decode"] = began - arrived
     found = await beside(trace.unique, AT_ONCE, split)
     trace.phases["rank"] = perf_counter() - began
-    await exchange.answer(200, _encode(found), answers.common_headers(trace))
+    return answer_json(found, answers.common_headers(trace))
 
 
 async def read_call(
-    service: Service, exchange: Exchange, trace: Trace, decoder: Decode[R]
+    service: Service, request: Request, trace: Trace, decoder: Decode[R]
 ) -> tuple[Read[R], float]:
     """The request, and when its body had arrived."""
-    read = await read_body(service, exchange, trace, decoder)
+    read = await read_body(service, request, trace, decoder)
     envelope.need_tools(read.request)
-    return await with_shared(service, trace.tenant, read), exchange.arrived
+    return await with_shared(service, trace.tenant, read), request.arrived
 
 
 def _known(service: Service, read: Read[R], trace: Trace) -> Catalog:

@@ -26,8 +26,10 @@ from toolscout.server.calls.feedback import with_use
 from toolscout.server.compiling import lookup
 from toolscout.server.compiling.work_threads import Deadline, beside
 from toolscout.server.http import bodies, etags
+from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.envelope import decode
-from toolscout.server.http.exchange import Exchange, Refused
+from toolscout.server.http.refusals import Refused
+from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 
@@ -37,25 +39,24 @@ MAX_PAGE_SIZE = 1_000
 AT_ONCE = 200
 """Tools that are shown on the event loop; more are shown in a thread."""
 
-_encode = msgspec.json.Encoder().encode
 _schemas = bodies.decoder(SchemasRequest)
 _DETAILS: tuple[Detail, ...] = ("names", "brief", "full")
 
 
-async def list_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def list_tools(service: Service, request: Request, trace: Trace) -> Answer:
     """One page of a catalog: `cursor`, `page_size`, `detail` in the query string."""
-    query = exchange.arguments()
+    query = request.arguments()
     size = _whole(query, "page_size", PAGE_SIZE, MAX_PAGE_SIZE)
     detail = _detail(query, "brief", _DETAILS)
-    catalog = await lookup.find(service, trace, exchange.parameters["id"])
-    if await etags.is_known(exchange, catalog.digest):
-        return
+    catalog = await lookup.find(service, trace, request.parameters["id"])
+    if same := etags.not_modified(request, catalog.digest):
+        return same
     rows, following = pages.page(catalog, query.get("cursor"), size)
     shown = await beside(len(rows), AT_ONCE, details, catalog, rows, catalog.taxonomy, detail)
-    await _answer(exchange, catalog, ToolPage(shown, len(catalog), following))
+    return _answer(catalog, ToolPage(shown, len(catalog), following))
 
 
-async def one_tool(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
     """One tool by its name in any spelling, in brief unless `detail=full`.
 
     What came of its calls is told with it, and then the entity tag, which names the content of the
@@ -64,61 +65,58 @@ async def one_tool(service: Service, exchange: Exchange, trace: Trace) -> None:
     Raises:
         Refused: no tool has that name, or several have.
     """
-    detail = _detail(exchange.arguments(), "brief", _DETAILS[1:])
-    if len(exchange.parameters["tool"]) > MAX_NAME_CHARS:
-        message = f"at most {MAX_NAME_CHARS} characters, got {len(exchange.parameters['tool'])}"
+    detail = _detail(request.arguments(), "brief", _DETAILS[1:])
+    if len(request.parameters["tool"]) > MAX_NAME_CHARS:
+        message = f"at most {MAX_NAME_CHARS} characters, got {len(request.parameters['tool'])}"
         raise InvalidRequest(f"tool: {message}", (FieldError("tool", message),))
-    catalog = await lookup.find(service, trace, exchange.parameters["id"])
+    catalog = await lookup.find(service, trace, request.parameters["id"])
     resolve = Resolver(catalog).resolve
-    found = await beside(len(catalog), AT_ONCE, resolve, exchange.parameters["tool"])
+    found = await beside(len(catalog), AT_ONCE, resolve, request.parameters["tool"])
     if found.name is None:
         near = found.ambiguous or found.suggestions or []
         what = "several tools answer to that name" if found.ambiguous else "no tool has that name"
         raise Refused("not_found", what, suggestions=near)
     shown = _shown(catalog, found.name, detail)
     known = with_use(service, trace.tenant, catalog, shown)
-    await _answer(exchange, catalog, known, tagged=known is shown)
+    return _answer(catalog, known, tagged=known is shown)
 
 
-async def schemas(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def schemas(service: Service, request: Request, trace: Trace) -> Answer:
     """Several tools whole, and for the other names what they may have meant."""
-    request = decode(await exchange.json_body(service.settings), _schemas)
-    catalog = await lookup.find(service, trace, exchange.parameters["id"])
-    size = len(request.names) * len(catalog)
-    await _answer(
-        exchange, catalog, await beside(size, AT_ONCE, found_schemas, catalog, request.names)
-    )
+    names = decode(await request.json_body(service.settings), _schemas).names
+    catalog = await lookup.find(service, trace, request.parameters["id"])
+    size = len(names) * len(catalog)
+    return _answer(catalog, await beside(size, AT_ONCE, found_schemas, catalog, names))
 
 
-async def completions(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def completions(service: Service, request: Request, trace: Trace) -> Answer:
     """Names that begin like `prefix`, in any spelling."""
-    prefix = exchange.arguments().get("prefix", "")
-    catalog = await lookup.find(service, trace, exchange.parameters["id"])
-    if await etags.is_known(exchange, catalog.digest):
-        return
+    prefix = request.arguments().get("prefix", "")
+    catalog = await lookup.find(service, trace, request.parameters["id"])
+    if same := etags.not_modified(request, catalog.digest):
+        return same
     names = await beside(len(catalog), AT_ONCE, pages.complete, catalog, prefix)
-    await _answer(exchange, catalog, CompletionAnswer(names))
+    return _answer(catalog, CompletionAnswer(names))
 
 
-async def index(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def index(service: Service, request: Request, trace: Trace) -> Answer:
     """Every tool in a line."""
-    catalog = await lookup.find(service, trace, exchange.parameters["id"])
-    if await etags.is_known(exchange, catalog.digest):
-        return
+    catalog = await lookup.find(service, trace, request.parameters["id"])
+    if same := etags.not_modified(request, catalog.digest):
+        return same
     lines = await beside(len(catalog), AT_ONCE, lambda: list(pages.index(catalog)))
     entries = [IndexEntry(name, summary) for name, summary in lines]
-    await _answer(exchange, catalog, IndexAnswer(catalog.digest, entries))
+    return _answer(catalog, IndexAnswer(catalog.digest, entries))
 
 
-async def overview(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def overview(service: Service, request: Request, trace: Trace) -> Answer:
     """A catalog in at most 500 tokens."""
-    catalog = await lookup.find(service, trace, exchange.parameters["id"])
-    if await etags.is_known(exchange, catalog.digest):
-        return
+    catalog = await lookup.find(service, trace, request.parameters["id"])
+    if same := etags.not_modified(request, catalog.digest):
+        return same
     text = await beside(len(catalog), AT_ONCE, pages.overview, catalog)
     domains = await beside(len(catalog), AT_ONCE, pages.domains, catalog)
-    answer = OverviewAnswer(catalog.digest, len(catalog), domains, text)
-    await _answer(exchange, catalog, answer)
+    return _answer(catalog, OverviewAnswer(catalog.digest, len(catalog), domains, text))
 
 
 def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
@@ -135,13 +133,11 @@ def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
     return SchemasAnswer(list(found.values()), errors, len(found))
 
 
-async def _answer(
-    exchange: Exchange, catalog: Catalog, answer: msgspec.Struct, *, tagged: bool = True
-) -> None:
+def _answer(catalog: Catalog, found: msgspec.Struct, *, tagged: bool = True) -> Answer:
     headers = etags.tag(catalog.digest)
     if not tagged:
         headers = [(b"x-catalog-digest", catalog.digest.encode())]
-    await exchange.answer(200, _encode(answer), headers)
+    return answer_json(found, headers)
 
 
 def _shown(catalog: Catalog, name: str, detail: Detail) -> ToolDetail:

@@ -20,8 +20,10 @@ from toolscout.index.tool_list import ToolList
 from toolscout.server.compiling import lookup
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http import bodies, etags
+from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.envelope import decode
-from toolscout.server.http.exchange import Exchange, Refused
+from toolscout.server.http.refusals import Refused
+from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 from toolscout.state.registry import Changed, Record
@@ -38,61 +40,61 @@ _put = bodies.decoder(CatalogPut)
 _patch = bodies.decoder(CatalogPatch)
 
 
-async def put_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def put_catalog(service: Service, request: Request, trace: Trace) -> Answer:
     """Register a tool list under a name, in place of what is there.
 
     Raises:
         Refused, InvalidRequest: the request is at fault, or a condition does not hold.
         StoreUnavailable: the store cannot serve it; so for every change below.
     """
-    name = _new_name(exchange)
-    request = decode(await exchange.json_body(service.settings), _put)
-    catalog = await lookup.compiled(service, trace, bytes(request.tools))
+    name = _new_name(request)
+    sent = decode(await request.json_body(service.settings), _put)
+    catalog = await lookup.compiled(service, trace, bytes(sent.tools))
 
     async def change() -> tuple[int, Record]:
         known = await service.registry.record(trace.tenant, name)
-        _check_conditions(exchange, known)
+        _check_conditions(request, known)
         if known is None:
             await _check_room(service, trace)
-        record = await _write(service, trace, name, known, catalog, request.ttl_s)
+        record = await _write(service, trace, name, known, catalog, sent.ttl_s)
         return 201 if known is None else 200, record
 
     status, record = await _alone(change)
-    await exchange.answer(status, _encode(_info(name, record)), etags.tag(record.digest))
+    return answer_json(_info(name, record), etags.tag(record.digest), status)
 
 
-async def patch_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def patch_catalog(service: Service, request: Request, trace: Trace) -> Answer:
     """Add, replace and remove tools of a registered catalog, or change their status.
 
     Raises:
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
-    name = exchange.parameters["id"]
-    request = decode(await exchange.json_body(service.settings), _patch)
+    name = request.parameters["id"]
+    sent = decode(await request.json_body(service.settings), _patch)
 
     async def change() -> Record:
-        known = await _registered(service, exchange, trace)
+        known = await _registered(service, request, trace)
         raw = await service.registry.tools(trace.tenant, name, known)
         if raw is None:
             raise Changed  # deleted or replaced since its record was read
-        listed = await run_in_thread(_patched, raw, request, service.settings.max_tools)
+        listed = await run_in_thread(_patched, raw, sent, service.settings.max_tools)
         catalog = await lookup.compiled(service, trace, listed)
-        lasts = request.ttl_s
+        lasts = sent.ttl_s
         if lasts is None and known.expires is not None:
             lasts = max(0.001, known.expires - time())
         return await _write(service, trace, name, known, catalog, lasts)
 
     record = await _alone(change)
-    await exchange.answer(200, _encode(_info(name, record)), etags.tag(record.digest))
+    return answer_json(_info(name, record), etags.tag(record.digest))
 
 
-async def get_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def get_catalog(service: Service, request: Request, trace: Trace) -> Answer:
     """Describe a catalog by its name or digest.
 
     Raises:
         CatalogUnknown: there is none.
     """
-    name = exchange.parameters["id"]
+    name = request.parameters["id"]
     digest = lookup.is_digest(name)
     record = None if digest else await service.registry.record(trace.tenant, name)
     if record is None:
@@ -100,11 +102,11 @@ async def get_catalog(service: Service, exchange: Exchange, trace: Trace) -> Non
         info = CatalogInfo(name, catalog.digest, len(catalog))
     else:
         info = _info(name, record)
-    if not await etags.is_known(exchange, info.digest):
-        await exchange.answer(200, _encode(info), etags.tag(info.digest))
+    same = etags.not_modified(request, info.digest)
+    return same or answer_json(info, etags.tag(info.digest))
 
 
-async def delete_catalog(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def delete_catalog(service: Service, request: Request, trace: Trace) -> Answer:
     """Delete a registered catalog.
 
     Raises:
@@ -112,11 +114,11 @@ async def delete_catalog(service: Service, exchange: Exchange, trace: Trace) -> 
     """
 
     async def change() -> None:
-        known = await _registered(service, exchange, trace)
-        await service.registry.delete(trace.tenant, exchange.parameters["id"], known)
+        known = await _registered(service, request, trace)
+        await service.registry.delete(trace.tenant, request.parameters["id"], known)
 
     await _alone(change)
-    await exchange.answer(204, b"")
+    return Answer(status=204)
 
 
 async def _check_room(service: Service, trace: Trace) -> None:
@@ -137,12 +139,12 @@ async def _alone(change: Callable[[], Awaitable[T]]) -> T:
     raise Refused("overloaded", "others kept changing the catalog")
 
 
-async def _registered(service: Service, exchange: Exchange, trace: Trace) -> Record:
+async def _registered(service: Service, request: Request, trace: Trace) -> Record:
     """The record that a change is made on, if the request's conditions hold for it."""
-    known = await service.registry.record(trace.tenant, exchange.parameters["id"])
+    known = await service.registry.record(trace.tenant, request.parameters["id"])
     if known is None:
         raise CatalogUnknown("no catalog is registered under this name")
-    _check_conditions(exchange, known)
+    _check_conditions(request, known)
     return known
 
 
@@ -179,17 +181,17 @@ def _patched(raw: bytes, request: CatalogPatch, most: int) -> bytes:
     return b"[" + b",".join(map(_encode, by_name.values())) + b"]"
 
 
-def _new_name(exchange: Exchange) -> str:
-    name = exchange.parameters["id"]
+def _new_name(request: Request) -> str:
+    name = request.parameters["id"]
     if lookup.is_digest(name):
         message = "a digest names content already; choose another name"
         raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
     return name
 
 
-def _check_conditions(exchange: Exchange, known: Record | None) -> None:
+def _check_conditions(request: Request, known: Record | None) -> None:
     digest = None if known is None else known.digest
-    wanted, unwanted = exchange.header(b"if-match"), exchange.header(b"if-none-match")
+    wanted, unwanted = request.header(b"if-match"), request.header(b"if-none-match")
     if wanted and (digest is None or not etags.names(wanted, digest)):
         raise Refused("precondition_failed", "If-Match names another content than there is")
     if unwanted and digest is not None and etags.names(unwanted, digest):

@@ -22,8 +22,10 @@ from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Key, Observation, ToolExperience, Use
 from toolscout.learning.learner import Learner
 from toolscout.server.http import bodies
+from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.envelope import decode
-from toolscout.server.http.exchange import Exchange, Refused
+from toolscout.server.http.refusals import Refused
+from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 from toolscout.state.store import StoreUnavailable
@@ -31,7 +33,6 @@ from toolscout.state.store import StoreUnavailable
 SHOWN = 1_000
 """Tools that are listed at most."""
 
-_encode = msgspec.json.Encoder().encode
 _one = bodies.decoder(FeedbackEvent)
 _chain = bodies.decoder(ChainReport)
 _many = bodies.decoder(FeedbackBatch)
@@ -47,7 +48,7 @@ class _Kind(msgspec.Struct):
 _peek = bodies.decoder(_Kind)
 
 
-async def feedback(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
     """Keep one event, or several as `events`.
 
     Raises:
@@ -55,7 +56,7 @@ async def feedback(service: Service, exchange: Exchange, trace: Trace) -> None:
         EmptyPattern: a pattern is blank.
     """
     learner = _learner(service)
-    body = await exchange.json_body(service.settings)
+    body = await request.json_body(service.settings)
     arrived = perf_counter()
     batch = decode(body, _peek).events != _NULL
     events = decode(body, _many).events if batch else (decode(body, _one),)
@@ -84,10 +85,10 @@ async def feedback(service: Service, exchange: Exchange, trace: Trace) -> None:
         raise Refused("overloaded", "the state store did not take the feedback") from None
     for event in events:
         service.metrics.feedback.labels("yes" if event.success else "no").inc()
-    await exchange.answer(202, _encode(FeedbackAnswer(len(events))))
+    return answer_json(FeedbackAnswer(len(events)), status=202)
 
 
-async def report_chain(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def report_chain(service: Service, request: Request, trace: Trace) -> Answer:
     """Keep one chain of tools.
 
     Raises:
@@ -95,7 +96,7 @@ async def report_chain(service: Service, exchange: Exchange, trace: Trace) -> No
         EmptyPattern: the intent is blank.
     """
     learner = _learner(service)
-    body = await exchange.json_body(service.settings)
+    body = await request.json_body(service.settings)
     report = decode(body, _chain)
     if not report.intent.strip():
         raise EmptyPattern("intent is blank", (FieldError("intent", "must not be blank"),))
@@ -104,10 +105,10 @@ async def report_chain(service: Service, exchange: Exchange, trace: Trace) -> No
         await learner.record(trace.tenant, [seen])
     except StoreUnavailable:
         raise Refused("overloaded", "the state store did not take the chain") from None
-    await exchange.answer(202, _encode(FeedbackAnswer(1)))
+    return answer_json(FeedbackAnswer(1), status=202)
 
 
-async def show_insight(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def show_insight(service: Service, request: Request, trace: Trace) -> Answer:
     """The chain that fits `pattern`, in the query string.
 
     Raises:
@@ -115,17 +116,17 @@ async def show_insight(service: Service, exchange: Exchange, trace: Trace) -> No
         EmptyPattern: there is no pattern.
     """
     learner = _learner(service)
-    pattern = exchange.arguments().get("pattern", "")[: service.settings.max_pattern_chars]
+    pattern = request.arguments().get("pattern", "")[: service.settings.max_pattern_chars]
     if not pattern.strip():
         raise EmptyPattern("pattern is blank", (FieldError("pattern", "must not be blank"),))
     known = learner.insight(trace.tenant, pattern)
     answer = InsightAnswer([], 0.0, 0)
     if known is not None:
         answer = InsightAnswer(list(known.chain), known.confidence, known.evidence)
-    await exchange.answer(200, _encode(answer))
+    return answer_json(answer)
 
 
-async def show_learning(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def show_learning(service: Service, request: Request, trace: Trace) -> Answer:
     """What the tenant's feedback came to.
 
     Raises:
@@ -134,10 +135,10 @@ async def show_learning(service: Service, exchange: Exchange, trace: Trace) -> N
     experience = _learner(service).experience(trace.tenant)
     by_use = sorted(experience, key=lambda item: (-item[1].successes - item[1].failures, item[0]))
     tools = [_described(key, tool) for key, tool in by_use[:SHOWN]]
-    await exchange.answer(200, _encode(LearningAnswer(experience.observations, tools)))
+    return answer_json(LearningAnswer(experience.observations, tools))
 
 
-async def forget(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def forget(service: Service, request: Request, trace: Trace) -> Answer:
     """Forget everything the tenant's feedback came to.
 
     Raises:
@@ -145,7 +146,7 @@ async def forget(service: Service, exchange: Exchange, trace: Trace) -> None:
         StoreUnavailable: some or all is still known.
     """
     await _learner(service).reset(trace.tenant)
-    await exchange.answer(204, b"")
+    return Answer(status=204)
 
 
 def with_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail) -> ToolDetail:

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import NamedTuple
 
-import msgspec
-
 from toolscout.contract import Detail, HotAnswer, HotRequest, Tiers, TierTokens
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import cost_of, details
@@ -27,12 +25,12 @@ from toolscout.server.calls.batch import compiled_call, read_call
 from toolscout.server.calls.patterns import scan
 from toolscout.server.compiling.work_threads import beside
 from toolscout.server.http import bodies, envelope
-from toolscout.server.http.exchange import Exchange
+from toolscout.server.http.answer import Answer, answer_json
+from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 from toolscout.settings import Settings
 
-_encode = msgspec.json.Encoder().encode
 _hot = bodies.decoder(HotRequest)
 
 AT_ONCE = 500
@@ -59,32 +57,32 @@ class Learned(NamedTuple):
     """Calls that worked, by tool name."""
 
 
-async def hot_tools(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
     """Fill the tiers for a message.
 
     Raises:
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
-    read, arrived = await read_call(service, exchange, trace, _hot)
-    request = read.request
-    given = envelope.whole("token_budget", request.token_budget)
+    read, arrived = await read_call(service, request, trace, _hot)
+    sent = read.request
+    given = envelope.whole("token_budget", sent.token_budget)
     budget = TOKEN_BUDGET if given is None else given
     catalog = await compiled_call(service, read, arrived, trace)
     began = perf_counter()
     # Here, not in the thread: the index of a large catalog is made by a task of this loop.
-    learned = _learned(service, trace.tenant, catalog, request.message or "")
+    learned = _learned(service, trace.tenant, catalog, sent.message or "")
     deadline = began + service.settings.latency_budget_ms / 1_000
     asks = [
         (ask, await scan(service, trace.tenant, catalog, ask, deadline))
-        for ask in _asks(service.settings, request)
+        for ask in _asks(service.settings, sent)
     ]
     size = max(len(catalog), int(catalog.tokens.sum()) // TOKENS_PER_TOOL)
-    found = await beside(size, AT_ONCE, _tiers, service, catalog, request, budget, learned, asks)
+    found = await beside(size, AT_ONCE, _tiers, service, catalog, sent, budget, learned, asks)
     trace.phases["rank"] = perf_counter() - began
-    phases = trace.phases | {"total": perf_counter() - exchange.started}
+    phases = trace.phases | {"total": perf_counter() - request.started}
     service.tally.note_hot(trace.tenant, phases, found.tokens)
     trace.degraded = "" if found.degraded == "no" else found.degraded
-    await exchange.answer(200, _encode(found), answers.common_headers(trace))
+    return answer_json(found, answers.common_headers(trace))
 
 
 def _learned(service: Service, tenant: str, catalog: Catalog, message: str) -> Learned:

@@ -25,7 +25,8 @@ from toolscout.server.compiling.breathing import ReadBreath
 from toolscout.server.compiling.lookup import start, with_shared
 from toolscout.server.compiling.work_threads import beside, run_in_thread
 from toolscout.server.http import bodies, envelope
-from toolscout.server.http.exchange import Exchange
+from toolscout.server.http.answer import Answer
+from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 
@@ -45,21 +46,21 @@ INFERRED_AT_ONCE = 500
 """Tools whose traits are inferred on the event loop; more take milliseconds, in a thread."""
 
 
-async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def search(service: Service, request: Request, trace: Trace) -> Answer:
     """Answer one search.
 
     Raises:
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
     settings = service.settings
-    read = await read_body(service, exchange, trace, _decode)
-    arrived = exchange.arrived
+    read = await read_body(service, request, trace, _decode)
+    arrived = request.arrived
     if read.known is None:
         read = await with_shared(service, trace.tenant, read)
-    request = read.request
-    exchange.newer_contract = exchange.newer_contract or request.is_newer
-    ask = envelope.to_ask(request, settings)
-    budget_ms = envelope.whole("latency_budget_ms", request.latency_budget_ms)
+    sent = read.request
+    request.newer_contract = newer = request.newer_contract or sent.is_newer
+    ask = envelope.to_ask(sent, settings)
+    budget_ms = envelope.whole("latency_budget_ms", sent.latency_budget_ms)
     deadline = arrived + ((budget_ms or settings.latency_budget_ms) - ENCODE_RESERVE_MS) / 1_000
     trace.pattern, trace.top_k, trace.cache = ask.pattern, ask.top_k, "hit"
 
@@ -67,8 +68,8 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     if read.known is not None:
         source, trace.offered = read.known.catalog, read.known.offered
         trace.passed_over = read.known.passed_over
-    elif is_absent(request.tools):
-        source = by_digest(service, trace.tenant, request.catalog)
+    elif is_absent(sent.tools):
+        source = by_digest(service, trace.tenant, sent.catalog)
         trace.offered = len(source)
     else:
         trace.phases["decode"] = perf_counter() - arrived
@@ -83,13 +84,12 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
     if isinstance(source, Catalog):
         trace.catalog, trace.unique = source.digest, len(source)
         await prepare(source, ask)
-        chained = bool(request.complete_chain)
+        chained = bool(sent.complete_chain)
         await decide_one(service, source, ask, deadline, trace, chained=chained)
     else:
         trace.catalog, trace.unique = source.digest, len(source.tools)
     assert trace.decision is not None
-    newer = exchange.newer_contract
-    if request.explain or ask.detail or ask.definitions:
+    if sent.explain or ask.detail or ask.definitions:
         assert service.engine is not None
         rich = partial(
             answers.rich,
@@ -97,7 +97,7 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
             source,
             ask,
             service.engine.compiler.taxonomy,
-            explained=bool(request.explain),
+            explained=bool(sent.explain),
             newer_contract=newer,
         )
         shown, nbytes = len(trace.decision.names), answers.shown_bytes(source, trace.decision, ask)
@@ -105,20 +105,20 @@ async def search(service: Service, exchange: Exchange, trace: Trace) -> None:
         text = await beside(max(shown, nbytes // BYTES_PER_TOOL), SHOWN_AT_ONCE, rich)
     else:
         text = answers.plain(trace.decision, newer)
-    await exchange.answer(200, text, answers.headers(trace))
     if service.shadow is not None:
         service.shadow.follow(source, ask, trace.decision)
+    return Answer(text, answers.headers(trace))
 
 
 async def read_body(
-    service: Service, exchange: Exchange, trace: Trace, decoder: envelope.Decode[envelope.R]
+    service: Service, request: Request, trace: Trace, decoder: envelope.Decode[envelope.R]
 ) -> envelope.Read[envelope.R]:
     """Read and decode a body.
 
     Raises:
         Refused: the body is at fault.
     """
-    body = await exchange.json_body(service.settings)
+    body = await request.json_body(service.settings)
     return await envelope.read(decoder, body, service.cache, trace.tenant)
 
 

@@ -1,16 +1,13 @@
 """What the tenant's searches came to, over HTTP."""
 
-import msgspec
-
 from toolscout.contract import LearningSize
-from toolscout.server.http.exchange import Exchange
+from toolscout.server.http.answer import Answer, answer_json
+from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 
-_encode = msgspec.json.Encoder().encode
 
-
-async def show_stats(service: Service, exchange: Exchange, trace: Trace) -> None:
+async def show_stats(service: Service, request: Request, trace: Trace) -> Answer:
     """What the tenant's searches came to."""
     service.records.write()
     learner = service.learner
@@ -18,4 +15,4 @@ async def show_stats(service: Service, exchange: Exchange, trace: Trace) -> None
     if learner is not None:
         known = learner.experience(trace.tenant)
         size = LearningSize(known.observations, len(known))
-    await exchange.answer(200, _encode(service.tally.of(trace.tenant, size, coarse=trace.coarse)))
+    return answer_json(service.tally.of(trace.tenant, size, coarse=trace.coarse))

@@ -10,7 +10,8 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from toolscout.common.loopback import is_loopback
-from toolscout.server.http.exchange import Exchange, Refused
+from toolscout.server.http.refusals import Refused
+from toolscout.server.http.request import Request
 from toolscout.settings import Settings
 
 
@@ -22,22 +23,22 @@ class BrowserGuard:
         names = (settings.allowed_hosts or "").split(",")
         self._names = frozenset(name.strip().lower() for name in names if name.strip())
 
-    def check(self, exchange: Exchange, *, is_keyless: bool) -> None:
+    def check(self, request: Request, *, is_keyless: bool) -> None:
         """Check the headers of a request.
 
         Raises:
             Refused: another Host than the service is called by, an Origin of others, or a body
                 without a media type.
         """
-        host = exchange.header(b"host").decode("latin-1").lower()
+        host = request.header(b"host").decode("latin-1").lower()
         if (self._names or (is_keyless and self._is_local)) and not self._is_ours(host):
             raise Refused("misdirected", "the Host of this request is not one of allowed_hosts")
         if not is_keyless:
             return
-        origin = exchange.header(b"origin").decode("latin-1").lower()
+        origin = request.header(b"origin").decode("latin-1").lower()
         if origin and not self._is_permitted(origin, host):
             raise Refused("forbidden", "the Origin of this request is not this service")
-        if exchange.has_body and not exchange.header(b"content-type"):
+        if request.has_body and not request.header(b"content-type"):
             raise Refused("unsupported_media_type", "send Content-Type: application/json")
 
     def _is_ours(self, host: str) -> bool:

@@ -1,4 +1,4 @@
-"""What surrounds every call: admission, the key, errors as answers, metrics and the log."""
+"""What surrounds every handler: admission, the key, errors as answers, metrics and the log."""
 
 import asyncio
 from collections.abc import Mapping
@@ -11,8 +11,11 @@ from litestar.types import Receive, Scope, Send
 from toolscout.errors import Overloaded
 from toolscout.server.compiling import lookup, work_threads
 from toolscout.server.http.admission import BytesInFlight
-from toolscout.server.http.exchange import REFUSALS, ClientGone, Exchange, Refused, refusal
-from toolscout.server.http.routes import Answer, Call, route
+from toolscout.server.http.answer import Answer, answer_refused, send_answer
+from toolscout.server.http.problems import CODES
+from toolscout.server.http.refusals import REFUSALS, Refused, refusal, too_long
+from toolscout.server.http.request import ClientGone, Request
+from toolscout.server.http.route import Handler, Resource
 from toolscout.server.observe.record import Record, outcome_of
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
@@ -21,58 +24,81 @@ SHED = ("overloaded", "draining")
 """Refusals after which the caller should connect anew, to another process where there is one."""
 
 RELAYED = "invalid_request"
-"""What a request came to that another application refused with an answer of its own."""
+"""The code of a request that another application refused with an answer of its own."""
 
 GATEWAY_PREFIX = "/api/compress/"
 """Below this path every answer, errors included, has the shape of the newer contract."""
 
+Result = tuple[str, Answer | None]
+"""`ok` or the code of an error, and the answer; none where nobody is left to read it."""
 
-async def serve_call(
+
+async def serve(
     service: Service,
+    resource: Resource | None,
+    parameters: Mapping[str, str],
     scope: Scope,
     receive: Receive,
     send: Send,
-    call: Call,
-    parameters: Mapping[str, str],
 ) -> None:
-    """Answer one request to the path of a call, whatever it is."""
-    exchange = Exchange(scope, receive, send, service.deadlines)
-    exchange.parameters = parameters
-    exchange.max_answer_bytes = service.settings.max_answer_bytes
-    exchange.newer_contract = _has_newer_shape(exchange)
-    exchange.close = service.draining
+    """Answer one request to a resource, or say that there is none."""
+    request = Request(scope, receive, service.deadlines)
+    request.parameters = parameters
+    request.newer_contract = request.path.startswith(GATEWAY_PREFIX)
+    request.close = service.draining
     trace = Trace()
-    code = "internal_error"
+    code, status = "internal_error", 0
     try:
-        answer = _admit(service, exchange, trace, call)
-    except Refused as refused:
-        code = await _refuse_at_once(service, exchange, refused)
-        _record(service, exchange, trace, code, call)
-        return
-    assert exchange.slot is not None
-    try:
-        code = await _answer(service, exchange, trace, answer)
+        code, answer = await _result(service, resource, request, trace)
+        if answer is not None:
+            status = answer.status
+            await send_answer(send, request, answer)
     finally:
-        service.admission.leave(exchange.slot)
-        _record(service, exchange, trace, code, call)
+        if request.slot is not None:
+            service.admission.leave(request.slot)
+        if resource is not None and not resource.is_open:
+            _record(service, resource, request, trace, code, status)
 
 
-def _admit(service: Service, exchange: Exchange, trace: Trace, call: Call) -> Answer:
-    """Look at the head of a request; returns what answers it, with a slot to answer it in.
+async def _result(
+    service: Service, resource: Resource | None, request: Request, trace: Trace
+) -> Result:
+    try:
+        handler = _find(service, resource, request)
+        if resource is not None and not resource.is_open:
+            _admit(service, request, trace)
+    except Refused as refused:
+        return _refuse_at_once(request, refused)
+    return await _handle(service, request, trace, handler)
+
+
+def _find(service: Service, resource: Resource | None, request: Request) -> Handler:
+    """Return what answers a request by its path and method.
+
+    Raises:
+        Refused: nothing does, or the service ends.
+    """
+    if resource is None:
+        raise Refused("not_found", CODES["not_found"].title)
+    if service.stopping and not resource.is_open:
+        service.metrics.shed.labels("draining").inc()
+        raise Refused("draining", "try again shortly")
+    handler = resource.handlers.get(request.method)
+    if handler is None:
+        allow = [(b"allow", ", ".join(resource.handlers).encode())]
+        detail = f"send a {' or '.join(resource.handlers)} request"
+        raise Refused("method_not_allowed", detail, headers=allow)
+    return handler
+
+
+def _admit(service: Service, request: Request, trace: Trace) -> None:
+    """Look at the head of a request, and give it a slot to be answered in.
 
     Raises:
         Refused: it is not to be answered, or not now. Nothing waits for its body.
     """
-    if service.stopping:
-        service.metrics.shed.labels("draining").inc()
-        raise Refused("draining", "try again shortly")
-    answer = call.methods.get(exchange.method)
-    if answer is None:
-        allow = [(b"allow", ", ".join(call.methods).encode())]
-        detail = f"send a {' or '.join(call.methods)} request"
-        raise Refused("method_not_allowed", detail, headers=allow)
-    service.browsers.check(exchange, is_keyless=not len(service.keyring))
-    tenant = service.keyring.tenant(exchange.headers)
+    service.browsers.check(request, is_keyless=not len(service.keyring))
+    tenant = service.keyring.tenant(request.headers)
     if tenant is None:
         raise Refused("unauthorized", "send one Authorization: Bearer KEY or X-API-Key: KEY")
     trace.tenant = tenant
@@ -86,76 +112,69 @@ def _admit(service: Service, exchange: Exchange, trace: Trace, call: Call) -> An
     if isinstance(entered, str):
         service.metrics.shed.labels(entered).inc()
         raise Refused("overloaded", "try again shortly")
-    exchange.slot = entered
-    return answer
+    request.slot = entered
 
 
-async def _answer(service: Service, exchange: Exchange, trace: Trace, answer: Answer) -> str:
-    """Serve the request; returns what it came to, for metrics and log."""
+async def _handle(service: Service, request: Request, trace: Trace, handler: Handler) -> Result:
     try:
-        if "id" in exchange.parameters:
-            lookup.check_name(exchange.parameters["id"])
-        await answer(service, exchange, trace)
-        return "ok" if exchange.status < HTTPStatus.BAD_REQUEST else RELAYED
+        if "id" in request.parameters:
+            lookup.check_name(request.parameters["id"])
+        answer = await handler(service, request, trace)
+        _check_size(service, request, answer)
+        return "ok" if answer.status < HTTPStatus.BAD_REQUEST else RELAYED, answer
     except BytesInFlight as error:
         service.metrics.shed.labels(error.reason).inc()
-        return await _refuse_at_once(service, exchange, refusal(error))
+        return _refuse_at_once(request, refusal(error))
     except REFUSALS as error:
         if isinstance(error, Overloaded):
             service.metrics.shed.labels(error.reason).inc()
-        return await _refuse(service, exchange, refusal(error))
+        return await _refuse(service, request, refusal(error))
     except ClientGone:
-        return "client_gone"
+        return "client_gone", None
     except asyncio.CancelledError:
-        if exchange.status:
-            raise
         # The server stops and waits no longer. Who can still read learns why.
-        exchange.close = True
-        await exchange.refuse(Refused("draining", "the server was stopped"))
-        return "draining"
+        request.close = True
+        return _refused(request, Refused("draining", "the server was stopped"))
     except TimeoutError:
-        refused = Refused("body_timeout", "the body did not arrive in time")
-        return await _refuse_at_once(service, exchange, refused)
+        return _refuse_at_once(request, Refused("body_timeout", "the body did not arrive in time"))
     except Exception:
-        service.log.exception("request_failed", request_id=exchange.request_id)
-        if exchange.status:
-            raise
-        return await _refuse(service, exchange, Refused("internal_error", "see the service's log"))
+        service.log.exception("request_failed", request_id=request.request_id)
+        return await _refuse(service, request, Refused("internal_error", "see the service's log"))
 
 
-def _has_newer_shape(exchange: Exchange) -> bool:
-    """Whether an answer has the shape of the newer contract whatever the request says."""
-    return exchange.path.startswith(GATEWAY_PREFIX)
+def _check_size(service: Service, request: Request, answer: Answer) -> None:
+    most, size = service.settings.max_answer_bytes, len(answer.body)
+    if size > most and answer.is_bounded and request.slot is not None:
+        raise too_long(size, most)
 
 
-async def _refuse_at_once(service: Service, exchange: Exchange, refused: Refused) -> str:
+def _refuse_at_once(request: Request, refused: Refused) -> Result:
     """Answer without waiting for the body; the connection ends where one is on its way."""
-    exchange.close = exchange.close or exchange.has_body or refused.code in SHED
-    try:
-        await exchange.refuse(refused)
-    except ClientGone:
-        return "client_gone"
-    return refused.code
+    request.close = request.close or request.has_body or refused.code in SHED
+    return _refused(request, refused)
 
 
-async def _refuse(service: Service, exchange: Exchange, refused: Refused) -> str:
+async def _refuse(service: Service, request: Request, refused: Refused) -> Result:
     settings = service.settings
-    try:
-        await exchange.drain(settings.max_body_bytes, min(settings.body_timeout_s, 1.0))
-        await exchange.refuse(refused)
-    except ClientGone:
-        return "client_gone"
-    return refused.code
+    await request.drain(settings.max_body_bytes, min(settings.body_timeout_s, 1.0))
+    return _refused(request, refused)
 
 
-def _record(service: Service, exchange: Exchange, trace: Trace, code: str, call: Call) -> None:
+def _refused(request: Request, refused: Refused) -> Result:
+    newer = request.newer_contract
+    return refused.code, answer_refused(refused, request.request_id, newer_contract=newer)
+
+
+def _record(
+    service: Service, resource: Resource, request: Request, trace: Trace, code: str, status: int
+) -> None:
     """Make the span of the request, and leave the rest to be added up with that of others."""
-    total = perf_counter() - exchange.started
-    trace_id = ""
+    total = perf_counter() - request.started
+    trace_id, call = "", resource.call
     if service.tracing is not None:
-        outcome, shown = outcome_of(trace.decision, code), route(call, exchange.path)
-        trace_id = service.tracing.record(exchange, trace, total, outcome, call.name, shown)
-    identity, status, size = exchange.request_id, exchange.status, exchange.bytes_in
-    service.records.add(
-        Record(time(), call.name, code, status, total, identity, trace_id, size, trace)
-    )
+        outcome = outcome_of(trace.decision, code)
+        trace_id = service.tracing.record(
+            request, trace, total, outcome, call, resource.path, status
+        )
+    identity, size = request.request_id, request.bytes_in
+    service.records.add(Record(time(), call, code, status, total, identity, trace_id, size, trace))

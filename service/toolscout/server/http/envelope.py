@@ -30,7 +30,7 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Ask
 from toolscout.server.compiling.work_threads import beside
-from toolscout.server.http.exchange import Refused, decode_error
+from toolscout.server.http.refusals import Refused, decode_error
 from toolscout.settings import Settings
 
 T = TypeVar("T")

@@ -2,7 +2,8 @@
 
 from toolscout.contract.bounds import MAX_TAGS
 from toolscout.errors import FieldError, InvalidRequest
-from toolscout.server.http.exchange import Exchange
+from toolscout.server.http.answer import Answer
+from toolscout.server.http.request import Request
 
 
 def tag(digest: str) -> list[tuple[bytes, bytes]]:
@@ -24,9 +25,8 @@ def names(header: bytes, digest: str) -> bool:
     return b"*" in named or digest.encode() in named
 
 
-async def is_known(exchange: Exchange, digest: str) -> bool:
-    """Whether the caller has this content already; then that is answered (304)."""
-    if not names(exchange.header(b"if-none-match"), digest):
-        return False
-    await exchange.answer(304, b"", tag(digest))
-    return True
+def not_modified(request: Request, digest: str) -> Answer | None:
+    """Return the answer to a caller who has this content already (304), else None."""
+    if not names(request.header(b"if-none-match"), digest):
+        return None
+    return Answer(headers=tag(digest), status=304)

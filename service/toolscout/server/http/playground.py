@@ -1,35 +1,30 @@
 """The playground's page and its files over HTTP."""
 
-from typing import Any
-
-from litestar import Request, Response, get
-
 from toolscout import playground
 from toolscout.server.http import etags
-from toolscout.server.http.exchange import Refused
+from toolscout.server.http.answer import Answer
+from toolscout.server.http.refusals import Refused
+from toolscout.server.http.request import Request
+from toolscout.server.http.route import Route
+from toolscout.server.observe.trace import Trace
+from toolscout.server.service import Service
 
 
-@get("/", sync_to_thread=False)
-def page(request: Request[Any, Any, Any]) -> Response[bytes]:
-    """The page."""
-    return _serve(request, "index.html")
-
-
-@get("/playground/{name:str}", sync_to_thread=False)
-def asset(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
-    """Its scripts, style sheet and sample catalogs."""
-    if name not in playground.static_files():
+async def show_file(service: Service, request: Request, trace: Trace) -> Answer:
+    """The page, or one of its scripts, style sheets and sample catalogs."""
+    file = playground.static_files().get(request.parameters.get("name", "index.html"))
+    if file is None:
         raise Refused("not_found", "there is nothing at this path")
-    return _serve(request, name)
+    headers = [
+        (name.lower().encode(), value.encode()) for name, value in playground.HEADERS.items()
+    ]
+    headers.append((b"etag", f'"{file.digest}"'.encode()))
+    if etags.names(request.header(b"if-none-match"), file.digest):
+        return Answer(headers=headers, status=304)
+    return Answer(file.content, headers, media=file.media.encode())
 
 
-HANDLERS = (page, asset)
-
-
-def _serve(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
-    file = playground.static_files()[name]
-    headers = playground.HEADERS | {"ETag": f'"{file.digest}"'}
-    known = request.headers.get("if-none-match", "").encode("latin-1", "replace")
-    if etags.names(known, file.digest):
-        return Response(b"", status_code=304, headers=headers)
-    return Response(file.content, media_type=file.media, headers=headers)
+ROUTES = [
+    Route(method="GET", path=path, handler=show_file, call="playground", is_open=True)
+    for path in ("/", "/playground/{name}")
+]

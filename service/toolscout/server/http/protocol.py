@@ -14,14 +14,14 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import httptools
-import msgspec
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from toolscout.server.http.answer import answer_refused
 from toolscout.server.http.closing import ClosingTransport, ReadingFlow
 from toolscout.server.http.connections import Connections
-from toolscout.server.http.exchange import request_id
-from toolscout.server.http.problems import CODES, problem
+from toolscout.server.http.refusals import Refused
+from toolscout.server.http.request import request_id
 
 if TYPE_CHECKING:
     from toolscout.server.app import Application
@@ -293,16 +293,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _problem(self, code: str, detail: str) -> bytes:
-        kind, identity = CODES[code], request_id(b"")
-        newer = self.url.startswith(GATEWAY_PREFIX)
-        body = msgspec.json.encode(problem(code, detail, identity, newer_contract=newer))
-        lines = [
-            f"HTTP/1.1 {kind.status} {HTTPStatus(kind.status).phrase}",
-            "content-type: application/problem+json",
-            f"content-length: {len(body)}",
-            f"x-request-id: {identity}",
-            "connection: close",
-        ]
-        if kind.retry_after_s is not None:
-            lines.append(f"retry-after: {kind.retry_after_s}")
-        return "\r\n".join([*lines, "", ""]).encode() + body
+        identity, newer = request_id(b""), self.url.startswith(GATEWAY_PREFIX)
+        answer = answer_refused(Refused(code, detail), identity, newer_contract=newer)
+        lines = [b"HTTP/1.1 %d %s" % (answer.status, HTTPStatus(answer.status).phrase.encode())]
+        lines += [b"%s: %s" % header for header in answer.head(identity, close=True)]
+        return b"\r\n".join([*lines, b"", answer.body])

@@ -1,15 +1,28 @@
-"""The paths of the service and what answers them."""
+"""The paths of the service: a row for each method of each, with its description."""
 
-import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from functools import partial
 
-from litestar import MediaType, Request, Response, get
-from litestar.datastructures import State
-
-from toolscout.server.calls import catalog_reads
+from toolscout.contract import (
+    BatchAnswer,
+    BatchRequest,
+    ChainReport,
+    FeedbackAnswer,
+    FeedbackBatch,
+    FeedbackEvent,
+    FilterAnswer,
+    FilterRequest,
+    GatewayAnswer,
+    HotAnswer,
+    HotRequest,
+    InsightAnswer,
+    LearningAnswer,
+    ResolveAnswer,
+    ResolveRequest,
+    SearchAnswer,
+    SearchRequest,
+    StatsAnswer,
+)
 from toolscout.server.calls.batch import filter_tools, resolve, search_batch
-from toolscout.server.calls.catalogs import delete_catalog, get_catalog, patch_catalog, put_catalog
 from toolscout.server.calls.feedback import (
     feedback,
     forget,
@@ -18,127 +31,198 @@ from toolscout.server.calls.feedback import (
     show_learning,
 )
 from toolscout.server.calls.hot import hot_tools
+from toolscout.server.calls.probes import show_health, show_metrics, show_readiness
 from toolscout.server.calls.search import search
 from toolscout.server.calls.stats import show_stats
-from toolscout.server.http.exchange import Exchange, Refused
-from toolscout.server.observe.metrics import CONTENT_TYPE
-from toolscout.server.observe.trace import Trace
-from toolscout.server.openapi import pages
-from toolscout.server.openapi.document import document
-from toolscout.server.service import Service
-
-
-@get("/healthz", sync_to_thread=False)
-def healthz() -> dict[str, str]:
-    """Alive: the process answers."""
-    return {"status": "ok"}
-
-
-@get("/readyz", sync_to_thread=False)
-def readyz(state: State) -> Response[dict[str, Any]]:
-    """Ready for traffic: model loaded, self-test ranked, not draining. No outside store counts."""
-    service: Service = state.service
-    components = service.components()
-    ready = all(components.values())
-    body = {"status": "ready" if ready else "not_ready", "components": components}
-    return Response(body, status_code=200 if ready else 503)
-
-
-@get("/metrics", sync_to_thread=False)
-def metrics(request: Request[Any, Any, Any], state: State) -> Response[bytes]:
-    """Prometheus text."""
-    service: Service = state.service
-    if service.settings.metrics_auth and service.keyring.tenant(request.scope["headers"]) is None:
-        raise Refused("unauthorized", "metrics_auth is on: send Authorization: Bearer KEY")
-    return Response(service.render_metrics(), media_type=CONTENT_TYPE)
-
-
-@get("/openapi.json", sync_to_thread=False)
-def openapi_json() -> Response[dict[str, Any]]:
-    """The OpenAPI document."""
-    return Response(document(), media_type=MediaType.JSON, headers=pages.NO_SNIFFING)
-
-
-HANDLERS = [healthz, readyz, metrics, openapi_json, pages.page, pages.errors, pages.asset]
-
-
-Answer = Callable[[Service, Exchange, Trace], Awaitable[None]]
-
-
-class Call(NamedTuple):
-    """What answers a path that is served without a framework, and its name in metrics and log."""
-
-    name: str
-    methods: Mapping[str, Answer]
-
-
-def _post(name: str, answer: Answer) -> Call:
-    return Call(name, {"POST": answer})
-
+from toolscout.server.http.catalog_routes import CATALOG_ROUTES
+from toolscout.server.http.route import Parameter, Route
 
 _BELOW = "/v1/tool-discovery/"
-_SEARCH = _post("search", search)
-_CALLS = {
-    _BELOW + "search": _SEARCH,
-    "/api/compress/tool-discovery": _SEARCH,
-    _BELOW + "search:batch": _post("batch", search_batch),
-    _BELOW + "resolve": _post("resolve", resolve),
-    _BELOW + "filter": _post("filter", filter_tools),
-    _BELOW + "hot": _post("hot", hot_tools),
-    _BELOW + "feedback": _post("feedback", feedback),
-    _BELOW + "chains": _post("chains", report_chain),
-    _BELOW + "insights": Call("insights", {"GET": show_insight}),
-    "/v1/stats": Call("stats", {"GET": show_stats}),
-    "/v1/learning": Call("learning", {"GET": show_learning, "DELETE": forget}),
-}
-CALLS = _CALLS | {path + "/": call for path, call in _CALLS.items()}
-"""Answered before any routing: for a small body, routing costs as much as the ranking."""
+_WITH_LEARNING = "Only with `learning = on`."
+_TOOLS = [
+    {"name": "search_code", "description": "Search the code of a repository"},
+    {"name": "read_file", "description": "Read a file from disk"},
+]
 
-_ID = r"/v1/catalogs/(?P<id>[^/]+)"
-"""Any id: which ones are allowed is told by the answer to others."""
+_selection = partial(Route, method="POST", tag="selection")
+_learning = partial(Route, tag="learning")
+_probe = partial(Route, method="GET", tag="operation", call="probe", is_open=True)
 
-_PATTERNS = tuple(
-    (re.compile(pattern), Call(name, methods))
-    for pattern, name, methods in (
-        (
-            _ID,
-            "catalog",
-            {
-                "GET": get_catalog,
-                "PUT": put_catalog,
-                "PATCH": patch_catalog,
-                "DELETE": delete_catalog,
-            },
+
+def _object(description: str) -> dict[str, object]:
+    content = {"application/json": {"schema": {"type": "object"}}}
+    return {"description": description, "content": content}
+
+
+_CALL_ROUTES = (
+    _selection(
+        path=_BELOW + "search",
+        handler=search,
+        call="search",
+        operation="search",
+        summary="Select tools for a query",
+        description="Names of at most `top_k` of the tools, most relevant first.",
+        takes=(SearchRequest,),
+        example={"pattern": "find code", "top_k": 1, "tools": _TOOLS},
+        gives=(GatewayAnswer, SearchAnswer),
+    ),
+    _selection(
+        path="/api/compress/tool-discovery/",
+        handler=search,
+        call="search",
+        operation="compress",
+        summary="Select tools for a query, newer contract",
+        description="The same selection for callers of the newer contract.",
+        takes=(SearchRequest,),
+        example={"query": "find code", "max_tools": 1, "tools": _TOOLS},
+        gives=(GatewayAnswer,),
+    ),
+    _selection(
+        path=_BELOW + "search:batch",
+        handler=search_batch,
+        call="batch",
+        operation="batch",
+        summary="Select tools for several queries",
+        description="One result per pattern, in order; the latency budget is for all of them.",
+        takes=(BatchRequest,),
+        example={"patterns": ["find code", "open a file"], "top_k": 1, "tools": _TOOLS},
+        gives=(BatchAnswer,),
+    ),
+    _selection(
+        path=_BELOW + "resolve",
+        handler=resolve,
+        call="resolve",
+        operation="resolve",
+        summary="Find tools by written names",
+        description="Each name to the letter or in another spelling, else what it may have meant.",
+        takes=(ResolveRequest,),
+        example={"names": ["searchCode", "read_fil"], "tools": _TOOLS},
+        gives=(ResolveAnswer,),
+    ),
+    _selection(
+        path=_BELOW + "filter",
+        handler=filter_tools,
+        call="filter",
+        operation="filter",
+        summary="Split tools by relevance",
+        description="Names to keep in front of a model and names to defer, by shared words alone.",
+        takes=(FilterRequest,),
+        example={"query": "find code", "min_tools": 1, "max_tools": 1, "tools": _TOOLS},
+        gives=(FilterAnswer,),
+    ),
+    _selection(
+        path=_BELOW + "hot",
+        handler=hot_tools,
+        call="hot",
+        operation="hot",
+        summary="Tools for an agent's next turn",
+        description="A few tools whole, some in brief, within a budget of tokens.",
+        takes=(HotRequest,),
+        example={"message": "find code", "tier0": ["read_file"], "tools": _TOOLS},
+        gives=(HotAnswer,),
+    ),
+    _learning(
+        method="POST",
+        path=_BELOW + "feedback",
+        handler=feedback,
+        call="feedback",
+        operation="feedback",
+        summary="Tell which tool worked",
+        description=f"{_WITH_LEARNING} One event, or several as `events`.",
+        takes=(FeedbackEvent, FeedbackBatch),
+        example={"pattern": "find code", "tool": "search_code", "success": True},
+        gives=(FeedbackAnswer,),
+        statuses=(202,),
+    ),
+    _learning(
+        method="POST",
+        path=_BELOW + "chains",
+        handler=report_chain,
+        call="chains",
+        operation="chains",
+        summary="Tell which tools worked one after the other",
+        description=_WITH_LEARNING,
+        takes=(ChainReport,),
+        example={"intent": "fix a bug", "chain": ["search_code", "read_file"], "success": True},
+        gives=(FeedbackAnswer,),
+        statuses=(202,),
+    ),
+    _learning(
+        method="GET",
+        path=_BELOW + "insights",
+        handler=show_insight,
+        call="insights",
+        operation="insights",
+        summary="The chain of tools for a pattern",
+        description=_WITH_LEARNING,
+        gives=(InsightAnswer,),
+        parameters=(
+            Parameter("pattern", {"type": "string", "pattern": r"\S"}, "What is to be done", True),
         ),
-        (_ID + "/tools", "tools", {"GET": catalog_reads.list_tools}),
-        (_ID + "/tools:batch", "schemas", {"POST": catalog_reads.schemas}),
-        (_ID + "/tools:complete", "completions", {"GET": catalog_reads.completions}),
-        (_ID + "/tools/(?P<tool>.+)", "tool", {"GET": catalog_reads.one_tool}),
-        (_ID + "/index", "index", {"GET": catalog_reads.index}),
-        (_ID + "/overview", "overview", {"GET": catalog_reads.overview}),
-    )
+    ),
+    _learning(
+        method="GET",
+        path="/v1/stats",
+        handler=show_stats,
+        call="stats",
+        operation="stats",
+        summary="Figures of use",
+        description="Of this process, since it started.",
+        gives=(StatsAnswer,),
+    ),
+    _learning(
+        method="GET",
+        path="/v1/learning",
+        handler=show_learning,
+        call="learning",
+        operation="learning",
+        summary="What was learned",
+        description=_WITH_LEARNING,
+        gives=(LearningAnswer,),
+    ),
+    _learning(
+        method="DELETE",
+        path="/v1/learning",
+        handler=forget,
+        call="learning",
+        operation="forget",
+        summary="Forget what was learned",
+        description=_WITH_LEARNING,
+        statuses=(204,),
+    ),
+    _probe(
+        path="/healthz",
+        handler=show_health,
+        operation="healthz",
+        summary="Alive",
+        description="The process answers.",
+        responses={"200": _object("The process answers.")},
+    ),
+    _probe(
+        path="/readyz",
+        handler=show_readiness,
+        operation="readyz",
+        summary="Ready",
+        description="Model loaded, self-test ranked, not draining.",
+        responses={
+            "200": _object("Model loaded, self-test ranked, not draining."),
+            "503": _object("Not now"),
+        },
+    ),
+    _probe(
+        path="/metrics",
+        handler=show_metrics,
+        operation="metrics",
+        summary="Prometheus metrics",
+        description="Needs a key only with `metrics_auth = on`.",
+        responses={
+            "200": {
+                "description": "Exposition text",
+                "content": {"text/plain": {"schema": {"type": "string"}}},
+            },
+            "401": {"$ref": "#/components/responses/401"},
+        },
+    ),
 )
 
-
-_TEMPLATES = {
-    call.name: re.sub(r"\(\?P<(\w+)>[^)]*\)", r"{\1}", pattern.pattern)
-    for pattern, call in _PATTERNS
-}
-
-
-def route(call: Call, path: str) -> str:
-    """A path with its variable parts, which may be names of tools, replaced by what they are."""
-    return _TEMPLATES.get(call.name) or path.rstrip("/")
-
-
-def find_call(path: str) -> tuple[Call, Mapping[str, str]] | None:
-    """What answers a path, and what stands in its variable parts; None for the framework's."""
-    call = CALLS.get(path)
-    if call is not None:
-        return call, {}
-    if path.startswith("/v1/catalogs/"):
-        for pattern, found in _PATTERNS:
-            match = pattern.fullmatch(path)
-            if match is not None:
-                return found, match.groupdict()
-    return None
+ROUTES: tuple[Route, ...] = (*_CALL_ROUTES, *CATALOG_ROUTES)

@@ -5,7 +5,7 @@ registered catalogs and those known by digest, and never runs a tool.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from pathlib import Path
@@ -15,7 +15,6 @@ from urllib.parse import unquote
 
 import mcp
 import msgspec
-from litestar.types import Receive, Scope, Send
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.lowlevel.helper_types import ReadResourceContents
@@ -36,9 +35,9 @@ from toolscout.server.calls.feedback import with_use
 from toolscout.server.calls.patterns import scan
 from toolscout.server.compiling import lookup
 from toolscout.server.compiling.work_threads import TENANT, beside, run_in_thread
-from toolscout.server.http.endpoint import serve_call
-from toolscout.server.http.exchange import REFUSALS, Exchange, Refused, decode_error, refusal
-from toolscout.server.http.routes import Call
+from toolscout.server.http.answer import JSON, Answer
+from toolscout.server.http.refusals import REFUSALS, Refused, decode_error, refusal
+from toolscout.server.http.request import Request
 from toolscout.server.mcp.texts import INSTRUCTIONS, PROMPTS, TEMPLATES, TOOLS, find_tool
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
@@ -97,24 +96,22 @@ class McpFacade:
         """The time during which calls are answered."""
         return self._manager.run()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request, behind the same admission, keys, limits and log as any call."""
+    async def relay(self, service: Service, request: Request, trace: Trace) -> Answer:
+        """Have the SDK answer one message."""
+        _trace.set(trace)
+        body = await request.json_body(service.settings, MAX_MCP_BYTES)
+        _check_json(body)
+        waiting: list[Any] = [{"type": "http.request", "body": body, "more_body": False}]
+        answered: list[Any] = []
 
-        async def relay(service: Service, exchange: Exchange, trace: Trace) -> None:
-            _trace.set(trace)
-            body = await exchange.json_body(service.settings, MAX_MCP_BYTES)
-            _check_json(body)
-            whole = {"type": "http.request", "body": body, "more_body": False}
-            waiting = [whole]
+        async def receive() -> Any:
+            return waiting.pop() if waiting else await request.receive()
 
-            async def again() -> Any:
-                return waiting.pop() if waiting else await receive()
+        async def keep(message: Any) -> None:
+            answered.append(message)
 
-            await self._manager.handle_request(scope, again, exchange.relayed)  # type: ignore[arg-type]
-
-        # Nothing is ever sent on the stream that a GET would open: its 405 tells clients so.
-        call = Call("mcp", {"POST": relay})
-        await serve_call(self._service, scope, receive, send, call, {})
+        await self._manager.handle_request(request.scope, receive, keep)  # type: ignore[arg-type]
+        return _whole(*answered)
 
     def _register(self, server: "Server[Any, Any]") -> None:
         @server.list_tools()  # type: ignore[no-untyped-call, untyped-decorator]
@@ -266,6 +263,15 @@ class McpFacade:
     async def _names(self) -> list[str]:
         names: list[str] = await _readable(self._service.registry.names(TENANT.get()))
         return names
+
+
+def _whole(start: Mapping[str, Any], *parts: Mapping[str, Any]) -> Answer:
+    """Make an answer of what the SDK sent."""
+    headers = dict(start["headers"])
+    media = headers.pop(b"content-type", JSON)
+    headers.pop(b"content-length", None)
+    body = b"".join(part.get("body", b"") for part in parts)
+    return Answer(body, list(headers.items()), start["status"], media, is_bounded=False)
 
 
 def _check_json(body: bytes) -> None:

@@ -20,8 +20,7 @@ from prometheus_client import (
 
 from toolscout import __version__
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST.partition("; charset")[0]
-"""Without the charset, which the framework adds to every text."""
+CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 _MILLISECOND = 1e-3
 _SECONDS = tuple(

@@ -22,7 +22,7 @@ from opentelemetry.util.types import AttributeValue
 
 from toolscout import __version__
 from toolscout.errors import ConfigurationError
-from toolscout.server.http.exchange import Exchange
+from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 
 PROTOCOL = "http/protobuf"
@@ -58,7 +58,14 @@ class Tracing:
         self._extract = TraceContextTextMapPropagator().extract
 
     def record(
-        self, exchange: Exchange, trace: Trace, seconds: float, outcome: str, call: str, route: str
+        self,
+        request: Request,
+        trace: Trace,
+        seconds: float,
+        outcome: str,
+        call: str,
+        route: str,
+        status: int,
     ) -> str:
         """Make the span of a request that took so many seconds and ends now.
 
@@ -68,11 +75,11 @@ class Tracing:
         ended = time_ns()
         started = ended - int(seconds * _NS)
         carrier = {
-            name: exchange.header(name.encode()).decode("latin-1")
+            name: request.header(name.encode()).decode("latin-1")
             for name in ("traceparent", "tracestate")
-            if exchange.header(name.encode())
+            if request.header(name.encode())
         }
-        method = exchange.method if exchange.method in _METHODS else "_OTHER"
+        method = request.method if request.method in _METHODS else "_OTHER"
         span = self._tracer.start_span(
             f"{'HTTP' if method == '_OTHER' else method} {route}",
             self._extract(carrier) if carrier else None,
@@ -81,11 +88,11 @@ class Tracing:
             start_time=started,
         )
         if span.is_recording():
-            span.set_attributes(_attributes(exchange, trace, outcome, call))
-            for phase, spent, at in _phases(exchange, trace):
+            span.set_attributes(_attributes(request, trace, outcome, call, status))
+            for phase, spent, at in _phases(request, trace):
                 moment = started + int(at * _NS)
                 span.add_event(phase, {"toolscout.duration_ms": round(spent * 1_000, 3)}, moment)
-            if exchange.status >= _SERVER_ERROR:
+            if status >= _SERVER_ERROR:
                 span.set_attribute("error.type", outcome)
                 span.set_status(Status(StatusCode.ERROR))
         span.end(ended)
@@ -125,21 +132,21 @@ def _said_plainly() -> Iterator[None]:
 
 
 def _attributes(
-    exchange: Exchange, trace: Trace, outcome: str, call: str
+    request: Request, trace: Trace, outcome: str, call: str, status: int
 ) -> dict[str, AttributeValue]:
     """What is known of a request; no text of a tool and no pattern, as a path may hold neither."""
     found: dict[str, AttributeValue] = {
-        "url.scheme": exchange.scheme,
-        "network.protocol.version": exchange.http_version,
-        "http.request.body.size": exchange.bytes_in,
+        "url.scheme": request.scheme,
+        "network.protocol.version": request.http_version,
+        "http.request.body.size": request.bytes_in,
         "toolscout.call": call,
         "toolscout.outcome": outcome,
-        "toolscout.request_id": exchange.request_id,
+        "toolscout.request_id": request.request_id,
     }
-    agent = exchange.header(b"user-agent")[:MAX_AGENT_CHARS].decode("latin-1")
+    agent = request.header(b"user-agent")[:MAX_AGENT_CHARS].decode("latin-1")
     told: dict[str, AttributeValue] = {
         "user_agent.original": agent,
-        "http.response.status_code": exchange.status,
+        "http.response.status_code": status,
         "toolscout.tenant": trace.tenant,
     }
     if trace.catalog:
@@ -160,13 +167,13 @@ def _attributes(
     return found
 
 
-def _phases(exchange: Exchange, trace: Trace) -> Iterator[tuple[str, float, float]]:
+def _phases(request: Request, trace: Trace) -> Iterator[tuple[str, float, float]]:
     """Each phase: its name, its seconds, and how long after the headers it was over.
 
     Phases follow one another from the moment the body was there, in the order they were noted.
     """
-    at = exchange.arrived - exchange.started
-    if exchange.arrived:
+    at = request.arrived - request.started
+    if request.arrived:
         yield "receive", at, at
     for phase, spent in trace.phases.items():
         at += spent

@@ -11,40 +11,10 @@ from typing import Any, get_type_hints
 import msgspec
 
 from toolscout import __version__
-from toolscout.contract import (
-    ABSENT,
-    BatchAnswer,
-    BatchRequest,
-    CatalogInfo,
-    CatalogPatch,
-    CatalogPut,
-    ChainReport,
-    CompletionAnswer,
-    FeedbackAnswer,
-    FeedbackBatch,
-    FeedbackEvent,
-    FilterAnswer,
-    FilterRequest,
-    GatewayAnswer,
-    HotAnswer,
-    HotRequest,
-    IndexAnswer,
-    InsightAnswer,
-    LearningAnswer,
-    OverviewAnswer,
-    ResolveAnswer,
-    ResolveRequest,
-    SchemasAnswer,
-    SchemasRequest,
-    SearchAnswer,
-    SearchRequest,
-    StatsAnswer,
-    Tool,
-    ToolPage,
-)
+from toolscout.contract import ABSENT, Tool
 from toolscout.contract.bounds import BOUNDS
 from toolscout.server.http.problems import CODES, Problem
-from toolscout.server.openapi import catalog_paths
+from toolscout.server.http.routes import ROUTES
 from toolscout.server.openapi.paths import REF, paths, ref
 from toolscout.server.openapi.shapes import provider_tool, tools_answer
 
@@ -71,7 +41,7 @@ def document() -> dict[str, Any]:
         "x-bounds": [
             {"what": bound.what, "limit": bound.limit, "where": bound.where} for bound in BOUNDS
         ],
-        "paths": paths() | catalog_paths.paths(),
+        "paths": paths(ROUTES),
         "components": {
             "schemas": _schemas(),
             "responses": _problem_responses(),
@@ -94,34 +64,6 @@ def _problem_responses() -> dict[str, Any]:
     }
 
 
-_REQUESTS = (SearchRequest, BatchRequest, ResolveRequest, FilterRequest, HotRequest)
-_ANSWERS = (
-    SearchAnswer,
-    GatewayAnswer,
-    BatchAnswer,
-    ResolveAnswer,
-    FilterAnswer,
-    HotAnswer,
-    Problem,
-)
-_CATALOGS = (
-    CatalogInfo,
-    ToolPage,
-    SchemasRequest,
-    SchemasAnswer,
-    CompletionAnswer,
-    IndexAnswer,
-    OverviewAnswer,
-)
-_LEARNING = (
-    FeedbackEvent,
-    FeedbackBatch,
-    FeedbackAnswer,
-    LearningAnswer,
-    StatsAnswer,
-    ChainReport,
-    InsightAnswer,
-)
 _WHOLE = frozenset(
     ("top_k", "max_tools", "min_tools", "latency_budget_ms", "budget_tokens", "token_budget")
 )
@@ -130,13 +72,12 @@ _WHOLE = frozenset(
 
 def _schemas() -> dict[str, Any]:
     tool = _described(Tool, dict[str, Any] | None)
-    structs: list[Any] = [tool, *_ANSWERS, *_LEARNING, *_CATALOGS]
-    structs += [_described(struct, list[tool] | None) for struct in (CatalogPut, CatalogPatch)]  # type: ignore[valid-type]
-    structs += [_described(struct, list[tool] | None) for struct in _REQUESTS]  # type: ignore[valid-type]
+    taken = dict.fromkeys(struct for route in ROUTES for struct in route.takes)
+    structs: list[Any] = [tool, Problem, *(struct for route in ROUTES for struct in route.gives)]
+    structs += [_described(struct, list[tool] | None) for struct in taken]  # type: ignore[valid-type]
     _, schemas = msgspec.json.schema_components(structs, ref_template=REF)
     needs_tools = {"anyOf": [_given("tools"), _given("catalog")]}
-    for struct in _REQUESTS:
-        schema = schemas[struct.__name__]
+    for schema in (schemas[struct.__name__] for struct in filter(_names_tools, taken)):
         for name in _WHOLE.intersection(schema["properties"]):
             for kind in schema["properties"][name]["anyOf"]:
                 kind["type"] = kind["type"].replace("number", "integer")
@@ -152,7 +93,7 @@ def _schemas() -> dict[str, Any]:
     tools = {"type": "array", "items": {"anyOf": [ref("Tool"), ref("ProviderTool")]}}
     schemas |= {"ProviderTool": provider_tool(), "ToolsAnswer": tools_answer(tools)}
     given = {"anyOf": [tools, ref("ToolsAnswer")]}
-    for struct in _REQUESTS:
+    for struct in filter(_names_tools, taken):
         schemas[struct.__name__]["properties"]["tools"] = {
             "anyOf": [*given["anyOf"], {"type": "null"}],
             "default": None,
@@ -173,6 +114,10 @@ def _schemas() -> dict[str, Any]:
     return dict(sorted(schemas.items()))
 
 
+def _names_tools(struct: type[msgspec.Struct]) -> bool:
+    return {"tools", "catalog"} <= set(struct.__struct_fields__)
+
+
 def _given(name: str) -> dict[str, Any]:
     """Present, and not null."""
     return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
@@ -180,6 +125,8 @@ def _given(name: str) -> dict[str, Any]:
 
 def _described(struct: type[msgspec.Struct], raw: Any) -> type[msgspec.Struct]:
     """A twin of a wire struct that says what stands in its raw JSON fields."""
+    if ABSENT not in struct.__struct_defaults__:
+        return struct
     hints = get_type_hints(struct, include_extras=True)
     fields = [
         (field.name, raw, None)

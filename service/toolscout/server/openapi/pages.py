@@ -9,14 +9,18 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from litestar import Response, get
-
-from toolscout.server.http.exchange import Refused
+from toolscout.server.http.answer import HTML, JAVASCRIPT, NO_SNIFFING, Answer, answer_json
 from toolscout.server.http.problems import CODES, Code
+from toolscout.server.http.refusals import Refused
+from toolscout.server.http.request import Request
+from toolscout.server.http.route import Route
+from toolscout.server.observe.trace import Trace
+from toolscout.server.openapi.document import document
+from toolscout.server.service import Service
 
 _ASSETS = {
-    "swagger-ui.css": "text/css",
-    "swagger-ui-bundle.js": "text/javascript",
+    "swagger-ui.css": b"text/css; charset=utf-8",
+    "swagger-ui-bundle.js": JAVASCRIPT,
 }
 _POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " + (
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -39,7 +43,6 @@ _CODE = re.compile(r"`([^`]+)`")
 _ERRORS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; " + (
     "form-action 'none'; frame-ancestors 'none'"
 )
-NO_SNIFFING = {"X-Content-Type-Options": "nosniff"}
 _ERRORS_PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -60,28 +63,44 @@ never changes its meaning, and its <code>type</code> is the address of an entry 
 """
 
 
-@get("/docs", sync_to_thread=False)
-def page() -> Response[str]:
-    """The page."""
-    headers = {"Content-Security-Policy": _POLICY, **NO_SNIFFING}
-    return Response(_PAGE, media_type="text/html", headers=headers)
+async def show_document(service: Service, request: Request, trace: Trace) -> Answer:
+    """The OpenAPI document."""
+    return answer_json(document(), [NO_SNIFFING])
 
 
-@get("/docs/errors", sync_to_thread=False)
-def errors() -> Response[str]:
+async def show_page(service: Service, request: Request, trace: Trace) -> Answer:
+    """The page of the OpenAPI browser."""
+    return Answer(_PAGE.encode(), _headers(_POLICY), media=HTML)
+
+
+async def show_errors(service: Service, request: Request, trace: Trace) -> Answer:
     """Explain every error code, each under its own anchor."""
-    headers = {"Content-Security-Policy": _ERRORS_POLICY, **NO_SNIFFING}
-    return Response(_errors_page(), media_type="text/html", headers=headers)
+    return Answer(_errors_page().encode(), _headers(_ERRORS_POLICY), media=HTML)
 
 
-@get("/docs/{name:str}", sync_to_thread=False)
-def asset(name: str) -> Response[bytes]:
-    """Its script and style sheet."""
+async def show_asset(service: Service, request: Request, trace: Trace) -> Answer:
+    """The script and style sheet of the OpenAPI browser."""
+    name = request.parameters["name"]
     if name == "start.js":
-        return Response(_START.encode(), media_type="text/javascript", headers=NO_SNIFFING)
+        return Answer(_START.encode(), [NO_SNIFFING], media=JAVASCRIPT)
     if name not in _ASSETS:
         raise Refused("not_found", "there is nothing at this path")
-    return Response(_load(name), media_type=_ASSETS[name], headers=NO_SNIFFING)
+    return Answer(_load(name), [NO_SNIFFING], media=_ASSETS[name])
+
+
+ROUTES = [
+    Route(method="GET", path=path, handler=handler, call="page", is_open=True)
+    for path, handler in (
+        ("/openapi.json", show_document),
+        ("/docs", show_page),
+        ("/docs/errors", show_errors),
+        ("/docs/{name}", show_asset),
+    )
+]
+
+
+def _headers(policy: str) -> list[tuple[bytes, bytes]]:
+    return [(b"content-security-policy", policy.encode()), NO_SNIFFING]
 
 
 @cache

@@ -1,0 +1,32 @@
+"""What probes and Prometheus ask."""
+
+from toolscout.server.http.answer import Answer, answer_json
+from toolscout.server.http.refusals import Refused
+from toolscout.server.http.request import Request
+from toolscout.server.observe.metrics import CONTENT_TYPE
+from toolscout.server.observe.trace import Trace
+from toolscout.server.service import Service
+
+
+async def show_health(service: Service, request: Request, trace: Trace) -> Answer:
+    """Alive: the process answers."""
+    return answer_json({"status": "ok"})
+
+
+async def show_readiness(service: Service, request: Request, trace: Trace) -> Answer:
+    """Ready for traffic: model loaded, self-test ranked, not draining. No outside store counts."""
+    components = service.components()
+    ready = all(components.values())
+    body = {"status": "ready" if ready else "not_ready", "components": components}
+    return answer_json(body, status=200 if ready else 503)
+
+
+async def show_metrics(service: Service, request: Request, trace: Trace) -> Answer:
+    """Prometheus text.
+
+    Raises:
+        Refused: a key is needed and not there.
+    """
+    if service.settings.metrics_auth and service.keyring.tenant(request.headers) is None:
+        raise Refused("unauthorized", "metrics_auth is on: send Authorization: Bearer KEY")
+    return Answer(service.render_metrics(), media=CONTENT_TYPE.encode())

@@ -1,0 +1,76 @@
+"""Answers: what a handler returns, and the one place that writes them."""
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from litestar.types import Send
+
+from toolscout.server.http.problems import CODES, problem
+from toolscout.server.http.refusals import Refused
+from toolscout.server.http.request import Request
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+JSON = b"application/json"
+PROBLEM = b"application/problem+json"
+HTML = b"text/html; charset=utf-8"
+JAVASCRIPT = b"text/javascript; charset=utf-8"
+NO_SNIFFING = (b"x-content-type-options", b"nosniff")
+
+_encode = msgspec.json.Encoder().encode
+_WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+_CHALLENGE = (b"www-authenticate", b'Bearer realm="toolscout"')
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """One answer; the headers that every answer has are added when it is sent."""
+
+    body: bytes = b""
+    headers: Headers = ()
+    status: int = 200
+    media: bytes = JSON
+    is_bounded: bool = True
+    """Whether `max_answer_bytes` limits it, where a call is answered."""
+
+    def head(self, request_id: str, *, close: bool) -> list[tuple[bytes, bytes]]:
+        """Return all headers of the answer; `close` ends the connection after it."""
+        lines = [(b"x-request-id", request_id.encode("latin-1")), *self.headers]
+        if self.status not in _WITHOUT_BODY:
+            lines.append((b"content-type", self.media))
+            lines.append((b"content-length", b"%d" % len(self.body)))
+        if close:
+            lines.append((b"connection", b"close"))
+        return lines
+
+
+def answer_json(found: Any, headers: Headers = (), status: int = 200) -> Answer:
+    """Encode an answer as JSON."""
+    return Answer(_encode(found), headers, status)
+
+
+def answer_refused(refused: Refused, request_id: str, *, newer_contract: bool = False) -> Answer:
+    """Explain a refusal in a problem document, in the shape of either contract."""
+    kind = CODES[refused.code]
+    headers = list(refused.headers)
+    if kind.retry_after_s is not None:
+        headers.append((b"retry-after", b"%d" % kind.retry_after_s))
+    if refused.code == "unauthorized":
+        headers.append(_CHALLENGE)
+    text = problem(
+        refused.code,
+        refused.detail,
+        request_id,
+        refused.errors,
+        suggestions=refused.suggestions,
+        newer_contract=newer_contract,
+    )
+    return Answer(_encode(text), headers, kind.status, PROBLEM)
+
+
+async def send_answer(send: Send, request: Request, answer: Answer) -> None:
+    """Send an answer."""
+    head = answer.head(request.request_id, close=request.close)
+    await send({"type": "http.response.start", "status": answer.status, "headers": head})
+    await send({"type": "http.response.body", "body": answer.body, "more_body": False})

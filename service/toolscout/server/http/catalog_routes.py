@@ -1,0 +1,134 @@
+"""The rows of the paths below `/v1/catalogs`."""
+
+from functools import partial
+from typing import Any
+
+from toolscout.contract import (
+    CatalogInfo,
+    CatalogPatch,
+    CatalogPut,
+    CompletionAnswer,
+    IndexAnswer,
+    OverviewAnswer,
+    SchemasAnswer,
+    SchemasRequest,
+    ToolDetail,
+    ToolPage,
+)
+from toolscout.server.calls import catalog_reads
+from toolscout.server.calls.catalogs import delete_catalog, get_catalog, patch_catalog, put_catalog
+from toolscout.server.http.route import Parameter, Route
+
+_ONE = "/v1/catalogs/{id}"
+_TOOL = {"name": "search_code", "description": "Search the code of a repository"}
+
+
+def _levels(*names: str) -> dict[str, Any]:
+    return {"type": "string", "enum": list(names), "default": "brief"}
+
+
+_SIZE = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": catalog_reads.MAX_PAGE_SIZE,
+    "default": catalog_reads.PAGE_SIZE,
+}
+
+_route = partial(Route, tag="catalogs")
+_catalog = partial(_route, path=_ONE, call="catalog")
+_read = partial(_route, method="GET", is_conditional=True)
+
+CATALOG_ROUTES = (
+    _catalog(
+        method="GET",
+        handler=get_catalog,
+        operation="getCatalog",
+        summary="Describe a catalog",
+        gives=(CatalogInfo,),
+        is_conditional=True,
+    ),
+    _catalog(
+        method="PUT",
+        handler=put_catalog,
+        operation="putCatalog",
+        summary="Register a tool list; `If-Match` and `If-None-Match` are honoured (412)",
+        takes=(CatalogPut,),
+        example={"tools": [_TOOL], "ttl_s": 86_400},
+        gives=(CatalogInfo,),
+        statuses=(200, 201),
+    ),
+    _catalog(
+        method="PATCH",
+        handler=patch_catalog,
+        operation="patchCatalog",
+        summary="Change a registered catalog; `If-Match` is honoured (412)",
+        takes=(CatalogPatch,),
+        example={"status": {"search_code": "unavailable"}},
+        gives=(CatalogInfo,),
+    ),
+    _catalog(
+        method="DELETE",
+        handler=delete_catalog,
+        operation="deleteCatalog",
+        summary="Delete a registered catalog; `If-Match` is honoured (412)",
+        statuses=(204,),
+    ),
+    _read(
+        path=_ONE + "/tools",
+        handler=catalog_reads.list_tools,
+        call="tools",
+        operation="listTools",
+        summary="One page of tools; `cursor=` takes `next_cursor` of the page before",
+        gives=(ToolPage,),
+        parameters=(
+            Parameter("page_size", _SIZE, "Tools per page"),
+            Parameter("detail", _levels("names", "brief", "full"), "How much of each"),
+        ),
+    ),
+    _route(
+        method="POST",
+        path=_ONE + "/tools:batch",
+        handler=catalog_reads.schemas,
+        call="schemas",
+        operation="toolSchemas",
+        summary="Several tools whole",
+        takes=(SchemasRequest,),
+        example={"names": ["search_code"]},
+        gives=(SchemasAnswer,),
+    ),
+    _read(
+        path=_ONE + "/tools:complete",
+        handler=catalog_reads.completions,
+        call="completions",
+        operation="completeNames",
+        summary="Names that begin so",
+        gives=(CompletionAnswer,),
+        parameters=(Parameter("prefix", {"type": "string"}, "The beginning, any spelling"),),
+    ),
+    _route(
+        method="GET",
+        path=_ONE + "/tools/{tool}",
+        handler=catalog_reads.one_tool,
+        call="tool",
+        operation="getTool",
+        summary="One tool",
+        gives=(ToolDetail,),
+        parameters=(Parameter("detail", _levels("brief", "full"), "How much of it"),),
+    ),
+    _read(
+        path=_ONE + "/index",
+        handler=catalog_reads.index,
+        call="index",
+        operation="toolIndex",
+        summary="Every tool in a line",
+        gives=(IndexAnswer,),
+    ),
+    _read(
+        path=_ONE + "/overview",
+        handler=catalog_reads.overview,
+        call="overview",
+        operation="overview",
+        summary="A catalog in 500 tokens",
+        gives=(OverviewAnswer,),
+    ),
+)

@@ -1,0 +1,75 @@
+"""Why a request is refused, and how that is said."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+import msgspec
+
+from toolscout.contract import Filters
+from toolscout.errors import FieldError, InvalidRequest, ToolscoutError, not_json, wrong_field
+from toolscout.state.store import StoreFull, StoreUnavailable
+
+_UNKNOWN_KEY = "Object contains unknown field `"
+FILTER_KEYS = Filters.__struct_fields__
+MAX_KEY_SHOWN = 64
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not a failure
+    """A request that ends in an error answer."""
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        errors: Sequence[FieldError] = (),
+        headers: Iterable[tuple[bytes, bytes]] = (),
+        *,
+        suggestions: Sequence[str] = (),
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+        self.headers = list(headers)
+        self.suggestions = suggestions
+
+
+REFUSALS = (Refused, ToolscoutError, StoreUnavailable)
+"""What ends a request in an error answer that says why."""
+
+
+def refusal(error: Refused | ToolscoutError | StoreUnavailable) -> Refused:
+    """Return the error answer for what ended a request."""
+    if isinstance(error, ToolscoutError):
+        return Refused(error.code, error.detail, error.errors)
+    if isinstance(error, StoreFull):
+        return Refused("overloaded", "the state store is full; delete what is not needed")
+    if isinstance(error, StoreUnavailable):
+        return Refused("overloaded", "the state store could not be reached")
+    return error
+
+
+def too_long(got: int, limit: int) -> InvalidRequest:
+    """Say of an answer that it is too large, and what makes it smaller."""
+    message = f"the answer would have {got} bytes, at most {limit} may be"
+    remedy = "lower top_k, page_size, detail, token_budget or the number of names"
+    return InvalidRequest(f"{message}: {remedy}", (FieldError("body", message),))
+
+
+def unknown_filter(key: str) -> FieldError:
+    """Name a key inside `filters` that does not exist, and the nearest one that does."""
+    key = key[:MAX_KEY_SHOWN]
+    near = get_close_matches(key.lower(), FILTER_KEYS, 1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else f"the filters are {', '.join(FILTER_KEYS)}"
+    return FieldError(f"filters.{key}", f"is not a filter; {hint}")
+
+
+def decode_error(error: Exception) -> Refused:
+    """Say what is wrong with a body that did not decode, without repeating any of it."""
+    if isinstance(error, msgspec.ValidationError):
+        wrong = wrong_field("", error)
+        if wrong.message.startswith(_UNKNOWN_KEY):
+            wrong = unknown_filter(wrong.message.removeprefix(_UNKNOWN_KEY).rstrip("`"))
+        return Refused("invalid_request", f"{wrong.path}: {wrong.message}", (wrong,))
+    reason = not_json("body", error)
+    return Refused("invalid_json", f"the body is not valid JSON: {reason.message}", (reason,))

@@ -1,0 +1,145 @@
+"""A request at ASGI level: its headers, and its body read within limits.
+
+A framework's request object costs more than the ranking.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from random import getrandbits
+from time import perf_counter
+from urllib.parse import parse_qs
+
+from litestar.types import Receive, Scope
+
+from toolscout.server.http.admission import Slot
+from toolscout.server.http.deadlines import Deadlines
+from toolscout.server.http.refusals import Refused
+from toolscout.settings import Settings
+
+_MAX_REQUEST_ID = 128
+_JSON = b"application/json"
+
+
+class Request:
+    """A request, read within its limits."""
+
+    def __init__(self, scope: Scope, receive: Receive, deadlines: Deadlines) -> None:
+        self.started = perf_counter()
+        self.arrived = 0.0
+        """When the body was there; 0 where none was read."""
+        self.receive = receive
+        self._deadlines = deadlines
+        self.path = str(scope["path"])
+        self.method = str(scope.get("method", ""))
+        self.scope = scope
+        self.query = bytes(scope.get("query_string", b""))
+        self.parameters: Mapping[str, str] = {}
+        """The variable parts of the path."""
+        self.headers: list[tuple[bytes, bytes]] = list(scope["headers"])
+        self._by_name = dict(self.headers)
+        self.request_id = request_id(self.header(b"x-request-id"))
+        self.close = False
+        """Whether the connection ends after the answer."""
+        self.newer_contract = False
+        """Whether the answer has the shape of the newer contract, whatever it says."""
+        self.bytes_in = 0
+        self.slot: Slot | None = None
+        """What counts the body, once the request was admitted."""
+        self._drained = False
+
+    @property
+    def scheme(self) -> str:
+        """`http` or `https`, as the server sees it."""
+        return str(self.scope.get("scheme", "http"))
+
+    @property
+    def http_version(self) -> str:
+        """The protocol's version, such as `1.1`."""
+        return str(self.scope.get("http_version", ""))
+
+    @property
+    def has_body(self) -> bool:
+        """Whether a body was announced."""
+        return self.header(b"content-length") not in (b"", b"0") or bool(
+            self.header(b"transfer-encoding")
+        )
+
+    def header(self, name: bytes) -> bytes:
+        """A request header by its lower-case name, empty when absent."""
+        return self._by_name.get(name, b"")
+
+    def arguments(self) -> dict[str, str]:
+        """The query string; of a repeated name the last counts."""
+        found = parse_qs(self.query.decode("latin-1"), keep_blank_values=True)
+        return {name: values[-1] for name, values in found.items()}
+
+    async def json_body(self, settings: Settings, limit: int | None = None) -> bytes:
+        """The whole body, which must be plain JSON by its headers; `limit` may lower its size.
+
+        Raises:
+            Refused: another media type, a compressed body, or one that is too large.
+            TimeoutError: it did not arrive in time.
+            ClientGone: the caller hung up.
+        """
+        media = self.header(b"content-type").partition(b";")[0].strip().lower()
+        if media and media != _JSON and not media.endswith(b"+json"):
+            raise Refused("unsupported_media_type", "send Content-Type: application/json")
+        if self.header(b"content-encoding").strip().lower() not in (b"", b"identity"):
+            raise Refused("unsupported_media_type", "send the body without Content-Encoding")
+        most = settings.max_body_bytes
+        reading = self._body(most if limit is None else min(limit, most))
+        body = await self._deadlines.keep(reading, settings.body_timeout_s)
+        self.arrived = perf_counter()
+        return body
+
+    async def drain(self, limit: int, timeout: float) -> None:
+        """Read and forget what is left of the body, so that the caller sees the answer.
+
+        Closing a socket with unread bytes resets the connection, and the answer is lost.
+        """
+        size = 0
+        try:
+            async with asyncio.timeout(timeout):
+                while not self._drained and size <= limit:
+                    size += len(self._chunk(await self.receive()))
+        except (TimeoutError, ClientGone):
+            self.close = True
+        self.close = self.close or not self._drained
+
+    async def _body(self, limit: int) -> bytes:
+        declared = self.header(b"content-length")
+        if declared.isdigit() and int(declared) > limit:
+            raise self._too_large(limit)
+        chunks: list[bytes] = []
+        size = 0
+        while not self._drained:
+            chunks.append(self._chunk(await self.receive()))
+            size += len(chunks[-1])
+            if size > limit:
+                raise self._too_large(limit)
+            if self.slot is not None:
+                self.slot.hold(len(chunks[-1]))
+        return b"".join(chunks)
+
+    def _chunk(self, message: object) -> bytes:
+        assert isinstance(message, dict)
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        if not message.get("more_body", False):
+            self._drained = True
+        chunk: bytes = message.get("body", b"")
+        self.bytes_in += len(chunk)
+        return chunk
+
+    def _too_large(self, limit: int) -> Refused:
+        return Refused("payload_too_large", f"the body may have at most {limit} bytes")
+
+
+def request_id(given: bytes) -> str:
+    """The caller's request id where it is printable, else a new one."""
+    text = given[:_MAX_REQUEST_ID].decode("latin-1")
+    return text if text and text.isprintable() else f"{getrandbits(64):016x}"
+
+
+class ClientGone(Exception):  # noqa: N818 - nobody is left to err to
+    """The caller closed the connection before its answer."""
