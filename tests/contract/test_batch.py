@@ -1,11 +1,13 @@
 """`search:batch`: several patterns over one list of tools."""
 
+import json
+import re
 from typing import Any
 
 import pytest
 
 from tests.contract.test_calls import BATCH
-from tests.support import TOOLS, Server, crowd, problem_of
+from tests.support import TOOLS, Server, crowd, problem_of, until
 
 PATTERNS = ["read a file", "weather in the city", "zxqv wvut", "create_issue", "^send|mail$"]
 
@@ -81,3 +83,14 @@ def test_malformed_batches_are_refused(server: Server, body: Any, code: str, pat
 
 def test_as_many_patterns_as_allowed(server: Server):
     assert len(batch(server, [f"read file {n}" for n in range(32)])) == 32
+
+
+def test_the_phases_of_a_batch_fit_into_its_time(server: Server):
+    """Where new tools are answered by words, that is ranking and no part of the compile."""
+    body = {"patterns": PATTERNS, "tools": crowd(1_500, "quoin"), "latency_budget_ms": 1}
+    response = server.post(body, BATCH, {"x-request-id": "phases-of-a-batch"})
+    told = dict(re.findall(r"(\w+);dur=([\d.]+)", response.headers["server-timing"]))
+    assert list(told) == ["decode", "compile", "rank"]
+    until(lambda: "phases-of-a-batch" in server.stdout)
+    (line,) = (line for line in server.stdout.splitlines() if "phases-of-a-batch" in line)
+    assert sum(map(float, told.values())) <= json.loads(line)["total_ms"]

@@ -214,6 +214,35 @@ async def test_calls_are_logged_like_any_other_and_the_sdk_writes_no_lines(
         assert lines[-1]["status"] == 400
 
 
+async def test_a_search_is_counted_and_logged_like_one_over_http(
+    tmp_path_factory: pytest.TempPathFactory,
+):
+    with running(tmp_path_factory.mktemp("counted"), "--mcp") as server:
+        put = server.client.put("/v1/catalogs/office", json={"tools": TOOLS})
+        async with session(server, ACME_OLD) as client:
+            await call(client, "search_tools", query="read a text file", top_k=3)
+            await call(client, "tool_info", name="read_file")
+        assert server.metric('toolscout_requests_total{outcome="match"}') == 1
+        assert server.metric('toolscout_request_duration_seconds_count{phase="rank"}') == 1
+        assert server.metric('toolscout_catalog_cache_requests_total{result="hit"}') == 1
+        assert server.metric('toolscout_calls_total{call="mcp",outcome="ok"}') >= 2
+        stats = server.get("/v1/stats").json()
+        assert (stats["searches"], stats["outcomes"]) == (1, {"match": 1})
+        until(lambda: '"ranker"' in server.stdout)
+        (line,) = (line for line in server.stdout.splitlines() if '"ranker"' in line)
+        logged = json.loads(line)
+        assert (logged["event"], logged["outcome"], logged["ranker"]) == ("mcp", "match", "hybrid")
+        assert logged["catalog"] == put.json()["digest"][:16]
+        assert (logged["offered"], logged["top_k"]) == (len(TOOLS), 3)
+        assert "read a text file" not in server.stdout
+
+
+def test_an_answer_of_the_sdk_carries_the_request_id(facade: Server):
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    response = facade.post(body, "/mcp", HEADERS | {"x-request-id": "of-mcp"})
+    assert (response.status_code, response.headers["x-request-id"]) == (200, "of-mcp")
+
+
 def test_a_page_in_a_browser_cannot_ask_a_service_without_keys(
     tmp_path_factory: pytest.TempPathFactory,
 ):

@@ -23,6 +23,13 @@ from toolscout.settings import Settings
 from toolscout.text.domains import Taxonomy
 from toolscout.tools.cost import tool_tokens
 
+SHOWN_AT_ONCE = 100
+"""Selected tools that are explained or shown on the event loop; more take milliseconds, in a
+thread."""
+
+BYTES_PER_TOOL = 2_048
+"""Bytes of shown tools that take as long as one tool."""
+
 BRIEF_BYTES = 256
 """Bytes of a tool in an answer that does not show it whole, about."""
 

@@ -6,7 +6,6 @@ admission, keys, limits and errors as a search.
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from time import perf_counter
@@ -31,25 +30,21 @@ from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import answers
-from toolscout.server.calls.search import (
-    BYTES_PER_TOOL,
-    ENCODE_RESERVE_MS,
-    SHOWN_AT_ONCE,
+from toolscout.server.calls.decide import (
     by_digest,
-    cold,
-    decide_one,
-    prepare,
-    read_body,
-    scan_one,
+    deadline_of,
+    decide,
+    find,
+    find_compiled,
+    read_call,
 )
-from toolscout.server.compiling.lookup import compiled, start, with_shared
+from toolscout.server.compiling.lookup import start, with_shared
 from toolscout.server.compiling.work_threads import Deadline, beside, run_in_thread
 from toolscout.server.http import bodies, envelope
 from toolscout.server.http.answer import Answer, answer_json
-from toolscout.server.http.envelope import Decode, R, Read
+from toolscout.server.http.envelope import Read
 from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
-from toolscout.server.observe.usage import Note
 from toolscout.server.service import Service
 from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO, Candidate, keep_relevant
 from toolscout.tools.documents import read_tool
@@ -68,60 +63,48 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     Raises:
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
-    settings = service.settings
-    read, arrived = await read_call(service, request, trace, _batch)
+    read = await read_call(service, request, trace, _batch)
     sent = read.request
-    asks = envelope.to_asks(sent, settings)
-    budget_ms = envelope.whole("latency_budget_ms", sent.latency_budget_ms)
-    deadline = arrived + ((budget_ms or settings.latency_budget_ms) - ENCODE_RESERVE_MS) / 1_000
+    envelope.need_tools(sent)
+    asks = envelope.to_asks(sent, service.settings)
+    deadline = deadline_of(service, request, sent.latency_budget_ms)
     trace.top_k = asks[0].top_k
-    traces = [replace(trace, pattern=ask.pattern, phases={}) for ask in asks]
-    by_words = partial(_scan_all, service, asks, traces)
-    source: Catalog | ToolList
-    if read.known is None and not is_absent(sent.tools):
-        trace.cache = "miss"
-        trace.phases["decode"] = perf_counter() - arrived
-        ranker, count = asks[0].ranker, len(asks)
-        source = await cold(service, read, ranker, deadline, trace, by_words, count)
-        trace.phases["compile"] = perf_counter() - arrived - trace.phases["decode"]
-    else:
-        source = _known(service, read, trace)
-        trace.phases["decode"] = perf_counter() - arrived
-    unique = len(source) if isinstance(source, Catalog) else len(source.tools)
-    trace.catalog, trace.unique = source.digest, unique
-    assert service.engine is not None
-    taxonomy = service.engine.compiler.taxonomy
-    if isinstance(source, Catalog):
-        await prepare(source, asks[0])
+    parts = [trace.part(ask.pattern) for ask in asks]
+    source = await find(service, request, read, asks, parts, trace, deadline)
+    trace.add_parts(parts)
     results = []
     shown = nbytes = 0
-    for ask, one in zip(asks, traces, strict=True):
-        one.catalog, one.unique, one.offered = trace.catalog, unique, trace.offered
-        one.passed_over = trace.passed_over
+    for ask, part in zip(asks, parts, strict=True):
         if isinstance(source, Catalog):
             chained = bool(sent.complete_chain)
-            await decide_one(service, source, ask, deadline, one, chained=chained)
+            await decide(service, part, source, ask, deadline, chained=chained)
             await asyncio.sleep(0)  # others have their turn between two patterns
-        assert one.decision is not None
-        explained = bool(sent.explain)
-        if explained or ask.detail or ask.definitions:
-            shown += len(one.decision.names)
-            size = answers.shown_bytes(source, one.decision, ask)
-            nbytes += size
-            answers.check_shown(shown, nbytes, settings)
-            rich = partial(answers.with_reasons, one, source, ask, taxonomy, explained=explained)
-            weight = max(len(one.decision.names), size // BYTES_PER_TOOL)
-            found = await beside(weight, SHOWN_AT_ONCE, rich)
-        else:
-            found = SearchAnswer(one.decision.names)
+        assert part.decision is not None
+        found = SearchAnswer(part.decision.names)
+        if sent.explain or ask.detail or ask.definitions:
+            size = answers.shown_bytes(source, part.decision, ask)
+            shown, nbytes = shown + len(part.decision.names), nbytes + size
+            answers.check_shown(shown, nbytes, service.settings)
+            found = await _with_reasons(service, part, source, ask, size, bool(sent.explain))
         results.append(BatchResult(pattern=ask.pattern, **msgspec.structs.asdict(found)))
-        selected, outcome = len(one.decision.names), one.decision.outcome
-        service.metrics.count_decision(trace.cache, unique, selected, outcome)
-        service.tally.note(Note(trace.tenant, one.decision, trace.cache, one.phases, one.source))
-        if one.decision.degraded:
-            service.metrics.degraded.labels(one.decision.degraded).inc()
-    trace.phases["rank"] = sum(one.phases.get("rank", 0.0) for one in traces)
+    trace.phases["rank"] = sum(part.phases.get("rank", 0.0) for part in parts)
     return answer_json(BatchAnswer(results), answers.common_headers(trace))
+
+
+async def _with_reasons(
+    service: Service,
+    part: Trace,
+    source: Catalog | ToolList,
+    ask: Ask,
+    nbytes: int,
+    explained: bool,
+) -> SearchAnswer:
+    assert service.engine is not None
+    assert part.decision is not None
+    taxonomy = service.engine.compiler.taxonomy
+    show = partial(answers.with_reasons, part, source, ask, taxonomy, explained=explained)
+    weight = max(len(part.decision.names), nbytes // answers.BYTES_PER_TOOL)
+    return await beside(weight, answers.SHOWN_AT_ONCE, show)
 
 
 async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
@@ -130,9 +113,10 @@ async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
     Raises:
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
-    read, arrived = await read_call(service, request, trace, _resolve)
+    read = await read_call(service, request, trace, _resolve)
+    envelope.need_tools(read.request)
     names = read.request.names
-    catalog = await compiled_call(service, read, arrived, trace)
+    catalog = await find_compiled(service, request, read, trace)
     began = perf_counter()
     resolver, size = Resolver(catalog, Deadline()), len(names) * len(catalog)
     results = await beside(size, AT_ONCE, lambda: list(map(resolver.resolve, names)))
@@ -169,38 +153,6 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     found = await beside(trace.unique, AT_ONCE, split)
     trace.phases["rank"] = perf_counter() - began
     return answer_json(found, answers.common_headers(trace))
-
-
-async def read_call(
-    service: Service, request: Request, trace: Trace, decoder: Decode[R]
-) -> tuple[Read[R], float]:
-    """The request, and when its body had arrived."""
-    read = await read_body(service, request, trace, decoder)
-    envelope.need_tools(read.request)
-    return await with_shared(service, trace.tenant, read), request.arrived
-
-
-def _known(service: Service, read: Read[R], trace: Trace) -> Catalog:
-    """The catalog that was recognised by its bytes, or is named by its digest."""
-    trace.cache = "hit"
-    if read.known is not None:
-        trace.offered, trace.passed_over = read.known.offered, read.known.passed_over
-        return read.known.catalog
-    catalog = by_digest(service, trace.tenant, read.request.catalog)
-    trace.offered = len(catalog)
-    return catalog
-
-
-async def compiled_call(service: Service, read: Read[R], arrived: float, trace: Trace) -> Catalog:
-    """The catalog of a request, compiled first where it is new, as far as its words go."""
-    if read.known is not None or is_absent(read.request.tools):
-        catalog = _known(service, read, trace)
-        trace.catalog, trace.unique = catalog.digest, len(catalog)
-    else:
-        trace.cache = "miss"
-        catalog = await compiled(service, trace, bytes(read.request.tools), read.raw_hash)
-    trace.phases["decode"] = perf_counter() - arrived
-    return catalog
 
 
 async def _in_order(service: Service, request: FilterRequest, trace: Trace) -> list[Tool]:
@@ -263,10 +215,3 @@ def _description(tool: Tool) -> str:
         return read_tool(tool).said
     except NOT_JSON:
         return ""
-
-
-async def _scan_all(
-    service: Service, asks: list[Ask], traces: list[Trace], tools: ToolList
-) -> None:
-    for ask, one in zip(asks, traces, strict=True):
-        await scan_one(service, ask, one, tools)

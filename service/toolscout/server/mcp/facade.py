@@ -31,8 +31,8 @@ from toolscout.ranking.ask import Ask
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import catalog_reads
 from toolscout.server.calls.catalog_reads import AT_ONCE
+from toolscout.server.calls.decide import decide
 from toolscout.server.calls.feedback import with_use
-from toolscout.server.calls.patterns import scan
 from toolscout.server.compiling import lookup
 from toolscout.server.compiling.work_threads import TENANT, beside, run_in_thread
 from toolscout.server.http.answer import JSON, Answer
@@ -158,9 +158,7 @@ class McpFacade:
             return [await self._resource(str(uri))]
 
     async def _search(self, arguments: Arguments) -> Found:
-        catalog = await self._catalog(arguments)
-        engine, learner = self._service.engine, self._service.learner
-        assert engine is not None
+        catalog, trace = await self._catalog(arguments), _trace.get()
         if not arguments["query"].strip():
             raise ValueError("query is blank")
         settings = self._service.settings
@@ -171,16 +169,17 @@ class McpFacade:
             no_match_below=settings.no_match_below,
             max_pattern_chars=settings.max_pattern_chars,
         )
-        prior = None if learner is None else learner.prior(TENANT.get(), catalog)
+        trace.pattern, trace.top_k = ask.pattern, ask.top_k
+        trace.cache = "miss" if trace.offered else "hit"  # counted where they were compiled
+        trace.offered = trace.offered or trace.unique
         deadline = perf_counter() + settings.latency_budget_ms / 1_000
-        found = await scan(self._service, TENANT.get(), catalog, ask, deadline)
-        decision = engine.decide(catalog, ask, prior=prior, scan=found)
+        decision = await decide(self._service, trace, catalog, ask, deadline)
         detail = arguments.get("detail", "brief")
         shown = await _details(catalog, decision.rows, detail)
         answer = {"tools": shown, "outcome": decision.outcome, "catalog": catalog.digest}
         lines = [f"outcome: {decision.outcome}", *_lines(catalog, decision.rows)]
         if decision.degraded:
-            _trace.get().degraded = answer["degraded"] = decision.degraded
+            answer["degraded"] = decision.degraded
             lines.insert(1, f"degraded: {decision.degraded}")
         return answer, "\n".join(lines) if detail == "brief" else None
 
@@ -258,7 +257,7 @@ class McpFacade:
         return await self._find(name)
 
     async def _find(self, name: str) -> Catalog:
-        return await lookup.find(self._service, Trace(tenant=TENANT.get()), name)
+        return await lookup.find(self._service, _trace.get(), name)
 
     async def _names(self) -> list[str]:
         names: list[str] = await _readable(self._service.registry.names(TENANT.get()))

@@ -60,11 +60,9 @@ class Recorder:
             return
         self._count(records)
         for record in records:
-            decision = record.trace.decision
-            if decision is not None:
-                self._note(record, decision)
+            self._note(record)
             if self._mode != "off":
-                self._writer.write(self._line(record, decision))
+                self._writer.write(self._line(record, record.trace.decision))
 
     def _count(self, records: list[Record]) -> None:
         metrics = self._metrics
@@ -72,27 +70,36 @@ class Recorder:
         degraded: Counter[str] = Counter()
         for record in records:
             trace = record.trace
-            if record.call == SEARCH:
+            if record.call == SEARCH or trace.decision is not None:
                 outcomes[outcome_of(trace.decision, record.code)] += 1
                 metrics.observe("total", record.seconds)
                 for phase, spent in trace.phases.items():
                     metrics.observe(phase, spent)
-            else:
+            if record.call != SEARCH:
                 metrics.count_call(record.call, record.code, record.seconds)
-            ranker = trace.degraded if trace.decision is None else trace.decision.degraded
-            if ranker:
-                degraded[ranker] += 1
+            for part in (trace, *trace.parts):
+                ranker = part.degraded if part.decision is None else part.decision.degraded
+                if ranker:
+                    degraded[ranker] += 1
         for outcome, times in outcomes.items():
             metrics.count_requests(outcome, times)
         for ranker, times in degraded.items():
             metrics.degraded.labels(ranker).inc(times)
 
-    def _note(self, record: Record, decision: Decision) -> None:
+    def _note(self, record: Record) -> None:
         trace = record.trace
-        self._metrics.count_decision(
-            trace.cache, trace.unique, len(decision.names), decision.outcome
-        )
-        phases = trace.phases | {"total": record.seconds}
+        if trace.decision is not None:
+            self._note_search(trace, trace.decision, trace.phases | {"total": record.seconds})
+        for part in trace.parts:
+            if part.decision is not None:
+                self._note_search(part, part.decision, part.phases)
+        if trace.tiers is not None:
+            phases = trace.phases | {"total": record.seconds}
+            self._tally.note_hot(trace.tenant, phases, trace.tiers)
+
+    def _note_search(self, trace: Trace, decision: Decision, phases: dict[str, float]) -> None:
+        selected = len(decision.names)
+        self._metrics.count_decision(trace.cache, trace.unique, selected, decision.outcome)
         self._tally.note(Note(trace.tenant, decision, trace.cache, phases, trace.source))
 
     def _line(self, record: Record, decision: Decision | None) -> RequestLine:

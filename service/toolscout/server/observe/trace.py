@@ -1,9 +1,10 @@
 """What one request did: for the headers of its answer, its metrics and its line in the log."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil
 
-from toolscout.contract import DEFAULT_TOP_K
+from toolscout.contract import DEFAULT_TOP_K, TierTokens
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Decision
 
@@ -25,11 +26,27 @@ class Trace:
     """The catalog that the decision was made from, where it was compiled."""
     degraded: str = ""
     """The cheaper ranker that answered, where the call is no search."""
+    parts: Sequence["Trace"] = ()
+    """The searches of a batch."""
+    tiers: TierTokens | None = None
+    """The tokens that `hot` answered with."""
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds per phase."""
     coarse: bool = False
     """Whether the caller is told whole milliseconds only: tenants share the process's word caches,
     and microseconds would say which words others have used."""
+
+    def part(self, pattern: str) -> "Trace":
+        """Return a trace for one of several decisions about the same tools."""
+        return replace(self, pattern=pattern, phases={})
+
+    def add_parts(self, parts: Sequence["Trace"]) -> None:
+        """Have decisions counted as searches of the tools that were found."""
+        for part in parts:
+            part.cache, part.catalog = self.cache, self.catalog
+            part.offered, part.unique = self.offered, self.unique
+            part.passed_over = self.passed_over
+        self.parts = parts
 
     def shown_ms(self) -> dict[str, float]:
         """Milliseconds per phase, as the caller is told them."""

@@ -1,0 +1,233 @@
+"""From a request to a decision: what search, batch, hot and MCP share.
+
+Known catalogs are answered on the event loop in a fraction of a millisecond. An unknown one is
+compiled beside it; if that would not be done within the latency budget, a cheaper ranker answers
+now and the compile goes on for the next call.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from time import perf_counter
+
+from toolscout.contract import is_absent
+from toolscout.errors import CatalogUnknown, Overloaded
+from toolscout.index.catalog import Catalog
+from toolscout.index.tool_list import ToolList
+from toolscout.ranking import ladder
+from toolscout.ranking.ask import Ask, Decision
+from toolscout.ranking.pipeline import decide_cold, ranking_part
+from toolscout.server.calls.patterns import scan
+from toolscout.server.compiling.breathing import ReadBreath
+from toolscout.server.compiling.lookup import compiled, start, with_shared
+from toolscout.server.compiling.work_threads import run_in_thread
+from toolscout.server.http import envelope
+from toolscout.server.http.envelope import Decode, R, Read
+from toolscout.server.http.request import Request
+from toolscout.server.observe.trace import Trace
+from toolscout.server.service import Service
+
+ENCODE_RESERVE_MS = 2.0
+"""Time kept back for writing the answer when the budget is divided."""
+
+INFERRED_AT_ONCE = 500
+"""Tools whose traits are inferred on the event loop; more take milliseconds, in a thread."""
+
+
+async def read_call(
+    service: Service, request: Request, trace: Trace, decoder: Decode[R]
+) -> Read[R]:
+    """Read and decode a body, and look up the catalog that it names.
+
+    Raises:
+        Refused: the body is at fault.
+    """
+    body = await request.json_body(service.settings)
+    read = await envelope.read(decoder, body, service.cache, trace.tenant)
+    return await with_shared(service, trace.tenant, read)
+
+
+def deadline_of(service: Service, request: Request, budget_ms: float | None) -> float:
+    """Return when a decision is due, as a time of `perf_counter`.
+
+    Raises:
+        InvalidRequest: the budget is no whole number.
+    """
+    given = envelope.whole("latency_budget_ms", budget_ms)
+    most_ms = (given or service.settings.latency_budget_ms) - ENCODE_RESERVE_MS
+    return request.arrived + most_ms / 1_000
+
+
+def by_digest(service: Service, tenant: str, digest: str | None) -> Catalog:
+    """Return the catalog that a request names instead of sending tools.
+
+    Raises:
+        CatalogUnknown: this tenant has not sent it to this process, or it was evicted.
+    """
+    catalog = service.cache.by_digest(tenant, digest or "")
+    if catalog is None:
+        raise CatalogUnknown("send the tools once more; the answer names their digest")
+    return catalog
+
+
+async def find(
+    service: Service,
+    request: Request,
+    read: Read[R],
+    asks: Sequence[Ask],
+    traces: Sequence[Trace],
+    trace: Trace,
+    deadline: float,
+) -> Catalog | ToolList:
+    """Return the catalog of a request, or its bare tools where it cannot be compiled in time.
+
+    Of bare tools the questions are answered here already, by words: `traces`, one for each, have
+    the decisions.
+
+    Raises:
+        InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
+        Overloaded: the tools of others keep this process busy for longer than there is time.
+    """
+    if read.known is not None or is_absent(read.request.tools):
+        source: Catalog | ToolList = _known(service, request, read, trace)
+        service.warm_at = perf_counter()
+        return source
+    trace.cache = "miss"
+    trace.phases["decode"] = perf_counter() - request.arrived
+    began = perf_counter()
+    source = await _compile(service, read, asks, traces, trace, deadline)
+    scanned = sum(each.phases.get("rank", 0.0) for each in traces)
+    trace.phases["compile"] = perf_counter() - began - scanned
+    unique = len(source) if isinstance(source, Catalog) else len(source.tools)
+    trace.catalog, trace.unique = source.digest, unique
+    return source
+
+
+async def find_compiled(service: Service, request: Request, read: Read[R], trace: Trace) -> Catalog:
+    """Return the catalog of a request, compiled first where it is new, as far as its words go.
+
+    Raises:
+        InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
+    """
+    if read.known is not None or is_absent(read.request.tools):
+        return _known(service, request, read, trace)
+    trace.cache = "miss"
+    catalog = await compiled(service, trace, bytes(read.request.tools), read.raw_hash)
+    trace.phases["decode"] = perf_counter() - request.arrived
+    return catalog
+
+
+async def decide(
+    service: Service,
+    trace: Trace,
+    catalog: Catalog,
+    ask: Ask,
+    deadline: float,
+    *,
+    chained: bool = False,
+) -> Decision:
+    """Rank with the best ranker that fits into what is left of the budget.
+
+    The trace has the decision too: metrics, usage and log are written from it. `chained` gives free
+    slots to the next tools of a known chain. What matching a regular expression costs is learned
+    apart: it says nothing of the ranker.
+    """
+    needs_traits = ask.filters is not None or ask.context is not None
+    if needs_traits and not catalog.facets.ready and len(catalog) > INFERRED_AT_ONCE:
+        await run_in_thread(catalog.facets.prepare)
+    assert service.engine is not None
+    began = perf_counter()
+    size = len(catalog)
+    step = ladder.affordable(ask.ranker, (deadline - began) * 1_000, service.costs, size)
+    found = None
+    if step is None:
+        found = await scan(service, trace.tenant, catalog, ask, deadline)
+    ranking = perf_counter()
+    learner = service.learner
+    prior = None if learner is None else learner.prior(trace.tenant, catalog)
+    chain = None
+    if chained and learner is not None:
+        chain = learner.chain(trace.tenant, ranking_part(ask), catalog)
+    decision = service.engine.decide(catalog, ask, step, prior, chain, found)
+    trace.decision, trace.source = decision, catalog
+    ended = perf_counter()
+    trace.phases["rank"] = ended - began
+    ran = "keyword" if found is not None and found.too_costly else step or ask.ranker
+    service.costs.learn(f"{ran}:{ladder.bucket(size)}", (ended - ranking) * 1_000)
+    return decision
+
+
+def _known(service: Service, request: Request, read: Read[R], trace: Trace) -> Catalog:
+    """Return the catalog that was recognised by its bytes, or is named by its digest."""
+    trace.cache = "hit"
+    if read.known is not None:
+        catalog, trace.offered = read.known.catalog, read.known.offered
+        trace.passed_over = read.known.passed_over
+    else:
+        catalog = by_digest(service, trace.tenant, read.request.catalog)
+        trace.offered = len(catalog)
+    trace.catalog, trace.unique = catalog.digest, len(catalog)
+    trace.phases["decode"] = perf_counter() - request.arrived
+    return catalog
+
+
+async def _compile(
+    service: Service,
+    read: Read[R],
+    asks: Sequence[Ask],
+    traces: Sequence[Trace],
+    trace: Trace,
+    deadline: float,
+) -> Catalog | ToolList:
+    """Compile tools seen for the first time, or answer by their words where time is short.
+
+    The catalog may lack its vectors; then it answers by words. Where not even their words would be
+    indexed in time, the texts are scanned and the bare tools returned.
+    """
+    raw = bytes(read.request.tools)
+    assert service.compiles is not None
+    costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
+    with (
+        service.urgent(),
+        service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, left_ms),
+    ):
+        job = start(service, trace.tenant, raw, read.raw_hash)
+        tools = await asyncio.shield(job.tools)
+        trace.offered, trace.passed_over = tools.offered, tools.passed_over
+        count = len(tools.tools)
+        stage = job.lexical if asks[0].ranker in ("bm25", "regex") else job.complete
+        reserve = costs.estimate("scan", count * len(asks)) / 1_000
+        left = deadline - reserve - perf_counter()
+        # The compiles before this one are taken to be of its size.
+        queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant)
+        if not stage.done() and queued / 1_000 > left:
+            await _answer_by_words(service, asks, traces, tools)  # before the compile has a turn
+            return tools
+    with service.patient():
+        await asyncio.wait([stage], timeout=max(left, 0.0))
+    found = _finished(stage) or _finished(job.lexical)
+    if found is not None:
+        return found
+    with service.urgent():
+        await _answer_by_words(service, asks, traces, tools)
+    return tools
+
+
+def _finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
+    """Return what a stage made; None when it is not done, or there was no room to compile."""
+    if not stage.done() or isinstance(stage.exception(), Overloaded):
+        return None
+    return stage.result()
+
+
+async def _answer_by_words(
+    service: Service, asks: Sequence[Ask], traces: Sequence[Trace], tools: ToolList
+) -> None:
+    """Answer by the words in names and descriptions, beside the event loop."""
+    assert service.engine is not None
+    taxonomy = service.engine.compiler.taxonomy
+    for ask, trace in zip(asks, traces, strict=True):
+        began = perf_counter()
+        breathe = ReadBreath(service.answering)
+        trace.decision = await run_in_thread(decide_cold, tools, ask, taxonomy, breathe)
+        trace.phases["rank"] = spent = perf_counter() - began
+        service.costs.learn("scan", spent * 1_000 / max(len(tools.tools), 1))
