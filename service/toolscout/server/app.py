@@ -30,25 +30,13 @@ if TYPE_CHECKING:
 class Application:
     """The ASGI application: a Litestar app in which one router is mounted."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Wire everything up; the model is loaded when the server starts.
+    service: Service
+    """Made when the server starts, before anything is served; so is the router."""
 
-        Raises:
-            ConfigurationError: a setting is wrong.
-        """
-        self.service = Service(settings)
-        self._facade = mcp_facade()(self.service) if settings.mcp else None
-        routes: list[Route] = [*ROUTES, *pages.ROUTES]
-        if playground.is_on(settings):
-            routes += playground_pages.ROUTES
-        if self._facade is not None:
-            # Nothing is ever sent on the stream that a GET would open: its 405 tells clients so.
-            relay = self._facade.relay
-            routes.append(Route(method="POST", path="/mcp", handler=relay, call="mcp"))
-        self._router = Router(routes)
-        self._searches: dict[str, Resource] = {
-            path: found for path, found in self._router.plain.items() if found.call == "search"
-        }
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._router = Router(())
+        self._searches: dict[str, Resource] = {}
         self._litestar = Litestar(
             route_handlers=[asgi("/", is_mount=True, copy_scope=False)(self._mounted())],
             lifespan=[self._lifespan],
@@ -79,7 +67,13 @@ class Application:
 
     @asynccontextmanager
     async def _lifespan(self, _: Litestar) -> AsyncIterator[None]:
-        service = self.service
+        self.service = service = Service(self._settings)
+        # Before anything watches the event loop: loading the SDK would look like overload.
+        facade = mcp_facade()(service) if service.settings.mcp else None
+        self._router = Router(_routes(service.settings, facade))
+        self._searches = {
+            path: found for path, found in self._router.plain.items() if found.call == "search"
+        }
         service.start()
         server = shutdown.serving()
         if server is not None:
@@ -87,9 +81,20 @@ class Application:
             shutdown.install(service, server)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(service.stop)
-            if self._facade is not None:
-                await stack.enter_async_context(self._facade.running())
+            if facade is not None:
+                await stack.enter_async_context(facade.running())
             yield
+
+
+def _routes(settings: Settings, facade: "McpFacade | None") -> list[Route]:
+    """Every route that these settings serve."""
+    routes = [*ROUTES, *pages.ROUTES]
+    if playground.is_on(settings):
+        routes += playground_pages.ROUTES
+    if facade is not None:
+        # Nothing is ever sent on the stream that a GET would open: its 405 tells clients so.
+        routes.append(Route(method="POST", path="/mcp", handler=facade.relay, call="mcp"))
+    return routes
 
 
 def create_app(settings: Settings | None = None) -> Application:

@@ -39,6 +39,7 @@ from toolscout.state.memory import MemoryStore
 from toolscout.state.opening import open_store
 from toolscout.state.registry import Registry
 from toolscout.state.store import StoreUnavailable
+from toolscout.text.domains import Taxonomy
 
 if TYPE_CHECKING:
     from toolscout.server.observe.tracing import Tracing
@@ -78,10 +79,14 @@ class Service:
     """Model, caches, keys, admission and metrics of one process."""
 
     def __init__(self, settings: Settings) -> None:
+        """Make all parts, load the model and answer one question with it.
+
+        Raises:
+            ConfigurationError: the model or a word list cannot be loaded, or a setting is wrong.
+        """
         self.settings = settings
         self.rate_limit = RateLimit(settings.rate_limit)
         self.keyring = Keyring(settings.api_keys)
-        self.key_file: KeyFile | None = None
         self.metrics = Metrics()
         self.writer = log.LineWriter(STDOUT, self.metrics.log_dropped.inc)
         self.log = log.configure(self.writer)
@@ -93,12 +98,25 @@ class Service:
         self.admission = Admission(
             settings.max_in_flight, settings.max_lag_ms, settings.max_bytes_in_flight
         )
-        self.admission.serve(len(self.keyring.tenants))
         self.browsers = BrowserGuard(settings)
         self.cache = CatalogCache(settings.cache_bytes)
-        self.engine: Engine | None = None
-        self.compiles: CompileQueue | None = None
-        self.shadow: Shadow | None = None
+        self.engine = Engine(
+            _SELF_TEST,
+            model=settings.model,
+            synonyms=settings.synonyms,
+            domains=settings.domains,
+        )
+        self._self_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
+        self.compiles = CompileQueue(
+            self.engine.compiler,
+            self.cache,
+            settings.max_tools,
+            settings.cache_bytes // WAITING_SHARE,
+            self._urgency,
+            self.answering,
+            self.costs.learn,
+            self._compiled,
+        )
         store = open_store(settings.store, settings.store_bytes)
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
@@ -109,69 +127,34 @@ class Service:
         self.slow_patterns: ByteLru[tuple[str, bytes], float] = ByteLru(SLOW_PATTERNS)
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         self.registry = Registry(self.guard)
-        self.shared: SharedCatalogs | None = None
-        if not isinstance(store, MemoryStore):
-            self.shared = SharedCatalogs(self.guard)
-        self.learner: Learner | None = None
+        self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)
+        self.shadow = self._make_shadow() if settings.shadow_ranker != "off" else None
+        self.learner = self._make_learner() if settings.learning else None
+        keys = secret_file(settings, "api_keys")
+        self.key_file = (
+            None if keys is None else KeyFile(keys, self._use_keys, self.log, self._count_keys)
+        )
+        self.tracing = open_tracing() if settings.tracing else None
+        """What makes spans, where that is on."""
         self.warm_at = 0.0
         """When a request was last answered from a known catalog."""
         self.scanning = 0
         """Requests whose unknown tools are being read or scanned now."""
         self.waiting = 0
         """Requests that wait for their tools to be compiled, and for nothing else."""
-        self.tracing: Tracing | None = None
-        """What makes spans, where that is on."""
         self.draining = False
         self.stopping = False
-        self._self_tested = False
         self._ticker: asyncio.TimerHandle | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._use_keys(self.keyring)
+        self.metrics.describe(model_digest(settings.model or BUNDLED_MODEL))
 
     def start(self) -> None:
-        """Load the model and answer one question with it; call from the running loop.
-
-        Raises:
-            ConfigurationError: the model or a word list cannot be loaded.
-        """
-        source = self.settings.model
-        settings = self.settings
-        self.engine = Engine(
-            _SELF_TEST, model=source, synonyms=settings.synonyms, domains=settings.domains
-        )
-        if settings.shadow_ranker != "off":
-            self.shadow = Shadow(
-                settings.shadow_ranker,
-                self.engine,
-                self.metrics,
-                lambda: self.admission.in_flight > 0,
-            )
-        self._self_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
-        self.compiles = CompileQueue(
-            self.engine.compiler,
-            self.cache,
-            self.settings.max_tools,
-            settings.cache_bytes // WAITING_SHARE,
-            self._urgency,
-            self.answering,
-            self.costs.learn,
-            self._compiled,
-        )
-        self.compiles.serve(len(self.keyring.tenants))
-        if settings.learning:
-            self.learner = Learner(
-                self.guard,
-                self.engine.embedder,
-                settings.learning_half_life_days,
-                self.cache.by_digest,
-            )
+        """Begin what goes on beside the requests; call from the running loop."""
+        if self.learner is not None:
             self.run(self.learner.follow(self.keyring.tenants, self._warn))
-        keys = secret_file(settings, "api_keys")
-        if keys is not None:
-            self.key_file = KeyFile(keys, self._use_keys, self.log, self._count_keys)
+        if self.key_file is not None:
             self.run(self.key_file.follow())
-        if settings.tracing:
-            self.tracing = open_tracing()
-        self.metrics.describe(model_digest(source or BUNDLED_MODEL))
         sys.setswitchinterval(SWITCH_S)
         self.admission.start()
         self._tick()
@@ -192,8 +175,7 @@ class Service:
         self.admission.stop()
         if self._ticker is not None:
             self._ticker.cancel()
-        if self.compiles is not None:
-            self.compiles.close()
+        self.compiles.close()
         if self.shadow is not None:
             self.shadow.close()
         if self.tracing is not None:
@@ -202,6 +184,23 @@ class Service:
         self.records.write()
         self.writer.close()
 
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """The domains that tools are sorted into."""
+        return self.engine.compiler.taxonomy
+
+    def _make_shadow(self) -> Shadow:
+        return Shadow(
+            self.settings.shadow_ranker,
+            self.engine,
+            self.metrics,
+            lambda: self.admission.in_flight > 0,
+        )
+
+    def _make_learner(self) -> Learner:
+        half_life = self.settings.learning_half_life_days
+        return Learner(self.guard, self.engine.embedder, half_life, self.cache.by_digest)
+
     def _compiled(self, tenant: str, catalog: Catalog) -> None:
         if self.shared is not None:
             self.shared.keep(tenant, catalog)
@@ -209,8 +208,7 @@ class Service:
     def _use_keys(self, keys: Keyring) -> None:
         self.keyring = keys
         self.admission.serve(len(keys.tenants))
-        if self.compiles is not None:
-            self.compiles.serve(len(keys.tenants))
+        self.compiles.serve(len(keys.tenants))
 
     def _count_keys(self, result: str) -> None:
         self.metrics.key_changes.labels(result).inc()
@@ -221,7 +219,7 @@ class Service:
     def components(self) -> dict[str, bool]:
         """What readiness consists of."""
         return {
-            "model": self.engine is not None,
+            "model": True,  # nothing is served before it is loaded
             "self_test": self._self_tested,
             "accepting": not self.draining,
         }
@@ -265,7 +263,7 @@ class Service:
         metrics.cache_entries.set(len(self.cache))
         metrics.in_flight.set(self.admission.in_flight)
         metrics.lag.set(self.admission.lag)
-        metrics.compiling.set(0 if self.compiles is None else len(self.compiles))
+        metrics.compiling.set(len(self.compiles))
 
     def answering(self) -> bool:
         """Whether a request is being answered, and does not wait for its body or a thread."""

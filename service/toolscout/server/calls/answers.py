@@ -1,5 +1,7 @@
 """Writing the answer of a search: names, explanations, headers."""
 
+from functools import partial
+
 import msgspec
 import numpy as np
 
@@ -17,9 +19,10 @@ from toolscout.index.details import cost_of, details
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.ranking.explain import explain, explain_cold
+from toolscout.server.compiling.work_threads import beside
 from toolscout.server.http.refusals import too_long
 from toolscout.server.observe.trace import Trace
-from toolscout.settings import Settings
+from toolscout.server.service import Service
 from toolscout.text.domains import Taxonomy
 from toolscout.tools.cost import tool_tokens
 
@@ -36,14 +39,50 @@ BRIEF_BYTES = 256
 _encode = msgspec.json.Encoder().encode
 
 
-def plain(decision: Decision, newer_contract: bool) -> bytes:
-    """Exactly the selected names, or the superset that callers of the newer contract read."""
+class Showing:
+    """Makes answers of decisions, with reasons and tools as far as their limits allow."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._tools = self._nbytes = 0
+        """Tools and bytes that are shown so far."""
+
+    async def answer(
+        self, trace: Trace, source: Catalog | ToolList, ask: Ask, *, explained: bool
+    ) -> SearchAnswer:
+        """Return the names, the tools behind them and what led to them, as far as asked for.
+
+        Raises:
+            InvalidRequest: there are too many tools to show, or too many of their bytes.
+        """
+        decision = trace.decision
+        assert decision is not None
+        if not (explained or ask.detail or ask.definitions):
+            return SearchAnswer(decision.names)
+        nbytes = _shown_bytes(source, decision, ask)
+        self._tools, self._nbytes = self._tools + len(decision.names), self._nbytes + nbytes
+        self._check()
+        taxonomy = self._service.taxonomy
+        show = partial(_show, trace, decision, source, ask, taxonomy, explained=explained)
+        return await beside(max(len(decision.names), nbytes // BYTES_PER_TOOL), SHOWN_AT_ONCE, show)
+
+    def _check(self) -> None:
+        if self._tools > MAX_SHOWN:
+            message = f"at most {MAX_SHOWN} tools are explained or shown, got {self._tools}"
+            raise InvalidRequest(f"top_k: {message}", (FieldError("top_k", message),))
+        if self._nbytes > self._service.settings.max_answer_bytes:
+            raise too_long(self._nbytes, self._service.settings.max_answer_bytes)
+
+
+def encode(answer: SearchAnswer, *, newer_contract: bool) -> bytes:
+    """Encode an answer; for callers of the newer contract in the shape that each release reads."""
     if not newer_contract:
-        return _encode({"selected_names": decision.names})
-    return _encode(_superset(SearchAnswer(decision.names)))
+        return _encode(answer)
+    fields = msgspec.structs.asdict(answer)
+    return _encode(GatewayAnswer(success=True, data=RelevantTools(answer.selected_names), **fields))
 
 
-def shown_bytes(source: Catalog | ToolList, decision: Decision, ask: Ask) -> int:
+def _shown_bytes(source: Catalog | ToolList, decision: Decision, ask: Ask) -> int:
     """Estimate the bytes of the tools that an answer shows, before it is built."""
     if not (ask.definitions or ask.detail == "full"):
         return BRIEF_BYTES * len(decision.rows)
@@ -53,48 +92,25 @@ def shown_bytes(source: Catalog | ToolList, decision: Decision, ask: Ask) -> int
     return times * sum(4 * tool_tokens(source.tools[row]) for row in decision.rows)
 
 
-def check_shown(shown: int, nbytes: int, settings: Settings) -> None:
-    """Check how many tools an answer would show, and how many bytes they are.
-
-    Raises:
-        InvalidRequest: there are too many of them, or of their bytes.
-    """
-    if shown > MAX_SHOWN:
-        message = f"at most {MAX_SHOWN} tools are explained or shown, got {shown}"
-        raise InvalidRequest(f"top_k: {message}", (FieldError("top_k", message),))
-    if nbytes > settings.max_answer_bytes:
-        raise too_long(nbytes, settings.max_answer_bytes)
-
-
-def rich(
+def _show(
     trace: Trace,
+    decision: Decision,
     source: Catalog | ToolList,
     ask: Ask,
     taxonomy: Taxonomy,
     *,
     explained: bool,
-    newer_contract: bool,
-) -> bytes:
-    """The names with the tools behind them, with what led to them, or with both."""
-    answer = with_reasons(trace, source, ask, taxonomy, explained=explained)
-    return _encode(_superset(answer) if newer_contract else answer)
-
-
-def with_reasons(
-    trace: Trace, source: Catalog | ToolList, ask: Ask, taxonomy: Taxonomy, *, explained: bool
 ) -> SearchAnswer:
-    """The names, the tools behind them and what led to them, as far as they were asked for."""
-    assert trace.decision is not None
-    answer = SearchAnswer(trace.decision.names)
+    answer = SearchAnswer(decision.names)
     if explained:
-        answer = explanation(trace, trace.decision, source, ask)
+        answer = _explain(trace, decision, source, ask)
     if ask.detail or ask.definitions:
-        shown = details(source, trace.decision.rows, taxonomy, ask.detail, ask.definitions)
+        shown = details(source, decision.rows, taxonomy, ask.detail, ask.definitions)
         answer = msgspec.structs.replace(answer, tools=shown)
     return answer
 
 
-def explanation(
+def _explain(
     trace: Trace, decision: Decision, source: Catalog | ToolList, ask: Ask
 ) -> SearchAnswer:
     """The names with everything that led to them."""
@@ -125,12 +141,6 @@ def explanation(
         catalog=trace.catalog,
         notes=[ranking.note] if ranking.note else [],
     )
-
-
-def _superset(answer: SearchAnswer) -> GatewayAnswer:
-    """The same answer in the shape that every release of the proxy reads."""
-    fields = msgspec.structs.asdict(answer)
-    return GatewayAnswer(success=True, data=RelevantTools(answer.selected_names), **fields)
 
 
 def headers(trace: Trace) -> list[tuple[bytes, bytes]]:

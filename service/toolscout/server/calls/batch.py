@@ -20,14 +20,12 @@ from toolscout.contract import (
     FilterRequest,
     ResolveAnswer,
     ResolveRequest,
-    SearchAnswer,
     Tool,
     is_absent,
 )
 from toolscout.errors import NOT_JSON
 from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import ToolList
-from toolscout.ranking.ask import Ask
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import answers
 from toolscout.server.calls.decide import (
@@ -72,39 +70,16 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     parts = [trace.part(ask.pattern) for ask in asks]
     source = await find(service, request, read, asks, parts, trace, deadline)
     trace.add_parts(parts)
-    results = []
-    shown = nbytes = 0
+    showing, results = answers.Showing(service), []
     for ask, part in zip(asks, parts, strict=True):
         if isinstance(source, Catalog):
             chained = bool(sent.complete_chain)
             await decide(service, part, source, ask, deadline, chained=chained)
             await asyncio.sleep(0)  # others have their turn between two patterns
-        assert part.decision is not None
-        found = SearchAnswer(part.decision.names)
-        if sent.explain or ask.detail or ask.definitions:
-            size = answers.shown_bytes(source, part.decision, ask)
-            shown, nbytes = shown + len(part.decision.names), nbytes + size
-            answers.check_shown(shown, nbytes, service.settings)
-            found = await _with_reasons(service, part, source, ask, size, bool(sent.explain))
+        found = await showing.answer(part, source, ask, explained=bool(sent.explain))
         results.append(BatchResult(pattern=ask.pattern, **msgspec.structs.asdict(found)))
     trace.phases["rank"] = sum(part.phases.get("rank", 0.0) for part in parts)
     return answer_json(BatchAnswer(results), answers.common_headers(trace))
-
-
-async def _with_reasons(
-    service: Service,
-    part: Trace,
-    source: Catalog | ToolList,
-    ask: Ask,
-    nbytes: int,
-    explained: bool,
-) -> SearchAnswer:
-    assert service.engine is not None
-    assert part.decision is not None
-    taxonomy = service.engine.compiler.taxonomy
-    show = partial(answers.with_reasons, part, source, ask, taxonomy, explained=explained)
-    weight = max(len(part.decision.names), nbytes // answers.BYTES_PER_TOOL)
-    return await beside(weight, answers.SHOWN_AT_ONCE, show)
 
 
 async def resolve(service: Service, request: Request, trace: Trace) -> Answer:

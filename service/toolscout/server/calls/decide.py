@@ -134,7 +134,6 @@ async def decide(
     needs_traits = ask.filters is not None or ask.context is not None
     if needs_traits and not catalog.facets.ready and len(catalog) > INFERRED_AT_ONCE:
         await run_in_thread(catalog.facets.prepare)
-    assert service.engine is not None
     began = perf_counter()
     size = len(catalog)
     step = ladder.affordable(ask.ranker, (deadline - began) * 1_000, service.costs, size)
@@ -184,7 +183,6 @@ async def _compile(
     indexed in time, the texts are scanned and the bare tools returned.
     """
     raw = bytes(read.request.tools)
-    assert service.compiles is not None
     costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
     with (
         service.urgent(),
@@ -223,11 +221,9 @@ async def _answer_by_words(
     service: Service, asks: Sequence[Ask], traces: Sequence[Trace], tools: ToolList
 ) -> None:
     """Answer by the words in names and descriptions, beside the event loop."""
-    assert service.engine is not None
-    taxonomy = service.engine.compiler.taxonomy
     for ask, trace in zip(asks, traces, strict=True):
         began = perf_counter()
         breathe = ReadBreath(service.answering)
-        trace.decision = await run_in_thread(decide_cold, tools, ask, taxonomy, breathe)
+        trace.decision = await run_in_thread(decide_cold, tools, ask, service.taxonomy, breathe)
         trace.phases["rank"] = spent = perf_counter() - began
         service.costs.learn("scan", spent * 1_000 / max(len(tools.tools), 1))

@@ -127,7 +127,6 @@ CATALOG_ROUTES = (
         path=_ONE + "/overview",
         handler=catalog_reads.overview,
         call="overview",
-        operation="overview",
         summary="A catalog in 500 tokens",
         gives=(OverviewAnswer,),
     ),

@@ -42,6 +42,7 @@ class Route:
     is_open: bool = False
     """Whether it needs neither key nor room, and leaves no line in the log."""
     operation: str = ""
+    """Its name in the document, where that is not `call`."""
     tag: str = ""
     summary: str = ""
     description: str = ""

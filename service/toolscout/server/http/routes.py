@@ -46,7 +46,7 @@ _TOOLS = [
 
 _selection = partial(Route, method="POST", tag="selection")
 _learning = partial(Route, tag="learning")
-_probe = partial(Route, method="GET", tag="operation", call="probe", is_open=True)
+_probe = partial(Route, method="GET", tag="operation", is_open=True)
 
 
 def _object(description: str) -> dict[str, object]:
@@ -59,7 +59,6 @@ _CALL_ROUTES = (
         path=_BELOW + "search",
         handler=search,
         call="search",
-        operation="search",
         summary="Select tools for a query",
         description="Names of at most `top_k` of the tools, most relevant first.",
         takes=(SearchRequest,),
@@ -81,7 +80,6 @@ _CALL_ROUTES = (
         path=_BELOW + "search:batch",
         handler=search_batch,
         call="batch",
-        operation="batch",
         summary="Select tools for several queries",
         description="One result per pattern, in order; the latency budget is for all of them.",
         takes=(BatchRequest,),
@@ -92,7 +90,6 @@ _CALL_ROUTES = (
         path=_BELOW + "resolve",
         handler=resolve,
         call="resolve",
-        operation="resolve",
         summary="Find tools by written names",
         description="Each name to the letter or in another spelling, else what it may have meant.",
         takes=(ResolveRequest,),
@@ -103,7 +100,6 @@ _CALL_ROUTES = (
         path=_BELOW + "filter",
         handler=filter_tools,
         call="filter",
-        operation="filter",
         summary="Split tools by relevance",
         description="Names to keep in front of a model and names to defer, by shared words alone.",
         takes=(FilterRequest,),
@@ -114,7 +110,6 @@ _CALL_ROUTES = (
         path=_BELOW + "hot",
         handler=hot_tools,
         call="hot",
-        operation="hot",
         summary="Tools for an agent's next turn",
         description="A few tools whole, some in brief, within a budget of tokens.",
         takes=(HotRequest,),
@@ -126,7 +121,6 @@ _CALL_ROUTES = (
         path=_BELOW + "feedback",
         handler=feedback,
         call="feedback",
-        operation="feedback",
         summary="Tell which tool worked",
         description=f"{_WITH_LEARNING} One event, or several as `events`.",
         takes=(FeedbackEvent, FeedbackBatch),
@@ -139,7 +133,6 @@ _CALL_ROUTES = (
         path=_BELOW + "chains",
         handler=report_chain,
         call="chains",
-        operation="chains",
         summary="Tell which tools worked one after the other",
         description=_WITH_LEARNING,
         takes=(ChainReport,),
@@ -152,7 +145,6 @@ _CALL_ROUTES = (
         path=_BELOW + "insights",
         handler=show_insight,
         call="insights",
-        operation="insights",
         summary="The chain of tools for a pattern",
         description=_WITH_LEARNING,
         gives=(InsightAnswer,),
@@ -165,7 +157,6 @@ _CALL_ROUTES = (
         path="/v1/stats",
         handler=show_stats,
         call="stats",
-        operation="stats",
         summary="Figures of use",
         description="Of this process, since it started.",
         gives=(StatsAnswer,),
@@ -175,7 +166,6 @@ _CALL_ROUTES = (
         path="/v1/learning",
         handler=show_learning,
         call="learning",
-        operation="learning",
         summary="What was learned",
         description=_WITH_LEARNING,
         gives=(LearningAnswer,),
@@ -193,7 +183,7 @@ _CALL_ROUTES = (
     _probe(
         path="/healthz",
         handler=show_health,
-        operation="healthz",
+        call="healthz",
         summary="Alive",
         description="The process answers.",
         responses={"200": _object("The process answers.")},
@@ -201,7 +191,7 @@ _CALL_ROUTES = (
     _probe(
         path="/readyz",
         handler=show_readiness,
-        operation="readyz",
+        call="readyz",
         summary="Ready",
         description="Model loaded, self-test ranked, not draining.",
         responses={
@@ -212,7 +202,7 @@ _CALL_ROUTES = (
     _probe(
         path="/metrics",
         handler=show_metrics,
-        operation="metrics",
+        call="metrics",
         summary="Prometheus metrics",
         description="Needs a key only with `metrics_auth = on`.",
         responses={

@@ -58,7 +58,7 @@ def paths(routes: Iterable[Route]) -> dict[str, Any]:
 def _operation(route: Route) -> dict[str, Any]:
     found: dict[str, Any] = {
         "tags": [route.tag],
-        "operationId": route.operation,
+        "operationId": route.operation or route.call,
         "summary": route.summary,
     }
     if route.description:
