@@ -67,18 +67,18 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     asks = envelope.to_asks(sent, service.settings)
     deadline = deadline_of(service, request, sent.latency_budget_ms)
     trace.top_k = asks[0].top_k
-    parts = [trace.part(ask.pattern) for ask in asks]
-    source = await find(service, request, read, asks, parts, trace, deadline)
-    trace.add_parts(parts)
+    questions = [(ask, trace.part(ask.pattern)) for ask in asks]
+    source = await find(service, request, read, trace, deadline, questions)
+    trace.add_parts([part for _, part in questions])
     showing, results = answers.Showing(service), []
-    for ask, part in zip(asks, parts, strict=True):
+    for ask, part in questions:
         if isinstance(source, Catalog):
             chained = bool(sent.complete_chain)
             await decide(service, part, source, ask, deadline, chained=chained)
             await asyncio.sleep(0)  # others have their turn between two patterns
         found = await showing.answer(part, source, ask, explained=bool(sent.explain))
         results.append(BatchResult(pattern=ask.pattern, **msgspec.structs.asdict(found)))
-    trace.phases["rank"] = sum(part.phases.get("rank", 0.0) for part in parts)
+    trace.phases["rank"] = sum(part.phases.get("rank", 0.0) for _, part in questions)
     return answer_json(BatchAnswer(results), answers.common_headers(trace))
 
 

@@ -32,6 +32,9 @@ ENCODE_RESERVE_MS = 2.0
 INFERRED_AT_ONCE = 500
 """Tools whose traits are inferred on the event loop; more take milliseconds, in a thread."""
 
+Questions = Sequence[tuple[Ask, Trace]]
+"""Questions about the same tools, each with the trace that gets its decision."""
+
 
 async def read_call(
     service: Service, request: Request, trace: Trace, decoder: Decode[R]
@@ -73,15 +76,13 @@ async def find(
     service: Service,
     request: Request,
     read: Read[R],
-    asks: Sequence[Ask],
-    traces: Sequence[Trace],
     trace: Trace,
     deadline: float,
+    questions: Questions,
 ) -> Catalog | ToolList:
     """Return the catalog of a request, or its bare tools where it cannot be compiled in time.
 
-    Of bare tools the questions are answered here already, by words: `traces`, one for each, have
-    the decisions.
+    The questions about bare tools are answered by words before this returns.
 
     Raises:
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
@@ -94,8 +95,8 @@ async def find(
     trace.cache = "miss"
     trace.phases["decode"] = perf_counter() - request.arrived
     began = perf_counter()
-    source = await _compile(service, read, asks, traces, trace, deadline)
-    scanned = sum(each.phases.get("rank", 0.0) for each in traces)
+    source = await _compile(service, read, trace, deadline, questions)
+    scanned = sum(each.phases.get("rank", 0.0) for _, each in questions)
     trace.phases["compile"] = perf_counter() - began - scanned
     unique = len(source) if isinstance(source, Catalog) else len(source.tools)
     trace.catalog, trace.unique = source.digest, unique
@@ -170,12 +171,7 @@ def _known(service: Service, request: Request, read: Read[R], trace: Trace) -> C
 
 
 async def _compile(
-    service: Service,
-    read: Read[R],
-    asks: Sequence[Ask],
-    traces: Sequence[Trace],
-    trace: Trace,
-    deadline: float,
+    service: Service, read: Read[R], trace: Trace, deadline: float, questions: Questions
 ) -> Catalog | ToolList:
     """Compile tools seen for the first time, or answer by their words where time is short.
 
@@ -192,13 +188,13 @@ async def _compile(
         tools = await asyncio.shield(job.tools)
         trace.offered, trace.passed_over = tools.offered, tools.passed_over
         count = len(tools.tools)
-        stage = job.lexical if asks[0].ranker in ("bm25", "regex") else job.complete
-        reserve = costs.estimate("scan", count * len(asks)) / 1_000
+        stage = job.lexical if questions[0][0].ranker in ("bm25", "regex") else job.complete
+        reserve = costs.estimate("scan", count * len(questions)) / 1_000
         left = deadline - reserve - perf_counter()
         # The compiles before this one are taken to be of its size.
         queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant)
         if not stage.done() and queued / 1_000 > left:
-            await _answer_by_words(service, asks, traces, tools)  # before the compile has a turn
+            await _answer_by_words(service, questions, tools)  # before the compile has a turn
             return tools
     with service.patient():
         await asyncio.wait([stage], timeout=max(left, 0.0))
@@ -206,7 +202,7 @@ async def _compile(
     if found is not None:
         return found
     with service.urgent():
-        await _answer_by_words(service, asks, traces, tools)
+        await _answer_by_words(service, questions, tools)
     return tools
 
 
@@ -217,11 +213,9 @@ def _finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
     return stage.result()
 
 
-async def _answer_by_words(
-    service: Service, asks: Sequence[Ask], traces: Sequence[Trace], tools: ToolList
-) -> None:
+async def _answer_by_words(service: Service, questions: Questions, tools: ToolList) -> None:
     """Answer by the words in names and descriptions, beside the event loop."""
-    for ask, trace in zip(asks, traces, strict=True):
+    for ask, trace in questions:
         began = perf_counter()
         breathe = ReadBreath(service.answering)
         trace.decision = await run_in_thread(decide_cold, tools, ask, service.taxonomy, breathe)

@@ -28,7 +28,7 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     ask = envelope.to_ask(sent, service.settings)
     deadline = deadline_of(service, request, sent.latency_budget_ms)
     trace.pattern, trace.top_k = ask.pattern, ask.top_k
-    source = await find(service, request, read, [ask], [trace], trace, deadline)
+    source = await find(service, request, read, trace, deadline, [(ask, trace)])
     if isinstance(source, Catalog):
         chained = bool(sent.complete_chain)
         await decide(service, trace, source, ask, deadline, chained=chained)
