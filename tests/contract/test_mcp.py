@@ -237,6 +237,19 @@ async def test_a_search_is_counted_and_logged_like_one_over_http(
         assert "read a text file" not in server.stdout
 
 
+async def test_a_search_steps_down_where_time_is_short(tmp_path: Path):
+    with running(tmp_path, "--mcp", "--latency-budget-ms", "1") as server:
+        server.client.put("/v1/catalogs/office", json={"tools": TOOLS}).raise_for_status()
+        async with session(server, ACME_OLD) as client:
+            found = await call(client, "search_tools", query="read a text file")
+        assert found["degraded"] == "keyword"
+        assert server.metric('toolscout_degraded_total{ranker="keyword"}') == 1
+        hot = {"message": "read a text file", "catalog": "office"}
+        answer = server.post(hot, "/v1/tool-discovery/hot").json()
+        assert answer["degraded"] == "keyword"
+        assert server.metric('toolscout_degraded_total{ranker="keyword"}') == 2
+
+
 def test_an_answer_of_the_sdk_carries_the_request_id(facade: Server):
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     response = facade.post(body, "/mcp", HEADERS | {"x-request-id": "of-mcp"})

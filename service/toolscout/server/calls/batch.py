@@ -65,7 +65,7 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     sent = read.request
     envelope.need_tools(sent)
     asks = envelope.to_asks(sent, service.settings)
-    deadline = deadline_of(service, request, sent.latency_budget_ms)
+    deadline = deadline_of(service, request.arrived, sent.latency_budget_ms)
     trace.top_k = asks[0].top_k
     questions = [(ask, trace.part(ask.pattern)) for ask in asks]
     source = await find(service, request, read, trace, deadline, questions)

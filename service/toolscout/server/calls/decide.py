@@ -49,15 +49,15 @@ async def read_call(
     return await with_shared(service, trace.tenant, read)
 
 
-def deadline_of(service: Service, request: Request, budget_ms: float | None) -> float:
-    """Return when a decision is due, as a time of `perf_counter`.
+def deadline_of(service: Service, began: float, budget_ms: float | None = None) -> float:
+    """Return when a decision is due, as a time of `perf_counter`; by the setting where None.
 
     Raises:
         InvalidRequest: the budget is no whole number.
     """
     given = envelope.whole("latency_budget_ms", budget_ms)
     most_ms = (given or service.settings.latency_budget_ms) - ENCODE_RESERVE_MS
-    return request.arrived + most_ms / 1_000
+    return began + most_ms / 1_000
 
 
 def by_digest(service: Service, tenant: str, digest: str | None) -> Catalog:

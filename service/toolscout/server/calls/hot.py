@@ -18,7 +18,7 @@ from toolscout.ranking.tiers import (
     fill,
 )
 from toolscout.server.calls import answers
-from toolscout.server.calls.decide import decide, find_compiled, read_call
+from toolscout.server.calls.decide import deadline_of, decide, find_compiled, read_call
 from toolscout.server.compiling.work_threads import beside
 from toolscout.server.http import bodies, envelope
 from toolscout.server.http.answer import Answer, answer_json
@@ -68,7 +68,7 @@ async def _ranked(
     service: Service, trace: Trace, catalog: Catalog, sent: HotRequest
 ) -> Sequence[int]:
     """Rank the tools for the message; where it finds nothing, for the words of the surroundings."""
-    deadline = perf_counter() + service.settings.latency_budget_ms / 1_000
+    deadline = deadline_of(service, perf_counter())
     for ask in _asks(service.settings, sent):
         part = trace.part(ask.pattern)
         chained = ask.pattern is sent.message

@@ -26,7 +26,7 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     sent = read.request
     request.newer_contract = request.newer_contract or sent.is_newer
     ask = envelope.to_ask(sent, service.settings)
-    deadline = deadline_of(service, request, sent.latency_budget_ms)
+    deadline = deadline_of(service, request.arrived, sent.latency_budget_ms)
     trace.pattern, trace.top_k = ask.pattern, ask.top_k
     source = await find(service, request, read, trace, deadline, [(ask, trace)])
     if isinstance(source, Catalog):

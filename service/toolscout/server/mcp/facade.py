@@ -31,7 +31,7 @@ from toolscout.ranking.ask import Ask
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import catalog_reads
 from toolscout.server.calls.catalog_reads import AT_ONCE
-from toolscout.server.calls.decide import decide
+from toolscout.server.calls.decide import deadline_of, decide
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.compiling import lookup
 from toolscout.server.compiling.work_threads import TENANT, beside, run_in_thread
@@ -172,7 +172,7 @@ class McpFacade:
         trace.pattern, trace.top_k = ask.pattern, ask.top_k
         trace.cache = "miss" if trace.offered else "hit"  # counted where they were compiled
         trace.offered = trace.offered or trace.unique
-        deadline = perf_counter() + settings.latency_budget_ms / 1_000
+        deadline = deadline_of(self._service, perf_counter())
         decision = await decide(self._service, trace, catalog, ask, deadline)
         detail = arguments.get("detail", "brief")
         shown = await _details(catalog, decision.rows, detail)
