@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from toolscout.errors import ConfigurationError
-from toolscout.settings import SETTINGS, Setting, load
+from toolscout.settings import SETTINGS, Setting
+from toolscout.settings_sources import load
 
 NUMBERS = [setting for setting in SETTINGS if setting.kind in (int, float)]
 

@@ -18,8 +18,9 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("index",),
     ("tools",),
     ("text",),
-    ("contract", "data"),
+    ("settings_sources",),
     ("settings",),
+    ("contract", "data"),
     ("common",),
     ("errors",),
 )

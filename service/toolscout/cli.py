@@ -13,7 +13,8 @@ import msgspec
 
 from toolscout import __version__, completion
 from toolscout.errors import ConfigurationError, ToolscoutError
-from toolscout.settings import BY_NAME, RANKERS, SETTINGS, Settings, load, redacted
+from toolscout.settings import BY_NAME, RANKERS, SETTINGS, Settings
+from toolscout.settings_sources import load, redacted
 from toolscout.terminal import BOLD, DIM, GREEN, RED, YELLOW, painted
 
 OK, NOTHING, USAGE = 0, 1, 2

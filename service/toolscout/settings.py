@@ -1,30 +1,151 @@
-"""Every setting: one table from which flags, environment, TOML keys and documentation follow.
+"""Every setting: one typed struct, a line per variable.
 
-A value comes from the command line, else from `TOOLSCOUT_NAME`, else from the file that
-`TOOLSCOUT_NAME_FILE` names, else from the TOML file, else from the table. Names that are not in
-the table are refused.
+Flags, environment variables, TOML keys and the documentation follow from it. Where values come
+from is in `settings_sources`.
 """
 
-import os
-import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
-from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import msgspec
+
+from toolscout.contract import RankerName
 from toolscout.errors import ConfigurationError
 
 PREFIX = "TOOLSCOUT_"
 MIB = 1024 * 1024
+RANKERS: tuple[str, ...] = get_args(RankerName)
 
 Value = str | int | float | bool | None
 
 
+def about(
+    text: str, low: float | None = None, high: float | None = None, *, secret: bool = False
+) -> msgspec.Meta:
+    """What a setting is for, its bounds if it is a number, and whether it is shown."""
+    return msgspec.Meta(description=text, ge=low, le=high, extra={"secret": secret})
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Effective values, and where each came from."""
+
+    host: Annotated[str, about("address to listen on")] = "127.0.0.1"
+    port: Annotated[int, about("port to listen on", 0, 65_535)] = 8_080
+    workers: Annotated[
+        int, about("processes on one socket; use a balancer for digests", 1, 256)
+    ] = 1
+    api_keys: Annotated[
+        str | None, about("comma-separated KEY or TENANT=KEY, each ≥ 32 characters", secret=True)
+    ] = None
+    insecure: Annotated[bool, about("allow a non-loopback address without any key")] = False
+    allowed_hosts: Annotated[
+        str | None, about("comma-separated names by which callers may address it")
+    ] = None
+    tls_cert: Annotated[
+        str | None, about("file with the server's certificate (PEM); turns TLS on")
+    ] = None
+    tls_key: Annotated[
+        str | None, about("file with its private key, where tls_cert does not hold it")
+    ] = None
+    tls_client_ca: Annotated[
+        str | None, about("file with the authority that callers' certificates must have")
+    ] = None
+    metrics_auth: Annotated[bool, about("require a key for /metrics")] = False
+    ranker: Annotated[RankerName, about("ranker when a request names none")] = "auto"
+    model: Annotated[
+        str | None, about("model2vec folder or hub id instead of the bundled model")
+    ] = None
+    synonyms: Annotated[str | None, about("TOML file with synonyms beside the bundled ones")] = None
+    domains: Annotated[str | None, about("TOML file with domains beside the bundled ones")] = None
+    shadow_ranker: Annotated[
+        Literal["off"] | RankerName,
+        about("ranker that is compared with every answer, in metrics only"),
+    ] = "off"
+    no_match: Annotated[
+        Literal["empty", "pins"], about("what a search without any match returns")
+    ] = "empty"
+    no_match_below: Annotated[
+        float, about("calibrated score of the best tool below which nothing matches, 0 to 1", 0, 1)
+    ] = 0.02
+    latency_budget_ms: Annotated[
+        int, about("milliseconds per search when a request says none", 1, 60_000)
+    ] = 150
+    max_body_bytes: Annotated[int, about("largest request body", 1_024, 1_024 * MIB)] = 16 * MIB
+    max_answer_bytes: Annotated[int, about("largest answer", 65_536, 1_024 * MIB)] = 4 * MIB
+    max_tools: Annotated[int, about("distinct tools in one request", 1, 200_000)] = 10_000
+    max_catalogs: Annotated[int, about("catalogs one tenant may register", 1, 1_000_000)] = 1_000
+    max_pattern_chars: Annotated[int, about("characters of a pattern that rank", 1, 65_536)] = 4_096
+    cache_bytes: Annotated[int, about("memory for compiled catalogs", MIB, 1_024_000 * MIB)] = (
+        256 * MIB
+    )
+    max_in_flight: Annotated[int, about("requests at once before new ones get 503", 1, 100_000)] = (
+        256
+    )
+    max_lag_ms: Annotated[
+        int, about("event-loop lag from which new requests get 503", 1, 60_000)
+    ] = 400
+    rate_limit: Annotated[
+        float, about("requests a second of one tenant before 429; 0 is no limit", 0, 1_000_000)
+    ] = 0
+    max_bytes_in_flight: Annotated[
+        int,
+        about("bytes of request bodies in memory before new ones get 503", MIB, 1_024_000 * MIB),
+    ] = 256 * MIB
+    max_head_bytes: Annotated[
+        int, about("bytes of a request line with its headers and trailers", 1_024, MIB)
+    ] = 65_536
+    max_connections_per_address: Annotated[
+        int, about("open connections of one address; 0 is no limit", 0, 1_000_000)
+    ] = 0
+    head_timeout_s: Annotated[
+        float, about("seconds for a request's head to arrive", 0.1, 3_600)
+    ] = 10
+    body_timeout_s: Annotated[float, about("seconds for a request body to arrive", 0.1, 3_600)] = 30
+    write_timeout_s: Annotated[
+        float, about("seconds for a caller to read its answer", 0.1, 3_600)
+    ] = 30
+    keep_alive_s: Annotated[int, about("seconds an idle connection is kept", 1, 3_600)] = 95
+    drain_s: Annotated[
+        float, about("seconds of service after SIGTERM, not ready any more", 0, 600)
+    ] = 5
+    shutdown_s: Annotated[int, about("seconds for open requests after that", 0, 600)] = 10
+    store: Annotated[
+        str, about("where state is kept: memory, sqlite:PATH or redis://HOST:PORT/DB")
+    ] = "memory"
+    store_bytes: Annotated[
+        int,
+        about(
+            "size of a SQLite store from which lists that can be compiled again are evicted",
+            MIB,
+            1_024_000 * MIB,
+        ),
+    ] = 1_024 * MIB
+    learning: Annotated[bool, about("take feedback and let it move the ranking")] = False
+    learning_half_life_days: Annotated[
+        float, about("age at which feedback counts half", 0.01, 36_500)
+    ] = 30
+    playground: Annotated[
+        Literal["auto", "on", "off"],
+        about("serve the playground at /; auto: where only this machine can ask"),
+    ] = "auto"
+    mcp: Annotated[bool, about("answer the Model Context Protocol at /mcp")] = False
+    tracing: Annotated[bool, about("send a span per request by OTLP, as OTEL_* variables say")] = (
+        False
+    )
+    log: Annotated[Literal["off", "hashed", "full"], about("decision log")] = "hashed"
+    origins: Mapping[str, str] = {}
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """All values by name."""
+        return {setting.name: getattr(self, setting.name) for setting in SETTINGS}
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One row of the table. `low` and `high` bound numbers; `choices` lists allowed words."""
+    """One setting. `low` and `high` bound numbers; `choices` lists allowed words."""
 
     name: str
     default: Value
@@ -80,260 +201,26 @@ class Setting:
 _WORDS = {"on": True, "true": True, "yes": True, "1": True}
 _WORDS |= {"off": False, "false": False, "no": False, "0": False}
 
-RANKERS = ("auto", "regex", "bm25", "semantic", "hybrid", "rrf")
 
-SETTINGS: tuple[Setting, ...] = (
-    Setting("host", "127.0.0.1", "address to listen on"),
-    Setting("port", 8080, "port to listen on", int, 0, 65_535),
-    Setting("workers", 1, "processes on one socket; use a balancer for digests", int, 1, 256),
-    Setting(
-        "api_keys", None, "comma-separated KEY or TENANT=KEY, each ≥ 32 characters", secret=True
-    ),
-    Setting("insecure", False, "allow a non-loopback address without any key", bool),
-    Setting("allowed_hosts", None, "comma-separated names by which callers may address it"),
-    Setting("tls_cert", None, "file with the server's certificate (PEM); turns TLS on"),
-    Setting("tls_key", None, "file with its private key, where tls_cert does not hold it"),
-    Setting("tls_client_ca", None, "file with the authority that callers' certificates must have"),
-    Setting("metrics_auth", False, "require a key for /metrics", bool),
-    Setting("ranker", "auto", "ranker when a request names none", choices=RANKERS),
-    Setting("model", None, "model2vec folder or hub id instead of the bundled model"),
-    Setting("synonyms", None, "TOML file with synonyms beside the bundled ones"),
-    Setting("domains", None, "TOML file with domains beside the bundled ones"),
-    Setting(
-        "shadow_ranker",
-        "off",
-        "ranker that is compared with every answer, in metrics only",
-        choices=("off", *RANKERS),
-    ),
-    Setting(
-        "no_match",
-        "empty",
-        "what a search without any match returns",
-        choices=("empty", "pins"),
-    ),
-    Setting(
-        "no_match_below",
-        0.02,
-        "calibrated score of the best tool below which nothing matches, 0 to 1",
-        float,
-        0,
-        1,
-    ),
-    Setting(
-        "latency_budget_ms",
-        150,
-        "milliseconds per search when a request says none",
-        int,
-        1,
-        60_000,
-    ),
-    Setting("max_body_bytes", 16 * MIB, "largest request body", int, 1_024, 1_024 * MIB),
-    Setting("max_answer_bytes", 4 * MIB, "largest answer", int, 65_536, 1_024 * MIB),
-    Setting("max_tools", 10_000, "distinct tools in one request", int, 1, 200_000),
-    Setting("max_catalogs", 1_000, "catalogs one tenant may register", int, 1, 1_000_000),
-    Setting("max_pattern_chars", 4_096, "characters of a pattern that rank", int, 1, 65_536),
-    Setting("cache_bytes", 256 * MIB, "memory for compiled catalogs", int, MIB, 1_024_000 * MIB),
-    Setting("max_in_flight", 256, "requests at once before new ones get 503", int, 1, 100_000),
-    Setting("max_lag_ms", 400, "event-loop lag from which new requests get 503", int, 1, 60_000),
-    Setting(
-        "rate_limit", 0, "requests a second of one tenant before 429; 0 is no limit", float, 0, 1e6
-    ),
-    Setting(
-        "max_bytes_in_flight",
-        256 * MIB,
-        "bytes of request bodies in memory before new ones get 503",
-        int,
-        MIB,
-        1_024_000 * MIB,
-    ),
-    Setting(
-        "max_head_bytes",
-        64 * 1_024,
-        "bytes of a request line with its headers and trailers",
-        int,
-        1_024,
-        MIB,
-    ),
-    Setting(
-        "max_connections_per_address",
-        0,
-        "open connections of one address; 0 is no limit",
-        int,
-        0,
-        1_000_000,
-    ),
-    Setting("head_timeout_s", 10, "seconds for a request's head to arrive", float, 0.1, 3_600),
-    Setting("body_timeout_s", 30, "seconds for a request body to arrive", float, 0.1, 3_600),
-    Setting("write_timeout_s", 30, "seconds for a caller to read its answer", float, 0.1, 3_600),
-    Setting("keep_alive_s", 95, "seconds an idle connection is kept", int, 1, 3_600),
-    Setting("drain_s", 5, "seconds of service after SIGTERM, not ready any more", float, 0, 600),
-    Setting("shutdown_s", 10, "seconds for open requests after that", int, 0, 600),
-    Setting("store", "memory", "where state is kept: memory, sqlite:PATH or redis://HOST:PORT/DB"),
-    Setting(
-        "store_bytes",
-        1_024 * MIB,
-        "size of a SQLite store from which lists that can be compiled again are evicted",
-        int,
-        MIB,
-        1_024_000 * MIB,
-    ),
-    Setting("learning", False, "take feedback and let it move the ranking", bool),
-    Setting(
-        "learning_half_life_days", 30, "age at which feedback counts half", float, 0.01, 36_500
-    ),
-    Setting(
-        "playground",
-        "auto",
-        "serve the playground at /; auto: where only this machine can ask",
-        choices=("auto", "on", "off"),
-    ),
-    Setting("mcp", False, "answer the Model Context Protocol at /mcp", bool),
-    Setting("tracing", False, "send a span per request by OTLP, as OTEL_* variables say", bool),
-    Setting("log", "hashed", "decision log", choices=("off", "hashed", "full")),
+def _setting(name: str, hint: Any, default: Value) -> Setting:
+    kind, meta = get_args(hint)
+    choices = tuple(
+        word for part in _parts(kind) if get_origin(part) is Literal for word in get_args(part)
+    )
+    plain = str if choices else next(part for part in _parts(kind) if part is not type(None))
+    secret = bool(meta.extra["secret"])
+    return Setting(name, default, meta.description, plain, meta.ge, meta.le, choices, secret)
+
+
+def _parts(kind: Any) -> tuple[Any, ...]:
+    """The alternatives of a union; else the type itself."""
+    return get_args(kind) if isinstance(kind, UnionType) or get_origin(kind) is Union else (kind,)
+
+
+_HINTS = get_type_hints(Settings, include_extras=True)
+SETTINGS = tuple(
+    _setting(field.name, _HINTS[field.name], field.default)
+    for field in msgspec.structs.fields(Settings)
+    if field.name != "origins"
 )
-
-BY_NAME: dict[str, Setting] = {setting.name: setting for setting in SETTINGS}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Effective values and where each came from; each value is an attribute."""
-
-    values: Mapping[str, Value]
-    origins: Mapping[str, str]
-
-    def __post_init__(self) -> None:
-        # Every request reads several of them: as plain attributes that costs nothing.
-        self.__dict__.update(self.values)
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name)  # whatever is a setting was found before
-
-
-def load(
-    flags: Mapping[str, Any] | None = None,
-    environ: Mapping[str, str] | None = None,
-    config: Path | None = None,
-) -> Settings:
-    """Read all settings.
-
-    Raises:
-        ConfigurationError: a name is unknown, a value is malformed, or a file cannot be read.
-    """
-    environ = os.environ if environ is None else environ
-    if config is None and environ.get(PREFIX + "CONFIG"):
-        config = Path(environ[PREFIX + "CONFIG"])
-    sources = [
-        _from_flags(flags or {}),
-        _from_environment(environ),
-        _from_toml(config) if config else {},
-    ]
-    values: dict[str, Value] = {}
-    origins: dict[str, str] = {}
-    for setting in SETTINGS:
-        values[setting.name], origins[setting.name] = setting.default, "default"
-        for source in sources:
-            if setting.name in source:
-                raw, origin = source[setting.name]
-                values[setting.name] = setting.parse(raw, origin)
-                origins[setting.name] = origin
-                break
-    return Settings(values, origins)
-
-
-def secret_file(
-    settings: Settings, name: str, environ: Mapping[str, str] | None = None
-) -> Path | None:
-    """The file that a setting was read from, where `TOOLSCOUT_NAME_FILE` named one."""
-    variable = BY_NAME[name].env + "_FILE"
-    path = (os.environ if environ is None else environ).get(variable)
-    if path is None or settings.origins[name] != _file_origin(path, variable):
-        return None
-    return Path(path)
-
-
-def _file_origin(path: str, variable: str) -> str:
-    return f"file {path} (environment {variable})"
-
-
-def redacted(value: Value) -> Value:
-    """A value as it may be shown: the password in an address replaced by stars."""
-    return _PASSWORD.sub(r"\1***", value) if isinstance(value, str) else value
-
-
-_PASSWORD = re.compile(r"(://[^/?#@:]*:(?=[^@]*@)|[?&]password=)[^@&#]*")
-
-
-def _from_flags(flags: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
-    for name, value in flags.items():
-        if name in BY_NAME and redacted(value) != value:
-            setting = BY_NAME[name]
-            raise ConfigurationError(
-                f"{setting.flag}: holds a password, which every process list would show; "
-                f"use {setting.env} or {setting.env}_FILE"
-            )
-    return {
-        name: (value, f"flag {BY_NAME[name].flag}")
-        for name, value in flags.items()
-        if name in BY_NAME and value is not None
-    }
-
-
-def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
-    found: dict[str, tuple[Any, str]] = {}
-    for variable, raw in sorted(environ.items(), reverse=True):  # X_FILE before X, so X wins
-        if not variable.startswith(PREFIX) or variable in _NOT_SETTINGS:
-            continue
-        name = variable.removeprefix(PREFIX).lower()
-        if name.endswith("_file") and name.removesuffix("_file") in BY_NAME:
-            origin = _file_origin(raw, variable)
-            if not Path(raw).is_file() and Path(raw).exists():
-                raise ConfigurationError(f"{raw} ({variable}) is no regular file")
-            value = _read(Path(raw), variable).strip()
-            if not value:
-                raise ConfigurationError(f"{raw} ({variable}) is empty")
-            found[name.removesuffix("_file")] = (value, origin)
-        elif name in BY_NAME:
-            # An empty secret is how templates spell "not set"; it must not hide the file.
-            if raw or not BY_NAME[name].secret:
-                found[name] = (raw, f"environment {variable}")
-        else:
-            raise ConfigurationError(_unknown(variable, [s.env for s in SETTINGS]))
-    return found
-
-
-_NOT_SETTINGS = frozenset({PREFIX + "CONFIG", PREFIX + "DATA"})
-"""The settings file itself, and where tests and evaluations find their data."""
-
-
-def _from_toml(path: Path) -> dict[str, tuple[Any, str]]:
-    text = _read(path, "the configuration file")
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{path}: {error}") from None
-    for name in table:
-        if name not in BY_NAME:
-            where = f"{path}{_line(text, name)}"
-            raise ConfigurationError(f"{where}: {_unknown(name, list(BY_NAME))}")
-    return {name: (value, f"file {path}{_line(text, name)}") for name, value in table.items()}
-
-
-def _line(text: str, name: str) -> str:
-    """On which line a name of a TOML file is given a value, or made a table."""
-    begins = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[]=.]""")
-    lines = text.splitlines()
-    return next((f", line {n}" for n, line in enumerate(lines, 1) if begins.match(line)), "")
-
-
-def _read(path: Path, what: str) -> str:
-    try:
-        return path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"cannot read {path} ({what}): {error}") from None
-
-
-def _unknown(name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, 1)
-    hint = f"; did you mean {close[0]}?" if close else ""
-    return f"unknown setting {name}{hint}"
+BY_NAME = {setting.name: setting for setting in SETTINGS}

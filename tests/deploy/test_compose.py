@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from toolscout.settings import load
+from toolscout.settings_sources import load
 
 FOLDER = Path(__file__).parents[2] / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((FOLDER / "compose.yaml").read_text("utf-8"))

@@ -15,7 +15,7 @@ from referencing.jsonschema import DRAFT7
 
 from tests import wheels
 from toolscout.server.observe.metrics import Metrics
-from toolscout.settings import load
+from toolscout.settings_sources import load
 
 pytestmark = pytest.mark.integration
 

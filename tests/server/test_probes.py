@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import Server
 from toolscout.server.process.banner import banner
-from toolscout.settings import load
+from toolscout.settings_sources import load
 
 
 def test_healthz_says_alive(server: Server):

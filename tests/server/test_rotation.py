@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.support import Server, running, toolscout, until
-from toolscout.settings import load, secret_file
+from toolscout.settings_sources import load, secret_file
 
 OLD = "acme=old-0123456789abcdef0123456789abcdef"
 NEW = "acme=new-0123456789abcdef0123456789abcdef"

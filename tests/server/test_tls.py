@@ -21,7 +21,7 @@ from tests.support import TOOLS, Server, running, toolscout, until
 from toolscout.client import Selector
 from toolscout.errors import ConfigurationError
 from toolscout.server.process.tls import Certificate, options
-from toolscout.settings import load
+from toolscout.settings_sources import load
 
 
 @dataclass

@@ -21,7 +21,8 @@ from toolscout.server.http.routes import ROUTES
 from toolscout.server.openapi import pages
 from toolscout.server.process import reload, shutdown
 from toolscout.server.service import Service
-from toolscout.settings import Settings, load
+from toolscout.settings import Settings
+from toolscout.settings_sources import load
 
 if TYPE_CHECKING:
     from toolscout.server.mcp.facade import McpFacade

@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from toolscout.contract import RankerName
 from toolscout.engine import Engine
 from toolscout.errors import ConfigurationError
 from toolscout.index.cache import ByteLru, CatalogCache
@@ -32,7 +33,8 @@ from toolscout.server.observe.record import Recorder
 from toolscout.server.observe.shadow import Shadow
 from toolscout.server.observe.usage import Tally
 from toolscout.server.process.key_file import KeyFile
-from toolscout.settings import Settings, secret_file
+from toolscout.settings import Settings
+from toolscout.settings_sources import secret_file
 from toolscout.state.catalogs import SharedCatalogs
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
@@ -128,7 +130,8 @@ class Service:
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         self.registry = Registry(self.guard)
         self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)
-        self.shadow = self._make_shadow() if settings.shadow_ranker != "off" else None
+        shadow = settings.shadow_ranker
+        self.shadow = None if shadow == "off" else self._make_shadow(shadow)
         self.learner = self._make_learner() if settings.learning else None
         keys = secret_file(settings, "api_keys")
         self.key_file = (
@@ -189,13 +192,8 @@ class Service:
         """The domains that tools are sorted into."""
         return self.engine.compiler.taxonomy
 
-    def _make_shadow(self) -> Shadow:
-        return Shadow(
-            self.settings.shadow_ranker,
-            self.engine,
-            self.metrics,
-            lambda: self.admission.in_flight > 0,
-        )
+    def _make_shadow(self, ranker: RankerName) -> Shadow:
+        return Shadow(ranker, self.engine, self.metrics, lambda: self.admission.in_flight > 0)
 
     def _make_learner(self) -> Learner:
         half_life = self.settings.learning_half_life_days

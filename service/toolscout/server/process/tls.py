@@ -25,15 +25,15 @@ def options(settings: Settings) -> dict[str, Any]:
     Raises:
         ConfigurationError: a file is missing, unreadable, encrypted or not what it should be.
     """
-    given = [name for name in _NAMES if settings.values[name]]
-    for name in given:
-        _check_file(name, str(settings.values[name]))
+    given = {name: path for name in _NAMES if (path := getattr(settings, name))}
+    for name, path in given.items():
+        _check_file(name, path)
     if not settings.tls_cert:
         if given:
-            raise ConfigurationError(f"{given[0]}: means nothing without tls_cert")
+            raise ConfigurationError(f"{next(iter(given))}: means nothing without tls_cert")
         return {}
     _context(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
-    found = {"ssl_certfile": settings.tls_cert, "ssl_keyfile": settings.tls_key}
+    found: dict[str, Any] = {"ssl_certfile": settings.tls_cert, "ssl_keyfile": settings.tls_key}
     if settings.tls_client_ca:
         found |= {"ssl_ca_certs": settings.tls_client_ca, "ssl_cert_reqs": ssl.CERT_REQUIRED}
     return found
@@ -49,6 +49,7 @@ class Certificate:
 
     def __init__(self, settings: Settings, live: ssl.SSLContext, log: FilteringBoundLogger) -> None:
         """Follow the files for the context that answers new connections."""
+        assert settings.tls_cert is not None
         self._files: tuple[str, str | None] = (settings.tls_cert, settings.tls_key)
         self._client_ca: str | None = settings.tls_client_ca
         self._renewed: ssl.SSLContext | None = None

@@ -1,0 +1,147 @@
+"""Where values of settings come from: flags, environment, files.
+
+A value comes from the command line, else from `TOOLSCOUT_NAME`, else from the file that
+`TOOLSCOUT_NAME_FILE` names, else from the TOML file, else it is the default. Names that are no
+setting are refused.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from toolscout.errors import ConfigurationError
+from toolscout.settings import BY_NAME, PREFIX, SETTINGS, Settings, Value
+
+
+def load(
+    flags: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+    config: Path | None = None,
+) -> Settings:
+    """Read all settings.
+
+    Raises:
+        ConfigurationError: a name is unknown, a value is malformed, or a file cannot be read.
+    """
+    environ = os.environ if environ is None else environ
+    if config is None and environ.get(PREFIX + "CONFIG"):
+        config = Path(environ[PREFIX + "CONFIG"])
+    sources = [
+        _from_flags(flags or {}),
+        _from_environment(environ),
+        _from_toml(config) if config else {},
+    ]
+    values: dict[str, Value] = {}
+    origins: dict[str, str] = {}
+    for setting in SETTINGS:
+        values[setting.name], origins[setting.name] = setting.default, "default"
+        for source in sources:
+            if setting.name in source:
+                raw, origin = source[setting.name]
+                values[setting.name] = setting.parse(raw, origin)
+                origins[setting.name] = origin
+                break
+    made: dict[str, Any] = values
+    return Settings(**made, origins=origins)
+
+
+def secret_file(
+    settings: Settings, name: str, environ: Mapping[str, str] | None = None
+) -> Path | None:
+    """The file that a setting was read from, where `TOOLSCOUT_NAME_FILE` named one."""
+    variable = BY_NAME[name].env + "_FILE"
+    path = (os.environ if environ is None else environ).get(variable)
+    if path is None or settings.origins[name] != _file_origin(path, variable):
+        return None
+    return Path(path)
+
+
+def _file_origin(path: str, variable: str) -> str:
+    return f"file {path} (environment {variable})"
+
+
+def redacted(value: Value) -> Value:
+    """A value as it may be shown: the password in an address replaced by stars."""
+    return _PASSWORD.sub(r"\1***", value) if isinstance(value, str) else value
+
+
+_PASSWORD = re.compile(r"(://[^/?#@:]*:(?=[^@]*@)|[?&]password=)[^@&#]*")
+
+
+def _from_flags(flags: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+    for name, value in flags.items():
+        if name in BY_NAME and redacted(value) != value:
+            setting = BY_NAME[name]
+            raise ConfigurationError(
+                f"{setting.flag}: holds a password, which every process list would show; "
+                f"use {setting.env} or {setting.env}_FILE"
+            )
+    return {
+        name: (value, f"flag {BY_NAME[name].flag}")
+        for name, value in flags.items()
+        if name in BY_NAME and value is not None
+    }
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
+    found: dict[str, tuple[Any, str]] = {}
+    for variable, raw in sorted(environ.items(), reverse=True):  # X_FILE before X, so X wins
+        if not variable.startswith(PREFIX) or variable in _NOT_SETTINGS:
+            continue
+        name = variable.removeprefix(PREFIX).lower()
+        if name.endswith("_file") and name.removesuffix("_file") in BY_NAME:
+            origin = _file_origin(raw, variable)
+            if not Path(raw).is_file() and Path(raw).exists():
+                raise ConfigurationError(f"{raw} ({variable}) is no regular file")
+            value = _read(Path(raw), variable).strip()
+            if not value:
+                raise ConfigurationError(f"{raw} ({variable}) is empty")
+            found[name.removesuffix("_file")] = (value, origin)
+        elif name in BY_NAME:
+            # An empty secret is how templates spell "not set"; it must not hide the file.
+            if raw or not BY_NAME[name].secret:
+                found[name] = (raw, f"environment {variable}")
+        else:
+            raise ConfigurationError(_unknown(variable, [s.env for s in SETTINGS]))
+    return found
+
+
+_NOT_SETTINGS = frozenset({PREFIX + "CONFIG", PREFIX + "DATA"})
+"""The settings file itself, and where tests and evaluations find their data."""
+
+
+def _from_toml(path: Path) -> dict[str, tuple[Any, str]]:
+    text = _read(path, "the configuration file")
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+    for name in table:
+        if name not in BY_NAME:
+            where = f"{path}{_line(text, name)}"
+            raise ConfigurationError(f"{where}: {_unknown(name, list(BY_NAME))}")
+    return {name: (value, f"file {path}{_line(text, name)}") for name, value in table.items()}
+
+
+def _line(text: str, name: str) -> str:
+    """On which line a name of a TOML file is given a value, or made a table."""
+    begins = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[]=.]""")
+    lines = text.splitlines()
+    return next((f", line {n}" for n, line in enumerate(lines, 1) if begins.match(line)), "")
+
+
+def _read(path: Path, what: str) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"cannot read {path} ({what}): {error}") from None
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    close = get_close_matches(name, known, 1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    return f"unknown setting {name}{hint}"
