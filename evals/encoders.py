@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from evals.rankers import Floats, MissingPackage, Ours, Ranker, Search, by_scores
 from toolscout.contract import Tool
 from toolscout.ranking import fuse
-from toolscout.ranking.pipeline import lexical_scores
 from toolscout.text.query import analyse
 from toolscout.text.tokens import spoken_name
 
@@ -84,7 +83,7 @@ def minilm_with_bm25(model: str) -> Ranker:
         cosine = encoder.scorer(tools)
 
         def scores(query: str) -> Floats:
-            lexical = lexical_scores(catalog, analyse(query)).bm25[rows]
+            lexical = catalog.lexical(analyse(query)).bm25[rows]
             return fuse.weighted_sum(lexical, cosine(query), MINILM_SHARE)
 
         return by_scores(tools, scores)

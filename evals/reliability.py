@@ -47,7 +47,7 @@ def scored(sets: Sequence[ToolSet], model: str) -> tuple[Floats, Floats]:
         for question in tqdm(own.questions, desc=own.name, unit="q", disable=None, leave=False):
             for name in (own.name, *FOREIGN[own.name]):
                 decision = decide(catalogs[name], Ask(pattern=question.text), ours.embedder)
-                matches = explain(catalogs[name], decision)
+                matches = explain(decision)
                 if name == own.name:
                     good += [(m.score, float(m.name in question.gold)) for m in matches]
                 else:

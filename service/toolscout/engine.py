@@ -34,6 +34,7 @@ from toolscout.index.compile import Compiler
 from toolscout.index.details import details
 from toolscout.index.lexicon import load_lexicon
 from toolscout.index.lines import Scan
+from toolscout.index.source import Source
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import BUNDLED_MODEL, Embedder
 from toolscout.ranking.ask import Ask, Decision, Prior
@@ -183,7 +184,7 @@ class Engine:
         found = self.result(catalog, decision, explain)
         if detail is None:
             return found
-        shown = details(catalog, decision.rows, self.compiler.taxonomy, detail)
+        shown = details(catalog, decision.rows, detail)
         return msgspec.structs.replace(found, tools=shown)
 
     def resolve(self, name: str) -> list[str]:
@@ -197,7 +198,7 @@ class Engine:
 
     def decide(
         self,
-        catalog: Catalog,
+        catalog: Source,
         ask: Ask,
         degraded: str | None = None,
         prior: Prior | None = None,
@@ -215,7 +216,7 @@ class Engine:
             names=decision.names,
             outcome=ranking.outcome,
             ranker=ranking.ranker,
-            matches=explain(catalog, decision) if explained else [],
+            matches=explain(decision) if explained else [],
             counts=Counts(
                 offered=len(catalog),
                 unique=len(catalog),

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from tests.catalogs import RISKS, filters, labelled_catalogs, patterns, rankers
 from tests.support import compiled, select
 from toolscout.contract import Context, Filters, Session, Use
+from toolscout.index.cold import ColdCatalog
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.judge import score
-from toolscout.ranking.pipeline import decide_cold
+from toolscout.ranking.pipeline import decide
 from toolscout.text.domains import bundled
 from toolscout.tools.traits import read_traits
 
@@ -54,7 +55,7 @@ def test_no_forbidden_tool_is_ever_selected(data, sent, pattern, asked, top_k, r
     fields = {"pattern": pattern, "top_k": top_k, "always_keep": pins, "filters": asked}
     decisions = [
         select(sent, ranker=ranker, **fields),
-        decide_cold(ToolList.decode(msgspec.json.encode(sent)), Ask(**fields)),
+        decide(ColdCatalog(ToolList.decode(msgspec.json.encode(sent))), Ask(**fields)),
     ]
     for decision in decisions:
         assert set(decision.names) <= set(there) - banned

@@ -18,7 +18,7 @@ TOOLS = [
 def via(pattern: str, name: str) -> set[Via]:
     catalog = compiled(TOOLS)
     decision = select(catalog, pattern, ranker="bm25", top_k=len(TOOLS))
-    match = next(match for match in explain(catalog, decision) if match.name == name)
+    match = next(match for match in explain(decision) if match.name == name)
     return {reason.via for reason in match.reasons}
 
 

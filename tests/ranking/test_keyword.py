@@ -4,10 +4,11 @@ import pytest
 
 from tests.support import TOOLS, crowd
 from toolscout.contract import Tool
+from toolscout.index.cold import ColdCatalog
+from toolscout.index.keyword import keyword_scores
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask
-from toolscout.ranking.keyword import keyword_scores
-from toolscout.ranking.pipeline import decide_cold
+from toolscout.ranking.pipeline import decide
 from toolscout.text.query import analyse
 
 
@@ -19,7 +20,7 @@ def scores(pattern: str, *tools: tuple[str, str]) -> list[float]:
 
 def cold(pattern: str, tools: list[dict] | None = None, **fields) -> list[str]:
     given = [Tool(tool["name"], tool.get("description")) for tool in tools or TOOLS]
-    return decide_cold(ToolList.of(given, 20_000), Ask(pattern=pattern, **fields)).names
+    return decide(ColdCatalog(ToolList.of(given, 20_000)), Ask(pattern=pattern, **fields)).names
 
 
 def test_words_are_found_whole():

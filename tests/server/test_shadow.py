@@ -81,7 +81,6 @@ def test_there_is_none_unless_asked_for(server: Server):
 
 def test_what_waits_is_bounded():
     from tests.support import ENGINE, compiled, select
-    from toolscout.ranking.ask import Ask
     from toolscout.server.observe.metrics import Metrics
 
     def count(result: str) -> float:
@@ -91,7 +90,7 @@ def test_what_waits_is_bounded():
     busy = True
     shadow = Shadow("bm25", ENGINE, metrics, lambda: busy)
     for _ in range(MAX_WAITING + 10):
-        shadow.follow(catalog, Ask(pattern="read"), select(catalog, "read"))
+        shadow.follow(select(catalog, "read"))
     assert count("dropped") >= 9
     busy = False
     until(lambda: count("compared") + count("dropped") == MAX_WAITING + 10)

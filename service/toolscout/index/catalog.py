@@ -1,18 +1,23 @@
 """A compiled tool list: everything a ranker needs, immutable, in name order."""
 
+from collections.abc import Callable, Sequence
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.common.pauses import Breathe, at_once
-from toolscout.contract import Tool
-from toolscout.index.bm25 import Postings
+from toolscout.contract import Filters, Tool
+from toolscout.index import expand, lines
+from toolscout.index.bm25 import Hit, LexicalScores, Postings
 from toolscout.index.expand import Synonyms
-from toolscout.index.facets import Facets
-from toolscout.index.lines import TextLines
-from toolscout.index.names import NameIndex
+from toolscout.index.facets import Allowed, Facets
+from toolscout.index.lines import Scan, TextLines
+from toolscout.index.names import Mention, NameIndex
 from toolscout.index.vectors import VectorIndex
 from toolscout.text.domains import Taxonomy
+from toolscout.text.query import Query, telling_terms
+from toolscout.tools.traits import Traits
 
 _decode = msgspec.json.Decoder(Tool).decode
 
@@ -41,10 +46,59 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
     synonyms: Synonyms | None
     """What stands for what in queries; None for the bundled list."""
     nbytes: int
+    only_ranker: None = None
 
     def tool(self, row: int) -> Tool:
         """A tool as it was sent."""
         return _decode(self.wires[row])
+
+    def tool_bytes(self, row: int) -> int:
+        """About how many bytes a tool has as it was sent."""
+        return len(self.wires[row])
+
+    def traits(self, row: int) -> Traits:
+        """What filters and details say of a tool."""
+        return self.facets.of(row)
+
+    def scan(self, pattern: str) -> Scan:
+        """What a regular expression matches."""
+        return lines.scan(pattern, self.lines)
+
+    def expand(self, query: Query, is_word: Callable[[str], bool]) -> Query:
+        """The query with terms that stand for those that no tool has."""
+        return expand.expand(query, self.postings, is_word, self.synonyms)
+
+    def lexical(self, query: Query) -> LexicalScores:
+        """BM25 and coverage of every tool."""
+        return self.postings.score(
+            [(term.term, term.weight, term.credit if term.via else None) for term in query.terms]
+        )
+
+    def mentions(self, text: str) -> list[Mention]:
+        """The tools that a text names."""
+        return self.spellings.mentions(text, self.postings.is_rare)
+
+    def has_telling_word(self, query: Query, allowed: Allowed | None) -> bool:
+        """Whether a telling word of the query is in the name of a tool that may be selected."""
+        for term in telling_terms(query):
+            rows = self.postings.rows_named(term)
+            if len(rows) and (allowed is None or allowed[rows].any()):
+                return True
+        return False
+
+    def find(self, term: str, row: int) -> Hit | None:
+        """Where a tool has a term, or None."""
+        return self.postings.find(term, row)
+
+    def allowed(
+        self, filters: Filters | None, pattern: str, keep: Sequence[str], top_k: int
+    ) -> Allowed | None:
+        """The tools that may be selected, or None when all may."""
+        return self.facets.allowed(filters, self.rows)
+
+    def elsewhere(self, domain: str) -> Sequence[int]:
+        """The tools that are known to belong to another domain."""
+        return self.facets.elsewhere(domain)
 
     def prepare(self, breathe: Breathe = at_once) -> None:
         """Make what only some questions need, and would otherwise make when they first do."""

@@ -7,13 +7,11 @@ import msgspec
 
 from toolscout.contract import Detail, Tool, ToolDetail, is_absent
 from toolscout.errors import NOT_JSON
-from toolscout.index.catalog import Catalog
-from toolscout.index.tool_list import ToolList
-from toolscout.text.domains import Taxonomy
+from toolscout.index.source import Source
 from toolscout.tools.cost import text_tokens, tool_tokens
 from toolscout.tools.documents import input_schema, read_tool
 from toolscout.tools.summary import first_sentence
-from toolscout.tools.traits import Traits, read_traits
+from toolscout.tools.traits import Traits
 
 _encode = msgspec.json.Encoder().encode
 
@@ -25,22 +23,10 @@ NEEDS_CONFIRMATION = frozenset(("destructive",))
 
 
 def details(
-    source: Catalog | ToolList,
-    rows: Iterable[int],
-    taxonomy: Taxonomy,
-    detail: Detail | None,
-    definitions: bool = False,
+    source: Source, rows: Iterable[int], detail: Detail | None, definitions: bool = False
 ) -> list[ToolDetail]:
-    """Tools of a catalog, or of a list that is not compiled yet, at one level of detail."""
-    found = []
-    for row in rows:
-        if isinstance(source, Catalog):
-            tool, traits = source.tool(row), source.facets.of(row)
-        else:
-            tool = source.tools[row]
-            traits = read_traits(tool, taxonomy)
-        found.append(detail_of(tool, traits, detail, definitions))
-    return found
+    """Tools of a list at one level of detail."""
+    return [detail_of(source.tool(row), source.traits(row), detail, definitions) for row in rows]
 
 
 def detail_of(

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.contract import Filters, Tool
-from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold
 from toolscout.tools.risk import LEVELS
@@ -109,22 +108,19 @@ class Facets:
         return self._levels
 
 
-def allowed_cold(
+def allowed_by_score(
     tools: Sequence[Tool],
     filters: Filters | None,
-    taxonomy: Taxonomy | None,
+    taxonomy: Taxonomy,
     scores: NDArray[np.float32],
     considered: Iterable[int],
     top_k: int,
-) -> Allowed | None:
-    """The tools that pass among those that can be in the answer, or None when all do.
+) -> Allowed:
+    """The tools that pass among those that can be in the answer.
 
     Nothing is indexed, and inferring takes time: tools are looked at from the best score down
     until `top_k` have passed, and those of the rows `considered` in any case.
     """
-    if filters is None and all(tool.status != "unavailable" for tool in tools):
-        return None
-    taxonomy = taxonomy or domains.bundled()
     passed = np.zeros(len(tools), np.bool_)
     for row in considered:
         passed[row] = _passes(tools[row], filters, taxonomy)
@@ -138,7 +134,7 @@ def allowed_cold(
     return passed
 
 
-def elsewhere_cold(tools: Sequence[Tool], domain: str) -> list[int]:
+def declared_elsewhere(tools: Sequence[Tool], domain: str) -> list[int]:
     """The tools that say themselves that they belong to another domain; none is inferred."""
     return [
         row for row, tool in enumerate(tools) if tool.domain and fold(tool.domain) != fold(domain)

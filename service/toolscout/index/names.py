@@ -11,7 +11,7 @@ in the answer.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -194,6 +194,18 @@ def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
     mentions = NameIndex(written.values()).mentions(text, lambda _: False)
     places = list(written)
     return [msgspec.structs.replace(mention, row=places[mention.row]) for mention in mentions]
+
+
+def with_whole_name(
+    mentions: list[Mention], pattern: str, rows: Mapping[str, int]
+) -> list[Mention]:
+    """The mentions of a pattern that may be a name to the letter, also one without letters."""
+    name = pattern if pattern in rows else pattern.strip()
+    row = rows.get(name)
+    if row is None:
+        return mentions
+    others = [mention for mention in mentions if mention.row != row]
+    return [Mention(row, name, True, len(name)), *others]
 
 
 def _keys(names: Sequence[str]) -> list[str]:

@@ -1,7 +1,6 @@
-"""One question to a catalog, the scores it gets, and the answer made of them."""
+"""One question to a tool list, what is found out about it stage by stage, and the answer."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
@@ -17,10 +16,14 @@ from toolscout.contract import (
     Session,
 )
 from toolscout.index.bm25 import LexicalScores
+from toolscout.index.facets import Allowed
+from toolscout.index.lines import Scan
 from toolscout.index.names import Mention
-from toolscout.index.vectors import QueryVectors
+from toolscout.index.source import Source
+from toolscout.index.vectors import Embedder, QueryVectors
 from toolscout.ranking.boost import Boosts
 from toolscout.ranking.calibration import WEAK
+from toolscout.ranking.chain import Chain
 from toolscout.ranking.choose import NoMatch
 from toolscout.text.query import MAX_PATTERN_CHARS, Query
 
@@ -29,6 +32,9 @@ Floats = NDArray[np.float32]
 Prior = Callable[[Query, QueryVectors | None], tuple[Floats, float] | None]
 """What to add to each tool's score for a query, shape (tools,), and how alike the nearest query is
 that this comes from (a cosine); None for nothing."""
+
+_NO_QUERY = Query("", (), ())
+_NO_SCORES = np.zeros(0, np.float32)
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,14 +58,43 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     session: Session | None = None
     context: Context | None = None
 
+    @property
+    def ranking_part(self) -> str:
+        """The characters of the pattern that rank."""
+        return self.pattern.strip()[: self.max_pattern_chars]
 
-@dataclass(slots=True)
-class Ranking:
-    """Scores of every tool (0 = no evidence) and what is needed to explain them."""
 
-    query: Query
-    ranker: str
-    scores: Floats
+class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """A question on its way: what was given, then what each stage has found out.
+
+    Scores have shape (tools,); 0 means no evidence.
+    """
+
+    ask: Ask
+    source: Source
+    embedder: Embedder | None = None
+    degraded: str | None = None
+    """The ranker that ran instead of the one asked for, when time was short."""
+    prior: Prior | None = None
+    chain: Chain | None = None
+    """The learned chain to follow."""
+    scan: Scan | None = None
+    """What the pattern matched as a regular expression; None where it is none."""
+
+    allowed: Allowed | None = None
+    """The tools that may be selected; None when all may."""
+    pinned: tuple[int, ...] = ()
+    """The rows of `always_keep` that may be selected."""
+    following: tuple[int, ...] = ()
+    """The rows of the chain that may be selected."""
+
+    ranker: str = ""
+    query: Query = _NO_QUERY
+    note: str | None = None
+    """Why another ranker ran than the one asked for, or how a pattern was read."""
+    matched: tuple[int, ...] = ()
+    """What a regular expression matched, of the tools that may be selected."""
+
     lexical: LexicalScores | None = None
     cosine: Floats | None = None
     """Similarity by the best sentence, for ranking."""
@@ -67,21 +102,24 @@ class Ranking:
     """Similarity of the query as a whole, for judging whether anything fits."""
     familiarity: float = 0.0
     """How much of the query the embedding model knows; its opinion counts that much."""
-    mentions: list[Mention] = field(default_factory=list)
-    outcome: Outcome = "match"
-    boosts: Boosts | None = None
     learned: Floats | None = None
     """What experience adds to each score; negative where a tool failed."""
     likeness: float = 0.0
     """Cosine of the nearest query that this experience comes from."""
-    has_telling_word: Callable[[], bool] | None = None
-    """Whether a telling word of the query is in the name of a tool that may be selected."""
-    note: str | None = None
-    """Why another ranker ran than the one asked for, or how a pattern was read."""
+    mentions: list[Mention] = []
+    scores: Floats = _NO_SCORES
+    outcome: Outcome = "match"
+    boosts: Boosts | None = None
+
+    ranked: list[int] = []
+    """The best rows, best first."""
+    kept: list[int] = []
+    """The pins that the answer has room for."""
+    last: list[int] = []
+    """Those of them that come after the ranked rows."""
 
 
-@dataclass(slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True, eq=False):
     """The answer: rows of the catalog in answer order, and how they came about."""
 
     pattern: str
@@ -90,7 +128,7 @@ class Decision:
     pinned: list[int]
     ranking: Ranking
     degraded: str | None = None
-    chained: dict[int, float] = field(default_factory=dict)
+    chained: dict[int, float] = {}
     """Rows that belong to the chain that was followed, with the confidence in it."""
 
     @property

@@ -1,54 +1,26 @@
 """Why a tool was chosen: its calibrated score and the typed reasons behind it."""
 
-from collections.abc import Callable
-
 from toolscout.contract import Match, Reason, Via
-from toolscout.index.bm25 import Hit
-from toolscout.index.catalog import Catalog
-from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Decision
 from toolscout.ranking.judge import score
-from toolscout.text.query import QueryTerm
-from toolscout.text.tokens import fold, terms
+from toolscout.text.tokens import fold
 
 
-def explain(catalog: Catalog, decision: Decision) -> list[Match]:
+def explain(decision: Decision) -> list[Match]:
     """The matches of a decision, in answer order."""
-
-    def found(term: QueryTerm, row: int) -> Hit | None:
-        return catalog.postings.find(term.term, row)
-
-    return _matches(decision, found)
-
-
-def explain_cold(tools: ToolList, decision: Decision) -> list[Match]:
-    """The matches of a decision over tools that are not compiled yet."""
-
-    def found(term: QueryTerm, row: int) -> Hit | None:
-        tool = tools.tools[row]
-        texts = {"name": tool.name, "description": tool.description or ""}
-        fields = [field for field, text in texts.items() if term.term in terms(text)]
-        return Hit(fields, 1.0) if fields else None
-
-    return _matches(decision, found)
-
-
-def _matches(decision: Decision, found: Callable[[QueryTerm, int], Hit | None]) -> list[Match]:
     pinned = set(decision.pinned)
     return [
         Match(
             name=name,
             score=score(decision.ranking, row),
-            reasons=_reasons(decision, name, row, found),
+            reasons=_reasons(decision, name, row),
             pinned=row in pinned,
         )
         for name, row in zip(decision.names, decision.rows, strict=True)
     ]
 
 
-def _reasons(
-    decision: Decision, name: str, row: int, found: Callable[[QueryTerm, int], Hit | None]
-) -> list[Reason]:
+def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:
     ranking = decision.ranking
     reasons: list[Reason] = []
     for mention in ranking.mentions:
@@ -61,7 +33,7 @@ def _reasons(
     total = (ranking.lexical.total if ranking.lexical is not None else 0.0) or 1.0
     lexical: list[Reason] = []
     for term in ranking.query.terms if ranking.lexical is not None else ():
-        hit = found(term, row)
+        hit = ranking.source.find(term.term, row)
         if hit is None:
             continue
         worth = (term.credit if term.via else term.weight * hit.idf) / total

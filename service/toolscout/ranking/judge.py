@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from toolscout.contract import Outcome
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Ranking
+from toolscout.ranking.choose import Pins
 
 JUDGED = 3
 """Best tools whose relevance decides the outcome."""
@@ -62,9 +63,32 @@ def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Out
     return calibration.outcome(highest, no_match_below)
 
 
+def wanted_pins(ranking: Ranking) -> Pins:
+    """Divide pins into those that the query wants, by score, name or chain, and the others.
+
+    In a weak answer what is as good as the best of it is wanted, too.
+    """
+    rows, least = ranking.pinned, ranking.ask.no_match_below
+    if not rows:
+        return Pins()
+    wanted = {*ranking.following, *(mention.row for mention in ranking.mentions)}
+    if ranking.outcome == "weak" and ranking.ranked:
+        best_score = max(score(ranking, row) for row in ranking.ranked[:JUDGED])
+        least = min(least, best_score)
+    matching = [
+        row
+        for row in rows
+        if row in wanted or (ranking.scores[row] > 0 and score(ranking, row) >= least)
+    ]
+    found = set(matching)
+    return Pins(tuple(matching), tuple(row for row in rows if row not in found))
+
+
 def _is_weak(ranking: Ranking) -> bool:
     """Whether something speaks for a tool that its relevance does not show."""
-    if ranking.has_telling_word is not None and ranking.has_telling_word():
+    if ranking.lexical is not None and ranking.source.has_telling_word(
+        ranking.query, ranking.allowed
+    ):
         return True
     coverage, cosine = 0.0, None
     if ranking.lexical is not None and ranking.lexical.total > 0:

@@ -3,7 +3,6 @@
 from functools import partial
 
 import msgspec
-import numpy as np
 
 from toolscout.contract import (
     Counts,
@@ -14,17 +13,13 @@ from toolscout.contract import (
 )
 from toolscout.contract.bounds import MAX_SHOWN
 from toolscout.errors import FieldError, InvalidRequest
-from toolscout.index.catalog import Catalog
 from toolscout.index.details import cost_of, details
-from toolscout.index.tool_list import ToolList
-from toolscout.ranking.ask import Ask, Decision
-from toolscout.ranking.explain import explain, explain_cold
+from toolscout.ranking.ask import Decision
+from toolscout.ranking.explain import explain
 from toolscout.server.compiling.work_threads import beside
 from toolscout.server.http.refusals import too_long
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
-from toolscout.text.domains import Taxonomy
-from toolscout.tools.cost import tool_tokens
 
 SHOWN_AT_ONCE = 100
 """Selected tools that are explained or shown on the event loop; more take milliseconds, in a
@@ -47,23 +42,19 @@ class Showing:
         self._tools = self._nbytes = 0
         """Tools and bytes that are shown so far."""
 
-    async def answer(
-        self, trace: Trace, source: Catalog | ToolList, ask: Ask, *, explained: bool
-    ) -> SearchAnswer:
+    async def answer(self, trace: Trace, decision: Decision, *, explained: bool) -> SearchAnswer:
         """Return the names, the tools behind them and what led to them, as far as asked for.
 
         Raises:
             InvalidRequest: there are too many tools to show, or too many of their bytes.
         """
-        decision = trace.decision
-        assert decision is not None
+        ask = decision.ranking.ask
         if not (explained or ask.detail or ask.definitions):
             return SearchAnswer(decision.names)
-        nbytes = _shown_bytes(source, decision, ask)
+        nbytes = _shown_bytes(decision)
         self._tools, self._nbytes = self._tools + len(decision.names), self._nbytes + nbytes
         self._check()
-        taxonomy = self._service.taxonomy
-        show = partial(_show, trace, decision, source, ask, taxonomy, explained=explained)
+        show = partial(_show, trace, decision, explained=explained)
         return await beside(max(len(decision.names), nbytes // BYTES_PER_TOOL), SHOWN_AT_ONCE, show)
 
     def _check(self) -> None:
@@ -82,50 +73,34 @@ def encode(answer: SearchAnswer, *, newer_contract: bool) -> bytes:
     return _encode(GatewayAnswer(success=True, data=RelevantTools(answer.selected_names), **fields))
 
 
-def _shown_bytes(source: Catalog | ToolList, decision: Decision, ask: Ask) -> int:
+def _shown_bytes(decision: Decision) -> int:
     """Estimate the bytes of the tools that an answer shows, before it is built."""
+    ask = decision.ranking.ask
     if not (ask.definitions or ask.detail == "full"):
         return BRIEF_BYTES * len(decision.rows)
     times = int(ask.definitions) + int(ask.detail == "full")
-    if isinstance(source, Catalog):
-        return times * sum(len(source.wires[row]) for row in decision.rows)
-    return times * sum(4 * tool_tokens(source.tools[row]) for row in decision.rows)
+    return times * sum(map(decision.ranking.source.tool_bytes, decision.rows))
 
 
-def _show(
-    trace: Trace,
-    decision: Decision,
-    source: Catalog | ToolList,
-    ask: Ask,
-    taxonomy: Taxonomy,
-    *,
-    explained: bool,
-) -> SearchAnswer:
-    answer = SearchAnswer(decision.names)
-    if explained:
-        answer = _explain(trace, decision, source, ask)
+def _show(trace: Trace, decision: Decision, *, explained: bool) -> SearchAnswer:
+    ask = decision.ranking.ask
+    answer = _explain(trace, decision) if explained else SearchAnswer(decision.names)
     if ask.detail or ask.definitions:
-        shown = details(source, decision.rows, taxonomy, ask.detail, ask.definitions)
+        source = decision.ranking.source
+        shown = details(source, decision.rows, ask.detail, ask.definitions)
         answer = msgspec.structs.replace(answer, tools=shown)
     return answer
 
 
-def _explain(
-    trace: Trace, decision: Decision, source: Catalog | ToolList, ask: Ask
-) -> SearchAnswer:
+def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
     """The names with everything that led to them."""
     ranking = decision.ranking
-    if isinstance(source, Catalog):
-        matches, costs = explain(source, decision), source.tokens
-    else:
-        matches = explain_cold(source, decision)
-        costs = np.array([tool_tokens(tool) for tool in source.tools], np.int64)
-    tool_of = source.tool if isinstance(source, Catalog) else source.tools.__getitem__
-    offered = int(costs.sum())
-    selected = sum(cost_of(tool_of(row), ask.detail, ask.definitions) for row in decision.rows)
+    ask, source = ranking.ask, ranking.source
+    offered = int(source.tokens.sum())
+    selected = sum(cost_of(source.tool(row), ask.detail, ask.definitions) for row in decision.rows)
     return SearchAnswer(
         selected_names=decision.names,
-        matches=matches,
+        matches=explain(decision),
         outcome=decision.outcome,
         ranker=ranking.ranker,
         degraded=decision.degraded or "no",

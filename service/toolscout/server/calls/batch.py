@@ -72,11 +72,10 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     trace.add_parts([part for _, part in questions])
     showing, results = answers.Showing(service), []
     for ask, part in questions:
-        if isinstance(source, Catalog):
-            chained = bool(sent.complete_chain)
-            await decide(service, part, source, ask, deadline, chained=chained)
-            await asyncio.sleep(0)  # others have their turn between two patterns
-        found = await showing.answer(part, source, ask, explained=bool(sent.explain))
+        chained = bool(sent.complete_chain)
+        decision = await decide(service, part, source, ask, deadline, chained=chained)
+        await asyncio.sleep(0)  # others have their turn between two patterns
+        found = await showing.answer(part, decision, explained=bool(sent.explain))
         results.append(BatchResult(pattern=ask.pattern, **msgspec.structs.asdict(found)))
     trace.phases["rank"] = sum(part.phases.get("rank", 0.0) for _, part in questions)
     return answer_json(BatchAnswer(results), answers.common_headers(trace))

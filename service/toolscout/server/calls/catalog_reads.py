@@ -52,7 +52,7 @@ async def list_tools(service: Service, request: Request, trace: Trace) -> Answer
     if same := etags.not_modified(request, catalog.digest):
         return same
     rows, following = pages.page(catalog, query.get("cursor"), size)
-    shown = await beside(len(rows), AT_ONCE, details, catalog, rows, catalog.taxonomy, detail)
+    shown = await beside(len(rows), AT_ONCE, details, catalog, rows, detail)
     return _answer(catalog, ToolPage(shown, len(catalog), following))
 
 
@@ -141,7 +141,7 @@ def _answer(catalog: Catalog, found: msgspec.Struct, *, tagged: bool = True) -> 
 
 
 def _shown(catalog: Catalog, name: str, detail: Detail) -> ToolDetail:
-    return details(catalog, [catalog.rows[name]], catalog.taxonomy, detail)[0]
+    return details(catalog, [catalog.rows[name]], detail)[0]
 
 
 def _whole(query: dict[str, str], name: str, default: int, most: int) -> int:

@@ -12,10 +12,11 @@ from time import perf_counter
 from toolscout.contract import is_absent
 from toolscout.errors import CatalogUnknown, Overloaded
 from toolscout.index.catalog import Catalog
+from toolscout.index.cold import ColdCatalog
+from toolscout.index.source import Source
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking import ladder
 from toolscout.ranking.ask import Ask, Decision
-from toolscout.ranking.pipeline import decide_cold, ranking_part
 from toolscout.server.calls.patterns import scan
 from toolscout.server.compiling.breathing import ReadBreath
 from toolscout.server.compiling.lookup import compiled, start, with_shared
@@ -79,27 +80,26 @@ async def find(
     trace: Trace,
     deadline: float,
     questions: Questions,
-) -> Catalog | ToolList:
-    """Return the catalog of a request, or its bare tools where it cannot be compiled in time.
+) -> Source:
+    """Return the catalog of a request, not indexed where it cannot be compiled in time.
 
-    The questions about bare tools are answered by words before this returns.
+    The questions about such a catalog are answered by words before this returns.
 
     Raises:
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
         Overloaded: the tools of others keep this process busy for longer than there is time.
     """
     if read.known is not None or is_absent(read.request.tools):
-        source: Catalog | ToolList = _known(service, request, read, trace)
+        known = _known(service, request, read, trace)
         service.warm_at = perf_counter()
-        return source
+        return known
     trace.cache = "miss"
     trace.phases["decode"] = perf_counter() - request.arrived
     began = perf_counter()
     source = await _compile(service, read, trace, deadline, questions)
     scanned = sum(each.phases.get("rank", 0.0) for _, each in questions)
     trace.phases["compile"] = perf_counter() - began - scanned
-    unique = len(source) if isinstance(source, Catalog) else len(source.tools)
-    trace.catalog, trace.unique = source.digest, unique
+    trace.catalog, trace.unique = source.digest, len(source)
     return source
 
 
@@ -120,7 +120,7 @@ async def find_compiled(service: Service, request: Request, read: Read[R], trace
 async def decide(
     service: Service,
     trace: Trace,
-    catalog: Catalog,
+    catalog: Source,
     ask: Ask,
     deadline: float,
     *,
@@ -128,10 +128,14 @@ async def decide(
 ) -> Decision:
     """Rank with the best ranker that fits into what is left of the budget.
 
-    The trace has the decision too: metrics, usage and log are written from it. `chained` gives free
-    slots to the next tools of a known chain. What matching a regular expression costs is learned
-    apart: it says nothing of the ranker.
+    Of a catalog that is not indexed, `find` has the decision already. The trace has it too:
+    metrics, usage and log are written from there. `chained` gives free slots to the next tools of
+    a known chain. What matching a regular expression costs is learned apart: it says nothing of the
+    ranker.
     """
+    if trace.decision is not None:
+        return trace.decision
+    assert isinstance(catalog, Catalog)
     needs_traits = ask.filters is not None or ask.context is not None
     if needs_traits and not catalog.facets.ready and len(catalog) > INFERRED_AT_ONCE:
         await run_in_thread(catalog.facets.prepare)
@@ -146,7 +150,7 @@ async def decide(
     prior = None if learner is None else learner.prior(trace.tenant, catalog)
     chain = None
     if chained and learner is not None:
-        chain = learner.chain(trace.tenant, ranking_part(ask), catalog)
+        chain = learner.chain(trace.tenant, ask.ranking_part, catalog)
     decision = service.engine.decide(catalog, ask, step, prior, chain, found)
     trace.decision, trace.source = decision, catalog
     ended = perf_counter()
@@ -172,11 +176,11 @@ def _known(service: Service, request: Request, read: Read[R], trace: Trace) -> C
 
 async def _compile(
     service: Service, read: Read[R], trace: Trace, deadline: float, questions: Questions
-) -> Catalog | ToolList:
+) -> Source:
     """Compile tools seen for the first time, or answer by their words where time is short.
 
     The catalog may lack its vectors; then it answers by words. Where not even their words would be
-    indexed in time, the texts are scanned and the bare tools returned.
+    indexed in time, the texts are scanned.
     """
     raw = bytes(read.request.tools)
     costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
@@ -194,16 +198,15 @@ async def _compile(
         # The compiles before this one are taken to be of its size.
         queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant)
         if not stage.done() and queued / 1_000 > left:
-            await _answer_by_words(service, questions, tools)  # before the compile has a turn
-            return tools
+            # Before the compile has a turn.
+            return await _answer_by_words(service, questions, tools)
     with service.patient():
         await asyncio.wait([stage], timeout=max(left, 0.0))
     found = _finished(stage) or _finished(job.lexical)
     if found is not None:
         return found
     with service.urgent():
-        await _answer_by_words(service, questions, tools)
-    return tools
+        return await _answer_by_words(service, questions, tools)
 
 
 def _finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
@@ -213,11 +216,12 @@ def _finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
     return stage.result()
 
 
-async def _answer_by_words(service: Service, questions: Questions, tools: ToolList) -> None:
+async def _answer_by_words(service: Service, questions: Questions, tools: ToolList) -> ColdCatalog:
     """Answer by the words in names and descriptions, beside the event loop."""
+    catalog = ColdCatalog(tools, service.taxonomy, ReadBreath(service.answering))
     for ask, trace in questions:
         began = perf_counter()
-        breathe = ReadBreath(service.answering)
-        trace.decision = await run_in_thread(decide_cold, tools, ask, service.taxonomy, breathe)
+        trace.decision = await run_in_thread(service.engine.decide, catalog, ask)
         trace.phases["rank"] = spent = perf_counter() - began
-        service.costs.learn("scan", spent * 1_000 / max(len(tools.tools), 1))
+        service.costs.learn("scan", spent * 1_000 / max(len(catalog), 1))
+    return catalog

@@ -110,9 +110,8 @@ def _tiers(
     ranked = [row for row in order if row not in shown]
     second, tokens1 = fill(ranked, int(budget * TIER1_SHARE), brief, most=TIER1_TOOLS)
     levels: tuple[Detail, Detail] = ("full", "brief")
-    taxonomy = catalog.taxonomy
-    tier0 = [details(catalog, [row], taxonomy, levels[level])[0] for row, level in first]
-    tier1 = details(catalog, [row for row, _ in second], taxonomy, "brief")
+    tier0 = [details(catalog, [row], levels[level])[0] for row, level in first]
+    tier1 = details(catalog, [row for row, _ in second], "brief")
     offered, total = int(catalog.tokens.sum()), tokens0 + tokens1
     return HotAnswer(
         Tiers(tier0, tier1, len(catalog) - len(tier0) - len(tier1)),

@@ -4,7 +4,6 @@ headers → admission → key → body → envelope → catalog (hit, or compile
 """
 
 from toolscout.contract import SearchRequest
-from toolscout.index.catalog import Catalog
 from toolscout.server.calls.answers import Showing, encode, headers
 from toolscout.server.calls.decide import deadline_of, decide, find, read_call
 from toolscout.server.http import bodies, envelope
@@ -29,10 +28,9 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     deadline = deadline_of(service, request.arrived, sent.latency_budget_ms)
     trace.pattern, trace.top_k = ask.pattern, ask.top_k
     source = await find(service, request, read, trace, deadline, [(ask, trace)])
-    if isinstance(source, Catalog):
-        chained = bool(sent.complete_chain)
-        await decide(service, trace, source, ask, deadline, chained=chained)
-    found = await Showing(service).answer(trace, source, ask, explained=bool(sent.explain))
-    if service.shadow is not None and trace.decision is not None:
-        service.shadow.follow(source, ask, trace.decision)
+    chained = bool(sent.complete_chain)
+    decision = await decide(service, trace, source, ask, deadline, chained=chained)
+    found = await Showing(service).answer(trace, decision, explained=bool(sent.explain))
+    if service.shadow is not None:
+        service.shadow.follow(decision)
     return Answer(encode(found, newer_contract=request.newer_contract), headers(trace))

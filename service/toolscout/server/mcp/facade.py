@@ -304,7 +304,7 @@ def _lines(catalog: Catalog, rows: Iterable[int] | None = None) -> list[str]:
 async def _details(catalog: Catalog, rows: Sequence[int], detail: Detail) -> list[ToolDetail]:
     if detail == "full":
         _check_size(catalog, rows)
-    return await beside(len(rows), AT_ONCE, details, catalog, rows, catalog.taxonomy, detail)
+    return await beside(len(rows), AT_ONCE, details, catalog, rows, detail)
 
 
 def _check_size(catalog: Catalog, rows: Iterable[int]) -> None:

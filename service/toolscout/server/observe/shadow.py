@@ -13,8 +13,7 @@ import msgspec
 from toolscout.common.threads import DaemonPool
 from toolscout.contract import RankerName
 from toolscout.engine import Engine
-from toolscout.index.catalog import Catalog
-from toolscout.index.tool_list import ToolList
+from toolscout.index.source import Source
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.server.observe.metrics import Metrics
 
@@ -40,26 +39,27 @@ class Shadow:
         self._waiting = 0
         self._pool = DaemonPool(1, "shadow")
 
-    def follow(self, source: Catalog | ToolList, ask: Ask, answered: Decision) -> None:
+    def follow(self, answered: Decision) -> None:
         """Compare with an answer that was sent; call from the event loop, returns at once.
 
         Answers from tools that are not compiled, or not embedded yet, are left out: the candidate
         could not show what it can do.
         """
-        if not isinstance(source, Catalog) or source.vectors is None:
+        source = answered.ranking.source
+        if source.vectors is None:
             self._metrics.shadow.labels("skipped").inc()
         elif self._waiting >= MAX_WAITING:
             self._metrics.shadow.labels("dropped").inc()
         else:
             self._waiting += 1
-            asked = msgspec.structs.replace(ask, ranker=self._ranker)
+            asked = msgspec.structs.replace(answered.ranking.ask, ranker=self._ranker)
             self._pool.submit(self._compare, source, asked, answered.names)
 
     def close(self) -> None:
         """Drop what waits."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _compare(self, catalog: Catalog, ask: Ask, answered: list[str]) -> None:
+    def _compare(self, catalog: Source, ask: Ask, answered: list[str]) -> None:
         try:
             for _ in range(MAX_PAUSES):
                 if not self._busy():

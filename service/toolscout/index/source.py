@@ -1,0 +1,90 @@
+"""What questions are put to: a compiled catalog, or a tool list that is not indexed yet."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.contract import Filters, Tool
+from toolscout.index.bm25 import Hit, LexicalScores
+from toolscout.index.facets import Allowed
+from toolscout.index.lines import Scan
+from toolscout.index.names import Mention
+from toolscout.index.vectors import VectorIndex
+from toolscout.text.domains import Taxonomy
+from toolscout.text.query import Query
+from toolscout.tools.traits import Traits
+
+
+class Source(Protocol):
+    """Tools in name order, so that equal scores and row order agree; a row is a place in it."""
+
+    @property
+    def digest(self) -> str:
+        """The name of the content."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The name of each tool."""
+
+    @property
+    def rows(self) -> Mapping[str, int]:
+        """The row of each name."""
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """What domains are inferred by."""
+
+    @property
+    def vectors(self) -> VectorIndex | None:
+        """The embeddings; None as long as there are none, and only words rank."""
+
+    @property
+    def tokens(self) -> NDArray[np.int64]:
+        """Estimated prompt tokens of each tool, shape (tools,)."""
+
+    @property
+    def only_ranker(self) -> str | None:
+        """The one ranker that can answer; None where all can."""
+
+    def tool(self, row: int) -> Tool:
+        """A tool as it was sent."""
+
+    def tool_bytes(self, row: int) -> int:
+        """About how many bytes a tool has as it was sent."""
+
+    def traits(self, row: int) -> Traits:
+        """What filters and details say of a tool."""
+
+    def scan(self, pattern: str) -> Scan | None:
+        """What a regular expression matches; None where texts are not kept for it."""
+
+    def expand(self, query: Query, is_word: Callable[[str], bool]) -> Query:
+        """The query with terms that stand for those that no tool has."""
+
+    def lexical(self, query: Query) -> LexicalScores:
+        """BM25 and coverage of every tool."""
+
+    def mentions(self, text: str) -> list[Mention]:
+        """The tools that a text names."""
+
+    def has_telling_word(self, query: Query, allowed: Allowed | None) -> bool:
+        """Whether a telling word of the query is in the name of a tool that may be selected."""
+
+    def find(self, term: str, row: int) -> Hit | None:
+        """Where a tool has a term, or None."""
+
+    def allowed(
+        self, filters: Filters | None, pattern: str, keep: Sequence[str], top_k: int
+    ) -> Allowed | None:
+        """The tools that may be selected, or None when all may.
+
+        Where traits are not indexed, only those are looked at that can be among the `top_k` for a
+        pattern, or are to be kept.
+        """
+
+    def elsewhere(self, domain: str) -> Sequence[int]:
+        """The tools that are known to belong to another domain."""
+
+    def __len__(self) -> int: ...

@@ -1,0 +1,104 @@
+"""The rankers: what each looks at, and what its opinions of one tool add up to."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from toolscout.ranking import fuse
+from toolscout.ranking.ask import Floats, Ranking
+
+NO_SIMILARITY = 0.12
+"""Cosine below which a tool that shares no word with the query is not offered at all."""
+
+
+def by_words(ranking: Ranking) -> Floats:
+    """BM25 alone."""
+    return _nothing(ranking) if ranking.lexical is None else ranking.lexical.bm25
+
+
+def by_meaning(ranking: Ranking) -> Floats:
+    """The cosine alone, where it is worth an answer."""
+    if ranking.cosine is None:
+        return _nothing(ranking)
+    return np.where(ranking.cosine >= NO_SIMILARITY, ranking.cosine, np.float32(0))
+
+
+def by_both(ranking: Ranking) -> Floats:
+    """The weighted sum of both; zero where a tool has no evidence worth an answer."""
+    lexical, cosine = ranking.lexical, ranking.cosine
+    if lexical is None or cosine is None:
+        return by_words(ranking)
+    weight = fuse.SEMANTIC_WEIGHT * ranking.familiarity
+    fused = fuse.weighted_sum(lexical.bm25, cosine, weight)
+    fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
+    return fused
+
+
+def by_rank(ranking: Ranking) -> Floats:
+    """Reciprocal rank fusion of both."""
+    lexical, cosine = ranking.lexical, ranking.cosine
+    if lexical is None or cosine is None:
+        return by_words(ranking)
+    return fuse.reciprocal_rank(lexical.bm25, cosine, ranking.ask.top_k)
+
+
+def by_expression(ranking: Ranking) -> Floats:
+    """The matches of a regular expression, in the order of the words spelled out in it."""
+    assert ranking.lexical is not None
+    scores = _nothing(ranking)
+    rows = list(ranking.matched)
+    # A match without a spelled-out word still counts; words only order the matches.
+    scores[rows] = 1.0 + ranking.lexical.bm25[rows]
+    return scores
+
+
+class Scorer(NamedTuple):
+    """What a ranker looks at, and how that becomes one score of each tool."""
+
+    words: bool
+    meaning: bool
+    fuse: Callable[[Ranking], Floats]
+
+
+SCORERS = {
+    "regex": Scorer(words=True, meaning=False, fuse=by_expression),
+    "keyword": Scorer(words=True, meaning=False, fuse=by_words),
+    "bm25": Scorer(words=True, meaning=False, fuse=by_words),
+    "semantic": Scorer(words=False, meaning=True, fuse=by_meaning),
+    "hybrid": Scorer(words=True, meaning=True, fuse=by_both),
+    "rrf": Scorer(words=True, meaning=True, fuse=by_rank),
+}
+
+
+def with_experience(ranking: Ranking, scores: Floats) -> Floats:
+    """Add what worked before to the scores, which may make a match of what had no evidence.
+
+    What failed before is lowered by places instead (`lower_failed`): a failure does not say that
+    the tool was the wrong one.
+    """
+    if ranking.learned is None:
+        return scores
+    moved: Floats = scores + np.maximum(ranking.learned, np.float32(0))
+    return moved
+
+
+def boosted(ranking: Ranking, factors: Floats) -> Floats:
+    """The scores again, from evidence times factors; what had no score gets none.
+
+    Not the fused score is multiplied: scaled between the best and the worst tool, it can be far
+    apart for two tools that are nearly alike.
+    """
+    if ranking.cosine is None or ranking.ranker == "regex":
+        return ranking.scores * factors
+    lexical, cosine = ranking.lexical, ranking.cosine
+    if lexical is not None:
+        lexical = msgspec.structs.replace(lexical, bm25=lexical.bm25 * factors)
+    cosine = np.where(cosine > 0, cosine * factors, cosine)
+    moved = msgspec.structs.replace(ranking, lexical=lexical, cosine=cosine)
+    return SCORERS[ranking.ranker].fuse(moved) * (ranking.scores > 0)
+
+
+def _nothing(ranking: Ranking) -> Floats:
+    return np.zeros(len(ranking.source), np.float32)

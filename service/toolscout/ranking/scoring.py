@@ -1,0 +1,134 @@
+"""The first stages of a question: what may be selected, and what speaks for each tool."""
+
+from collections.abc import Iterable
+from functools import partial
+
+import numpy as np
+from msgspec.structs import replace
+
+from toolscout.index import lines
+from toolscout.index.facets import Allowed
+from toolscout.index.lines import Scan
+from toolscout.index.names import with_whole_name
+from toolscout.index.source import Source
+from toolscout.ranking.ask import Ranking
+from toolscout.ranking.scorers import SCORERS, with_experience
+from toolscout.text import regex
+from toolscout.text.query import analyse
+
+NO_VECTORS = "no vectors yet"
+"""Note of a ranking by words because the embeddings of a catalog are still being made."""
+
+
+def allow(ranking: Ranking) -> Ranking:
+    """Find the tools that may be selected, and the pins and the chain among them."""
+    ask, source, chain = ranking.ask, ranking.source, ranking.chain
+    allowed = source.allowed(ask.filters, ask.ranking_part, ask.always_keep, ask.top_k)
+    following = chain.names if chain is not None and chain.is_sure else ()
+    if allowed is None and not ask.always_keep and not following:
+        return ranking
+    rows = partial(_rows_of, source, allowed)
+    return replace(
+        ranking, allowed=allowed, pinned=rows(ask.always_keep), following=rows(following)
+    )
+
+
+def read(ranking: Ranking) -> Ranking:
+    """Settle on a ranker, and analyse the pattern for it."""
+    ask, source, embedder, scan = ranking.ask, ranking.source, ranking.embedder, ranking.scan
+    ranker = ranking.degraded or ask.ranker
+    note = None if scan is None else scan.note
+    if ranker in ("auto", "regex"):
+        matched = _matched(scan, ranking.allowed)
+        if matched:
+            query = analyse(regex.literal_words(ask.ranking_part))
+            return replace(ranking, ranker="regex", query=query, matched=matched)
+        if scan is not None:
+            note = note or lines.NO_HIT
+        ranker = "hybrid" if ranker == "auto" else "keyword"
+    query, degraded = analyse(ask.ranking_part), ranking.degraded
+    if SCORERS[ranker].words:
+        query = source.expand(query, embedder.is_word if embedder else _no_word)
+    if SCORERS[ranker].meaning and (embedder is None or source.vectors is None):
+        ranker, note = "bm25", NO_VECTORS
+        degraded = degraded or ranker
+    return replace(ranking, ranker=ranker, query=query, note=note, degraded=degraded)
+
+
+def score(ranking: Ranking) -> Ranking:
+    """Look at words and meaning, as far as the ranker does, and at experience."""
+    scorer, source, query = SCORERS[ranking.ranker], ranking.source, ranking.query
+    lexical = source.lexical(query) if scorer.words else None
+    if not scorer.meaning:
+        return replace(ranking, lexical=lexical)
+    assert ranking.embedder is not None
+    assert source.vectors is not None
+    cosine, whole, familiarity, learned, likeness = None, None, 0.0, None, 0.0
+    vectors = ranking.embedder.query(query.spoken)
+    if vectors is not None:
+        cosine, whole = source.vectors.similarities(vectors)
+        familiarity = vectors.familiarity
+    if ranking.prior is not None and ranking.ranker == "hybrid":
+        experience = ranking.prior(query, vectors)
+        if experience is not None:
+            learned, likeness = experience
+    return replace(
+        ranking,
+        lexical=lexical,
+        cosine=cosine,
+        whole=whole,
+        familiarity=familiarity,
+        learned=learned,
+        likeness=likeness,
+    )
+
+
+def exclude(ranking: Ranking) -> Ranking:
+    """Take away the evidence of tools that are not allowed, before it is weighed."""
+    allowed, lexical, learned = ranking.allowed, ranking.lexical, ranking.learned
+    if allowed is None:
+        return ranking
+    cosine, whole = ranking.cosine, ranking.whole
+    if lexical is not None:
+        lexical = replace(lexical, bm25=lexical.bm25 * allowed, covered=lexical.covered * allowed)
+    if cosine is not None and whole is not None:
+        # The least of the others: it neither ranks nor moves the scale of those that do.
+        least = cosine[allowed].min() if allowed.any() else np.float32(0)
+        cosine = np.where(allowed, cosine, least)
+        whole = np.where(allowed, whole, np.float32(0))
+    if learned is not None:
+        learned = learned * allowed
+    return replace(ranking, lexical=lexical, cosine=cosine, whole=whole, learned=learned)
+
+
+def name(ranking: Ranking) -> Ranking:
+    """Find the tools that the pattern names."""
+    source, allowed = ranking.source, ranking.allowed
+    mentions = source.mentions(ranking.query.text)
+    mentions = with_whole_name(mentions, ranking.ask.pattern, source.rows)
+    if allowed is not None:
+        mentions = [mention for mention in mentions if allowed[mention.row]]
+    return replace(ranking, mentions=mentions)
+
+
+def fuse(ranking: Ranking) -> Ranking:
+    """Add up the evidence for each tool."""
+    scores = SCORERS[ranking.ranker].fuse(ranking)
+    if ranking.allowed is not None:
+        scores = scores * ranking.allowed
+    return replace(ranking, scores=with_experience(ranking, scores))
+
+
+def _rows_of(source: Source, allowed: Allowed | None, names: Iterable[str]) -> tuple[int, ...]:
+    rows = [source.rows[name] for name in dict.fromkeys(names) if name in source.rows]
+    return tuple(row for row in rows if allowed is None or allowed[row])
+
+
+def _matched(scan: Scan | None, allowed: Allowed | None) -> tuple[int, ...]:
+    rows = () if scan is None else scan.rows or ()
+    return tuple(row for row in rows if allowed is None or allowed[row])
+
+
+def _no_word(_: str) -> bool:
+    """Without a model no word is known to be one of the language."""
+    return False

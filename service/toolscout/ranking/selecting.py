@@ -1,0 +1,103 @@
+"""The last stages of a question: whether anything fits, and which tools are shown."""
+
+from functools import partial
+
+from msgspec.structs import replace
+
+from toolscout.index.details import cost_of
+from toolscout.ranking import choose as choosing
+from toolscout.ranking import judge as judging
+from toolscout.ranking.ask import Ranking
+from toolscout.ranking.boost import boosts_for
+from toolscout.ranking.chain import follow
+from toolscout.ranking.limits import DEPTH, within_limits
+from toolscout.ranking.scorers import boosted, with_experience
+
+
+def judge(ranking: Ranking) -> Ranking:
+    """Say whether anything fits."""
+    ranked = choosing.best(ranking.scores, _depth(ranking))
+    if ranking.ranker == "regex":
+        return replace(ranking, ranked=ranked)
+    outcome = judging.judge(ranking, ranked, ranking.ask.no_match_below)
+    return replace(ranking, ranked=ranked, outcome=outcome)
+
+
+def boost(ranking: Ranking) -> Ranking:
+    """Move scores by what session and surroundings say.
+
+    After judging: what served before does not make a match of what is none now.
+    """
+    ask, source = ranking.ask, ranking.source
+    if ask.session is None and ask.context is None:
+        return ranking
+    boosts = boosts_for(
+        ask.session, ask.context, ranking.query, source.rows, source.taxonomy, source.elsewhere
+    )
+    scores = with_experience(ranking, boosted(ranking, boosts.factors))
+    ranked = choosing.best(scores, _depth(ranking))
+    return replace(ranking, boosts=boosts, scores=scores, ranked=ranked)
+
+
+def recall(ranking: Ranking) -> Ranking:
+    """Let a chain that is proved speak for its tools where nothing else does."""
+    chain = ranking.chain
+    if ranking.outcome != "no_match" or not ranking.following or chain is None:
+        return ranking
+    if chain.is_evidence and chain.confidence >= ranking.ask.no_match_below:
+        return replace(ranking, outcome="weak", ranked=[])
+    return ranking
+
+
+def order(ranking: Ranking) -> Ranking:
+    """Put names first, then the best; find the pins' places and the chain's."""
+    ask, pinned = ranking.ask, ranking.pinned
+    if ranking.outcome == "no_match":
+        kept = list(pinned[: ask.top_k]) if ask.no_match == "pins" else []
+        return replace(ranking, ranked=[], kept=kept)
+    mentions = ranking.mentions
+    pins = judging.wanted_pins(ranking)
+    slots = max(ask.top_k - len(pinned), 1)
+    ranked = choosing.names_first(ranking.ranked, mentions, ranking.source.names, slots)
+    ranked = choosing.in_rank_order(ranked, pins, ranking.scores)
+    if ranking.following:
+        fixed = {*pinned, *(mention.row for mention in mentions)}
+        relevance = partial(judging.score, ranking)
+        ranked = follow(ranked, ranking.following, relevance, fixed.__contains__)
+    return replace(ranking, ranked=ranked, kept=choosing.kept_pins(ranked, pins, ask.top_k))
+
+
+def limit(ranking: Ranking) -> Ranking:
+    """Leave out what scores too low, and what the budget has no room for."""
+    ask = ranking.ask
+    if ask.min_score <= 0 and ask.budget_tokens is None:
+        return ranking
+    ranked = within_limits(
+        ranking.ranked,
+        ranking.kept,
+        ask.top_k - len(ranking.kept),
+        score=partial(judging.score, ranking),
+        min_score=ask.min_score,
+        cost=lambda row: cost_of(ranking.source.tool(row), ask.detail, ask.definitions),
+        budget=ask.budget_tokens,
+    )
+    return replace(ranking, ranked=ranked)
+
+
+def choose(ranking: Ranking) -> Ranking:
+    """Fill the slots; what failed before is lowered within them."""
+    chosen, last = choosing.choose(ranking.ranked, ranking.kept, ranking.ask.top_k)
+    if ranking.learned is not None:
+        sure = {mention.row for mention in ranking.mentions if mention.sure}
+        chosen = choosing.lower_failed(chosen, ranking.learned, sure)
+    return replace(ranking, ranked=chosen, last=last)
+
+
+def _depth(ranking: Ranking) -> int:
+    """How many of the best are looked at.
+
+    They are as many as are judged, too: the outcome does not depend on how many are asked for.
+    """
+    ask = ranking.ask
+    depth = max(ask.top_k, judging.JUDGED) + len(ranking.pinned) + len(ranking.mentions)
+    return depth if ask.budget_tokens is None else depth + DEPTH
