@@ -1,66 +1,31 @@
 """The attacks of `make attacks`, each replayed against a fresh service with two tenants.
 
 An attack is a function of a running server that sends what the first tenant sends. What it did to
-others is measured by `stalls.watching`. To add one, append it to `ATTACKS`.
+others is measured by `stalls.watching`. To add one, append it in `attacks`.
 """
 
 import json
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import httpx2
-
+from tests.attacks.attack import FLOOD, SECOND, Attack, at_once, post
 from tests.attacks.dearest import CATALOG, Dear, dearest
+from tests.attacks.of_mcp import of_mcp
+from tests.attacks.of_peers import of_peers
 from tests.attacks.stalls import Watched, watching
 from tests.attacks.test_edge import FLOODS, pour
 from tests.attacks.test_filter import MANY, REPEATED, WORDS
 from tests.attacks.test_patterns import ALTERNATIVES, BATCH, COUNTED, STATES
 from tests.contract.test_calls import FILTER
-from tests.support import SEARCH, TOOLS, Server, crowd, running, until
-
-FIRST = "first-0123456789abcdef0123456789abcdef"
-SECOND = "second-0123456789abcdef0123456789abcde"
-KEYS = f"first={FIRST}, second={SECOND}"
-FLOOD = 8
-"""Callers at once where an attack is a flood."""
+from tests.support import SEARCH, TOOLS, Server, crowd, until
 
 MAX_GROWTH_MIB = 256 + 2 * FLOOD * 16
 """What a service may grow by: `cache_bytes`, and twice the bodies of a flood."""
 
 LEAST_SHARE = 0.99
-
-
-@dataclass(frozen=True)
-class Attack:
-    """One attack: its name, what it sends to a server, and what it sends before."""
-
-    name: str
-    run: Callable[[Server], None]
-    prepare: Callable[[Server], None] = lambda _: None
-
-
-def post(
-    server: Server, path: str, body: bytes | dict[str, Any], method: str = "POST"
-) -> httpx2.Response:
-    """Send one request of the first tenant on a connection of its own."""
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    headers = {"content-type": "application/json", "authorization": f"Bearer {FIRST}"}
-    with httpx2.Client(base_url=server.url, timeout=120, trust_env=False) as client:
-        return client.request(method, path, content=content, headers=headers)
-
-
-def at_once(count: int, call: Callable[[], Any]) -> None:
-    """Make the same call from several threads."""
-    threads = [threading.Thread(target=call) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def _poured(flood: tuple[bytes, bytes, int]) -> Callable[[Server], None]:
@@ -123,12 +88,14 @@ def attacks(catalogs: Path | None) -> list[Attack]:
     found += map(_once, dearest())
     found += [Attack(f"heads: {name}", _poured(flood)) for name, flood in FLOODS.items()]
     found.append(Attack("heads: 200 without a key, no body", _silent))
+    found += of_peers()
+    found += of_mcp()
     return found
 
 
 def replay(attack: Attack, folder: Path) -> Watched:
     """Run one attack against a fresh service while a second tenant searches a known list."""
-    with running(folder, "--learning", TOOLSCOUT_API_KEYS=KEYS) as server:
+    with attack.start(folder) as server:
         second = {"pattern": "read a file", "tools": TOOLS}
         known = {"authorization": f"Bearer {SECOND}"}
         until(lambda: "cache=hit" in server.post(second, headers=known).headers["x-tool-selection"])

@@ -1,19 +1,18 @@
 """What is read of a request before its key: limits on heads and trailers, and on waiting."""
 
 import json
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
+from tests.attacks.peers import WORDY, deaf
 from tests.support import (
     GATEWAY,
     SEARCH,
     TOOLS,
     Server,
-    crowd,
     exchange,
     raw_request,
     read_response,
@@ -181,16 +180,8 @@ def test_a_second_head_that_does_not_arrive_is_not_waited_for(edge: Server):
 
 
 def test_an_answer_that_nobody_reads_is_dropped(edge: Server):
-    digest = edge.search(tools=crowd(500)).headers["x-catalog-digest"]
-    fields = {"explain": True, "detail": "full", "include_definitions": True, "top_k": 500}
-    ask = json.dumps({"pattern": "spin a gadget", "catalog": digest, **fields}).encode()
-    readers = []
-    for _ in range(5):
-        reader = socket.socket()
-        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-        reader.connect(("127.0.0.1", edge.port))
-        reader.sendall(raw_request(ask) * 40)
-        readers.append(reader)
+    digest = edge.search(tools=WORDY).headers["x-catalog-digest"]
+    readers = [deaf(edge, digest) for _ in range(5)]
     until(lambda: edge.metric(f'{REFUSED}{{reason="unread_answer"}}') == len(readers))
     for reader in readers:
         reader.close()

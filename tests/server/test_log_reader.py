@@ -17,7 +17,7 @@ DROPPED = "toolscout_log_lines_dropped_total"
 
 
 @contextmanager
-def piped(folder: Path) -> Iterator[tuple[Server, io.FileIO]]:
+def piped(folder: Path, **settings: str) -> Iterator[tuple[Server, io.FileIO]]:
     """A service whose log goes to a pipe, and the end to read it from."""
     end, writer = os.pipe()
     reader = io.FileIO(end)
@@ -29,7 +29,7 @@ def piped(folder: Path) -> Iterator[tuple[Server, io.FileIO]]:
             [sys.executable, "-m", "toolscout", "serve", *flags],
             stdout=writer,
             stderr=err,
-            env=environment(),
+            env=environment(**settings),
         )
     os.close(writer)
     server = Server(port, process, folder)

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.attacks.peers import STORES
+from tests.attacks.peers import store as peer
 from tests.redis_server import RedisServer
 from tests.state.contract import StoreContract
 from toolscout.errors import ConfigurationError
@@ -69,6 +71,16 @@ async def test_no_server_makes_the_store_unavailable():
     with pytest.raises(StoreUnavailable):
         await store.get("key")
     await store.close()
+
+
+@pytest.mark.parametrize("answers", ["rubbish", "no number", "other types", "nested", "errors"])
+async def test_what_is_no_redis_is_no_store(answers: str):
+    with peer(STORES[answers]) as url:
+        store = RedisStore(url)
+        for action in (store.get("key"), store.put("key", b"value"), store.read("log")):
+            with pytest.raises(StoreUnavailable):
+                await action
+        await store.close()
 
 
 @pytest.mark.parametrize("url", ["", "sqlite", "sqlite:", "postgres://host", "redis://host:port/0"])

@@ -51,13 +51,11 @@ class RedisStore:
     def __init__(self, url: str) -> None:
         try:
             import redis.asyncio
-            import redis.exceptions
         except ImportError:
             raise ConfigurationError(
                 "store: a redis:// URL needs the package redis: "
                 "pip install 'toolscout[server,redis]'"
             ) from None
-        self._failures = (redis.exceptions.RedisError, OSError, TimeoutError)
         try:
             self._redis: Any = redis.asyncio.Redis.from_url(
                 url, socket_connect_timeout=CONNECT_S, socket_timeout=READ_S
@@ -67,12 +65,16 @@ class RedisStore:
 
     async def get(self, key: str) -> bytes | None:
         """The value of a key."""
-        found: bytes | None = await self._run(lambda: self._redis.get(PREFIX + key))
+        found = await self._run(lambda: self._redis.get(PREFIX + key))
+        if found is not None and not isinstance(found, bytes):
+            raise StoreUnavailable(f"redis: a value that is {type(found).__name__}")
         return found
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value."""
-        await self._run(lambda: self._redis.set(PREFIX + key, value, px=_milliseconds(ttl_s)))
+        lasts = _milliseconds(ttl_s)
+        if not await self._run(lambda: self._redis.set(PREFIX + key, value, px=lasts)):
+            raise StoreUnavailable("redis: a value was not taken")
 
     async def swap(
         self, key: str, expected: bytes | None, value: bytes | None, ttl_s: float | None = None
@@ -114,9 +116,13 @@ class RedisStore:
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Entries behind a position."""
         first = f"({after}" if after else "-"
-        found = await self._run(lambda: self._redis.xrange(PREFIX + log, first, "+", limit))
-        # An entry that somebody else wrote comes as an empty one, which the reader tells of.
-        return [Entry(position.decode(), fields.get(b"v", b"")) for position, fields in found]
+
+        async def entries() -> list[Entry]:
+            found = await self._redis.xrange(PREFIX + log, first, "+", limit)
+            # An entry that somebody else wrote comes as an empty one, which the reader tells of.
+            return [Entry(position.decode(), fields.get(b"v", b"")) for position, fields in found]
+
+        return await self._run(entries)
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries; the stream stays, so that its positions go on growing."""
@@ -127,9 +133,15 @@ class RedisStore:
         await self._run(self._redis.aclose)
 
     async def _run(self, action: Callable[[], Awaitable[T]]) -> T:
+        """Run a command.
+
+        Raises:
+            StoreUnavailable: it failed in any way. What is not Redis can make the client raise
+                anything, from ValueError to RecursionError.
+        """
         try:
             return await action()
-        except self._failures as error:
+        except Exception as error:
             raise StoreUnavailable(f"redis: {type(error).__name__}") from error
 
 
