@@ -6,10 +6,12 @@ normalisation, the weighted frequencies are summed and then saturated once. The 
 ln((N - df + 0.5) / (df + 0.5) + 1) is positive for every term, also in a catalog of one.
 """
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 from struct import pack
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,6 +22,9 @@ from toolscout.text.tokens import word_terms
 from toolscout.text.typos import Vocabulary
 
 Floats = NDArray[np.float32]
+
+TERM_BYTES = 90
+"""About what Python needs for a term of the vocabulary."""
 
 FIELDS = ("name", "description", "properties")
 _IN_NAME = 1 << FIELDS.index("name")
@@ -102,8 +107,11 @@ class Postings:
 
     __slots__ = (
         "_idf",
-        "_slot_of",
+        "_is_first",
+        "_keys",
+        "_shift",
         "_starts",
+        "_table",
         "_terms",
         "_vocabulary",
         "fields",
@@ -126,30 +134,39 @@ class Postings:
         spread = chain.from_iterable([tool.lengths for tool in tools])
         lengths = np.fromiter(spread, np.float64, 3 * self.size).reshape(-1, len(FIELDS))
         sizes = np.fromiter(map(len, self._terms), np.int64, self.size)
-        owner = np.repeat(np.arange(self.size, dtype=np.int32), sizes)
         hashes = np.frombuffer(b"".join([tool.hashes for tool in tools]), np.int64)
-        packed = np.frombuffer(b"".join([tool.counts for tool in tools]), np.uint16)
-        counts = packed.reshape(-1, 4)[:, : len(FIELDS)]
         breathe()
         # A stable sort keeps the tools of one term in order; equal neighbours are one posting list.
         order = np.argsort(hashes, kind="stable")
         ordered = hashes[order]
+        del hashes  # of words that nobody used before there are millions: 8 bytes each, every time
         begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
         begins = begins[: len(ordered)]
-        self._slot_of = {key: slot for slot, key in enumerate(ordered[begins].tolist())}
-        breathe()
+        self._is_first = _mask(len(order), order[begins])
+        keys = ordered[begins]
         bounds = np.append(begins, len(ordered))
+        del ordered, begins
+        self._shift, self._table = _table(keys)
+        self._keys = _array("q", keys)
+        breathe()
         frequency = np.diff(bounds)
-        # Python numbers: slicing an array by them is twice as fast as by numpy's.
-        self._starts: list[int] = bounds.tolist()
-        self.tools = owner[order]
-        self.fields = _fields(counts)[order]
+        self._starts = _array("q", bounds)
         idf = np.log((self.size - frequency + 0.5) / (frequency + 0.5) + 1.0)
-        self._idf: list[float] = idf.tolist()
+        self._idf = _array("d", idf)
         self.idf_unseen = float(np.log((self.size + 0.5) / 0.5 + 1.0))
+        del keys, bounds
+        self.tools = np.repeat(np.arange(self.size, dtype=np.int32), sizes)[order]
+        packed = np.frombuffer(b"".join([tool.counts for tool in tools]), np.uint16)
+        counts = packed.reshape(-1, 4)[:, : len(FIELDS)]
+        self.fields = _fields(counts)[order]
         breathe()
         tf = _weighted_frequency(counts, sizes, lengths, weights)[order]
-        gain = np.repeat(idf, frequency) * tf * (weights.k1 + 1.0) / (tf + weights.k1)
+        del packed, counts, order
+        gain = np.repeat(idf, frequency)
+        gain *= tf
+        gain *= weights.k1 + 1.0
+        tf += weights.k1
+        gain /= tf
         self.weights = gain.astype(np.float32)
 
     @property
@@ -162,17 +179,29 @@ class Postings:
         # Read first: a thread beside this one drops the terms once it has made the vocabulary.
         terms, made = self._terms, self._vocabulary
         if made is None:
-            distinct = set[str]()
-            for found in terms:
-                distinct.update(found)
-                breathe()
-            made = self._vocabulary = Vocabulary(distinct)
-            self._terms = []
+            made = self._vocabulary = Vocabulary(_distinct(terms, self._is_first, breathe))
+            self._terms, self._is_first = [], b""
         return made
+
+    def _slot(self, term: str) -> int | None:
+        """Where a term stands in the arrays; None for one that no tool has.
+
+        The keys are in order, and the table says where those with the same first bits begin: one
+        or two of them. A dictionary would be a little faster, and take ten times the memory.
+        """
+        key = hash(term)
+        table, keys = self._table, self._keys
+        bucket = (key >> self._shift) + (len(table) >> 1)
+        at, end = table[bucket], table[bucket + 1]
+        while at < end:
+            if keys[at] == key:
+                return at
+            at += 1
+        return None
 
     def rarity(self, term: str) -> float | None:
         """The idf of a term; None for one that no tool has."""
-        slot = self._slot_of.get(hash(term))
+        slot = self._slot(term)
         return None if slot is None else self._idf[slot]
 
     def score(self, query: Sequence[tuple[str, float, float | None]]) -> "LexicalScores":
@@ -182,10 +211,10 @@ class Postings:
         that one; the query as a whole weighs no more for it.
         """
         total = 0.0
-        slot_of, idf, starts = self._slot_of.get, self._idf, self._starts
+        slot_of, idf, starts = self._slot, self._idf, self._starts
         tools, gains, sizes, weights, worths = [], [], [], [], []
         for term, weight, credit in query:
-            slot = slot_of(hash(term))
+            slot = slot_of(term)
             if slot is None:
                 if credit is None:
                     total += weight * self.idf_unseen
@@ -213,12 +242,12 @@ class Postings:
 
     def is_rare(self, word: str) -> bool:
         """Whether hardly any tool uses a word: one in a hundred, or two."""
-        slot = self._slot_of.get(hash(word_terms(word)[-1]))
+        slot = self._slot(word_terms(word)[-1])
         return slot is None or self._is_rare(slot)
 
     def rows_named(self, term: str) -> NDArray[np.int32]:
         """The tools that have a rare term in their name or namespace; none for a common one."""
-        slot = self._slot_of.get(hash(term))
+        slot = self._slot(term)
         if slot is None or not self._is_rare(slot):
             return np.zeros(0, np.int32)
         start, end = self._starts[slot], self._starts[slot + 1]
@@ -226,11 +255,11 @@ class Postings:
         return rows
 
     def _is_rare(self, slot: int) -> bool:
-        return self._starts[slot + 1] - self._starts[slot] <= rare_limit(self.size)
+        return bool(self._starts[slot + 1] - self._starts[slot] <= rare_limit(self.size))
 
     def find(self, term: str, tool: int) -> "Hit | None":
         """Where a tool has a term, or None."""
-        slot = self._slot_of.get(hash(term))
+        slot = self._slot(term)
         if slot is None:
             return None
         start, end = self._starts[slot], self._starts[slot + 1]
@@ -244,7 +273,45 @@ class Postings:
     def nbytes(self) -> int:
         """Bytes held by the arrays."""
         arrays = (self.tools, self.weights, self.fields)
-        return sum(array.nbytes for array in arrays) + 320 * len(self._idf)
+        held = (self._keys, self._starts, self._idf, self._table)
+        return (
+            sum(each.nbytes for each in arrays)
+            + sum(each.itemsize * len(each) for each in held)
+            + TERM_BYTES * len(self._idf)
+        )
+
+
+def _table(keys: NDArray[np.int64]) -> "tuple[int, array[int]]":
+    """Find where keys begin that have the same first bits, with a bit or so for each key.
+
+    The first number says how far a key is shifted; that of key 0 is in the middle of the table.
+    """
+    bits = max(1, len(keys).bit_length())
+    buckets = (keys >> (64 - bits)) + (1 << bits - 1)
+    ends = np.cumsum(np.bincount(buckets, minlength=1 << bits), dtype=np.int32)
+    return 64 - bits, _array("i", np.append(np.int32(0), ends))
+
+
+def _array(code: str, values: NDArray[Any]) -> "array[Any]":
+    """The same numbers where reading one is as cheap as from a list, at their own size."""
+    made = array(code)
+    made.frombytes(values.data.cast("B"))
+    return made
+
+
+def _mask(size: int, rows: NDArray[np.int64]) -> bytes:
+    mask = np.zeros(size, np.uint8)
+    mask[rows] = 1
+    return mask.tobytes()
+
+
+def _distinct(terms: Sequence[Sequence[str]], is_first: bytes, breathe: Breathe) -> Iterator[str]:
+    """Each term once: where it stands first, by a mask over the terms of all tools."""
+    start = 0
+    for found in terms:
+        yield from compress(found, is_first[start : start + len(found)])
+        start += len(found)
+        breathe()
 
 
 def _fields(counts: NDArray[np.uint16]) -> NDArray[np.uint8]:
