@@ -1,6 +1,7 @@
 """The store in a file keeps the contract, and what it holds outlives its process."""
 
 import asyncio
+import json
 import signal
 import sqlite3
 import subprocess
@@ -12,12 +13,15 @@ from pathlib import Path
 import pytest
 
 from tests.state.contract import StoreContract
-from tests.support import toolscout
+from tests.support import TOOLS, problem_of, running, toolscout, until
 from toolscout.errors import ConfigurationError
 from toolscout.state.sqlite import SqliteStore, verify
 from toolscout.state.store import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
+
+OFFICE = "/v1/catalogs/office"
+LIST = json.dumps({"tools": TOOLS}).encode()
 
 WRITER = """
 import asyncio, sys
@@ -51,6 +55,36 @@ async def test_what_was_written_is_there_for_the_next_process(tmp_path: Path):
     assert await second.get("key") == b"value"
     assert [entry.value for entry in await second.read("log")] == [b"entry"]
     await second.close()
+
+
+async def test_a_file_is_opened_and_read_while_another_process_writes(tmp_path: Path):
+    path = tmp_path / "state.db"
+    first = SqliteStore(path)
+    await first.put("key", b"value")
+    with sqlite3.connect(path, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        second = SqliteStore(path)
+        assert await second.get("key") == b"value"
+        other.execute("ROLLBACK")
+    other.close()
+    await first.close()
+    await second.close()
+
+
+def test_a_service_that_starts_on_a_full_disk_says_so_and_searches(tmp_path: Path):
+    store = tmp_path / "state.db"
+    full = ("sh", "-c", 'ulimit -f 8; exec "$@"', "sh")  # 4 KiB a file, and SQLite needs more
+    flags = ["--store", f"sqlite:{store}"]
+    with running(tmp_path, *flags, before=full) as server:
+        until(lambda: "store_unavailable" in server.stdout)
+        (line,) = server.stdout.splitlines()
+        assert json.loads(line)["level"] == "error"
+        assert json.loads(line)["detail"].startswith("sqlite: ")
+        assert server.search().status_code == 200
+        problem_of(server.send("PUT", OFFICE, LIST), 503, "overloaded")
+    with running(tmp_path, *flags) as server:  # there is room again
+        assert server.send("PUT", OFFICE, LIST).status_code == 201
+        assert "store_unavailable" not in server.stdout
 
 
 async def test_nothing_acknowledged_is_lost_when_the_process_is_killed(tmp_path: Path):

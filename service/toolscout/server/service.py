@@ -37,6 +37,7 @@ from toolscout.settings import Settings
 from toolscout.settings_sources import secret_file
 from toolscout.state.catalogs import SharedCatalogs
 from toolscout.state.guarded import Guard
+from toolscout.state.keys import key
 from toolscout.state.memory import MemoryStore
 from toolscout.state.opening import open_store
 from toolscout.state.registry import Registry
@@ -71,6 +72,9 @@ SLOW_PATTERNS = 4_096
 
 STDOUT = 1
 """The descriptor that the log is written to."""
+
+CHECK_STORE_S = 2.0
+"""How long the store may take to answer as the service starts; nothing waits for it."""
 
 TICK_S = 0.1
 """How long a log line may wait to be written, a gauge to be right, and a wait go on past its
@@ -156,6 +160,7 @@ class Service:
         """Begin what goes on beside the requests; call from the running loop."""
         if self.learner is not None:
             self.run(self.learner.follow(self.keyring.tenants, self._warn))
+        self.run(self._check_store())
         if self.key_file is not None:
             self.run(self.key_file.follow())
         sys.setswitchinterval(SWITCH_S)
@@ -210,6 +215,13 @@ class Service:
 
     def _count_keys(self, result: str) -> None:
         self.metrics.key_changes.labels(result).inc()
+
+    async def _check_store(self) -> None:
+        """Log one line where the store cannot be used; searches go on without it."""
+        try:
+            await self.guard.run("get", self.guard.store.get(key("checked", "")), CHECK_STORE_S)
+        except StoreUnavailable as error:
+            self.log.error("store_unavailable", detail=str(error))
 
     def _warn(self, what: str) -> None:
         self.log.warning("state", detail=what)

@@ -164,11 +164,12 @@ class SqliteStore:
             self._path, timeout=BUSY_S, check_same_thread=False, isolation_level=None
         )
         try:
-            check(db, self._path)
+            version = check(db, self._path)
             _write_ahead(db)
             db.execute("PRAGMA synchronous = FULL")
             db.executescript(_TABLES)
-            db.execute(f"PRAGMA user_version = {SCHEMA}")
+            if version != SCHEMA:  # else nothing is written: a disk may be full, or another writes
+                db.execute(f"PRAGMA user_version = {SCHEMA}")
         except BaseException:
             db.close()
             raise
@@ -234,8 +235,8 @@ def verify(path: Path) -> None:
         ) from None
 
 
-def check(db: sqlite3.Connection, path: Path) -> None:
-    """Check schema and pages.
+def check(db: sqlite3.Connection, path: Path) -> int:
+    """Check schema and pages; returns the version of the schema, 0 for a new file.
 
     Raises:
         sqlite3.DatabaseError: the file is of a newer release, or damaged.
@@ -247,6 +248,7 @@ def check(db: sqlite3.Connection, path: Path) -> None:
         (state,) = db.execute("PRAGMA quick_check(1)").fetchone()
         if state != "ok":
             raise sqlite3.DatabaseError(f"it is damaged: {' '.join(state.split())}")
+    return int(version)
 
 
 def back_up(source: Path, target: Path) -> None:
