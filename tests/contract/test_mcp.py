@@ -12,8 +12,10 @@ from mcp import ClientSession, types
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import McpError
 
+from tests.attacks.test_patterns import COUNTED
 from tests.conftest import ACME_OLD, ZENITH
 from tests.support import TOOLS, Server, crowd, problem_of, running, until
+from toolscout.contract import MAX_NAME_CHARS
 
 pytestmark = pytest.mark.anyio
 
@@ -156,6 +158,30 @@ async def test_mistakes_are_answered_in_words(facade: Server):
         await failure(client, "run_tool", name="pay_invoice")
         with pytest.raises(McpError):
             await client.get_prompt("unheard-of")
+
+
+async def test_names_are_as_long_as_over_http(facade: Server):
+    long = "read_file" + "_" * MAX_NAME_CHARS
+    said = f"at most {MAX_NAME_CHARS} characters, got {len(long)}"
+    async with session(facade) as client:
+        for tool, arguments in (
+            ("tool_info", {"name": long}),
+            ("get_required_keys_for_tool", {"name": long}),
+            ("get_tool_schemas", {"names": ["read_file", long]}),
+        ):
+            text = await failure(client, tool, **arguments)
+            assert said in text
+            assert len(text) < 100
+
+
+async def test_a_step_down_is_said_in_the_text_and_beside_it(facade: Server):
+    async with session(facade) as client:
+        answer = await client.call_tool("search_tools", {"query": f"pay {COUNTED}"})
+        assert answer.structuredContent["degraded"] == "keyword"
+        assert answer.content[0].text.splitlines()[1] == "degraded: keyword"
+        plain = await client.call_tool("search_tools", {"query": "pay the bill"})
+        assert "degraded" not in plain.structuredContent
+        assert "degraded" not in plain.content[0].text
 
 
 async def test_tenants_are_apart(facade: Server):

@@ -22,7 +22,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from toolscout import __version__
 from toolscout.contract import Detail, ToolDetail
-from toolscout.contract.bounds import MAX_MCP_BYTES, MAX_MCP_SHOWN
+from toolscout.contract.bounds import MAX_MCP_BYTES, MAX_MCP_SHOWN, MAX_NAME_CHARS
 from toolscout.errors import NOT_JSON
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
@@ -202,6 +202,8 @@ class McpFacade:
     async def _schemas(self, arguments: Arguments) -> Found:
         catalog = await self._catalog(arguments)
         names = arguments["names"]
+        for name in names:
+            _check_name(name)
         size = len(names) * len(catalog)
         found = await beside(size, AT_ONCE, catalog_reads.found_schemas, catalog, names)
         _check_size(catalog, [catalog.rows[tool.name] for tool in found.schemas])
@@ -321,7 +323,18 @@ def _check_size(catalog: Catalog, rows: Iterable[int]) -> None:
         )
 
 
+def _check_name(name: str) -> None:
+    """Check the length of a name, as over HTTP.
+
+    Raises:
+        ValueError: no tool has a name as long.
+    """
+    if len(name) > MAX_NAME_CHARS:
+        raise ValueError(f"a name has at most {MAX_NAME_CHARS} characters, got {len(name)}")
+
+
 async def _row(catalog: Catalog, name: str) -> int:
+    _check_name(name)
     found = await beside(len(catalog), AT_ONCE, Resolver(catalog).resolve, name)
     if found.name is not None:
         return catalog.rows[found.name]
