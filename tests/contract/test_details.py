@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.catalogs import SHAPES, in_shape
 from tests.support import GATEWAY, TOOLS, Server, crowd, problem_of
+from toolscout.contract.bounds import MAX_TOOL_DEPTH
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -179,12 +181,25 @@ def test_an_unknown_detail_is_refused(server: Server, wrong: Any):
     assert problem["errors"][0]["path"] == "detail"
 
 
-def test_schemas_as_deep_as_can_be_read_are_no_failure(server: Server):
-    for depth in range(900, 1_030, 5):
-        nested: str = '{"properties":{"a":' * depth + "{}" + "}}" * depth
+@pytest.mark.parametrize("field", ["definition", "parameters", "annotations"])
+def test_schemas_are_shown_that_are_nested_as_deep_as_may_be(server: Server, field: str):
+    def answer(levels: int) -> httpx2.Response:
+        nested = '{"properties":{"a":' * (levels // 2 - 1) + '{"b":[]}' + "}}" * (levels // 2 - 1)
         body = '{"pattern":"deep","detail":"full","include_definitions":true,"tools":'
-        body += '[{"name":"deep","definition":' + nested + "}]}"
-        assert server.post(body.encode()).status_code in (200, 400)
+        body += '[{"name":"first"},{"name":"deep","%s":%s}]}' % (field, nested)  # noqa: UP031
+        return server.post(body.encode())
+
+    for _ in range(2):  # the second time from the cache
+        assert answer(MAX_TOOL_DEPTH).json()["selected_names"] == ["deep"]
+    problem = problem_of(answer(MAX_TOOL_DEPTH + 2), 400, "invalid_json")
+    assert f"more than {MAX_TOOL_DEPTH} levels" in problem["detail"]
+    assert problem["errors"][0]["path"] == f"tools[1].{field}"
+
+
+def test_brackets_in_texts_nest_nothing(server: Server):
+    definition = {"description": '[{"' * 2_000 + "\\", "enum": [[]] * 600}
+    tools = [{"name": "deep", "definition": definition}]
+    assert server.search("deep", tools).status_code == 200
 
 
 def test_thousands_of_tools_are_shown_at_once(server: Server):

@@ -29,6 +29,7 @@ MAX_TAGS = 32
 MAX_MCP_BYTES = 1 << 18
 MAX_MCP_SHOWN = 1 << 19
 MAX_DEPTH = 1_000
+MAX_TOOL_DEPTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,11 @@ BOUNDS: tuple[Bound, ...] = (
     Bound("entity tags", MAX_TAGS, "`If-Match`, `If-None-Match`"),
     Bound("bytes of a call", MAX_MCP_BYTES, "`/mcp`"),
     Bound("bytes of tools shown whole in one answer", MAX_MCP_SHOWN, "`/mcp`"),
+    Bound(
+        "levels of nesting of a definition",
+        MAX_TOOL_DEPTH,
+        "`definition`, `parameters`, `annotations` of a tool; more is `invalid_json` (400)",
+    ),
     Bound("levels of nesting, about", MAX_DEPTH, "any JSON; more is `invalid_json` (400)"),
 )
 """What is bounded and is not a setting; `max_body_bytes`, `max_tools`, `max_pattern_chars`,

@@ -8,6 +8,7 @@ import msgspec
 
 from toolscout.common.pauses import Breathe, at_once
 from toolscout.contract import ABSENT, RAW_FIELDS, Tool
+from toolscout.contract.bounds import MAX_TOOL_DEPTH
 from toolscout.errors import (
     NOT_JSON,
     FieldError,
@@ -18,6 +19,7 @@ from toolscout.errors import (
     wrong_field,
 )
 from toolscout.index import posted
+from toolscout.index.values import is_deeper
 from toolscout.tools.digest import catalog_digest, tool_digest
 
 MAX_TOOLS = 10_000
@@ -110,10 +112,21 @@ class ToolList:
 
 
 def _check_objects(root: str, field: str, raws: Iterable[tuple[int, msgspec.Raw]]) -> None:
-    """Raw fields are not parsed here, but a string or a list in their place is noticed."""
+    """Raw fields are not parsed here, but what is no object, or nested too deep, is noticed.
+
+    The parser has a limit of its own, which depends on how deep the caller's stack is: without
+    ours a definition could be compiled, and then not be shown.
+    """
     for number, raw in raws:
-        if raw is not ABSENT and memoryview(raw)[0] not in _OBJECT_OR_NULL:
+        if raw is ABSENT:
+            continue
+        view = memoryview(raw)
+        if view[0] not in _OBJECT_OR_NULL:
             path = f"{root}[{number}].{field}"
             raise InvalidRequest(
                 f"{path} must be an object", (FieldError(path, "expected an object"),)
             )
+        if is_deeper(view, MAX_TOOL_DEPTH):
+            path = f"{root}[{number}].{field}"
+            message = f"nested more than {MAX_TOOL_DEPTH} levels deep"
+            raise InvalidJson(f"{path} is {message}", (FieldError(path, message),))

@@ -4,13 +4,15 @@ A value is counted by the comma or the opening bracket before it. NumPy counts i
 into the processor's cache and releases the interpreter lock: 5 ms for 16 MiB, however dense.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 _PIECE = 1 << 18
-_QUOTE, _COMMA, _BRACE = b'",{'
+_QUOTE, _COMMA, _BRACE, _CLOSING = b'",{}'
 _CASE = 0x20
-"""The bit by which `[` and `{` differ."""
+"""The bit by which `[` and `{` differ, and `]` and `}`."""
 
 
 def count_values(text: bytes | memoryview) -> int:
@@ -24,15 +26,41 @@ def count_values(text: bytes | memoryview) -> int:
 
 def count_values_outside_texts(text: bytes | memoryview) -> int:
     """Count commas and opening brackets that are not inside texts."""
+    return sum(int(np.count_nonzero(_marks(piece) & outside)) for piece, outside in _pieces(text))
+
+
+def is_deeper(text: bytes | memoryview, levels: int) -> bool:
+    """Tell whether JSON is nested more than so many levels deep.
+
+    Text that is too short or has too few brackets is told from that, at a microsecond for 2 KB.
+    """
+    if len(text) <= 2 * levels:
+        return False
+    whole = bytes(text)
+    if whole.count(b"{") + whole.count(b"[") <= levels:
+        return False
+    level = 0
+    for piece, outside in _pieces(whole):
+        cased = piece | _CASE
+        steps = ((cased == _BRACE) & outside).astype(np.int32)
+        steps -= (cased == _CLOSING) & outside
+        reached = np.cumsum(steps) + level
+        if int(reached.max()) > levels:
+            return True
+        level = int(reached[-1])
+    return False
+
+
+def _pieces(text: bytes | memoryview) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.bool_]]]:
+    """Pieces of JSON, and which of their characters are outside texts."""
     chars = np.frombuffer(_without_escapes(bytes(text)), np.uint8)
-    count, parity = 0, 0
+    parity = 0
     for at in range(0, len(chars), _PIECE):
         piece = chars[at : at + _PIECE]
         # The parity of the quotes before a character tells; a sum that wraps keeps it.
         quotes = np.cumsum(piece == _QUOTE, dtype=np.uint8) + np.uint8(parity)
-        count += int(np.count_nonzero(_marks(piece) & (quotes & 1 == 0)))
+        yield piece, quotes & 1 == 0
         parity = int(quotes[-1]) & 1
-    return count
 
 
 def _marks(chars: NDArray[np.uint8]) -> NDArray[np.bool_]:
