@@ -52,6 +52,13 @@ class StoreContract:
         assert won.count(True) == 1
         assert await store.get("key") == values[won.index(True)]
 
+    async def test_the_share_of_keys_is_that_of_their_values(self, store: StateStore):
+        for key in ("a/1", "a/2", "b/1"):
+            await store.put(key, b"value" * 1_000)
+        whole = await store.share("")
+        assert await store.share("c/") == 0 <= whole < 1
+        assert await store.share("a/") == pytest.approx(whole * 2 / 3)
+
     async def test_keys_are_listed_by_their_beginning(self, store: StateStore):
         for key in ("a/2", "a/1", "b/1", "a*"):
             await store.put(key, b"value")

@@ -23,7 +23,7 @@ MAX_PAUSE_S = 30.0
 """How long it is left alone: doubled each time the next try fails too."""
 
 
-READS = frozenset({"get", "keys", "read"})
+READS = frozenset({"get", "keys", "read", "share"})
 """Actions that change nothing."""
 
 

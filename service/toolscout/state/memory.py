@@ -84,6 +84,11 @@ class MemoryStore:
         found = sorted(key for key in self._values if key.startswith(prefix))
         return [key for key in found if await self.get(key) is not None]
 
+    async def share(self, prefix: str) -> float:
+        """Which part of all that may be kept the values of these keys take."""
+        found = (value for key, (value, _) in self._values.items() if key.startswith(prefix))
+        return _size(found) / self._max_bytes
+
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
         """Add entries; where there is no room, the log's oldest make it."""
         entries = self._logs.setdefault(log, deque())

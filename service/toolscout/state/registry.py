@@ -69,6 +69,11 @@ class Registry:
         found = await self._guard.run("keys", self._guard.store.keys(prefix), READ_S)
         return [last_name(each) for each in found]
 
+    async def share(self, tenant: str) -> float:
+        """Which part of the store a tenant's registered tools take, where that has a limit."""
+        sharing = self._guard.store.share(key("registered-tools", tenant, ""))
+        return await self._guard.run("share", sharing, READ_S)
+
     async def tools(self, tenant: str, name: str, record: Record) -> bytes | None:
         """The tools of a record as a JSON array; None when it was replaced since it was read."""
         reading = self._guard.store.get(_content(tenant, name, record.content))

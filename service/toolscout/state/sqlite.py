@@ -108,6 +108,13 @@ class SqliteStore:
         found = await self._run(lambda db: db.execute(query, until).fetchall())
         return sorted(key for (key,) in found)
 
+    async def share(self, prefix: str) -> float:
+        """Which part of all that may be kept the values of these keys take."""
+        query = "SELECT TOTAL(LENGTH(value)) FROM kept WHERE key >= ? AND key < ?"
+        bounds = (prefix, prefix + _LAST_CHARACTER)
+        (found,) = await self._run(lambda db: db.execute(query, bounds).fetchone())
+        return float(found) / self._max_bytes
+
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
         """Add entries."""
 

@@ -55,6 +55,9 @@ class StateStore(Protocol):
     async def keys(self, prefix: str) -> list[str]:
         """The keys that begin so, in order."""
 
+    async def share(self, prefix: str) -> float:
+        """Which part of all that may be kept the values of these keys take; 0 without a limit."""
+
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
         """Add entries; of all entries at least the last `keep` stay, and not many more."""
 

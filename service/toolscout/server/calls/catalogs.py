@@ -30,6 +30,9 @@ from toolscout.state.registry import Changed, Record
 
 T = TypeVar("T")
 
+MAX_SHARE = 0.5
+"""Of a store with a limit, what one of several tenants may take with registered catalogs."""
+
 TRIES = 30
 WAIT_MS = 20
 """How often an unconditional change is tried while others change the same catalog, and how long
@@ -129,6 +132,17 @@ async def _check_room(service: Service, trace: Trace) -> None:
         raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
 
 
+async def _check_share(service: Service, trace: Trace) -> None:
+    """Refuse more to a tenant that has its share; lists that come at once may go past it.
+
+    Raises:
+        InvalidRequest: it has, and there are others.
+    """
+    if service.keyring.is_shared and await service.registry.share(trace.tenant) >= MAX_SHARE:
+        message = f"these catalogs take {MAX_SHARE:.0%} of the store; delete one first"
+        raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
+
+
 async def _alone(change: Callable[[], Awaitable[T]]) -> T:
     """What a change comes to, made anew as long as others change the same catalog meanwhile."""
     for _ in range(TRIES):
@@ -156,6 +170,7 @@ async def _write(
     catalog: Catalog,
     ttl_s: float | None,
 ) -> Record:
+    await _check_share(service, trace)
     expires = None if ttl_s is None else time() + ttl_s
     tools = list(catalog.wires)
     return await service.registry.put(trace.tenant, name, known, catalog.digest, tools, expires)
