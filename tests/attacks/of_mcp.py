@@ -51,5 +51,4 @@ def of_mcp() -> Iterator[Attack]:
         ("index", [("resources/read", {"uri": "toolscout://bounded/index"})]),
         ("junk", [_tool("search_tools", query="x", junk=[[]] * 60_000)]),
     ):
-        short = name == "pages"
-        yield Attack(f"mcp: {name}", _mcp(*calls), _register, with_flags("--mcp"), short)
+        yield Attack(f"mcp: {name}", _mcp(*calls), _register, with_flags("--mcp"))

@@ -102,8 +102,10 @@ def test_short_keys_are_refused_without_being_shown(keys: str):
     assert "short" not in refused.value.detail
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "localhost.example.invalid"])
-@pytest.mark.parametrize("keys", ["", ","])
+@pytest.mark.parametrize(
+    ("host", "keys"),
+    [("0.0.0.0", ""), ("::", ","), ("192.0.2.1", ""), ("localhost.example.invalid", ",")],
+)
 def test_an_open_address_needs_a_key(host: str, keys: str):
     done = toolscout("serve", "--host", host, "--port", "0", TOOLSCOUT_API_KEYS=keys)
     assert done.returncode == 2

@@ -225,7 +225,7 @@ FIELDS = [*TAKES, "catalog", "filters", "session", "unheard_of"]
 
 
 @given(body=st.dictionaries(st.sampled_from(FIELDS), json_values, max_size=5), raw=json_values)
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_random_json(server: Server, body: dict, raw: object):
     for value in (body, raw, json.loads(VALID) | body):
         sent = json.dumps(value).encode("utf-8", "surrogatepass")
@@ -242,7 +242,7 @@ def test_random_json(server: Server, body: dict, raw: object):
         max_size=4,
     )
 )
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_random_tools(server: Server, tool: dict):
     response = server.search("x", [tool | {"name": "a"}, tool])
     assert response.status_code == 200 or 400 <= response.status_code < 500, response.text

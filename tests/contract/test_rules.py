@@ -27,7 +27,7 @@ top_ks = st.sampled_from([1, 2, 3, 5, 50])
 
 
 @given(catalogs(), patterns, top_ks, rankers)
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_answer_is_a_short_subset_without_duplicates(sent, pattern, top_k, ranker):
     chosen = select(sent, pattern, top_k=top_k, ranker=ranker).names
     assert set(chosen) <= {tool["name"] for tool in sent}
@@ -36,7 +36,7 @@ def test_answer_is_a_short_subset_without_duplicates(sent, pattern, top_k, ranke
 
 
 @given(distinct_catalogs(), patterns, rankers, st.randoms(use_true_random=False))
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_order_of_the_tools_does_not_matter(sent, pattern, ranker, chance: random.Random):
     shuffled = list(sent)
     chance.shuffle(shuffled)
@@ -71,7 +71,7 @@ def without_evidence(decision: Decision, pins: list[str], sent: list[Any]) -> li
 
 
 @given(st.data(), distinct_catalogs(), patterns, top_ks, rankers)
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_pins_are_in_the_answer_and_those_without_evidence_end_it(
     data, sent, pattern, top_k, ranker
 ):
@@ -153,7 +153,7 @@ snake = identifiers().filter(lambda name: name.replace("_", "").islower() and "-
     st.sampled_from(["", " for me", " now, thanks"]),
     rankers,
 )
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_any_form_of_a_name_anywhere_in_the_query_ranks_first(data, sent, before, after, ranker):
     for tool in sent:  # the names inside definitions are further aliases: none may interfere
         tool.pop("definition", None)

@@ -11,7 +11,7 @@ from tests.support import Server, environment
 
 
 def test_schemathesis_finds_nothing_in_a_few_examples(keyed: Server, tmp_path: Path):
-    find_nothing(keyed, tmp_path, examples=8)
+    find_nothing(keyed, tmp_path, examples=3)
 
 
 @pytest.mark.integration

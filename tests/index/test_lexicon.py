@@ -118,12 +118,14 @@ def test_another_form_of_domains_is_refused_with_its_place(tmp_path: Path, text:
 @pytest.mark.parametrize("setting", ["synonyms", "domains"])
 def test_a_wrong_file_is_said_before_listening(tmp_path: Path, setting: str):
     wrong, missing = file(tmp_path, "a = 1"), tmp_path / "none.toml"
-    for command in ("serve", "check-config"):
-        for path, said in ((wrong, "words.toml: "), (missing, "cannot read ")):
-            done = toolscout(command, f"--{setting}", str(path))
-            assert done.returncode == 2
-            assert f"{setting}: " in done.stderr
-            assert said in done.stderr
+    for command, path, said in (
+        ("serve", wrong, "words.toml: "),
+        ("check-config", missing, "cannot read "),
+    ):
+        done = toolscout(command, f"--{setting}", str(path))
+        assert done.returncode == 2
+        assert f"{setting}: " in done.stderr
+        assert said in done.stderr
 
 
 def test_a_search_on_the_command_line_takes_them_too(tmp_path: Path):

@@ -4,8 +4,10 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import pytest
 
 from tests.support import Server, running, toolscout, until
 from toolscout.settings_sources import load, secret_file
@@ -27,6 +29,32 @@ def events(server: Server, event: str) -> list[dict]:
 
 def becomes(server: Server, entry: str, expected: int) -> Callable[[], bool]:
     return lambda: status(server, entry) == expected
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Path]]:
+    """A service that follows a key file, and the file, which everybody may write at first."""
+    folder = tmp_path_factory.mktemp("rotation")
+    file = folder / "keys"
+    file.write_text(OLD, "utf-8")
+    file.chmod(0o666)
+    with running(folder, TOOLSCOUT_API_KEYS_FILE=str(file)) as server:
+        yield server, file
+
+
+def read_again(server: Server) -> None:
+    """Have the file read, and wait until it was."""
+    before = len(events(server, "files_read"))
+    server.signal(signal.SIGHUP)
+    until(lambda: len(events(server, "files_read")) > before)
+
+
+def test_a_file_that_everybody_may_write_is_warned_of_once(followed: tuple[Server, Path]):
+    server, file = followed
+    until(lambda: bool(events(server, "keys_unprotected")))
+    read_again(server)
+    assert len(events(server, "keys_unprotected")) == 1
+    file.chmod(0o600)
 
 
 def test_keys_rotate_without_a_restart_and_a_bad_file_keeps_them(tmp_path: Path):
@@ -59,14 +87,13 @@ def test_keys_rotate_without_a_restart_and_a_bad_file_keeps_them(tmp_path: Path)
             assert secret.partition("=")[2] not in server.stdout + server.stderr
 
 
-def test_sighup_has_the_file_read_at_once(tmp_path: Path):
-    file = tmp_path / "keys"
+def test_sighup_has_the_file_read_at_once(followed: tuple[Server, Path]):
+    server, file = followed
     file.write_text(OLD, "utf-8")
-    with running(tmp_path, TOOLSCOUT_API_KEYS_FILE=str(file)) as server:
-        file.write_text(NEW, "utf-8")
-        server.signal(signal.SIGHUP)
-        until(lambda: bool(events(server, "files_read")))
-        assert (status(server, OLD), status(server, NEW)) == (401, 200)
+    until(becomes(server, OLD, 200))
+    file.write_text(NEW, "utf-8")
+    read_again(server)
+    assert (status(server, OLD), status(server, NEW)) == (401, 200)
 
 
 def test_sighup_reaches_every_process_and_ends_none(tmp_path: Path):
@@ -93,39 +120,28 @@ def test_only_keys_from_a_secret_file_are_followed(tmp_path: Path):
     assert secret_file(load(environ={}), "api_keys", {}) is None
 
 
-def test_a_key_file_may_have_comments_and_a_byte_order_mark(tmp_path: Path):
-    file = tmp_path / "keys"
+def test_a_key_file_may_have_comments_and_a_byte_order_mark(followed: tuple[Server, Path]):
+    server, file = followed
     file.write_text(f"\ufeff{OLD}\n#{NEW}\n", "utf-8")
-    with running(tmp_path, TOOLSCOUT_API_KEYS_FILE=str(file)) as server:
-        assert (status(server, OLD), status(server, NEW)) == (200, 401)
-        file.write_text(f"# both\n{OLD} # old\n{NEW}\n", "utf-8-sig")
-        until(becomes(server, NEW, 200))
-        assert status(server, OLD) == 200
+    until(becomes(server, NEW, 401))
+    assert status(server, OLD) == 200
+    file.write_text(f"# both\n{OLD} # old\n{NEW}\n", "utf-8-sig")
+    until(becomes(server, NEW, 200))
+    assert status(server, OLD) == 200
 
 
-def test_a_pipe_in_place_of_the_file_stops_nothing(tmp_path: Path):
-    file = tmp_path / "keys"
+def test_a_pipe_in_place_of_the_file_stops_nothing(followed: tuple[Server, Path]):
+    """The last one: it ends the service."""
+    server, file = followed
     file.write_text(OLD, "utf-8")
-    with running(tmp_path, TOOLSCOUT_API_KEYS_FILE=str(file)) as server:
-        file.unlink()
-        os.mkfifo(file)
-        until(lambda: bool(events(server, "keys_kept")))
-        server.signal(signal.SIGHUP)
-        until(lambda: bool(events(server, "files_read")))
-        assert status(server, OLD) == 200
-        server.process.terminate()
-        assert server.wait() == 0
+    until(becomes(server, NEW, 401))
+    file.unlink()
+    os.mkfifo(file)
+    until(lambda: bool(events(server, "keys_kept")))
+    read_again(server)
+    assert status(server, OLD) == 200
+    server.process.terminate()
+    assert server.wait() == 0
     done = toolscout("serve", TOOLSCOUT_API_KEYS_FILE=str(file))
     assert done.returncode == 2
     assert "no regular file" in done.stderr
-
-
-def test_a_file_that_everybody_may_write_is_warned_of_once(tmp_path: Path):
-    file = tmp_path / "keys"
-    file.write_text(OLD, "utf-8")
-    file.chmod(0o666)
-    with running(tmp_path, TOOLSCOUT_API_KEYS_FILE=str(file)) as server:
-        until(lambda: bool(events(server, "keys_unprotected")))
-        server.signal(signal.SIGHUP)
-        until(lambda: bool(events(server, "files_read")))
-        assert len(events(server, "keys_unprotected")) == 1
