@@ -5,6 +5,7 @@ import pty
 import select
 import shlex
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,52 +13,66 @@ import pytest
 
 from tests import debian
 from tests.support import PATIENCE_S
-from toolscout.cli import main, parser
-from toolscout.completion import script
+from toolscout.cli import main
 from toolscout.settings import SETTINGS
 
+HERE = str(Path(sys.executable).parent)
+PATH = f"{HERE}{os.pathsep}{os.environ['PATH']}"
 
-def bash(*words: str) -> list[str]:
-    """What bash offers for the last of the words."""
-    quoted = " ".join(map(shlex.quote, words))
-    ask = f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _toolscout"
+
+def script(shell: str) -> str:
+    """What `toolscout completion` prints."""
     done = subprocess.run(
-        ["bash", "-c", f"{script('bash', parser())}\n{ask}; printf '%s\\n' \"${{COMPREPLY[@]}}\""],
+        [f"{HERE}/toolscout", "completion", shell], capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def bash(line: str) -> list[str]:
+    """What bash offers at the end of a line."""
+    ask = (
+        f"COMP_LINE={shlex.quote(line)}; COMP_POINT=${{#COMP_LINE}}; COMP_TYPE=9; "
+        "_python_argcomplete toolscout; printf '%s\\n' \"${COMPREPLY[@]}\""
+    )
+    done = subprocess.run(
+        ["bash", "-c", f"{script('bash')}\n{ask}"],
         capture_output=True,
         text=True,
         check=False,
+        env=os.environ | {"PATH": PATH},
     )
     assert done.stderr == ""
     return done.stdout.split()
 
 
 def test_bash_completes_commands():
-    assert bash("toolscout", "se") == ["serve", "search"]
+    assert bash("toolscout se") == ["serve", "search"]
 
 
 def test_bash_completes_flags_and_what_they_take():
-    offered = bash("toolscout", "serve", "")
+    offered = bash("toolscout serve --")
     assert {setting.flag for setting in SETTINGS if not setting.secret} <= set(offered)
-    assert bash("toolscout", "serve", "--ranker", "r") == ["regex", "rrf"]
-    assert bash("toolscout", "serve", "--mcp", "o") == ["on", "off"]
-    assert bash("toolscout", "completion", "z") == ["zsh"]
+    assert bash("toolscout serve --ranker r") == ["regex", "rrf"]
+    assert bash("toolscout serve --mcp o") == ["on", "off"]
+    assert bash("toolscout completion z") == ["zsh"]
 
 
-def test_bash_leaves_files_to_itself():
-    assert bash("toolscout", "search", "x", "--tools", "") == []
+def test_bash_completes_files(tmp_path: Path):
+    (tmp_path / "tools.json").touch()
+    assert bash(f"toolscout search x --tools {tmp_path}/to") == [f"{tmp_path}/tools.json"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_command_prints_it(shell: str, capsys: pytest.CaptureFixture[str]):
     assert main(["completion", shell]) == 0
-    assert capsys.readouterr().out == script(shell, parser())
+    assert "toolscout" in capsys.readouterr().out
 
 
 @pytest.mark.integration
 def test_fish_completes(tmp_path: Path):
     debian.need(fish="fish", recommended=False)
     file = tmp_path / "toolscout.fish"
-    file.write_text(script("fish", parser()), "utf-8")
+    file.write_text(script("fish"), "utf-8")
 
     def offered(line: str) -> list[str]:
         done = subprocess.run(
@@ -66,10 +81,10 @@ def test_fish_completes(tmp_path: Path):
             text=True,
             check=False,
             cwd=tmp_path,
-            env=os.environ | {"HOME": str(tmp_path)},
+            env=os.environ | {"HOME": str(tmp_path), "PATH": PATH},
         )
         assert done.stderr == ""
-        return [entry.partition("\t")[0] for entry in done.stdout.splitlines()]
+        return [entry.partition("\t")[0] for entry in done.stdout.splitlines() if entry]
 
     assert sorted(offered("toolscout se")) == ["search", "serve"]
     assert offered("toolscout serve --rank") == ["--ranker"]
@@ -81,24 +96,24 @@ def test_fish_completes(tmp_path: Path):
 def test_zsh_completes(tmp_path: Path):
     debian.need(zsh="zsh", recommended=False)
     file = tmp_path / "completion.zsh"
-    file.write_text(script("zsh", parser()), "utf-8")
+    file.write_text(script("zsh"), "utf-8")
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(tmp_path)
-        os.environ.update(TERM="dumb", HOME=str(tmp_path), PS1="$ ")
+        os.environ.update(TERM="dumb", HOME=str(tmp_path), PS1="$ ", PATH=PATH)
         os.execvp("zsh", ["zsh", "-f", "-i"])
     try:
         os.write(
             terminal, f"autoload -U compinit; compinit -u; source {file}; echo re''ady\n".encode()
         )
         expect(terminal, b"ready")
-        for typed, whole in {
-            "toolscout sea\t": b"search",
-            "\x15toolscout serve --shad\t": b"--shadow-ranker",
-            "\x15toolscout serve --shadow-ranker hyb\t": b"hybrid",
+        for typed, rest in {
+            "toolscout sea\t": b"rch",
+            "\x15toolscout serve --shad\t": b"ow-ranker",
+            "\x15toolscout serve --shadow-ranker hyb\t": b"rid",
         }.items():
             os.write(terminal, typed.encode())
-            expect(terminal, whole)
+            expect(terminal, rest)
     finally:
         os.close(terminal)
         os.waitpid(pid, 0)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from toolscout import __version__, completion
+from toolscout import __version__
 from toolscout.errors import ConfigurationError, ToolscoutError
 from toolscout.settings import BY_NAME, RANKERS, SETTINGS, Settings
 from toolscout.settings_sources import load, redacted
@@ -29,7 +29,12 @@ EXITS = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    parsed = parser().parse_args(arguments)
+    commands = parser()
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks for words
+        import argcomplete
+
+        argcomplete.autocomplete(commands)
+    parsed = commands.parse_args(arguments)
     try:
         status: int = parsed.run(parsed)
         sys.stdout.flush()
@@ -176,7 +181,9 @@ def _version(parsed: argparse.Namespace) -> int:
 
 
 def _completion(parsed: argparse.Namespace) -> int:
-    sys.stdout.write(completion.script(parsed.shell, parser()))
+    from argcomplete.shell_integration import shellcode
+
+    sys.stdout.write(shellcode(["toolscout"], shell=parsed.shell))
     return OK
 
 
@@ -273,13 +280,17 @@ def _add_setting(command: argparse.ArgumentParser, setting: Any) -> None:
     text = f"{setting.help} (default {_shown(setting.default)}; {setting.env})".replace("%", "%%")
     if setting.secret:
         return  # a secret on the command line shows in every process list
-    if setting.kind is bool:
-        command.add_argument(
-            setting.flag, dest=setting.name, nargs="?", const="on", metavar="on|off", help=text
-        )
-    else:
-        metavar = "|".join(setting.choices) or setting.kind.__name__.upper()
-        command.add_argument(setting.flag, dest=setting.name, metavar=metavar, help=text)
+    words = ("on", "off") if setting.kind is bool else setting.choices
+    added: Any = command.add_argument(
+        setting.flag,
+        dest=setting.name,
+        nargs="?" if setting.kind is bool else None,
+        const="on" if setting.kind is bool else None,
+        metavar="|".join(words) or setting.kind.__name__.upper(),
+        help=text,
+    )
+    if words:
+        added.completer = lambda **_: words  # read by argcomplete
 
 
 def _positive(text: str) -> int:
