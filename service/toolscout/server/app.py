@@ -13,6 +13,7 @@ from toolscout import playground
 from toolscout.errors import ConfigurationError
 from toolscout.server.http import playground as playground_pages
 from toolscout.server.http.answer import answer_refused
+from toolscout.server.http.auth import Keyring
 from toolscout.server.http.endpoint import serve
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import request_id
@@ -23,6 +24,7 @@ from toolscout.server.process import reload, shutdown
 from toolscout.server.service import Service
 from toolscout.settings import Settings
 from toolscout.settings_sources import load
+from toolscout.state.opening import open_store
 
 if TYPE_CHECKING:
     from toolscout.server.mcp.facade import McpFacade
@@ -35,7 +37,14 @@ class Application:
     """Made when the server starts, before anything is served; so is the router."""
 
     def __init__(self, settings: Settings) -> None:
+        """Wire up what needs neither model nor event loop.
+
+        Raises:
+            ConfigurationError: a setting is wrong.
+        """
         self._settings = settings
+        self._keyring = Keyring(settings.api_keys)
+        self._store = open_store(settings.store, settings.store_bytes)
         self._router = Router(())
         self._searches: dict[str, Resource] = {}
         self._litestar = Litestar(
@@ -68,7 +77,7 @@ class Application:
 
     @asynccontextmanager
     async def _lifespan(self, _: Litestar) -> AsyncIterator[None]:
-        self.service = service = Service(self._settings)
+        self.service = service = Service(self._settings, self._keyring, self._store)
         # Before anything watches the event loop: loading the SDK would look like overload.
         facade = mcp_facade()(service) if service.settings.mcp else None
         self._router = Router(_routes(service.settings, facade))

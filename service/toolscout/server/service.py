@@ -39,9 +39,8 @@ from toolscout.state.catalogs import SharedCatalogs
 from toolscout.state.guarded import Guard
 from toolscout.state.keys import key
 from toolscout.state.memory import MemoryStore
-from toolscout.state.opening import open_store
 from toolscout.state.registry import Registry
-from toolscout.state.store import StoreUnavailable
+from toolscout.state.store import StateStore, StoreUnavailable
 from toolscout.text.domains import Taxonomy
 
 if TYPE_CHECKING:
@@ -84,15 +83,16 @@ deadline."""
 class Service:
     """Model, caches, keys, admission and metrics of one process."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, keyring: Keyring, store: StateStore) -> None:
         """Make all parts, load the model and answer one question with it.
 
         Raises:
-            ConfigurationError: the model or a word list cannot be loaded, or a setting is wrong.
+            ConfigurationError: the model or a word list cannot be loaded, or a package
+                that a setting needs.
         """
         self.settings = settings
         self.rate_limit = RateLimit(settings.rate_limit)
-        self.keyring = Keyring(settings.api_keys)
+        self.keyring = keyring
         self.metrics = Metrics()
         self.writer = log.LineWriter(STDOUT, self.metrics.log_dropped.inc)
         self.log = log.configure(self.writer)
@@ -123,7 +123,6 @@ class Service:
             self.costs.learn,
             self._compiled,
         )
-        store = open_store(settings.store, settings.store_bytes)
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""
