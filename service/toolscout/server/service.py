@@ -95,7 +95,7 @@ class Service:
         self.keyring = keyring
         self.metrics = Metrics()
         self.writer = log.LineWriter(STDOUT, self.metrics.log_dropped.inc)
-        self.log = log.configure(self.writer)
+        self.log = log.EventLog(self.writer)
         self.connections = Connections(settings, self.metrics, self.log)
         self.tally = Tally()
         self.records = Recorder(settings.log, self.metrics, self.tally, self.writer)

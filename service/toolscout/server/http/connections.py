@@ -5,8 +5,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Protocol
 
-from structlog.typing import FilteringBoundLogger
-
+from toolscout.server.observe.log import EventLog
 from toolscout.server.observe.metrics import Metrics
 from toolscout.settings import Settings
 
@@ -28,7 +27,7 @@ class Connections:
         self,
         settings: Settings,
         metrics: Metrics,
-        log: FilteringBoundLogger,
+        log: EventLog,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.settings = settings

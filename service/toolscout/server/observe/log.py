@@ -4,17 +4,15 @@ A request's line says what was decided and how long it took. The pattern appears
 unless `log = full`; tool texts never appear.
 """
 
-import logging
 import os
 import select
 import threading
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any
 
 import msgspec
-import structlog
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
@@ -72,7 +70,7 @@ class LineWriter:
         self._is_due = False
         self._thread: threading.Thread | None = None
 
-    def msg(self, line: bytes) -> None:
+    def take(self, line: bytes) -> None:
         """Take one line without its line end."""
         size = len(line) + 1
         with self._changed:
@@ -85,11 +83,9 @@ class LineWriter:
         if not fits:
             self._dropped(1)
 
-    debug = info = warning = error = critical = exception = msg
-
     def write(self, line: RequestLine) -> None:
         """Take a request's line."""
-        self.msg(_encode(line))
+        self.take(_encode(line))
 
     def flush(self) -> None:
         """Have what has been taken written."""
@@ -138,23 +134,30 @@ class LineWriter:
         with self._changed:
             lost, self._lost = self._lost, 0
         if lost:
-            event = {"time": datetime.now(UTC), "level": "warning", "event": "log_lines_dropped"}
-            self._write([_encode(event | {"lines": lost})])
+            self._write([_event("warning", "log_lines_dropped", {"lines": lost})])
 
 
-def configure(writer: LineWriter) -> structlog.typing.FilteringBoundLogger:
-    """A logger to a writer: time stamp, level, event, fields."""
-    logger: structlog.typing.FilteringBoundLogger = structlog.wrap_logger(
-        writer,
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", key="time"),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(serializer=_serialise),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-    )
-    return logger
+class EventLog:
+    """Writes a line for each event that is no request: time, level, event, fields."""
+
+    def __init__(self, writer: LineWriter) -> None:
+        self._writer = writer
+
+    def info(self, event: str, **fields: object) -> None:
+        """Tell of something that was done."""
+        self._writer.take(_event("info", event, fields))
+
+    def warning(self, event: str, **fields: object) -> None:
+        """Tell of something that an operator may want to change."""
+        self._writer.take(_event("warning", event, fields))
+
+    def error(self, event: str, **fields: object) -> None:
+        """Tell of something that failed."""
+        self._writer.take(_event("error", event, fields))
+
+    def exception(self, event: str, **fields: object) -> None:
+        """Tell of the exception that is being handled, with its traceback."""
+        self.error(event, **fields, exception=traceback.format_exc())
 
 
 def hashed(pattern: str) -> str:
@@ -162,5 +165,5 @@ def hashed(pattern: str) -> str:
     return sha256(pattern.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _serialise(event: dict[str, Any], **_: Any) -> bytes:
-    return _encode(event)
+def _event(level: str, event: str, fields: Mapping[str, object]) -> bytes:
+    return _encode({"time": datetime.now(UTC), "level": level, "event": event, **fields})

@@ -10,10 +10,9 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from structlog.typing import FilteringBoundLogger
-
 from toolscout.errors import ConfigurationError
 from toolscout.server.http.auth import Keyring
+from toolscout.server.observe.log import EventLog
 
 READ_EVERY_S = 1.0
 
@@ -25,7 +24,7 @@ class KeyFile:
         self,
         path: Path,
         accept: Callable[[Keyring], None],
-        log: FilteringBoundLogger,
+        log: EventLog,
         count: Callable[[str], None],
     ) -> None:
         """Follow a file; `count` is told `ok` or `refused` for every change."""

@@ -10,9 +10,8 @@ import ssl
 from pathlib import Path
 from typing import Any
 
-from structlog.typing import FilteringBoundLogger
-
 from toolscout.errors import ConfigurationError
+from toolscout.server.observe.log import EventLog
 from toolscout.server.process.key_file import READ_EVERY_S
 from toolscout.settings import Settings
 
@@ -47,7 +46,7 @@ class Certificate:
     every handshake fails.
     """
 
-    def __init__(self, settings: Settings, live: ssl.SSLContext, log: FilteringBoundLogger) -> None:
+    def __init__(self, settings: Settings, live: ssl.SSLContext, log: EventLog) -> None:
         """Follow the files for the context that answers new connections."""
         assert settings.tls_cert is not None
         self._files: tuple[str, str | None] = (settings.tls_cert, settings.tls_key)
