@@ -141,7 +141,7 @@ def test_no_handshake_fails_while_certificates_are_exchanged(tmp_path: Path):
             pair = pairs[number % 2]
             held.key.write_bytes(pair.key.read_bytes())
             held.cert.write_bytes(pair.cert.read_bytes())
-            certificate.take()
+            certificate.files.check()
         exchanged.set()
 
     renewing = threading.Thread(target=renew)

@@ -161,7 +161,7 @@ class Service:
             self.run(self.learner.follow(self.keyring.tenants, self._warn))
         self.run(self._check_store())
         if self.key_file is not None:
-            self.run(self.key_file.follow())
+            self.run(self.key_file.files.follow())
         sys.setswitchinterval(SWITCH_S)
         self.admission.start()
         self._tick()

@@ -5,7 +5,6 @@ and on SIGHUP; whenever its text differs, the new keys hold from the next reques
 missing, empty or malformed changes nothing: the keys so far stay, and the log says why.
 """
 
-import asyncio
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +12,7 @@ from pathlib import Path
 from toolscout.errors import ConfigurationError
 from toolscout.server.http.auth import Keyring
 from toolscout.server.observe.log import EventLog
-
-READ_EVERY_S = 1.0
+from toolscout.server.process.followed_files import FollowedFiles
 
 
 class KeyFile:
@@ -32,20 +30,13 @@ class KeyFile:
         self._accept = accept
         self._log = log
         self._count = count
-        self._seen: str | None = None
+        self._is_first = True
         self._is_warned = False
+        self.files = FollowedFiles(self._text, self._use)
 
-    async def follow(self) -> None:
-        """Read the file again and again, until cancelled."""
-        while True:
-            self.take(await asyncio.to_thread(self._text))
-            await asyncio.sleep(READ_EVERY_S)
-
-    def take(self, text: str) -> None:
-        """Use what the file says now, if that is new and right."""
-        if text == self._seen:
-            return
-        first, self._seen = self._seen is None, text
+    def _use(self, text: str) -> None:
+        """Use what the file says now, if that is right."""
+        is_first, self._is_first = self._is_first, False
         try:
             keys = Keyring(text)
             if not len(keys):
@@ -55,13 +46,9 @@ class KeyFile:
             self._log.error("keys_kept", file=str(self._path), reason=error.detail)
             return
         self._accept(keys)
-        if not first:
+        if not is_first:
             self._count("ok")
             self._log.info("keys_changed", keys=len(keys), tenants=len(keys.tenants))
-
-    def read(self) -> None:
-        """Read the file now."""
-        self.take(self._text())
 
     def _text(self) -> str:
         try:

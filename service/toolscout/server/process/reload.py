@@ -14,13 +14,13 @@ def install(service: Service, server: uvicorn.Server) -> None:
     certificate: Certificate | None = None
     if service.settings.tls_cert and server.config.ssl is not None:
         certificate = Certificate(service.settings, server.config.ssl, service.log)
-        service.run(certificate.follow())
+        service.run(certificate.files.follow())
 
     def reread() -> None:
         if service.key_file is not None:
-            service.key_file.read()
+            service.key_file.files.check()
         if certificate is not None:
-            certificate.take()
+            certificate.files.check()
         service.log.info("files_read", signal="SIGHUP")
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reread)

@@ -5,14 +5,13 @@ TLS). Certificate and key are read again once a second and on SIGHUP: a renewed 
 next connection on, and a wrong one changes nothing.
 """
 
-import asyncio
 import ssl
 from pathlib import Path
 from typing import Any
 
 from toolscout.errors import ConfigurationError
 from toolscout.server.observe.log import EventLog
-from toolscout.server.process.key_file import READ_EVERY_S
+from toolscout.server.process.followed_files import FollowedFiles
 from toolscout.settings import Settings
 
 _NAMES = ("tls_cert", "tls_key", "tls_client_ca")
@@ -53,21 +52,11 @@ class Certificate:
         self._client_ca: str | None = settings.tls_client_ca
         self._renewed: ssl.SSLContext | None = None
         self._log = log
-        self._seen = self._read()
+        self.files = FollowedFiles(self._read, self._renew, self._read())
         live.sni_callback = self._hand_over
 
-    async def follow(self) -> None:
-        """Read the files again and again, until cancelled."""
-        while True:
-            await asyncio.sleep(READ_EVERY_S)
-            await asyncio.to_thread(self.take)
-
-    def take(self) -> None:
-        """Use what the files hold now, if that is new and right."""
-        held = self._read()
-        if held == self._seen:
-            return
-        self._seen = held
+    def _renew(self, _: list[bytes | None]) -> None:
+        """Use what the files hold now, if that is right."""
         try:
             self._renewed = _context(*self._files, self._client_ca)
         except (ConfigurationError, OSError) as error:
