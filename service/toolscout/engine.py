@@ -139,6 +139,7 @@ class Engine:
         session: Session | None = None,
         context: Context | None = None,
         no_match_below: float | None = None,
+        prerequisites: bool = True,
     ) -> Result:
         """Select the tools for a query.
 
@@ -146,7 +147,8 @@ class Engine:
         excepted; `budget_tokens` is spent in rank order on tools shown at the level of `detail`
         (whole when it is None), which also fills `tools` of the result. `session` says how tools
         have served, `context` where the work is done; both move scores softly. `no_match_below`
-        takes the place of the engine's own.
+        takes the place of the engine's own. With `prerequisites`, tools bring those that find what
+        they require.
 
         Raises:
             EmptyPattern: the pattern is blank.
@@ -176,6 +178,7 @@ class Engine:
             min_score=min_score,
             budget_tokens=budget_tokens,
             detail=detail,
+            prerequisites=prerequisites,
             session=session,
             context=context,
         )

@@ -66,6 +66,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     no_match: Annotated[
         Literal["empty", "pins"], about("what a search without any match returns")
     ] = "empty"
+    prerequisites: Annotated[
+        bool, about("bring the tools that find what selected ones require, such as an id")
+    ] = True
     no_match_below: Annotated[
         float, about("calibrated score of the best tool below which nothing matches, 0 to 1", 0, 1)
     ] = 0.02

@@ -24,6 +24,7 @@ class Via(enum.StrEnum):
     BOOST = "boost"
     LEARNED = "learned"
     CHAIN = "chain"
+    PREREQUISITE = "prerequisite"
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -31,7 +32,8 @@ class Reason(msgspec.Struct, frozen=True):
 
     `weight` is the share of the query that it accounts for, 0 to 1; for `semantic` the cosine. For
     `boost` it is the share by which the score is raised or, negative, lowered, for `learned` what
-    experience adds to the score, negative where the tool failed.
+    experience adds to the score, negative where the tool failed. For `prerequisite` the term is the
+    tool that requires what this one finds, and the weight that tool's score.
     """
 
     field: str

@@ -102,6 +102,7 @@ class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
     session: Session | None = None
     context: Context | None = None
     complete_chain: bool | None = None
+    prerequisites: bool | None = None
 
 
 class SearchRequest(SearchFields, frozen=True, kw_only=True):

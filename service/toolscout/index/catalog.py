@@ -13,8 +13,10 @@ from toolscout.index.bm25 import Hit, LexicalScores, Postings
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Allowed, Facets
 from toolscout.index.lines import Scan, TextLines
+from toolscout.index.name_vectors import NameVectors
 from toolscout.index.names import Mention, NameIndex
-from toolscout.index.vectors import VectorIndex
+from toolscout.index.prerequisites import Prerequisites
+from toolscout.index.vectors import Embedder, Floats, QueryVectors, VectorIndex
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import Query, telling_terms
 from toolscout.tools.traits import Traits
@@ -46,6 +48,9 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
     synonyms: Synonyms | None
     """What stands for what in queries; None for the bundled list."""
     nbytes: int
+    prerequisites: Prerequisites
+    name_vectors: NameVectors | None = None
+    """As long as there are no vectors, None."""
     only_ranker: None = None
 
     def tool(self, row: int) -> Tool:
@@ -96,6 +101,17 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
         """The tools that may be selected, or None when all may."""
         return self.facets.allowed(filters, self.rows)
 
+    def name_likeness(
+        self, embedder: Embedder, query: QueryVectors, rows: Sequence[int]
+    ) -> Floats | None:
+        """How well the names of some tools are found in a query; None without vectors."""
+        names = self.name_vectors
+        return None if names is None else names.likeness(embedder, query, rows)
+
+    def providers(self, row: int) -> Sequence[tuple[str, Sequence[int]]]:
+        """The nouns whose identifiers a tool requires, each with the tools that may find it."""
+        return self.prerequisites.of(row)
+
     def elsewhere(self, domain: str) -> Sequence[int]:
         """The tools that are known to belong to another domain."""
         return self.facets.elsewhere(domain)
@@ -103,6 +119,7 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
     def prepare(self, breathe: Breathe = at_once) -> None:
         """Make what only some questions need, and would otherwise make when they first do."""
         self.postings.prepare(breathe)
+        self.prerequisites.prepare(breathe)
         self.lines.prepare()
 
     def __len__(self) -> int:

@@ -14,6 +14,7 @@ from toolscout.index.facets import Allowed
 from toolscout.index.keyword import KeywordScores, keyword_scores
 from toolscout.index.names import Mention, mentions_in_many, with_whole_name
 from toolscout.index.tool_list import ToolList
+from toolscout.index.vectors import Embedder, QueryVectors
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import Query, analyse
@@ -113,6 +114,13 @@ class ColdCatalog:
         return facets.allowed_by_score(
             self._tools, filters, self.taxonomy, scores, considered, top_k
         )
+
+    def name_likeness(self, embedder: Embedder, query: QueryVectors, rows: Sequence[int]) -> None:
+        """Nothing: there are no vectors."""
+
+    def providers(self, row: int) -> Sequence[tuple[str, Sequence[int]]]:
+        """None: what a tool requires is not read yet."""
+        return ()
 
     def elsewhere(self, domain: str) -> Sequence[int]:
         """The tools that say themselves that they belong to another domain; none is inferred."""

@@ -20,7 +20,9 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Facets
 from toolscout.index.lines import TextLines, line
+from toolscout.index.name_vectors import NameVectors
 from toolscout.index.names import NameIndex
+from toolscout.index.prerequisites import Prerequisites, needed_noun
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import Embedder, VectorIndex
 from toolscout.text import domains
@@ -57,6 +59,8 @@ class CompiledTool(msgspec.Struct, gc=False):
     """What the tool costs in a prompt."""
     clues: Clues
     available: bool
+    needs: tuple[str, ...]
+    """Nouns whose identifiers it requires, as terms."""
     wire: bytes
     """The tool as it was sent, for showing it."""
     vector: bytes | None = None
@@ -140,8 +144,14 @@ class Compiler:
         packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
         stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
         vectors = VectorIndex(stacked)
+        names = NameVectors(
+            self.embedder, [words(name[:INDEXED_NAME_CHARS]) for name in catalog.names]
+        )
         return msgspec.structs.replace(
-            catalog, vectors=vectors, nbytes=catalog.nbytes + vectors.nbytes
+            catalog,
+            vectors=vectors,
+            name_vectors=names,
+            nbytes=catalog.nbytes + vectors.nbytes + names.nbytes,
         )
 
     def compile(self, tools: ToolList, store: ToolStore, breathe: Breathe = at_once) -> Catalog:
@@ -176,6 +186,9 @@ class Compiler:
             wires=wires,
             taxonomy=self.taxonomy,
             synonyms=self._synonyms,
+            prerequisites=Prerequisites(
+                names, [tool.clues.name for tool in compiled], [tool.needs for tool in compiled]
+            ),
             nbytes=postings.nbytes + lines.nbytes + text_bytes + sum(map(len, wires)),
         )
 
@@ -228,6 +241,7 @@ def compile_tool(tool: Tool, path: str) -> CompiledTool:
             document.annotations,
         ),
         available=tool.status != "unavailable",
+        needs=tuple(dict.fromkeys(filter(None, map(needed_noun, document.required)))),
         wire=_encode(tool),
     )
 

@@ -11,7 +11,7 @@ from toolscout.index.bm25 import Hit, LexicalScores
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan
 from toolscout.index.names import Mention
-from toolscout.index.vectors import VectorIndex
+from toolscout.index.vectors import Embedder, Floats, QueryVectors, VectorIndex
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import Query
 from toolscout.tools.traits import Traits
@@ -83,6 +83,14 @@ class Source(Protocol):
         Where traits are not indexed, only those are looked at that can be among the `top_k` for a
         pattern, or are to be kept.
         """
+
+    def name_likeness(
+        self, embedder: Embedder, query: QueryVectors, rows: Sequence[int]
+    ) -> Floats | None:
+        """How well the names of some tools are found in a query; None without vectors."""
+
+    def providers(self, row: int) -> Sequence[tuple[str, Sequence[int]]]:
+        """The nouns whose identifiers a tool requires, each with the tools that may find it."""
 
     def elsewhere(self, domain: str) -> Sequence[int]:
         """The tools that are known to belong to another domain."""

@@ -42,6 +42,12 @@ SENTENCE_SHARE = 0.8
 KNOWN_EXCESS = 1.5
 """Letters per token, beyond the first, from which a word counts as fully known."""
 
+TELLING = 12
+"""Tokens of a query that names are compared with."""
+
+_PIECE = 4_096
+"""Tokens whose vectors are in memory as floats at a time."""
+
 _WORD_CACHE_LIMIT = 100_000
 """Words whose token ids are remembered (about 20 MB); past it the cache starts anew."""
 
@@ -52,6 +58,10 @@ class QueryVectors(msgspec.Struct, frozen=True, eq=False):
     vectors: list[Floats]
     familiarity: float
     """How much of the query the model knows, 0 to 1."""
+    tokens: Floats
+    """Unit vectors of its most telling tokens, shape (tokens, dimension)."""
+    length: int
+    """How many distinct tokens it has."""
 
 
 class Embedder:
@@ -75,6 +85,8 @@ class Embedder:
         self._ids_of: dict[str, tuple[int, ...]] = {}
         self._familiar: dict[str, float] = {}
         self.dimension = int(self._rows.shape[1])
+        self.lengths = self._lengths()
+        """Of each token's vector; it grows with how telling the token is."""
 
     def query(self, spoken: Sequence[Sequence[str]]) -> "QueryVectors | None":
         """The vectors of a query and of its sentences; None when no word of it is known."""
@@ -82,7 +94,14 @@ class Embedder:
         if familiar <= 0:
             return None
         vectors = [self.encode(found) for found in spoken]
-        return QueryVectors(vectors, familiar) if np.count_nonzero(vectors[0]) else None
+        if not np.count_nonzero(vectors[0]):
+            return None
+        distinct = np.array(list(dict.fromkeys(self.token_ids(spoken[0]))), np.intp)
+        telling = distinct
+        if len(distinct) > TELLING:
+            telling = distinct[np.argsort(-self.lengths[distinct], kind="stable")[:TELLING]]
+        tokens = self.token_vectors(telling) / self.lengths[telling, None]
+        return QueryVectors(vectors, familiar, tokens, len(distinct))
 
     def familiarity(self, found: Iterable[str]) -> float:
         """How far the model knows the words, 0 to 1, long words counting more.
@@ -128,18 +147,39 @@ class Embedder:
         text, properties = map(_units, sums)
         return _units(text + np.float32(PROPERTY_SHARE) * properties)
 
-    def encode(self, found: Iterable[str]) -> Floats:
+    def encode(self, found: Sequence[str]) -> Floats:
         """The vector of a text given as its words, shape (dimension,); zero if none is known."""
         total = np.zeros(self.dimension, np.float32)
         self._sum(found, total)
         return _unit(total)
 
-    def _sum(self, found: Iterable[str], out: Floats) -> None:
-        """Add up the rows of the words' tokens."""
+    def _lengths(self) -> Floats:
+        every = np.arange(len(self._rows if self._mapping is None else self._mapping))
+        found = [
+            np.linalg.norm(self.token_vectors(every[at : at + _PIECE]), axis=1)
+            for at in range(0, len(every), _PIECE)
+        ]
+        lengths: Floats = np.maximum(np.concatenate(found), 1e-9, dtype=np.float32)
+        return lengths
+
+    def token_ids(self, found: Sequence[str]) -> list[int]:
+        """The tokens of a text given as its words."""
         try:
-            ids = list(chain.from_iterable(map(self._ids_of.__getitem__, found)))
+            return list(chain.from_iterable(map(self._ids_of.__getitem__, found)))
         except KeyError:
-            ids = list(chain.from_iterable(map(self._word_ids, found)))
+            return list(chain.from_iterable(map(self._word_ids, found)))
+
+    def token_vectors(self, ids: Sequence[int] | NDArray[np.integer]) -> Floats:
+        """The vectors of tokens as they are added up, shape (tokens, dimension)."""
+        rows = self._rows.take(ids if self._mapping is None else self._mapping[ids], axis=0)
+        vectors: Floats = rows.astype(np.float32)
+        if self._weights is not None:
+            vectors *= self._weights[ids].astype(np.float32)[:, None]
+        return vectors
+
+    def _sum(self, found: Sequence[str], out: Floats) -> None:
+        """Add up the rows of the words' tokens."""
+        ids = self.token_ids(found)
         if not ids:
             return
         rows = self._rows.take(ids if self._mapping is None else self._mapping[ids], axis=0)
@@ -224,6 +264,16 @@ def inner_products(rows: Floats, vector: Floats) -> Floats:
         first = _pointer(np.ascontiguousarray(rows))
         _inner_products(_pointer(out), _pointer(vector), first, rows.shape[1], len(rows))
     return out
+
+
+def best_products(rows: Floats, vectors: Floats) -> Floats:
+    """The highest inner product of every row with any of some vectors, shape (rows,)."""
+    best, out = np.full((2, len(rows)), -np.inf, np.float32)
+    first = _pointer(rows)
+    for vector in vectors:
+        _inner_products(_pointer(out), _pointer(vector), first, rows.shape[1], len(rows))
+        np.maximum(best, out, out=best)
+    return best
 
 
 def _units(vectors: Floats) -> Floats:

@@ -55,6 +55,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     detail: Detail | None = None
     """How the selected tools will be shown, which is what the budget is spent on."""
     definitions: bool = False
+    prerequisites: bool = True
+    """Whether tools bring those that find what they require."""
     session: Session | None = None
     context: Context | None = None
 
@@ -96,6 +98,7 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What a regular expression matched, of the tools that may be selected."""
 
     lexical: LexicalScores | None = None
+    vectors: QueryVectors | None = None
     cosine: Floats | None = None
     """Similarity by the best sentence, for ranking."""
     whole: Floats | None = None
@@ -110,6 +113,8 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     scores: Floats = _NO_SCORES
     outcome: Outcome = "match"
     boosts: Boosts | None = None
+    prerequisites: dict[int, int] = {}
+    """Tools that come because another requires what they find, each with that other tool."""
 
     ranked: list[int] = []
     """The best rows, best first."""

@@ -46,6 +46,11 @@ def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:
     if ranking.learned is not None and ranking.learned[row]:
         learned = round(float(ranking.learned[row]), 4)
         reasons.append(Reason("use", "worked" if learned > 0 else "failed", Via.LEARNED, learned))
+    if row in ranking.prerequisites:
+        other = ranking.prerequisites[row]
+        name_of = ranking.source.names[other]
+        weight = score(ranking, other)
+        reasons.append(Reason("parameters", name_of, Via.PREREQUISITE, weight))
     if row in decision.chained:
         reasons.append(Reason("use", "chain", Via.CHAIN, decision.chained[row]))
     if ranking.boosts is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from toolscout.ranking import fuse
 from toolscout.ranking.ask import Floats, Ranking
+from toolscout.ranking.choose import best
 
 NO_SIMILARITY = 0.12
 """Cosine below which a tool that shares no word with the query is not offered at all."""
@@ -54,6 +55,17 @@ def by_expression(ranking: Ranking) -> Floats:
     return scores
 
 
+NAME_SHARE = 0.2
+"""What a name that is found word by word in the query adds to a fused score of 0 to 1."""
+
+NAMED_TOKENS = 16
+"""Distinct tokens of a query up to which names count fully: among more, any word finds one that is
+alike."""
+
+NAMED_DEPTH = 16
+"""The best tools whose names are compared."""
+
+
 class Scorer(NamedTuple):
     """What a ranker looks at, and how that becomes one score of each tool."""
 
@@ -70,6 +82,21 @@ SCORERS = {
     "hybrid": Scorer(words=True, meaning=True, fuse=by_both),
     "rrf": Scorer(words=True, meaning=True, fuse=by_rank),
 }
+
+
+def with_names(ranking: Ranking, scores: Floats) -> Floats:
+    """Add how well a tool's name is found in the query, for the best tools."""
+    embedder, vectors = ranking.embedder, ranking.vectors
+    rows = best(scores, NAMED_DEPTH) if vectors is not None else []
+    if not rows or embedder is None or vectors is None:
+        return scores
+    likeness = ranking.source.name_likeness(embedder, vectors, rows)
+    if likeness is None:
+        return scores
+    share = NAME_SHARE * min(1.0, NAMED_TOKENS / vectors.length)
+    moved = scores.copy()
+    moved[rows] += np.float32(share) * likeness
+    return moved
 
 
 def with_experience(ranking: Ranking, scores: Floats) -> Floats:

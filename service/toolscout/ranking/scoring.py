@@ -12,7 +12,7 @@ from toolscout.index.lines import Scan
 from toolscout.index.names import with_whole_name
 from toolscout.index.source import Source
 from toolscout.ranking.ask import Ranking
-from toolscout.ranking.scorers import SCORERS, with_experience
+from toolscout.ranking.scorers import SCORERS, with_experience, with_names
 from toolscout.text import regex
 from toolscout.text.query import analyse
 
@@ -75,6 +75,7 @@ def score(ranking: Ranking) -> Ranking:
     return replace(
         ranking,
         lexical=lexical,
+        vectors=vectors,
         cosine=cosine,
         whole=whole,
         familiarity=familiarity,
@@ -114,6 +115,8 @@ def name(ranking: Ranking) -> Ranking:
 def fuse(ranking: Ranking) -> Ranking:
     """Add up the evidence for each tool."""
     scores = SCORERS[ranking.ranker].fuse(ranking)
+    if ranking.ranker == "hybrid":
+        scores = with_names(ranking, scores)
     if ranking.allowed is not None:
         scores = scores * ranking.allowed
     return replace(ranking, scores=with_experience(ranking, scores))

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from toolscout.index.details import cost_of
 from toolscout.ranking import choose as choosing
 from toolscout.ranking import judge as judging
+from toolscout.ranking import prerequisites
 from toolscout.ranking.ask import Ranking
 from toolscout.ranking.boost import boosts_for
 from toolscout.ranking.chain import follow
@@ -37,6 +38,18 @@ def boost(ranking: Ranking) -> Ranking:
     scores = with_experience(ranking, boosted(ranking, boosts.factors))
     ranked = choosing.best(scores, _depth(ranking))
     return replace(ranking, boosts=boosts, scores=scores, ranked=ranked)
+
+
+def require(ranking: Ranking) -> Ranking:
+    """Bring the tools that find what the best tools require.
+
+    The query may have the identifier already: then nothing is to be found. A learned chain knows
+    better and goes first.
+    """
+    if not ranking.ask.prerequisites or ranking.ranker != "hybrid" or ranking.following:
+        return ranking
+    ranked, brought = prerequisites.bring(ranking)
+    return replace(ranking, ranked=ranked, prerequisites=brought) if brought else ranking
 
 
 def recall(ranking: Ranking) -> Ranking:

@@ -45,6 +45,8 @@ class Document(msgspec.Struct, frozen=True):
     property_heads: str
     """Property names with the beginnings of their descriptions, for embedding."""
     aliases: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    """The parameters that a call must have."""
     annotations: dict[str, Any] | None = None
     """The hints of MCP, given beside the definition or inside it."""
 
@@ -89,7 +91,10 @@ def read_tool(tool: Tool) -> Document:
     description = f"{said} {labels}" if labels else said
     pieces: list[str] = []
     heads: list[str] = []
+    required: list[str] = []
     for schema in schemas:
+        if isinstance(schema.get("required"), list):
+            required += (name for name in schema["required"] if isinstance(name, str))
         for name, text in schema_properties(schema):
             pieces.append(name)
             heads.append(name)
@@ -104,6 +109,7 @@ def read_tool(tool: Tool) -> Document:
         properties=" ".join(dict.fromkeys(pieces))[:MAX_FIELD_CHARS],
         property_heads=" ".join(heads)[:MAX_FIELD_CHARS],
         aliases=tuple(aliases),
+        required=tuple(dict.fromkeys(required)),
         annotations=hints,
     )
 

@@ -62,6 +62,12 @@ def risk(name: str, description: str, annotations: Any, *, is_elsewhere: bool) -
     return _spoken(name, description[:PURPOSE_CHARS], is_elsewhere=is_elsewhere)
 
 
+def verb_kind(name: str) -> str | None:
+    """What the first verb of a name does: `read_only`, `write`, `write_remote`, `destructive`."""
+    kinds, _ = _table()
+    return next((kinds[word] for word in _words(name) if word in kinds), None)
+
+
 def _annotated(hints: Mapping[str, Any], *, is_elsewhere: bool) -> Risk | None:
     """What MCP hints say; None when they leave it open."""
     if hints.get("readOnlyHint") is True:

@@ -134,6 +134,7 @@ def _asks(settings: Settings, request: HotRequest) -> list[Ask]:
             context=context,
             no_match_below=settings.no_match_below if no_match_below is None else no_match_below,
             max_pattern_chars=settings.max_pattern_chars,
+            prerequisites=settings.prerequisites,
         )
         for pattern in (request.message or "", " ".join(around))
         if pattern.strip()

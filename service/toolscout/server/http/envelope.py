@@ -165,6 +165,9 @@ def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) 
         budget_tokens=whole("budget_tokens", request.budget_tokens),
         detail=request.detail,
         definitions=bool(request.include_definitions),
+        prerequisites=(
+            settings.prerequisites if request.prerequisites is None else request.prerequisites
+        ),
         session=request.session,
         context=request.context,
     )

@@ -1,0 +1,67 @@
+"""Which tools find what others require: the id of a customer, the token of a user.
+
+A tool that requires `customer_id` can hardly be called without one that finds customers. Such a
+tool has the noun in its name, reads, and does not require the same itself.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from toolscout.common.pauses import Breathe, at_once
+from toolscout.text.tokens import split_identifier, word_terms, words
+from toolscout.tools.risk import verb_kind
+
+_IDENTIFIERS = frozenset(("id", "ids", "uuid", "uuids", "guid", "key", "token", "tokens"))
+"""Last words of parameters that hold what another tool finds."""
+
+_BY_THEMSELVES = frozenset(("token",))
+"""Those among them that name something without a noun before them."""
+
+
+@lru_cache(maxsize=16_384)
+def needed_noun(parameter: str) -> str | None:
+    """The noun that a parameter identifies, as a term: `customer_id`, `customerIds`; else None."""
+    parts = [part for word in words(parameter) for part in split_identifier(word)]
+    if not parts or parts[-1].lower() not in _IDENTIFIERS:
+        return None
+    if len(parts) > 1:
+        return word_terms(parts[-2].lower())[-1]
+    return parts[0].lower() if parts[0].lower() in _BY_THEMSELVES else None
+
+
+class Prerequisites:
+    """The tools of one catalog that find what others require."""
+
+    __slots__ = ("_names", "_needs", "_providers", "_terms")
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        terms: Sequence[Sequence[str]],
+        needs: Sequence[Sequence[str]],
+    ) -> None:
+        """Take each tool's name, the terms of it, and the nouns whose identifiers it requires."""
+        self._names, self._terms, self._needs = names, terms, needs
+        self._providers: dict[str, list[int]] | None = None
+
+    def prepare(self, breathe: Breathe = at_once) -> dict[str, list[int]]:
+        """Find the tools that provide each noun that is needed, unless that was done before."""
+        if self._providers is None:
+            wanted = {noun for nouns in self._needs for noun in nouns}
+            found: dict[str, list[int]] = {}
+            for row, terms in enumerate(self._terms if wanted else ()):
+                nouns = wanted.intersection(terms).difference(self._needs[row])
+                if nouns and verb_kind(self._names[row]) in ("read_only", None):
+                    for noun in nouns:
+                        found.setdefault(noun, []).append(row)
+                breathe()
+            self._providers = found
+        return self._providers
+
+    def of(self, row: int) -> list[tuple[str, list[int]]]:
+        """The nouns whose identifiers a tool requires, each with the tools that may find it."""
+        nouns = self._needs[row]
+        if not nouns:
+            return []
+        providers = self.prepare()
+        return [(noun, providers[noun]) for noun in nouns if noun in providers]

@@ -1,0 +1,63 @@
+"""Bringing the tools that find what the best ones require: `find_customer` for `create_invoice`."""
+
+import re
+
+from toolscout.ranking.ask import Ranking
+from toolscout.text.tokens import word_terms
+
+DEPTH = 3
+"""Best tools whose requirements are looked at."""
+
+NEAR = 0.7
+"""Share of the best score from which a tool's requirements count."""
+
+EVERY = 3
+"""One in so many slots at most is given to a tool that was brought."""
+
+_IDENTIFIER = re.compile(r"(?=[\w-]*\d)[\w-]{3,}")
+"""What may be an identifier, where the noun stands close before it."""
+
+_WORDS = re.compile(r"[\w-]+")
+_CLOSE = 4
+"""Words between a noun and its identifier at most: `invoice with the number A-17`."""
+
+
+def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
+    """Put the tools that are required into a ranking, each behind at least two others.
+
+    Returns:
+        The rows in order, and for each that was brought the row that requires it.
+    """
+    ranked, scores, source = ranking.ranked, ranking.scores, ranking.source
+    brought: dict[int, int] = {}
+    given = _given(ranking.query.text)
+    top = ranked[:DEPTH]
+    for row in top:
+        if scores[row] < NEAR * scores[top[0]]:
+            break
+        for noun, rows in source.providers(row):
+            if noun in given:
+                continue
+            if ranking.allowed is not None:
+                rows = [other for other in rows if ranking.allowed[other]]
+            if rows:
+                best = max(rows, key=scores.__getitem__)
+                brought.setdefault(best, row)
+    brought = {row: other for row, other in brought.items() if row not in ranked[: EVERY - 1]}
+    rest = [row for row in ranked if row not in brought]
+    waiting = list(brought)
+    placed: list[int] = []
+    while rest or waiting:
+        is_turn = waiting and len(placed) % EVERY == EVERY - 1
+        placed.append(waiting.pop(0) if is_turn or not rest else rest.pop(0))
+    return placed, brought
+
+
+def _given(text: str) -> set[str]:
+    """The nouns, as terms, whose identifiers a query holds: `order A-17`, `user id 42`."""
+    found: set[str] = set()
+    terms = [(word, word_terms(word)[-1]) for word in _WORDS.findall(text)]
+    for place, (word, _) in enumerate(terms):
+        if _IDENTIFIER.fullmatch(word):
+            found.update(term for _, term in terms[max(0, place - _CLOSE) : place])
+    return found
