@@ -1,6 +1,8 @@
 """The circuit breaker: when it opens, how long it stays open, and what closes it."""
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -197,3 +199,11 @@ def test_closing_says_nothing_about_the_service_in_asyncio_either():
 def test_a_policy_is_not_made_from_numbers_without_sense(wrong):
     with pytest.raises(InvalidArgument, match=f"breaker.{next(iter(wrong))}"):
         BreakerPolicy(**wrong)
+
+
+def test_an_open_circuit_costs_no_thread():
+    with Selector("http://127.0.0.1:9") as selector:
+        fail(selector.breaker, 5, time.monotonic())
+        before = threading.active_count()
+        assert selector.select("x", TOOLS).reason is Reason.CIRCUIT_OPEN
+        assert threading.active_count() == before

@@ -17,20 +17,19 @@ from toolscout.client.agents.tracker import SessionTracker
 from toolscout.client.discovery.config import DiscoveryConfig, load
 from toolscout.client.discovery.flow import AsyncToolDiscovery, ToolDiscovery
 from toolscout.client.discovery.session import SessionStore
-from toolscout.client.errors import (
-    ConfigurationError,
-    InvalidArgument,
-    InvalidTool,
-    ToolscoutError,
-)
+from toolscout.client.observe.events import SearchEvent, TurnEvent, log_event, log_turn
 from toolscout.client.observe.jsonl import JsonLines
-from toolscout.client.observe.telemetry import SearchEvent, log_event
-from toolscout.client.observe.turn_events import TurnEvent, log_turn
 from toolscout.client.risk import RiskGate
 from toolscout.client.selector.breaker import BreakerPolicy
 from toolscout.client.selector.rollout import Rollout
 from toolscout.client.selector.selection import Reason, Selection, Shadow
 from toolscout.client.selector.selector import AsyncSelector, Selector
+from toolscout.errors import (
+    ConfigurationError,
+    InvalidArgument,
+    InvalidTool,
+    ToolscoutError,
+)
 
 __all__ = [
     "AsyncSelector",

@@ -9,7 +9,7 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
-from toolscout.client.errors import InvalidArgument
+from toolscout.errors import InvalidArgument
 from toolscout.tools.shapes import (
     DECLARATIONS,
     ORDINARY_TYPES,

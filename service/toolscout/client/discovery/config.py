@@ -17,10 +17,10 @@ from typing import Any
 
 import msgspec
 
-from toolscout.client.errors import ConfigurationError
 from toolscout.client.selector.endpoint import without_secrets
 from toolscout.client.selector.settings import DEFAULT_TIMEOUT_S
 from toolscout.contract import DEFAULT_TOP_K
+from toolscout.errors import ConfigurationError
 from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
 
 STRATEGIES = ("passthrough", "relevance", "tool-search", "api")

@@ -10,20 +10,21 @@ from toolscout.client.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.client.discovery.session import SessionStore, hashed
 from toolscout.client.discovery.strategies import relevance, search
 from toolscout.client.discovery.turn import MAX_ROUNDS, Order, Turn
-from toolscout.client.errors import InvalidArgument
-from toolscout.client.observe.turn_events import (
+from toolscout.client.observe.events import (
     Stage,
     TurnEvent,
     TurnObserver,
+    checked_observers,
     log_turn,
-    notify_turn,
+    notify,
 )
 from toolscout.client.offer import Offer
 from toolscout.client.providers import Call, Json, Provider, provider_named
 from toolscout.client.providers.stream import STREAMS
 from toolscout.client.selector.rollout import Rollout
 from toolscout.client.selector.selection import Selection
-from toolscout.client.selector.settings import SelectorBase, checked_observers
+from toolscout.client.selector.settings import SelectorBase
+from toolscout.errors import InvalidArgument
 
 logger = logging.getLogger("toolscout.client")
 
@@ -185,7 +186,7 @@ class Preparation:
         if self._turn_observers:
             strategy = self.config.strategy
             event = TurnEvent(stage, strategy, provider, session, offered, shown, searches, rounds)
-            notify_turn(self._turn_observers, event)
+            notify(self._turn_observers, event, "turns")
 
     def looks_on(self, request: Json, provider: str) -> tuple[str, Sequence[Any]] | None:
         """What to ask about when the rollout only looks on; None when it does not, or cannot.
@@ -215,7 +216,7 @@ class Preparation:
         )
         took = (perf_counter() - started) * 1_000
         selection = Selection(found, list(turn.offer.pick(found)), latency_ms=took)
-        self.selector.report(
+        self.selector.telemetry.report(
             selection, call.query, turn.session, len(turn.offer.names), turn.rounds + 1
         )
         return selection

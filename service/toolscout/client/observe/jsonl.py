@@ -20,7 +20,7 @@ from typing import IO, Any, Self
 
 import msgspec
 
-from toolscout.client.errors import InvalidArgument
+from toolscout.errors import InvalidArgument
 
 MAX_WAITING = 1_000
 """Events that wait to be written; more are dropped."""

@@ -10,8 +10,8 @@ Success rate, and the rates of empty and of invalid selections, are shares of
 
 from typing import Any
 
-from toolscout.client.errors import ConfigurationError
-from toolscout.client.observe.telemetry import SearchEvent
+from toolscout.client.observe.events import SearchEvent
+from toolscout.errors import ConfigurationError
 
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 1.5, 2.5)
 """Bounds of the latency histogram; p50, p95 and p99 fall between those around the promises."""

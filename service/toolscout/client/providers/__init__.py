@@ -1,12 +1,12 @@
 """The providers whose requests the loop understands, by name."""
 
-from toolscout.client.errors import InvalidArgument
 from toolscout.client.providers.anthropic import Anthropic
 from toolscout.client.providers.bedrock import AnthropicOnBedrock, BedrockConverse
 from toolscout.client.providers.gemini import Gemini
 from toolscout.client.providers.openai import OpenAIChat
 from toolscout.client.providers.provider import Call, Json, Provider
 from toolscout.client.providers.responses import OpenAIResponses
+from toolscout.errors import InvalidArgument
 
 __all__ = ["PROVIDERS", "Call", "Json", "Provider", "provider_named"]
 

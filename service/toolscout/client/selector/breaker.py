@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 
-from toolscout.client.errors import InvalidArgument
+from toolscout.errors import InvalidArgument
 
 
 @dataclass(frozen=True, slots=True)

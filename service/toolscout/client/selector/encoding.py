@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from toolscout.client.errors import InvalidArgument
 from toolscout.client.offer import Offer
 from toolscout.contract import MAX_NAME_CHARS
+from toolscout.errors import InvalidArgument
 from toolscout.tools.shapes import as_mapping, core_of, schema_of
 
 Definition = Literal["full", "minimal", "none"]

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 
 import httpx2
 
-from toolscout.client.errors import InvalidArgument
+from toolscout.errors import InvalidArgument
 
 SEARCH_PATH = "/v1/tool-discovery/search"
 MAX_HOST_CHARS = 253

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
 
-from toolscout.client.errors import InvalidArgument
+from toolscout.errors import InvalidArgument
 
 Mode = Literal["off", "dark", "shadow", "percent", "on"]
 _PLAIN: tuple[Mode, ...] = ("off", "dark", "shadow", "on")

@@ -1,9 +1,12 @@
 """What a call returns: the tools to show, and how that came about."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Generic, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
+"""What the caller has for a tool."""
 
 
 class Reason(StrEnum):
@@ -34,11 +37,11 @@ class Shadow(msgspec.Struct, frozen=True):
     """Names in both, as a share of names in either, 0 to 1; None when nothing was compared."""
 
 
-class Selection(msgspec.Struct, frozen=True):
+class Selection(msgspec.Struct, Generic[T], frozen=True):
     """The tools to show, most relevant first. Never empty unless no tool was given."""
 
     names: list[str]
-    tools: list[Any]
+    tools: list[T]
     """The caller's own objects, in the order of `names`; tools without a name come last."""
     fell_open: bool = False
     """Whether every tool is back because there was no usable selection."""

@@ -4,46 +4,39 @@ Whatever the service or the network does, a call returns within its timeout with
 tools: the service's choice, checked against the tools that were offered, or all of them.
 """
 
-import logging
 from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from toolscout.client.errors import InvalidArgument
 from toolscout.client.selector.background import Background, Closed
-from toolscout.client.selector.request import Result, Step, Verdict
-from toolscout.client.selector.selection import Reason, Selection
+from toolscout.client.selector.request import Request, Verdict
+from toolscout.client.selector.selection import Selection, T
 from toolscout.client.selector.settings import SelectorBase
-from toolscout.client.selector.transport import CLOSED, Stage
 from toolscout.contract import DEFAULT_TOP_K
 
-logger = logging.getLogger("toolscout.client")
 
+class AsyncSelector(SelectorBase):
+    """Selects tools for asyncio code; one instance serves any number of tasks.
 
-class Selector(SelectorBase):
-    """Selects tools for blocking code; safe to share between threads, a context manager.
-
-    The settings are those of `SelectorBase`. Only a mistake of the caller's raises:
+    The settings are those of `SelectorBase`; an asynchronous context manager. Only a mistake of
+    the caller's raises:
 
         ToolscoutError
         └── InvalidArgument     an argument has the wrong type (also a TypeError)
             └── InvalidTool     an item of `tools` is no tool of any known shape
     """
 
-    def _prepare(self) -> None:
-        self._background = Background("toolscout-selector")
-
-    def select(
+    async def select(
         self,
         pattern: str,
-        tools: Sequence[Any],
+        tools: Sequence[T],
         top_k: int | None = DEFAULT_TOP_K,
         always_keep: Collection[str] | None = (),
         *,
         session: str | None = None,
         loop: int = 0,
         fields: Mapping[str, Any] | None = None,
-    ) -> Selection:
+    ) -> Selection[T]:
         """Choose at most `top_k` of the tools.
 
         Args:
@@ -60,91 +53,17 @@ class Selector(SelectorBase):
             InvalidArgument: an argument has the wrong type; nothing else is ever raised.
         """
         call = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
-        steps = self._conversation(call)
-        if isinstance(steps, Verdict):
-            return self._finish(call, steps)
-        try:
-            step = next(steps)
-            while True:
-                step = steps.send(self._perform(step, call.ask.deadline))
-        except StopIteration as end:
-            verdict = end.value
-        except InvalidArgument:
-            raise
-        except Exception as error:
-            verdict = _unexpected(error)
-        finally:
-            steps.close()
-        return self._finish(call, verdict)
-
-    def _perform(self, step: Step, deadline: float) -> Result:
-        assert self._transport is not None
-        stage = Stage()
-        try:
-            return self._background.run(self._transport.perform(step, stage), deadline)
-        except TimeoutError:
-            return self._transport.too_late(stage)
-        except Closed:
-            return CLOSED
-
-    def close(self) -> None:
-        """Close connections and end the thread; a later call starts them anew."""
-        if self._transport is not None:
-            self._background.close(self._transport.aclose())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class AsyncSelector(SelectorBase):
-    """Selects tools for asyncio code; one instance serves any number of tasks.
-
-    Settings and errors are those of `Selector`; an asynchronous context manager.
-    """
-
-    async def select(
-        self,
-        pattern: str,
-        tools: Sequence[Any],
-        top_k: int | None = DEFAULT_TOP_K,
-        always_keep: Collection[str] | None = (),
-        *,
-        session: str | None = None,
-        loop: int = 0,
-        fields: Mapping[str, Any] | None = None,
-    ) -> Selection:
-        """Choose at most `top_k` of the tools; as `Selector.select`."""
-        call = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
-        steps = self._conversation(call)
-        if isinstance(steps, Verdict):
-            return self._finish(call, steps)
-        assert self._transport is not None
-        try:
-            step = next(steps)
-            while True:
-                step = steps.send(await self._transport.perform(step))
-        except StopIteration as end:
-            verdict = end.value
-        except InvalidArgument:
-            raise
-        except Exception as error:
-            verdict = _unexpected(error)
-        finally:
-            steps.close()
-        return self._finish(call, verdict)
+        if call.request is not None:
+            try:
+                call.verdict = await call.request.send()
+            finally:
+                call.request.settle(call.verdict)
+        return self._finish(call)
 
     async def aclose(self) -> None:
         """Close connections; a later call opens them anew."""
-        if self._transport is not None:
-            await self._transport.aclose()
+        if self._channel is not None:
+            await self._channel.transport.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -158,7 +77,56 @@ class AsyncSelector(SelectorBase):
         await self.aclose()
 
 
-def _unexpected(error: Exception) -> Verdict:
-    """A fault of ours, or of a hook's: the caller still gets its tools, the log gets the fault."""
-    logger.error("a tool search failed unexpectedly", exc_info=error)
-    return Verdict([], Reason.API_ERROR, f"unexpected {type(error).__name__}")
+class Selector(SelectorBase):
+    """Selects tools for blocking code; safe to share between threads, a context manager.
+
+    Settings and errors are those of `AsyncSelector`, whose coroutine runs here on an event loop in
+    a thread of its own.
+    """
+
+    def select(
+        self,
+        pattern: str,
+        tools: Sequence[T],
+        top_k: int | None = DEFAULT_TOP_K,
+        always_keep: Collection[str] | None = (),
+        *,
+        session: str | None = None,
+        loop: int = 0,
+        fields: Mapping[str, Any] | None = None,
+    ) -> Selection[T]:
+        """Choose at most `top_k` of the tools; as `AsyncSelector.select`."""
+        call = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
+        if call.request is not None:
+            try:
+                call.verdict = self._wait(call.request, call.ask.deadline)
+            finally:
+                call.request.settle(call.verdict)
+        return self._finish(call)
+
+    def _prepare(self) -> None:
+        self._background = Background("toolscout-selector")
+
+    def _wait(self, request: Request, deadline: float) -> Verdict:
+        try:
+            return self._background.run(request.send(), deadline)
+        except TimeoutError:
+            return request.give_up()
+        except Closed:
+            return request.give_up(closed=True)
+
+    def close(self) -> None:
+        """Close connections and end the thread; a later call starts them anew."""
+        if self._channel is not None:
+            self._background.close(self._channel.transport.aclose())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,28 +1,33 @@
-"""What both selectors do before and after a conversation: settings, checks, the selection."""
+"""What both selectors do before and after a request: settings, checks, the selection."""
 
 import logging
 import os
 import ssl
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import isfinite
 from time import monotonic, perf_counter
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from toolscout import __version__
 from toolscout.client.discovery.strategies import relevance
-from toolscout.client.errors import InvalidArgument
-from toolscout.client.observe.telemetry import Observer, QueryLog, event_of, log_event, notify
+from toolscout.client.observe.events import (
+    Observer,
+    QueryLog,
+    Telemetry,
+    checked_observers,
+    log_event,
+)
 from toolscout.client.offer import Offer
 from toolscout.client.selector import endpoint as endpoints
 from toolscout.client.selector.breaker import BreakerPolicy, CircuitBreaker
 from toolscout.client.selector.encoding import Definition, Encoder, Redact
-from toolscout.client.selector.request import Ask, Conversations, Result, Step, Verdict
+from toolscout.client.selector.request import Ask, Channel, Request, Verdict
 from toolscout.client.selector.rollout import Rollout, overlap
 from toolscout.client.selector.selection import Reason, Selection, Shadow
 from toolscout.client.selector.transport import Transport
 from toolscout.contract import DEFAULT_TOP_K, MAX_TOP_K
+from toolscout.errors import InvalidArgument
 
 Fallback = Literal["all", "relevance"]
 
@@ -47,7 +52,7 @@ OWN_FIELDS = frozenset({"pattern", "top_k", "always_keep", "tools", "catalog"})
 """Fields of a request that a call has arguments for."""
 
 
-class Call(msgspec.Struct, frozen=True):
+class Call(msgspec.Struct):
     """One call of `select`, checked."""
 
     ask: Ask
@@ -56,8 +61,10 @@ class Call(msgspec.Struct, frozen=True):
     started: float
     until: float
     """When it must be over, on the monotonic clock."""
-    unread: str = ""
-    """The kind of error that the tools raised when they were read; empty when they were read."""
+    request: Request | None = None
+    """What is to be sent; None where nobody is asked."""
+    verdict: Verdict | None = None
+    """How it ended; None where a rollout asks nobody."""
 
     @property
     def side(self) -> str:
@@ -130,8 +137,6 @@ class SelectorBase:
         self.timeout = float(timeout)
         self._fallback = fallback
         self._permit = permit
-        self._log_query = log_query
-        self._observers: tuple[Observer, ...] = checked_observers("observers", observers)
         if breaker is not None and not isinstance(breaker, BreakerPolicy):
             raise InvalidArgument.of("breaker", "a BreakerPolicy or None", breaker)
         if isinstance(max_connections, bool) or not isinstance(max_connections, int):
@@ -141,18 +146,17 @@ class SelectorBase:
         if not isinstance(verify, bool | ssl.SSLContext):
             raise InvalidArgument.of("verify", "true, false or an SSLContext", verify)
         self.breaker = CircuitBreaker(breaker)
-        self._conversations = Conversations(
-            _header_text("api_key", api_key),
-            f"toolscout-client/{__version__}",
-            Encoder(definition, redact),
-            self.breaker,
-            use_digests,
-        )
+        key = _header_text("api_key", api_key)
         url = endpoints.read(endpoint)
-        self._endpoint = endpoints.without_secrets(str(url)) if url else ""
+        shown = endpoints.without_secrets(str(url)) if url else ""
+        self.telemetry = Telemetry(checked_observers("observers", observers), log_query, shown)
         if url is None and self.rollout.mode != "off":
             logger.warning("no endpoint is set: every search falls open and shows all tools")
-        self._transport = Transport(url, max_connections, verify, trust_env) if url else None
+        self._channel: Channel | None = None
+        if url is not None:
+            transport = Transport(url, max_connections, verify, trust_env)
+            encoder = Encoder(definition, redact)
+            self._channel = Channel(transport, self.breaker, encoder, key, use_digests)
         self._prepare()
 
     def _prepare(self) -> None:
@@ -208,21 +212,28 @@ class SelectorBase:
             deadline=until - early,
             fields=dict(fields or {}),
         )
-        return Call(ask, session, loop, started, until, unread)
+        call = Call(ask, session, loop, started, until)
+        self._admit(call, unread)
+        return call
 
-    def _conversation(self, call: Call) -> Generator[Step, Result, Verdict] | Verdict:
-        """What to do for a call: hold this conversation, or nothing because this is the end."""
+    def _admit(self, call: Call, unread: str) -> None:
+        """Give the call what is to be sent for it, or a verdict without asking anybody."""
         mode = self.rollout.mode
         if mode == "off" or (mode == "percent" and not self.rollout.includes(call.side)):
-            return Verdict([])
-        if call.unread:
-            return Verdict([], Reason.API_ERROR, f"the tools cannot be read ({call.unread})")
-        if self._transport is None:
-            return Verdict([], Reason.MISSING_API_ENDPOINT, "no endpoint")
-        return self._conversations.hold(call.ask)
+            return
+        if unread:
+            call.verdict = Verdict([], Reason.API_ERROR, f"the tools cannot be read ({unread})")
+        elif self._channel is None:
+            call.verdict = Verdict([], Reason.MISSING_API_ENDPOINT, "no endpoint")
+        else:
+            admitted = self._channel.admit(call.ask)
+            if isinstance(admitted, Request):
+                call.request = admitted
+            else:
+                call.verdict = admitted
 
-    def _finish(self, call: Call, verdict: Verdict) -> Selection:
-        ask, mode = call.ask, self.rollout.mode
+    def _finish(self, call: Call) -> Selection[Any]:
+        ask, mode, verdict = call.ask, self.rollout.mode, call.verdict or Verdict([])
         offer = ask.offer
         names = verdict.names
         kept_by: str | None = None
@@ -252,26 +263,10 @@ class SelectorBase:
             rollout=kept_by,
             shadow=shadow,
         )
-        self.report(selection, ask.pattern, call.session or "", len(offer.names), call.loop)
+        self.telemetry.report(
+            selection, ask.pattern, call.session or "", len(offer.names), call.loop
+        )
         return selection
-
-    def report(
-        self, selection: Selection, pattern: str, session: str, offered: int, loop: int
-    ) -> None:
-        """Tell the observers of a search, also of one that was made elsewhere.
-
-        Args:
-            selection: what came of it.
-            pattern: what was searched for.
-            session: whose conversation it was; empty when unknown.
-            offered: number of tools that were searched.
-            loop: which search of one model turn it was, from 1; 0 outside of a loop.
-        """
-        if self._observers:
-            event = event_of(
-                selection, pattern, session, offered, loop, self._log_query, self._endpoint
-            )
-            notify(self._observers, event)
 
     def _is_permitted(self, name: str) -> bool:
         assert self._permit is not None
@@ -306,19 +301,6 @@ def _check_fields(fields: Mapping[str, Any]) -> None:
         msgspec.json.encode(dict(fields))
     except Exception as error:
         raise InvalidArgument(f"fields: cannot be written as JSON ({error})") from error
-
-
-def checked_observers(name: str, given: object) -> tuple[Any, ...]:
-    """Check an argument that lists observers; None is nobody.
-
-    Raises:
-        InvalidArgument: it is no sequence of functions.
-    """
-    if given is None:
-        return ()
-    if not isinstance(given, Sequence) or not all(map(callable, given)):
-        raise InvalidArgument.of(name, "a sequence of functions", given)
-    return tuple(given)
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

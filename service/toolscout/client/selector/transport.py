@@ -1,4 +1,4 @@
-"""Carrying out the steps of a conversation over HTTP, within a wall-clock cap.
+"""Post a request over HTTP and read its answer, within a wall-clock cap.
 
 The cap holds over everything: waiting for a connection, name resolution, connecting, TLS, writing,
 a server that drips bytes, decompression. Timeouts of single reads could not promise that, so an
@@ -8,15 +8,16 @@ exchange runs as a task of its own and is left behind when its time is up.
 import asyncio
 import logging
 import ssl
+from collections.abc import Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import monotonic
 from typing import Any
 
 import httpx2
+import msgspec
 
-from toolscout.client.selector.body import AnswerError, BoundedBody
+from toolscout.client.selector.answer import AnswerError, BoundedBody
 from toolscout.client.selector.network import Network, use
-from toolscout.client.selector.request import Failure, Pause, Reply, Result, Send, Step
 from toolscout.common.loopback import is_loopback
 
 logger = logging.getLogger("toolscout.client")
@@ -39,6 +40,43 @@ CONGESTED_S = 0.5
 
 CROWDED_S = 0.05
 """The same while there are more calls than connections."""
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """An answer, whatever its status. Header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status is 2xx."""
+        return 200 <= self.status < 300
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """No answer, and why."""
+
+    detail: str
+    again: bool = False
+    """Whether a second try may fare better."""
+    blame: bool = True
+    """Whether the service is to blame; not when the caller closed the selector meanwhile."""
+
+
+class Progress:
+    """How far a call has come, for whoever stops waiting for it in another thread."""
+
+    __slots__ = ("attempts", "begun", "connected")
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self.begun: float | None = None
+        """When the current request began, in monotonic seconds; None between two requests."""
+        self.connected: float | None = None
+        """When it had a connection."""
+
 
 TOO_LATE = Failure("no usable answer within the timeout")
 NO_CONNECTION = Failure("no connection was free within the timeout", blame=False)
@@ -75,26 +113,25 @@ class Transport:
         """When the event loop is to measure its lag next; None while no call is under way."""
         self._beating: asyncio.AbstractEventLoop | None = None
         self._lag = 0.0
-        self._under_way: set[asyncio.Task[Result]] = set()
-        self._left_behind: set[asyncio.Task[Result]] = set()
+        self._under_way: set[asyncio.Task[Reply | Failure]] = set()
+        self._left_behind: set[asyncio.Task[Reply | Failure]] = set()
 
-    async def perform(self, step: Step, stage: "Stage | None" = None) -> Result:
-        """Carry out one step; whatever goes wrong is a result, not an exception.
+    async def post(
+        self, headers: dict[str, str], body: bytes, deadline: float, progress: Progress
+    ) -> Reply | Failure:
+        """Send a request and read its answer before the deadline (monotonic seconds).
 
-        `stage` says how far it has come to who gives up waiting for it.
+        Whatever goes wrong is returned and not raised.
         """
-        stage = stage or Stage()
-        stage.begun = monotonic()
-        if isinstance(step, Pause):
-            await asyncio.sleep(step.seconds)
-            return None
+        progress.attempts += 1
+        progress.begun, progress.connected = monotonic(), None
         if self._beat_due is None or self._beating is not asyncio.get_running_loop():
             self._beat_due, self._lag = None, 0.0
             self._beat()
-        remaining = step.deadline - monotonic()
+        remaining = deadline - monotonic()
         if remaining <= 0:
             return CONGESTED
-        task = asyncio.ensure_future(self._exchange(step, stage))
+        task = asyncio.ensure_future(self._exchange(headers, body, deadline, progress))
         self._under_way.add(task)
         try:
             await asyncio.wait((task,), timeout=remaining)
@@ -105,22 +142,22 @@ class Transport:
                 self._left_behind.add(task)
                 task.add_done_callback(self._left_behind.discard)
         if not task.done():
-            return self.too_late(stage)
+            return self.too_late(progress)
         return CLOSED if task.cancelled() else task.result()
 
-    def too_late(self, stage: "Stage") -> Failure:
-        """Say of a step whose time is up whether the service or this process is to blame.
+    def too_late(self, progress: Progress) -> Failure:
+        """Say of a call whose time is up whether the service or this process is to blame.
 
         May be asked from any thread.
         """
         now, due = monotonic(), self._beat_due
         lag = self._lag if due is None else max(self._lag, now - due)
         crowded = len(self._under_way) > self._max_connections
-        if lag > (CROWDED_S if crowded else CONGESTED_S) or stage.begun is None:
+        if lag > (CROWDED_S if crowded else CONGESTED_S) or progress.begun is None:
             return CONGESTED
         # The service had its time if that was more than the wait for a connection to it.
-        had = 0.0 if stage.connected is None else now - stage.connected
-        return TOO_LATE if had > 0.5 * (now - stage.begun) else NO_CONNECTION
+        had = 0.0 if progress.connected is None else now - progress.connected
+        return TOO_LATE if had > 0.5 * (now - progress.begun) else NO_CONNECTION
 
     def _beat(self) -> None:
         """Measure how late the event loop is, and go on while calls are under way."""
@@ -148,14 +185,16 @@ class Transport:
         for _ in range(2):  # a socket is closed a turn of the loop after it is told to
             await asyncio.sleep(0)
 
-    async def _exchange(self, step: Send, stage: "Stage") -> Result:
+    async def _exchange(
+        self, headers: dict[str, str], body: bytes, deadline: float, progress: Progress
+    ) -> Reply | Failure:
         reused = True
         answered = False
 
         async def trace(event: str, _: dict[str, Any]) -> None:
             nonlocal reused
-            if stage.connected is None:
-                stage.connected = monotonic()  # the first event comes when a connection is free
+            if progress.connected is None:
+                progress.connected = monotonic()  # the first event comes when a connection is free
             if event.endswith("connect_tcp.started"):
                 reused = False
 
@@ -167,10 +206,10 @@ class Transport:
             async with client.stream(
                 "POST",
                 self._url,
-                content=step.body,
-                headers=step.headers,
+                content=body,
+                headers=headers,
                 extensions={**self._extensions, "trace": trace},
-                timeout=httpx2.Timeout(None, connect=CONNECT_SHARE * (step.deadline - monotonic())),
+                timeout=httpx2.Timeout(None, connect=CONNECT_SHARE * (deadline - monotonic())),
             ) as response:
                 answered = True
                 return await _read(response)
@@ -210,22 +249,12 @@ class Transport:
                 limits=self._limits,
                 verify=self._verify,
                 trust_env=self._trust_env,
-                timeout=None,  # the cap in `perform` covers more than these do
+                timeout=None,  # the cap in `post` covers more than these do
                 follow_redirects=False,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             )
             use(Network(), self._client)
         return self._client
-
-
-class Stage:
-    """When a step was begun and when it had a connection, in monotonic seconds."""
-
-    __slots__ = ("begun", "connected")
-
-    def __init__(self) -> None:
-        self.begun: float | None = None
-        self.connected: float | None = None
 
 
 async def _read(response: httpx2.Response) -> Reply:

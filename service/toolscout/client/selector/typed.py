@@ -6,8 +6,8 @@ A flow works on dicts. Who forwards with an SDK gets an object of the SDK's type
 from collections.abc import Mapping
 from typing import Any
 
-from toolscout.client.errors import InvalidArgument
 from toolscout.client.providers.provider import Json, as_dict
+from toolscout.errors import InvalidArgument
 
 _REQUEST_ID = "_request_id"
 """Where the OpenAI and Anthropic SDKs keep a response header that is no part of the body."""
