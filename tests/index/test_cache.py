@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import ENGINE, TOOLS, crowd
-from toolscout.index.cache import ByteLru, CatalogCache
+from toolscout.common.lru import Lru
+from toolscout.index.cache import CatalogCache
 from toolscout.index.compile import Compiler
 from toolscout.index.tool_list import ToolList
 
@@ -125,7 +126,7 @@ def test_an_evicted_catalog_is_forgotten_by_its_bytes_too():
 
 
 def test_the_least_recently_used_goes_first():
-    lru: ByteLru[str, int] = ByteLru(30)
+    lru: Lru[str, int] = Lru(30)
     for key in "abc":
         lru.put(key, 1, 10)
     assert lru.get("a") == 1
@@ -134,7 +135,7 @@ def test_the_least_recently_used_goes_first():
 
 
 def test_what_is_larger_than_everything_is_not_kept():
-    lru: ByteLru[str, int] = ByteLru(30)
+    lru: Lru[str, int] = Lru(30)
     lru.put("small", 1, 30)
     lru.put("large", 2, 31)
     assert lru.get("large") is None
@@ -143,18 +144,18 @@ def test_what_is_larger_than_everything_is_not_kept():
 
 @pytest.mark.parametrize("size", [5, 40])
 def test_replacing_a_value_replaces_its_bytes(size: int):
-    lru: ByteLru[str, int] = ByteLru(30)
+    lru: Lru[str, int] = Lru(30)
     lru.put("a", 1, 10)
     lru.put("a", 2, size)
-    assert lru.nbytes == (size if size <= 30 else 0)
+    assert lru.size == (size if size <= 30 else 0)
     assert lru.get("a") == (2 if size <= 30 else None)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 50)), max_size=60))
 def test_bytes_are_the_sum_of_what_is_kept(puts):
-    lru: ByteLru[str, int] = ByteLru(100)
+    lru: Lru[str, int] = Lru(100)
     for key, size in puts:
         lru.put(key, size, size)
         kept = [value for key in "abcdefgh" if (value := lru.get(key)) is not None]
-        assert sum(kept) == lru.nbytes <= 100
+        assert sum(kept) == lru.size <= 100
         assert len(kept) == len(lru)

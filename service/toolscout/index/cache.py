@@ -10,11 +10,7 @@ another has sent:
 The least recently used entries go first. All methods may be called from any thread.
 """
 
-from collections import OrderedDict
-from collections.abc import Hashable
-from threading import Lock
-from typing import Generic, TypeVar
-
+from toolscout.common.lru import Lru
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import CompiledTool
 from toolscout.index.tool_list import ToolList
@@ -24,52 +20,12 @@ ALIAS_LIMIT = 16_384
 """Raw-bytes aliases kept; each is a few hundred bytes."""
 
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
-
-class ByteLru(Generic[K, V]):
-    """A least-recently-used map bounded by the bytes of its values."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
-        self._lock = Lock()
-        self.nbytes = 0
-
-    def get(self, key: K) -> V | None:
-        """The value, which becomes the most recently used."""
-        with self._lock:
-            entry = self._entries.get(key)
-            if entry is None:
-                return None
-            self._entries.move_to_end(key)
-            return entry[0]
-
-    def put(self, key: K, value: V, nbytes: int) -> None:
-        """Keep a value; one larger than the whole limit is not kept."""
-        with self._lock:
-            old = self._entries.pop(key, None)
-            if old is not None:
-                self.nbytes -= old[1]
-            if nbytes > self._limit:
-                return
-            self._entries[key] = (value, nbytes)
-            self.nbytes += nbytes
-            while self.nbytes > self._limit:
-                _, (_, freed) = self._entries.popitem(last=False)
-                self.nbytes -= freed
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-
 class TenantTools:
     """One tenant's view of the compiled tools."""
 
     __slots__ = ("_tenant", "_tools")
 
-    def __init__(self, tools: ByteLru[tuple[str, bytes], CompiledTool], tenant: str) -> None:
+    def __init__(self, tools: Lru[tuple[str, bytes], CompiledTool], tenant: str) -> None:
         self._tools = tools
         self._tenant = tenant
 
@@ -86,9 +42,9 @@ class CatalogCache:
     """Catalogs and tools of all tenants within one byte limit, half of it for each."""
 
     def __init__(self, limit: int = DEFAULT_BYTES) -> None:
-        self._catalogs: ByteLru[tuple[str, str], Catalog] = ByteLru(limit // 2)
-        self._tools: ByteLru[tuple[str, bytes], CompiledTool] = ByteLru(limit - limit // 2)
-        self._aliases: ByteLru[tuple[str, bytes], tuple[str, int, int]] = ByteLru(ALIAS_LIMIT)
+        self._catalogs: Lru[tuple[str, str], Catalog] = Lru(limit // 2)
+        self._tools: Lru[tuple[str, bytes], CompiledTool] = Lru(limit - limit // 2)
+        self._aliases: Lru[tuple[str, bytes], tuple[str, int, int]] = Lru(ALIAS_LIMIT)
 
     def by_alias(self, tenant: str, raw_hash: bytes) -> tuple[Catalog, int, int] | None:
         """The catalog that these very bytes of `tools` were compiled to.
@@ -120,7 +76,7 @@ class CatalogCache:
     @property
     def nbytes(self) -> int:
         """Bytes of everything kept, as estimated."""
-        return self._catalogs.nbytes + self._tools.nbytes
+        return self._catalogs.size + self._tools.size
 
     def __len__(self) -> int:
         return len(self._catalogs)

@@ -11,10 +11,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from toolscout.common.lru import Lru
 from toolscout.contract import RankerName
 from toolscout.engine import Engine
 from toolscout.errors import ConfigurationError
-from toolscout.index.cache import ByteLru, CatalogCache
+from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.vectors import BUNDLED_MODEL
 from toolscout.learning.learner import Learner
@@ -126,10 +127,10 @@ class Service:
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""
-        self.named: ByteLru[tuple[str, str], str] = ByteLru(NAMES_KEPT)
+        self.named: Lru[tuple[str, str], str] = Lru(NAMES_KEPT)
         """The digest that a registered name was last seen to stand for, for when the store is
         away; empty where there was none."""
-        self.slow_patterns: ByteLru[tuple[str, bytes], float] = ByteLru(SLOW_PATTERNS)
+        self.slow_patterns: Lru[tuple[str, bytes], float] = Lru(SLOW_PATTERNS)
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         self.registry = Registry(self.guard)
         self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)
