@@ -89,7 +89,7 @@ def test_a_built_in_tool_that_has_a_name_stays_too(flow, service, provider, buil
     assert sent == list(ABOUT)
 
 
-def test_a_session_remembers_names_and_no_definitions(flow, shape, tools):
+def test_a_session_remembers_the_names_it_deferred(flow, shape, tools):
     store = SessionStore()
     request = shape.request("please help", tools)
     flow(store=store).complete(request, Model(shape, DONE), shape.name, session="s")

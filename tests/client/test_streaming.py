@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from tests.client.shapes import ABOUT, SHAPES, Json, Said, Shape
 from tests.client.streaming import EVENTS, StreamingModel, anthropic_events, openai_events, read
 from tests.client.upstream import Exchange, peer
-from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
+from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery, TurnEvent
 from toolscout.client.discovery.config import ApiConfig
+from toolscout.client.providers import PROVIDERS
 from toolscout.client.providers.sse import Splitter, write
-from toolscout.client.providers.stream import STREAMS
 
 PHANTOM = "gateway_search_tools"
 DONE = Said("All done.")
 READING = Said("Reading.", (("call_2", "read_file", {"path": "/etc/hosts"}),))
-STREAMED = [shape for shape in SHAPES if shape.name in STREAMS]
+STREAMED = [shape for shape in SHAPES if PROVIDERS[shape.name].stream]
 
 Run = Callable[..., list[bytes]]
 
@@ -329,3 +329,34 @@ def test_a_name_that_begins_like_the_search_is_only_held_back_for_a_while(run, n
     late = b"".join(run(request, Odd(events([piece(name, "", "c1")])), "openai"))
     assert json.dumps(name).encode() in late
     assert b"tool_calls" in late.split(b"finish_reason")[-1]
+
+
+def test_a_client_that_goes_away_ends_the_turn_and_the_forward(shape, request_):
+    closed: list[str] = []
+    events: list[TurnEvent] = []
+
+    def forward(body: Json) -> Iterator[bytes]:
+        try:
+            yield from StreamingModel(shape, DONE)(body)
+            yield b": still there\n\n"
+        finally:
+            closed.append("forward")
+
+    config = DiscoveryConfig(enabled=True, strategy="tool-search")
+    discovery = ToolDiscovery(config, turn_observers=[events.append])
+    pieces = discovery.stream(request_, forward, shape.name)
+    next(pieces)
+    pieces.close()
+    discovery.close()
+    assert closed == ["forward"]
+    assert [event.stage for event in events] == ["deferred", "finished"]
+
+
+def test_a_blocking_stream_runs_inside_an_event_loop(shape, request_):
+    async def main() -> bytes:
+        config = DiscoveryConfig(enabled=True, strategy="tool-search")
+        discovery = ToolDiscovery(config)
+        model = StreamingModel(shape, search("read"), READING)
+        return b"".join(discovery.stream(request_, model, shape.name))
+
+    assert b"read_file" in asyncio.run(main())

@@ -11,7 +11,7 @@ from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.streaming import anthropic_events, openai_events
 from tests.client.upstream import Exchange, peer
 from toolscout.client import ToolDiscovery
-from toolscout.client.discovery.usage import add
+from toolscout.client.providers.usage import add
 
 __all__ = ["flow", "service"]  # fixtures, found by their names
 

@@ -19,6 +19,7 @@ from litellm.types.utils import all_litellm_params
 
 from toolscout.client import AsyncToolDiscovery
 from toolscout.client.discovery.turn import Turn
+from toolscout.client.providers import ProviderName
 from toolscout.client.providers.sse import Splitter
 from toolscout.integrations.litellm_arguments import (
     forwardable,
@@ -30,7 +31,11 @@ from toolscout.integrations.litellm_settings import discovery_from_environment
 
 Json = dict[str, Any]
 
-SHAPES = {"completion": "openai", "acompletion": "openai", "anthropic_messages": "anthropic"}
+SHAPES: dict[str, ProviderName] = {
+    "completion": "openai",
+    "acompletion": "openai",
+    "anthropic_messages": "anthropic",
+}
 """Call types whose tools are deferred, and the shape of their bodies."""
 
 MAX_TURNS = 10_000
@@ -62,7 +67,7 @@ class ToolscoutHook(CustomLogger):
         if not shape or not call or not data.get("tools") or has_own_connection(data):
             return data
         request = dict(data)  # the turn keeps it as the original, and `data` is changed below
-        await self.discovery.look_on(request, shape)
+        await self.discovery.run_shadow_search(request, shape)
         # The scope keeps equal first messages of different keys apart.
         begun = self.discovery.begin(request, shape, scope=str(user_api_key_dict.api_key or ""))
         if isinstance(begun, Turn):
@@ -106,9 +111,8 @@ class ToolscoutHook(CustomLogger):
             async for piece in _as_bytes(await _route(body, opened.call_type)):
                 yield piece
 
-        shape = SHAPES[opened.call_type]
-        pieces = self.discovery.resume_stream(opened.turn, shape, _as_bytes(response), forward)
-        if shape == "anthropic":  # the proxy sends these on as bytes
+        pieces = self.discovery.resume_stream(opened.turn, _as_bytes(response), forward)
+        if SHAPES[opened.call_type] == "anthropic":  # the proxy sends these on as bytes
             async for piece in pieces:
                 yield piece
             return

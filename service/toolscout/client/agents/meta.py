@@ -16,7 +16,7 @@ from toolscout.client.agents import answers
 from toolscout.client.agents.answers import MAX_SCHEMAS, PAGE_SIZE
 from toolscout.client.discovery.strategies import search
 from toolscout.client.offer import Offer
-from toolscout.client.providers import provider_named
+from toolscout.client.providers import ProviderName, provider_named
 from toolscout.client.providers.provider import arguments_of
 from toolscout.client.risk import RiskGate
 from toolscout.client.selector.selection import Selection
@@ -72,7 +72,7 @@ _META: dict[str, tuple[str, dict[str, Any]]] = {
 META_TOOL_NAMES = tuple(_META)
 
 
-def meta_tools(provider: str = "openai") -> list[Any]:
+def meta_tools(provider: ProviderName = "openai") -> list[Any]:
     """The definitions of the meta-tools in a provider's shape.
 
     Raises:
@@ -162,6 +162,6 @@ def _search_arguments(arguments: Mapping[str, Any]) -> tuple[str, int] | str:
     return query, top_k
 
 
-def _local(query: str, tools: Sequence[Any], top_k: int) -> Selection:
+def _local(query: str, tools: Sequence[Any], top_k: int) -> Selection[Any]:
     found = search.search(query, tools, top_k) or search.keyword_search(query, tools, top_k)
     return Selection(found, [])

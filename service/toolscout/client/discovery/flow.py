@@ -6,38 +6,190 @@
 With strategy `api` or `tool-search` the request goes out with one search tool instead of all of its
 tools; the model searches, the found tools come back, and the client never sees the search tool.
 With `relevance` the tools are filtered here; `passthrough` forwards the request as it is.
+
+A flow is one coroutine, or one asynchronous generator for streams, around `forward` and the
+searches. The blocking face runs the same coroutine in the caller's thread, without an event loop:
+there both of them block and the coroutine never waits.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+import logging
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
+from toolscout.client.discovery.bodies import body_of, in_type_of
 from toolscout.client.discovery.preparation import Preparation
-from toolscout.client.discovery.steps import (
-    END_OF_EVENT,
-    Steps,
-    conversation,
-    marks,
-    next_body,
-    question,
-    starts_over,
-)
-from toolscout.client.discovery.turn import Turn
-from toolscout.client.providers import Call, Json
-from toolscout.client.providers.stream import STREAMS
+from toolscout.client.discovery.turn import Found, Turn
+from toolscout.client.providers import Call, Json, ProviderName
 from toolscout.client.selector.selection import Selection
 from toolscout.client.selector.selector import AsyncSelector, Selector
 
 Body = TypeVar("Body")
 """What a forward returns: a response body as a dict, or the SDK's own object."""
 
+T = TypeVar("T")
+
 Forward = Callable[[Json], Body]
 AsyncForward = Callable[[Json], Awaitable[Body]]
 Open = Callable[[Json], Iterator[bytes]]
 AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
 
+END_OF_EVENT = b"\n\n"
+"""Fed after a stream, for those that end without it."""
 
-class ToolDiscovery(Preparation):
+logger = logging.getLogger("toolscout.client")
+
+
+class Flow(Preparation):
+    """What both faces run."""
+
+    @abstractmethod
+    async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
+        """Answer the searches of one response."""
+
+    async def _complete(self, begun: Turn | Json, forward: AsyncForward[Any]) -> Any:
+        if not isinstance(begun, Turn):
+            return await forward(begun)
+        try:
+            return await self._go_on(begun, await forward(begun.request), forward)
+        finally:
+            begun.end()
+
+    async def _go_on(self, turn: Turn, given: Any, forward: AsyncForward[Any]) -> Any:
+        """Search and forward until a response is the client's to see; return it in its type."""
+        response = body_of(given)
+        while calls := turn.searches(response):
+            request = turn.resume(response, await self._search(turn, calls))
+            if request is None:
+                break
+            try:
+                given = await forward(request)
+            except Exception:
+                # What was added to the request may be why; the client is owed what it asked for.
+                logger.warning("forwarding failed after a search; the request goes out as it came")
+                given = await forward(turn.original)
+                return in_type_of(given, turn.with_usage(body_of(given)))
+            response = body_of(given)
+        return in_type_of(given, turn.finish(response))
+
+    async def _stream(
+        self, turn: Turn, opened: AsyncIterator[bytes], forward: AsyncOpen
+    ) -> AsyncGenerator[bytes, None]:
+        """As `_go_on`, for a stream that was opened with the request of the turn."""
+        assert turn.provider.stream is not None
+        stream = turn.provider.stream(turn.search_name)
+        started_over = False
+        try:
+            while True:
+                try:
+                    async for chunk in opened:
+                        if out := stream.feed(chunk):
+                            yield out
+                    if out := stream.feed(END_OF_EVENT):
+                        yield out
+                except Exception:
+                    if stream.wrote or turn.rounds == 0 or started_over:
+                        raise
+                    logger.warning(
+                        "forwarding failed after a search; the request goes out as it came"
+                    )
+                    started_over = True
+                    turn.end_searching()
+                    request: Json | None = turn.original
+                else:
+                    response = stream.response()
+                    calls = turn.searches(response)
+                    found = await self._search(turn, calls) if calls else []
+                    request = turn.resume(response, found) if found else None
+                if request is None:
+                    break
+                stream.next_turn()
+                opened = forward(request)
+        finally:
+            turn.end()
+        if out := stream.finish():
+            yield out
+
+
+class AsyncToolDiscovery(Flow):
+    """The flow for asyncio code. The settings are those of `Preparation`."""
+
+    selector: AsyncSelector
+
+    def _prepare(self, settings: dict[str, Any]) -> None:
+        self.selector = AsyncSelector(**settings)
+
+    async def complete(
+        self,
+        request: Json,
+        forward: AsyncForward[Body],
+        provider: ProviderName = "openai",
+        session: str | None = None,
+        scope: str = "",
+    ) -> Body:
+        """As `ToolDiscovery.complete`; the searches of one response run side by side."""
+        await self.run_shadow_search(request, provider)
+        begun = self.begin(request, provider, session, scope)
+        response: Body = await self._complete(begun, forward)
+        return response
+
+    async def resume(self, turn: Turn, response: Body, forward: AsyncForward[Body]) -> Body:
+        """Go on with a turn from `begin` whose request was forwarded elsewhere.
+
+        For proxies that call hooks before and after a forwarding of their own.
+        """
+        try:
+            final: Body = await self._go_on(turn, response, forward)
+            return final
+        finally:
+            turn.end()
+
+    async def stream(
+        self,
+        request: Json,
+        forward: AsyncOpen,
+        provider: ProviderName = "openai",
+        session: str | None = None,
+        scope: str = "",
+    ) -> AsyncIterator[bytes]:
+        """As `ToolDiscovery.stream`."""
+        await self.run_shadow_search(request, provider)
+        begun = self.begin_stream(request, provider, session, scope)
+        if isinstance(begun, Turn):
+            pieces = self.resume_stream(begun, forward(begun.request), forward)
+        else:
+            pieces = forward(begun)
+        async for piece in pieces:
+            yield piece
+
+    def resume_stream(
+        self, turn: Turn, opened: AsyncIterator[bytes], forward: AsyncOpen
+    ) -> AsyncIterator[bytes]:
+        """As `resume`, for a turn whose request was opened as a stream elsewhere."""
+        return self._stream(turn, opened, forward)
+
+    async def run_shadow_search(self, request: Json, provider: ProviderName = "openai") -> None:
+        """Query the service without using its answer (dark and shadow rollout)."""
+        if (query := self._shadow_query(request, provider)) is not None:
+            config = self.config
+            await self.selector.select(*query, config.max_search_results, config.always_keep)
+
+    async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
+        async def answered(call: Call) -> Selection[Any]:
+            if self.config.strategy == "tool-search":
+                return self._local_search(turn, call)
+            return await self.selector.select(**self._question(turn, call))
+
+        selections = await asyncio.gather(*map(answered, calls))
+        return list(zip(calls, selections, strict=True))
+
+    async def aclose(self) -> None:
+        """Close the selector."""
+        await self.selector.aclose()
+
+
+class ToolDiscovery(Flow):
     """The flow for blocking code. The settings are those of `Preparation`."""
 
     selector: Selector
@@ -49,7 +201,7 @@ class ToolDiscovery(Preparation):
         self,
         request: Json,
         forward: Forward[Body],
-        provider: str = "openai",
+        provider: ProviderName = "openai",
         session: str | None = None,
         scope: str = "",
     ) -> Body:
@@ -68,25 +220,20 @@ class ToolDiscovery(Preparation):
             InvalidArgument: there is no provider of that name, or `forward` returned what is no
                 response body.
         """
-        self.look_on(request, provider)
-        steps = conversation(self.begin(request, provider, session, scope))
-        result: Any = None
-        try:
-            while True:
-                step = steps.send(result)
-                if isinstance(step, tuple):
-                    result = [(call, self._search(call, step[0])) for call in step[1]]
-                else:
-                    result = _attempt(forward, step)
-        except StopIteration as end:
-            response: Body = end.value
-            return response
+
+        async def forwarded(body: Json) -> Body:
+            return forward(body)
+
+        self.run_shadow_search(request, provider)
+        begun = self.begin(request, provider, session, scope)
+        response: Body = _run(self._complete(begun, forwarded))
+        return response
 
     def stream(
         self,
         request: Json,
         forward: Open,
-        provider: str = "openai",
+        provider: ProviderName = "openai",
         session: str | None = None,
         scope: str = "",
     ) -> Iterator[bytes]:
@@ -99,156 +246,55 @@ class ToolDiscovery(Preparation):
             session: names the conversation.
             scope: keeps equal conversations of different users apart.
         """
-        self.look_on(request, provider)
+        self.run_shadow_search(request, provider)
         begun = self.begin_stream(request, provider, session, scope)
         if not isinstance(begun, Turn):
             yield from forward(begun)
             return
-        stream = STREAMS[provider](begun.search_name)
-        body: Json | None = begun.request
-        while body is not None:
-            try:
-                for chunk in forward(body):
-                    if out := stream.feed(chunk):
-                        yield out
-                if out := stream.feed(END_OF_EVENT):
-                    yield out
-            except Exception:
-                if not starts_over(begun, stream, body):
-                    raise
-                body = begun.original
-                continue
-            calls = begun.searches(stream.response())
-            found = [(call, self._search(call, begun)) for call in calls]
-            body = next_body(begun, stream, found)
-        if out := stream.finish():
-            yield out
 
-    def look_on(self, request: Json, provider: str = "openai") -> None:
-        """Ask about a request where the rollout only looks on; else do nothing."""
-        if (asked := self.looks_on(request, provider)) is not None:
-            self.selector.select(*asked, self.config.max_search_results, self.config.always_keep)
+        def opened(body: Json) -> AsyncIterator[bytes]:
+            return _Blocking(forward(body))
 
-    def _search(self, call: Call, turn: Turn) -> Selection:
+        pieces = self._stream(begun, opened(begun.request), opened)
+        try:
+            while (piece := _run(anext(pieces, None))) is not None:
+                yield piece
+        finally:
+            _run(pieces.aclose())
+
+    def run_shadow_search(self, request: Json, provider: ProviderName = "openai") -> None:
+        """Query the service without using its answer (dark and shadow rollout)."""
+        if (query := self._shadow_query(request, provider)) is not None:
+            self.selector.select(*query, self.config.max_search_results, self.config.always_keep)
+
+    async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
         if self.config.strategy == "tool-search":
-            return self.local_search(call, turn)
-        return self.selector.select(*question(call, turn, self.config), **marks(turn))
+            return [(call, self._local_search(turn, call)) for call in calls]
+        return [(call, self.selector.select(**self._question(turn, call))) for call in calls]
 
     def close(self) -> None:
         """Close the selector."""
         self.selector.close()
 
 
-class AsyncToolDiscovery(Preparation):
-    """The flow for asyncio code. The settings are those of `Preparation`."""
+class _Blocking(AsyncIterator[bytes]):
+    """A blocking iterator in the form of an asynchronous one; it never waits."""
 
-    selector: AsyncSelector
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = iter(chunks)
 
-    def _prepare(self, settings: dict[str, Any]) -> None:
-        self.selector = AsyncSelector(**settings)
-
-    async def complete(
-        self,
-        request: Json,
-        forward: AsyncForward[Body],
-        provider: str = "openai",
-        session: str | None = None,
-        scope: str = "",
-    ) -> Body:
-        """As `ToolDiscovery.complete`; the searches of one response run side by side."""
-        await self.look_on(request, provider)
-        begun = self.begin(request, provider, session, scope)
-        return await self._drive(conversation(begun), forward)
-
-    async def resume(self, turn: Turn, response: Body, forward: AsyncForward[Body]) -> Body:
-        """Go on with a turn from `begin` whose request was forwarded elsewhere.
-
-        For proxies that call hooks before and after a forwarding of their own.
-        """
-        steps = conversation(turn)
-        next(steps)
-        return await self._drive(steps, forward, response)
-
-    async def _drive(self, steps: Steps, forward: AsyncForward[Body], result: Any = None) -> Body:
-        try:
-            while True:
-                step = steps.send(result)
-                if isinstance(step, tuple):
-                    turn, calls = step
-                    found = await asyncio.gather(*(self.search(call, turn) for call in calls))
-                    result = list(zip(calls, found, strict=True))
-                else:
-                    try:
-                        result = await forward(step)
-                    except Exception as error:
-                        result = error
-        except StopIteration as end:
-            response: Body = end.value
-            return response
-
-    async def stream(
-        self,
-        request: Json,
-        forward: AsyncOpen,
-        provider: str = "openai",
-        session: str | None = None,
-        scope: str = "",
-    ) -> AsyncIterator[bytes]:
-        """As `ToolDiscovery.stream`."""
-        await self.look_on(request, provider)
-        begun = self.begin_stream(request, provider, session, scope)
-        if not isinstance(begun, Turn):
-            async for chunk in forward(begun):
-                yield chunk
-            return
-        async for out in self.resume_stream(begun, provider, forward(begun.request), forward):
-            yield out
-
-    async def resume_stream(
-        self, turn: Turn, provider: str, opened: AsyncIterator[bytes], forward: AsyncOpen
-    ) -> AsyncIterator[bytes]:
-        """As `resume`, for a turn whose request was opened as a stream elsewhere."""
-        stream = STREAMS[provider](turn.search_name)
-        body: Json | None = turn.request
-        while body is not None:
-            try:
-                async for chunk in opened:
-                    if out := stream.feed(chunk):
-                        yield out
-                if out := stream.feed(END_OF_EVENT):
-                    yield out
-            except Exception:
-                if not starts_over(turn, stream, body):
-                    raise
-                body = turn.original
-            else:
-                calls = turn.searches(stream.response())
-                found = await asyncio.gather(*(self.search(call, turn) for call in calls))
-                body = next_body(turn, stream, list(zip(calls, found, strict=True)))
-            if body is not None:
-                opened = forward(body)
-        if out := stream.finish():
-            yield out
-
-    async def look_on(self, request: Json, provider: str = "openai") -> None:
-        """As `ToolDiscovery.look_on`, for hooks around a forwarding of the proxy's own."""
-        if (asked := self.looks_on(request, provider)) is not None:
-            config = self.config
-            await self.selector.select(*asked, config.max_search_results, config.always_keep)
-
-    async def search(self, call: Call, turn: Turn) -> Selection:
-        """Answer one search of a turn."""
-        if self.config.strategy == "tool-search":
-            return self.local_search(call, turn)
-        return await self.selector.select(*question(call, turn, self.config), **marks(turn))
-
-    async def aclose(self) -> None:
-        """Close the selector."""
-        await self.selector.aclose()
+    async def __anext__(self) -> bytes:
+        for chunk in self._chunks:
+            return chunk
+        raise StopAsyncIteration
 
 
-def _attempt(forward: Forward[Any], request: Json) -> Any:
+def _run(work: Awaitable[T]) -> T:
+    """Run a coroutine that never waits, in this thread and without an event loop."""
+    steps = work.__await__()
     try:
-        return forward(request)
-    except Exception as error:
-        return error
+        next(steps)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    raise RuntimeError("the blocking flow waited")

@@ -1,15 +1,14 @@
-"""Preparing a request: which tools are deferred, and whether anything is done at all."""
+"""Prepare a request: which tools are deferred, and whether anything is done at all."""
 
 import logging
 from collections.abc import Sequence
-from functools import partial
 from time import perf_counter
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 
 from toolscout.client.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.client.discovery.session import SessionStore, hashed
 from toolscout.client.discovery.strategies import relevance, search
-from toolscout.client.discovery.turn import MAX_ROUNDS, Order, Turn
+from toolscout.client.discovery.turn import MAX_ROUNDS, Order, Turn, TurnSettings
 from toolscout.client.observe.events import (
     Stage,
     TurnEvent,
@@ -19,18 +18,20 @@ from toolscout.client.observe.events import (
     notify,
 )
 from toolscout.client.offer import Offer
-from toolscout.client.providers import Call, Json, Provider, provider_named
-from toolscout.client.providers.stream import STREAMS
+from toolscout.client.providers import Call, Json, Provider, ProviderName, provider_named
 from toolscout.client.selector.rollout import Rollout
 from toolscout.client.selector.selection import Selection
-from toolscout.client.selector.settings import SelectorBase
+from toolscout.client.selector.settings import SelectorBase, SelectorOptions
 from toolscout.errors import InvalidArgument
+
+TOOL_KEYS = ("tools", "toolConfig", "functions")
+"""A request with any of these says itself which tools it has, an empty list included."""
 
 logger = logging.getLogger("toolscout.client")
 
 
 class Preparation:
-    """Everything of the flow but forwarding and asking.
+    """Everything of a flow but forwarding and searching.
 
     Args:
         config: strategy and limits, in the proxy's own terms; or the URL of the service, which is
@@ -54,7 +55,7 @@ class Preparation:
         store: SessionStore | None = None,
         rollout: str | Rollout = "on",
         turn_observers: Sequence[TurnObserver] | None = (log_turn,),
-        **selector_options: Any,
+        **selector_options: Unpack[SelectorOptions],
     ) -> None:
         if isinstance(config, str):
             config = DiscoveryConfig(enabled=True, strategy="api", api=ApiConfig(config))
@@ -66,10 +67,12 @@ class Preparation:
         self.store = SessionStore() if store is None else store
         self._order = order
         self._defer_above = defer_above
-        self._max_rounds = max_rounds
+        self._turn_settings = TurnSettings(
+            self.store, config.search_tool_name, order, max_rounds, self._report_finished
+        )
         self._turn_observers = checked_observers("turn_observers", turn_observers)
         self._rollout = Rollout.parse(rollout)
-        # A percentage is decided here, for the whole turn; looking on is the selector's.
+        # A percentage is decided here, for the whole turn; dark and shadow are the selector's.
         mode = self._rollout if self._rollout.mode in ("dark", "shadow") else Rollout("on")
         asks = config.strategy == "api"
         if "permit" in selector_options:
@@ -91,7 +94,11 @@ class Preparation:
         """Make the selector of one kind of flow."""
 
     def begin(
-        self, request: Json, provider: str = "openai", session: str | None = None, scope: str = ""
+        self,
+        request: Json,
+        provider: ProviderName = "openai",
+        session: str | None = None,
+        scope: str = "",
     ) -> Turn | Json:
         """Prepare a request: a turn with deferred tools, or what to forward as the only one.
 
@@ -108,40 +115,31 @@ class Preparation:
             return request
 
     def begin_stream(
-        self, request: Json, provider: str, session: str | None, scope: str
+        self, request: Json, provider: ProviderName, session: str | None, scope: str
     ) -> Turn | Json:
         """As `begin`; where streams are not understood, nothing may be deferred."""
-        if provider in STREAMS or self.config.strategy == "relevance":
-            return self.begin(request, provider, session, scope)
-        provider_named(provider)
-        return request
+        if provider_named(provider).stream is None and self.config.strategy != "relevance":
+            return request
+        return self.begin(request, provider, session, scope)
 
     def _begin(
         self, request: Json, provider: Provider, session: str | None, scope: str
     ) -> Turn | Json:
         strategy = self.config.strategy
         tools = provider.tools(request)
-        if strategy == "passthrough" or not tools or provider.forced(request) == "":
+        if strategy == "passthrough" or provider.forced(request) == "":
             return request
         name = session if session is not None else session_of(request, provider, scope)
-        if not self._rollout.includes(name):
+        if not tools and strategy != "relevance" and request.keys().isdisjoint(TOOL_KEYS):
+            tools = self.store.deferred_tools(name, provider.name)
+        if not tools or not self._rollout.includes(name):
             return request
         offer = Offer(tools)
         if len(offer.names) <= self._defer_above or not offer.names:
             return request
         if strategy == "relevance":
             return self._filtered(request, provider, offer, name)
-        turn = Turn(
-            request,
-            provider,
-            offer,
-            name,
-            self.store,
-            self.config.search_tool_name,
-            self._order,
-            self._max_rounds,
-            partial(self._report_turn, provider.name),
-        )
+        turn = Turn(request, provider, tools, offer, name, self._turn_settings)
         self._report("deferred", provider.name, name, len(offer.names), turn.shown)
         return turn
 
@@ -169,9 +167,9 @@ class Preparation:
         self._report("filtered", provider.name, session, len(offer.names), len(names))
         return provider.with_tools(request, offer.pick(names))
 
-    def _report_turn(self, provider: str, turn: Turn) -> None:
-        offered, searches = len(turn.offer.names), turn.search_count
-        self._report("finished", provider, turn.session, offered, turn.shown, searches, turn.rounds)
+    def _report_finished(self, turn: Turn) -> None:
+        offered, counts = len(turn.offer.names), (turn.search_count, turn.rounds)
+        self._report("finished", turn.provider.name, turn.session, offered, turn.shown, *counts)
 
     def _report(
         self,
@@ -188,8 +186,10 @@ class Preparation:
             event = TurnEvent(stage, strategy, provider, session, offered, shown, searches, rounds)
             notify(self._turn_observers, event, "turns")
 
-    def looks_on(self, request: Json, provider: str) -> tuple[str, Sequence[Any]] | None:
-        """What to ask about when the rollout only looks on; None when it does not, or cannot.
+    def _shadow_query(
+        self, request: Json, provider: ProviderName
+    ) -> tuple[str, Sequence[Any]] | None:
+        """What a dark or shadow rollout asks about a request; None in any other, or if it cannot.
 
         Raises:
             InvalidArgument: there is no provider of that name.
@@ -205,19 +205,28 @@ class Preparation:
             return None
         return (query, tools) if tools and query else None
 
-    def local_search(self, call: Call, turn: Turn) -> Selection:
+    def _question(self, turn: Turn, call: Call) -> dict[str, Any]:
+        """The arguments with which a selector answers a search of the model."""
+        return {
+            "pattern": call.query,
+            "tools": turn.offer.everything,
+            "top_k": self.config.max_search_results,
+            "always_keep": self.config.always_keep,
+            "session": turn.session,
+            "loop": turn.rounds + 1,
+        }
+
+    def _local_search(self, turn: Turn, call: Call) -> Selection[Any]:
         """Strategy `tool-search`: what the local search finds; nothing is a fact, not a failure."""
+        config, offer = self.config, turn.offer
         started = perf_counter()
         found = search.search(
-            call.query,
-            turn.offer.everything,
-            self.config.max_search_results,
-            self.config.always_keep,
+            call.query, offer.everything, config.max_search_results, config.always_keep
         )
         took = (perf_counter() - started) * 1_000
-        selection = Selection(found, list(turn.offer.pick(found)), latency_ms=took)
+        selection = Selection(found, list(offer.pick(found)), latency_ms=took)
         self.selector.telemetry.report(
-            selection, call.query, turn.session, len(turn.offer.names), turn.rounds + 1
+            selection, call.query, turn.session, len(offer.names), turn.rounds + 1
         )
         return selection
 

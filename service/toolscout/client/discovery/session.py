@@ -9,16 +9,22 @@ import json
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from time import monotonic
 from typing import Any
 
 import msgspec
 
+from toolscout.common.lru import Lru
+
 TTL_S = 3_600.0
 SWEEP_S = 300.0
 MAX_SESSIONS = 10_000
+MAX_CATALOG_BYTES = 64 * 1024 * 1024
+"""Definitions of deferred tools in memory, as JSON; equal lists of all sessions are kept once."""
+
 ID_CHARS = 16
 
 _GO_ESCAPES = str.maketrans(
@@ -53,6 +59,8 @@ class Session(msgspec.Struct):
 
     deferred: tuple[str, ...] = ()
     """Names of the tools it deferred last."""
+    catalog: tuple[str, bytes] | None = None
+    """Whose shape their definitions have, and the key they are kept under."""
     expanded: dict[str, None] = msgspec.field(default_factory=dict)
     """Names it has found, in the order of finding."""
     written: float = 0.0
@@ -67,10 +75,12 @@ class SessionStore:
         sweep_s: float = SWEEP_S,
         limit: int = MAX_SESSIONS,
         clock: Callable[[], float] = monotonic,
+        catalog_bytes: int = MAX_CATALOG_BYTES,
     ) -> None:
         self._ttl_s, self._sweep_s, self._limit, self._clock = ttl_s, sweep_s, limit, clock
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._catalogs: Lru[bytes, bytes] = Lru(catalog_bytes)
         self._swept = clock()
 
     def deferred(self, session: str) -> tuple[str, ...]:
@@ -79,16 +89,42 @@ class SessionStore:
             found = self._live(session)
             return found.deferred if found else ()
 
+    def deferred_tools(self, session: str, provider: str) -> list[Any]:
+        """The definitions of the tools deferred last; empty if they had another provider's shape.
+
+        Empty too when they had to make room for those of other sessions.
+        """
+        with self._lock:
+            found = self._live(session)
+        if found is None or found.catalog is None or found.catalog[0] != provider:
+            return []
+        written = self._catalogs.get(found.catalog[1])
+        return [] if written is None else msgspec.json.decode(written, type=list[Any])
+
     def expanded(self, session: str) -> tuple[str, ...]:
         """The names found so far, oldest first."""
         with self._lock:
             found = self._live(session)
             return tuple(found.expanded) if found else ()
 
-    def store_deferred(self, session: str, names: Iterable[str]) -> None:
-        """Replace the deferred names. Names only: definitions come with every request anew."""
+    def store_deferred(
+        self,
+        session: str,
+        names: Iterable[str],
+        tools: Sequence[Any] = (),
+        provider: str = "",
+    ) -> None:
+        """Replace the deferred tools: their names, and their definitions in a provider's shape."""
+        key = None
+        if tools:
+            with suppress(Exception):  # what is no JSON cannot be kept
+                written = msgspec.json.encode(tools)
+                key = sha256(written).digest()
+                self._catalogs.put(key, written, len(written))
         with self._lock:
-            self._write(session).deferred = tuple(map(_shared, names))
+            found = self._write(session)
+            found.deferred = tuple(map(_shared, names))
+            found.catalog = None if key is None else (provider, key)
 
     def mark_expanded(self, session: str, names: Iterable[str]) -> None:
         """Add found names."""

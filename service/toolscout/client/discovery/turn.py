@@ -13,13 +13,15 @@ a model that only ever searches still gets to act.
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
+
+import msgspec
 
 from toolscout.client.discovery.session import SessionStore
-from toolscout.client.discovery.usage import add
 from toolscout.client.offer import Offer
 from toolscout.client.providers import Call, Json, Provider
 from toolscout.client.providers.provider import QUERY_SCHEMA
+from toolscout.client.providers.usage import add
 from toolscout.client.selector.selection import Selection
 from toolscout.tools.shapes import texts
 from toolscout.tools.summary import first_sentence
@@ -39,37 +41,56 @@ MAX_LISTED = 25
 
 logger = logging.getLogger("toolscout.client")
 
+Found = tuple[Call, Selection[Any]]
+"""A search of the model, and its result."""
+
+
+class TurnSettings(msgspec.Struct, frozen=True):
+    """What all turns of a flow have in common."""
+
+    store: SessionStore
+    search_name: str
+    order: Order
+    max_rounds: int
+    on_end: Callable[["Turn"], None]
+    """Called once when a turn has ended."""
+
 
 class Turn:
-    """A request whose tools are deferred, on its way to an answer."""
+    """A request whose tools are deferred, on its way to an answer.
+
+    Args:
+        request: as it came.
+        provider: whose shapes these are.
+        tools: the tools of the request, or those that its session has deferred.
+        offer: the same tools by name.
+        session: the conversation; empty when it is unknown.
+        settings: those of the flow.
+    """
 
     def __init__(
         self,
         request: Json,
         provider: Provider,
+        tools: Sequence[Any],
         offer: Offer,
         session: str,
-        store: SessionStore,
-        search_name: str,
-        order: Order,
-        max_rounds: int = MAX_ROUNDS,
-        on_end: Callable[["Turn"], None] | None = None,
+        settings: TurnSettings,
     ) -> None:
         self.session = session
         self.offer = offer
+        self.provider = provider
         self.rounds = 0
         self.search_count = 0
         """Number of searches that were answered."""
         self._spent: Json = {}
         self._fell_open = False
-        self._provider = provider
-        self._store = store
-        self._order = order
-        self._max_rounds = max_rounds
-        self._on_end = on_end
-        self.search_name = free_name(search_name, offer.names)
+        self._tools = tools
+        self._settings = settings
+        self._has_ended = False
+        self.search_name = free_name(settings.search_name, offer.names)
         self._search_tool = provider.function(self.search_name, DESCRIPTION, QUERY_SCHEMA)
-        known = [*store.expanded(session), *provider.recent(request)]
+        known = [*settings.store.expanded(session), *provider.recent(request)]
         if forced := provider.forced(request):
             known.append(forced)
         # Tools that are gone from the request are gone for the client too, whatever was found then.
@@ -77,13 +98,13 @@ class Turn:
         self.original = request
         self.request = self._with_tools(request)
         if session:
-            store.store_deferred(session, offer.names)
+            settings.store.store_deferred(session, offer.names, tools, provider.name)
 
     def searches(self, response: Json) -> list[Call]:
         """The searches that a response asks for; empty when it is the client's to see."""
-        calls = self._provider.calls(response)
+        calls = self.provider.calls(response)
         found = [call for call in calls if call.name == self.search_name]
-        return found if self.rounds < self._max_rounds else []
+        return found if self.rounds < self._settings.max_rounds else []
 
     def is_mixed(self, response: Json) -> bool:
         """Whether a response calls other tools beside the search.
@@ -92,9 +113,9 @@ class Turn:
         which some calls have no answer. So they go out at once, and what the search finds is there
         in the client's next request.
         """
-        return any(call.name != self.search_name for call in self._provider.calls(response))
+        return any(call.name != self.search_name for call in self.provider.calls(response))
 
-    def resume(self, response: Json, found: Sequence[tuple[Call, Selection]]) -> Json | None:
+    def resume(self, response: Json, found: Sequence[Found]) -> Json | None:
         """Take in what the searches found; the next request to forward, or None in a mixed turn."""
         self.rounds += 1
         self.search_count += len(found)
@@ -105,25 +126,25 @@ class Turn:
         if self.is_mixed(response):
             if self._fell_open and self.session:
                 # Only the client goes on with this turn, and its next request needs every tool.
-                self._store.mark_expanded(self.session, self.offer.names)
+                self._settings.store.mark_expanded(self.session, self.offer.names)
             return None
         self._spent = self._usage_with(response)
-        self.request = self._with_tools(self._provider.continued(self.request, response, results))
+        self.request = self._with_tools(self.provider.continued(self.request, response, results))
         return self.request
 
     def end_searching(self) -> None:
         """Take the next response as the last one, whatever it asks for."""
-        self.rounds = self._max_rounds
+        self.rounds = self._settings.max_rounds
 
     def finish(self, response: Json) -> Json:
         """Return the response as the client sees it: no search, and the usage of all forwards."""
-        return self.with_usage(self._provider.without_calls(response, self.search_name))
+        return self.with_usage(self.provider.without_calls(response, self.search_name))
 
     def end(self) -> None:
         """Report once that the turn has ended: with its last response, or with an error."""
-        on_end, self._on_end = self._on_end, None
-        if on_end is not None:
-            on_end(self)
+        if not self._has_ended:
+            self._has_ended = True
+            self._settings.on_end(self)
 
     def with_usage(self, response: Json) -> Json:
         """Add the usage of the forwards before it to a response's own."""
@@ -132,16 +153,16 @@ class Turn:
     @property
     def shown(self) -> int:
         """Number of tools in the current request, the search tool counted."""
-        if self.rounds >= self._max_rounds:
+        if self.rounds >= self._settings.max_rounds:
             return len(self.offer.names)
         return 1 + len(self._shown)
 
     def _usage_with(self, response: Json) -> Json:
-        own = {key: response.get(key) for key in self._provider.usage_keys}
+        own = {key: response.get(key) for key in self.provider.usage_keys}
         summed = {key: add(self._spent.get(key), value) for key, value in own.items()}
         return {key: value for key, value in summed.items() if value is not None}
 
-    def _show(self, selection: Selection) -> list[str]:
+    def _show(self, selection: Selection[Any]) -> list[str]:
         """Bring found tools back, each once; raw definitions that are no objects are left out."""
         new = []
         for name in selection.names:
@@ -150,22 +171,24 @@ class Turn:
                 logger.warning("skipping a found tool without a valid definition")
             elif name not in self._shown:
                 new.append(name)
-        self._shown = [*new, *self._shown] if self._order == "rank" else [*self._shown, *new]
+        self._shown = (
+            [*new, *self._shown] if self._settings.order == "rank" else [*self._shown, *new]
+        )
         if self.session and not selection.fell_open:
-            self._store.mark_expanded(self.session, new)
+            self._settings.store.mark_expanded(self.session, new)
         if selection.fell_open:
             self._fell_open = True
         return new
 
     def _ordered(self) -> list[str]:
-        if self._order == "catalog":
+        if self._settings.order == "catalog":
             return [name for name in self.offer.names if name in self._shown]
         return self._shown
 
     def _with_tools(self, request: Json) -> Json:
-        if self.rounds >= self._max_rounds:
-            return self._provider.with_tools(request, self._provider.tools(self.original))
-        return self._provider.with_tools(
+        if self.rounds >= self._settings.max_rounds:
+            return self.provider.with_tools(request, self._tools)
+        return self.provider.with_tools(
             request, [self._search_tool, *self.offer.pick(self._ordered())]
         )
 
@@ -181,7 +204,7 @@ def free_name(wanted: str, taken: Sequence[str]) -> str:
     return f"{wanted}_{number}"
 
 
-def result_text(selection: Selection, new: Sequence[str], offer: Offer) -> str:
+def result_text(selection: Selection[Any], new: Sequence[str], offer: Offer) -> str:
     """What the model is told about a search."""
     if selection.fell_open:
         return "The search gave no answer, so all tools are available now."

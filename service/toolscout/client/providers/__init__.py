@@ -1,16 +1,16 @@
-"""The providers whose requests the loop understands, by name."""
+"""The providers whose requests a flow understands, by name."""
 
-from toolscout.client.providers.anthropic import Anthropic
+from toolscout.client.providers.anthropic.messages import Anthropic
 from toolscout.client.providers.bedrock import AnthropicOnBedrock, BedrockConverse
 from toolscout.client.providers.gemini import Gemini
-from toolscout.client.providers.openai import OpenAIChat
-from toolscout.client.providers.provider import Call, Json, Provider
-from toolscout.client.providers.responses import OpenAIResponses
+from toolscout.client.providers.openai.chat import OpenAIChat
+from toolscout.client.providers.openai.responses import OpenAIResponses
+from toolscout.client.providers.provider import Call, Json, Provider, ProviderName
 from toolscout.errors import InvalidArgument
 
-__all__ = ["PROVIDERS", "Call", "Json", "Provider", "provider_named"]
+__all__ = ["PROVIDERS", "Call", "Json", "Provider", "ProviderName", "provider_named"]
 
-PROVIDERS: dict[str, Provider] = {
+PROVIDERS: dict[ProviderName, Provider] = {
     provider.name: provider
     for provider in (
         OpenAIChat(),
@@ -23,7 +23,7 @@ PROVIDERS: dict[str, Provider] = {
 }
 
 
-def provider_named(name: str) -> Provider:
+def provider_named(name: ProviderName) -> Provider:
     """The provider of a name.
 
     Raises:

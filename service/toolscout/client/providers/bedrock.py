@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolscout.client.providers.anthropic import Anthropic
+from toolscout.client.providers.anthropic.messages import Anthropic
 from toolscout.client.providers.provider import (
     Call,
     Json,
+    ProviderName,
     Turns,
     arguments_of,
     mapping,
@@ -18,13 +19,14 @@ from toolscout.client.providers.provider import (
 class AnthropicOnBedrock(Anthropic):
     """`InvokeModel` with `anthropic_version` in the body, which is Anthropic's otherwise."""
 
-    name = "bedrock-anthropic"
+    name: ProviderName = "bedrock-anthropic"
+    stream = None
 
 
 class BedrockConverse(Turns):
     """`Converse`."""
 
-    name = "bedrock"
+    name: ProviderName = "bedrock"
 
     def tools(self, request: Json) -> list[Any]:
         """`toolConfig.tools`: specifications, and cache points without a name."""

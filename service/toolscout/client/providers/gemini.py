@@ -1,11 +1,13 @@
 """Gemini `generateContent`, in the spelling of its REST API or with underscores."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from toolscout.client.providers.provider import (
     Call,
     Json,
+    ProviderName,
+    Stream,
     arguments_of,
     mapping,
     mappings,
@@ -18,8 +20,9 @@ _DECLARATIONS = ("functionDeclarations", "function_declarations")
 class Gemini:
     """One tool holds many function declarations; each declaration counts as a tool here."""
 
-    name = "gemini"
+    name: ProviderName = "gemini"
     usage_keys: tuple[str, ...] = ("usageMetadata", "usage_metadata")
+    stream: Callable[[str], Stream] | None = None
 
     def tools(self, request: Json) -> list[Any]:
         """All declarations, and the tools that declare none (a search, code execution)."""

@@ -1,14 +1,18 @@
-"""What the loop needs to know of a provider's requests and responses.
+"""What a flow needs to know of a provider: its requests, its responses and its stream.
 
 Requests and responses are plain JSON-like dicts. None of these functions changes what it is given.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 Json = dict[str, Any]
+
+ProviderName = Literal[
+    "openai", "openai-responses", "anthropic", "bedrock", "bedrock-anthropic", "gemini"
+]
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -29,12 +33,37 @@ class Call(msgspec.Struct, frozen=True):
         return others[0] if len(others) == 1 else ""
 
 
+class Stream(Protocol):
+    """One turn of the client, made of one or more streams of the model.
+
+    All events are passed on as they come, but for calls of the search tool and the end of the
+    turn: whether a turn is over is known only when it ends without a search.
+    """
+
+    wrote: bool
+    """Whether anything of the model's current turn has gone to the client."""
+
+    def feed(self, chunk: bytes) -> bytes:
+        """Take bytes of the model, in any pieces; what may go to the client now."""
+
+    def response(self) -> Json:
+        """The model's turn, as the response it would have been without streaming."""
+
+    def next_turn(self) -> None:
+        """The model's turn was a search; another begins."""
+
+    def finish(self) -> bytes:
+        """The model's turn is the last one; what was held back of its end."""
+
+
 class Provider(Protocol):
     """One provider's shapes."""
 
-    name: str
+    name: ProviderName
     usage_keys: tuple[str, ...]
     """Where a response has its usage."""
+    stream: Callable[[str], Stream] | None
+    """Reads a stream, given the name of the search tool; None: streams are passed on unread."""
 
     def tools(self, request: Json) -> list[Any]:
         """The tools of a request, as they are there."""
@@ -71,6 +100,7 @@ class Turns:
     """What the providers have in common whose requests hold turns with roles, and `tools`."""
 
     usage_keys: tuple[str, ...] = ("usage",)
+    stream: Callable[[str], Stream] | None = None
 
     def turns(self, request: Json) -> list[Json]:
         """The conversation, oldest first."""

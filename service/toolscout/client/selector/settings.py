@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Callable, Collection, Mapping, Sequence
 from math import isfinite
 from time import monotonic, perf_counter
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import msgspec
 
@@ -50,6 +50,24 @@ PICK_SHARE = 0.3
 
 OWN_FIELDS = frozenset({"pattern", "top_k", "always_keep", "tools", "catalog"})
 """Fields of a request that a call has arguments for."""
+
+
+class SelectorOptions(TypedDict, total=False):
+    """Arguments of a selector that a flow passes on to it."""
+
+    endpoint: str | None
+    api_key: str | None
+    timeout: float
+    fallback: Fallback
+    definition: Definition
+    redact: Redact | None
+    use_digests: bool
+    breaker: BreakerPolicy | None
+    max_connections: int
+    verify: ssl.SSLContext | bool
+    trust_env: bool
+    log_query: QueryLog
+    observers: Sequence[Observer] | None
 
 
 class Call(msgspec.Struct):

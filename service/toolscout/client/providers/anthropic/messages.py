@@ -1,11 +1,14 @@
 """Anthropic messages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from toolscout.client.providers.anthropic.stream import AnthropicStream
 from toolscout.client.providers.provider import (
     Call,
     Json,
+    ProviderName,
+    Stream,
     Turns,
     arguments_of,
     mapping,
@@ -18,7 +21,8 @@ from toolscout.client.providers.provider import (
 class Anthropic(Turns):
     """`POST /v1/messages`."""
 
-    name = "anthropic"
+    name: ProviderName = "anthropic"
+    stream: Callable[[str], Stream] | None = AnthropicStream
 
     def query(self, request: Json) -> str:
         """The last user message that holds text; those with tool results alone are passed over."""

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from toolscout.client.discovery.usage import add
 from toolscout.client.providers import sse
 from toolscout.client.providers.provider import Json, arguments_of, mapping
+from toolscout.client.providers.usage import add
 
 _PIECES = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 _THINKING = ("thinking", "redacted_thinking")
@@ -40,7 +40,9 @@ class AnthropicStream:
 
     def feed(self, chunk: bytes) -> bytes:
         """See `Stream.feed`."""
-        return self._take(self._splitter.feed(chunk))
+        out = b"".join(map(self._handle, self._splitter.feed(chunk)))
+        self.wrote = self.wrote or bool(out)
+        return out
 
     def response(self) -> Json:
         """The message with all its blocks."""
@@ -53,7 +55,7 @@ class AnthropicStream:
 
     def finish(self) -> bytes:
         """The stop reason and the end; without a real call the turn just ends."""
-        out = b"".join(self._go(event) for event in self._waiting)
+        out = b"".join(self._renumbered(event) for event in self._waiting)
         self._waiting = []
         for event in self._held:
             data = event.data or {}
@@ -67,12 +69,7 @@ class AnthropicStream:
         self._held = []
         return out
 
-    def _take(self, events: list[sse.Event]) -> bytes:
-        out = b"".join(self._pass(event) for event in events)
-        self.wrote = self.wrote or bool(out)
-        return out
-
-    def _pass(self, event: sse.Event) -> bytes:
+    def _handle(self, event: sse.Event) -> bytes:
         data = event.data or {}
         kind = data.get("type")
         if kind == "message_start":
@@ -97,7 +94,7 @@ class AnthropicStream:
             self._waiting.append(event)
             return b""
         before, self._waiting = self._waiting, []
-        return b"".join(map(self._go, before)) + self._go(event)
+        return b"".join(map(self._renumbered, before)) + self._renumbered(event)
 
     def _count_usage(self, holder: Json) -> None:
         """Take in a usage: what an event says later of a turn replaces what it said before."""
@@ -121,7 +118,7 @@ class AnthropicStream:
             elif delta.get("type") == "citations_delta":
                 block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
 
-    def _go(self, event: sse.Event) -> bytes:
+    def _renumbered(self, event: sse.Event) -> bytes:
         """Let an event of a block go under the client's count."""
         data = event.data or {}
         index = data.get("index")

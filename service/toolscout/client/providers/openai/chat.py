@@ -1,11 +1,14 @@
 """OpenAI chat completions, and everything that speaks like them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from toolscout.client.providers.openai.stream import OpenAIStream
 from toolscout.client.providers.provider import (
     Call,
     Json,
+    ProviderName,
+    Stream,
     Turns,
     arguments_of,
     mapping,
@@ -17,7 +20,8 @@ from toolscout.client.providers.provider import (
 class OpenAIChat(Turns):
     """`POST /v1/chat/completions`."""
 
-    name = "openai"
+    name: ProviderName = "openai"
+    stream: Callable[[str], Stream] | None = OpenAIStream
 
     def recent(self, request: Json) -> list[str]:
         """Names in the assistant's `tool_calls`."""

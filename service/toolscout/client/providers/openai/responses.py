@@ -6,6 +6,7 @@ from typing import Any
 from toolscout.client.providers.provider import (
     Call,
     Json,
+    ProviderName,
     Turns,
     arguments_of,
     mapping,
@@ -21,7 +22,7 @@ class OpenAIResponses(Turns):
     session's name yourself then.
     """
 
-    name = "openai-responses"
+    name: ProviderName = "openai-responses"
 
     def turns(self, request: Json) -> list[Json]:
         """The items of `input`; one that is a text is a user's."""

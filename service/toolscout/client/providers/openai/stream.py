@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from toolscout.client.discovery.usage import add
 from toolscout.client.providers import sse
 from toolscout.client.providers.provider import Json, mapping, mappings
+from toolscout.client.providers.usage import add
 
 Key = tuple[int, int]
 """A choice and the place of a call in it: as the model counts them, or as they began."""
@@ -45,7 +45,9 @@ class OpenAIStream:
 
     def feed(self, chunk: bytes) -> bytes:
         """See `Stream.feed`."""
-        return self._take(self._splitter.feed(chunk))
+        out = b"".join(map(self._handle, self._splitter.feed(chunk)))
+        self.wrote = self.wrote or bool(out)
+        return out
 
     def response(self) -> Json:
         """Return the first choice: its text, its calls and its thinking blocks."""
@@ -57,7 +59,7 @@ class OpenAIStream:
 
     def finish(self) -> bytes:
         """The finish reason, the usage and `[DONE]`; without a real call the turn just stops."""
-        out = self._late()
+        out = self._calls_that_waited()
         for event in self._held:
             data = event.data
             if data is None:
@@ -69,25 +71,22 @@ class OpenAIStream:
                 if called and not self._next_place.get(_index(choice)):
                     choice = {**choice, "finish_reason": "stop"}
                 choices.append(choice)
-            changed = self._with_usage(self._same({**data, "choices": choices}))
+            changed = self._with_usage(self._with_first_id({**data, "choices": choices}))
             out += event.raw if event.raw and changed == data else sse.write(changed)
         self._held = []
         return out
 
-    def _late(self) -> bytes:
+    def _calls_that_waited(self) -> bytes:
         """Calls that waited for more of their names until the end."""
         choices = [
-            {"index": key[0], "delta": {"tool_calls": [self._begun(key[0], key, piece)]}}
+            {"index": key[0], "delta": {"tool_calls": [self._begin_call(key[0], key, piece)]}}
             for key, piece in tuple(self._waiting.items())
         ]
-        return sse.write(self._same({**self._base, "choices": choices})) if choices else b""
+        return (
+            sse.write(self._with_first_id({**self._base, "choices": choices})) if choices else b""
+        )
 
-    def _take(self, events: list[sse.Event]) -> bytes:
-        out = b"".join(self._pass(event) for event in events)
-        self.wrote = self.wrote or bool(out)
-        return out
-
-    def _pass(self, event: sse.Event) -> bytes:
+    def _handle(self, event: sse.Event) -> bytes:
         data = event.data
         if event.is_done:
             self._held.append(event)
@@ -97,7 +96,7 @@ class OpenAIStream:
         self._usage = mapping(data.get("usage")) or self._usage
         self._base = {key: data[key] for key in data if key not in ("choices", "usage")}
         choices = mappings(data["choices"])
-        if (self._held or mapping(data.get("usage"))) and all(map(_is_bare, choices)):
+        if (self._held or mapping(data.get("usage"))) and all(map(_is_empty, choices)):
             self._held.append(event)  # the usage belongs to the end, and nothing comes after that
             return b""
         kept = [choice for choice in map(self._choice, choices) if choice is not None]
@@ -108,7 +107,7 @@ class OpenAIStream:
         going = [choice for choice in kept if not choice.get("finish_reason")]
         if not going:
             return b""
-        changed = self._with_usage(self._same({**data, "choices": going}))
+        changed = self._with_usage(self._with_first_id({**data, "choices": going}))
         return event.raw if changed == data else sse.write(changed)
 
     def _choice(self, choice: Json) -> Json | None:
@@ -125,7 +124,7 @@ class OpenAIStream:
             self._roles.add(number)
         pieces = mappings(delta.get("tool_calls"))
         if pieces:
-            kept = [piece for piece in (self._piece(number, p) for p in pieces) if piece]
+            kept = [piece for piece in (self._call_piece(number, p) for p in pieces) if piece]
             delta["tool_calls"] = kept
             if not kept:
                 del delta["tool_calls"]
@@ -149,9 +148,9 @@ class OpenAIStream:
             else:
                 self._thinking.append(dict(piece))
 
-    def _piece(self, number: int, piece: Json) -> Json | None:
+    def _call_piece(self, number: int, piece: Json) -> Json | None:
         """A piece of a call under the client's count; None for a piece of a search."""
-        key = self._key(number, piece)
+        key = self._key_of(number, piece)
         function = mapping(piece.get("function"))
         call = self._calls.setdefault(
             key, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
@@ -171,9 +170,9 @@ class OpenAIStream:
         if self._search_name.startswith(said["name"]) and not said["arguments"]:
             self._waiting.setdefault(key, piece)
             return None
-        return self._begun(number, key, piece)
+        return self._begin_call(number, key, piece)
 
-    def _begun(self, number: int, key: Key, piece: Json) -> Json:
+    def _begin_call(self, number: int, key: Key, piece: Json) -> Json:
         """The piece with which a call begins for the client: all there is of it so far."""
         self._places[key] = self._next_place.get(number, 0)
         self._next_place[number] = self._places[key] + 1
@@ -181,7 +180,7 @@ class OpenAIStream:
             return {**piece, "index": self._places[key]}
         return {**piece, **self._calls[key], "index": self._places[key]}
 
-    def _key(self, number: int, piece: Json) -> Key:
+    def _key_of(self, number: int, piece: Json) -> Key:
         """Which call a piece belongs to: that of its index, until another id comes."""
         counted = (number, _index(piece))
         key = self._current.get(counted, counted)
@@ -198,14 +197,14 @@ class OpenAIStream:
             return data
         return {**data, "usage": add(self._spent, data["usage"])}
 
-    def _same(self, data: Json) -> Json:
+    def _with_first_id(self, data: Json) -> Json:
         """The client sees one completion, so every chunk bears the first one's id."""
         if self._id is None:
             self._id = data.get("id")
         return {**data, "id": self._id} if "id" in data else data
 
 
-def _is_bare(choice: Json) -> bool:
+def _is_empty(choice: Json) -> bool:
     return not any(mapping(choice.get("delta")).values()) and not choice.get("finish_reason")
 
 

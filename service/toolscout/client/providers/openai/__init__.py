@@ -1,0 +1,1 @@
+"""OpenAI: chat completions with their stream, and Responses."""
