@@ -16,7 +16,8 @@ from statistics import quantiles
 from time import perf_counter
 from typing import Any
 
-from toolscout.client import AsyncSelector, BreakerPolicy, Selector
+from toolscout.client import AsyncSelector, Selector
+from toolscout.client.selector.breaker import BreakerPolicy
 
 CALLS = 2_000
 NEVER = BreakerPolicy(consecutive=10**9, ratio=2.0)

@@ -11,7 +11,25 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-MODULES = ("toolscout", "toolscout.client", "toolscout.client.observe.metrics")
+MODULES = ("toolscout", "toolscout.client")
+SUBMODULES = {
+    "toolscout.client.agents.meta": (
+        "handle_meta_call",
+        "handle_meta_call_async",
+        "instructions",
+        "meta_tools",
+    ),
+    "toolscout.client.agents.tracker": ("SessionTracker",),
+    "toolscout.client.discovery.session": ("SessionStore",),
+    "toolscout.client.observe.events": ("SearchEvent", "TurnEvent", "log_event", "log_turn"),
+    "toolscout.client.observe.jsonl": ("JsonLines",),
+    "toolscout.client.observe.metrics": ("PrometheusMetrics",),
+    "toolscout.client.risk": ("RiskGate",),
+    "toolscout.client.selector.breaker": ("BreakerPolicy",),
+    "toolscout.client.selector.rollout": ("Rollout",),
+    "toolscout.client.selector.selection": ("Shadow",),
+}
+"""Names that the documentation imports from submodules."""
 
 OF_THE_SERVER = frozenset(("toolscout.Engine.decide", "toolscout.Engine.result"))
 """What the server shares with the library, in terms of its own that may change."""
@@ -20,9 +38,9 @@ OF_THE_SERVER = frozenset(("toolscout.Engine.decide", "toolscout.Engine.result")
 def surface() -> str:
     """A line per name and method."""
     lines: list[str] = []
-    for module in MODULES:
+    for module in (*MODULES, *SUBMODULES):
         holder = import_module(module)
-        for name in getattr(holder, "__all__", ["PrometheusMetrics"]):
+        for name in SUBMODULES.get(module) or holder.__all__:
             lines += _described(f"{module}.{name}", getattr(holder, name))
     return "\n".join(lines) + "\n"
 

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer, until
-from toolscout.client import AsyncSelector, BreakerPolicy, InvalidArgument, Reason, Selector
-from toolscout.client.selector.breaker import CircuitBreaker
+from toolscout.client import AsyncSelector, InvalidArgument, Reason, Selector
+from toolscout.client.selector.breaker import BreakerPolicy, CircuitBreaker
 
 
 def fail(breaker: CircuitBreaker, times: int, now: float) -> None:

@@ -8,15 +8,10 @@ import pytest
 
 from tests.client.flows import DONE, PHANTOM, Model, flow, search, service, shape, tools
 from tests.client.shapes import ABOUT, SHAPES, Json
-from toolscout.client import (
-    AsyncToolDiscovery,
-    DiscoveryConfig,
-    InvalidArgument,
-    SearchEvent,
-    SessionStore,
-    ToolDiscovery,
-)
+from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, InvalidArgument, ToolDiscovery
 from toolscout.client.discovery.config import ApiConfig
+from toolscout.client.discovery.session import SessionStore
+from toolscout.client.observe.events import SearchEvent
 
 __all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 

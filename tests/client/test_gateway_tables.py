@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from toolscout.client.discovery.session import session_id
-from toolscout.client.discovery.strategies.relevance import filter_tools, score
-from toolscout.client.discovery.strategies.search import keyword_search, regex_search
+from toolscout.client.local import filter_tools, keyword_search, regex_search, score
 
 
 @pytest.fixture(scope="module")

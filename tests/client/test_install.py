@@ -4,6 +4,10 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
+import toolscout.client
+
 
 def run(script: str) -> str:
     done = subprocess.run(
@@ -83,3 +87,25 @@ def test_a_selector_works_in_a_forked_child():
         """
     )
     assert output.strip() == "0"
+
+
+def test_importing_the_client_loads_few_modules():
+    output = run(
+        """
+        import sys
+        import toolscout.client
+        print(sum(name.partition(".")[0] == "toolscout" for name in sys.modules))
+        print([name for name in sys.modules if ".discovery" in name or ".providers" in name])
+        """
+    )
+    count, flow = output.splitlines()
+    assert int(count) <= 40
+    assert flow == "[]"
+
+
+def test_the_client_has_few_public_names_and_all_of_them_load():
+    assert len(toolscout.client.__all__) == 12
+    for name in toolscout.client.__all__:
+        assert getattr(toolscout.client, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'Selektor'"):
+        toolscout.client.Selektor  # noqa: B018 - reading it is the test

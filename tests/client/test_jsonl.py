@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.client.upstream import TOOLS, peer
-from toolscout.client import InvalidArgument, JsonLines, Selector, TurnEvent
+from toolscout.client import InvalidArgument, Selector
+from toolscout.client.observe.events import TurnEvent
+from toolscout.client.observe.jsonl import JsonLines
 
 
 def event(number: int = 0) -> TurnEvent:
@@ -58,7 +60,8 @@ def test_a_stream_is_written_to_and_left_open(kind):
 def test_the_end_of_the_process_loses_no_line(tmp_path: Path):
     path = tmp_path / "events.jsonl"
     script = f"""
-from toolscout.client import JsonLines, TurnEvent
+from toolscout.client.observe.events import TurnEvent
+from toolscout.client.observe.jsonl import JsonLines
 written = JsonLines({str(path)!r})
 for number in range(200):
     written(TurnEvent("filtered", "relevance", "openai", f"s{{number}}", 30, 5))

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.client.upstream import TOOLS, peer
-from toolscout.client import BreakerPolicy
+from toolscout.client.selector.breaker import BreakerPolicy
 from toolscout.client.selector.retries import RetryBudget
 
 NEVER = BreakerPolicy(consecutive=10**9, ratio=2.0)

@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
-from toolscout.client import InvalidArgument, Rollout, SearchEvent
+from toolscout.client import InvalidArgument
+from toolscout.client.observe.events import SearchEvent
+from toolscout.client.selector.rollout import Rollout
 
 
 def choose(exchange: Exchange) -> None:

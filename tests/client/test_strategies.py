@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscout.client.discovery.strategies.relevance import filter_tools, score
-from toolscout.client.discovery.strategies.search import keyword_search, regex_search, search
+from toolscout.client.local import filter_tools, keyword_search, regex_search, score, search
 
 TOOLS = [
     {"name": "update_address", "description": "Improve an address"},

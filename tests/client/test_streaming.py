@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from tests.client.shapes import ABOUT, SHAPES, Json, Said, Shape
 from tests.client.streaming import EVENTS, StreamingModel, anthropic_events, openai_events, read
 from tests.client.upstream import Exchange, peer
-from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery, TurnEvent
+from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
 from toolscout.client.discovery.config import ApiConfig
+from toolscout.client.observe.events import TurnEvent
 from toolscout.client.providers import PROVIDERS
 from toolscout.client.providers.sse import Splitter, write
 

@@ -9,8 +9,7 @@ import pydantic
 import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
-from toolscout.client import InvalidTool, Reason
-from toolscout.client.discovery.strategies import relevance
+from toolscout.client import InvalidTool, Reason, local
 from toolscout.client.offer import Offer
 
 
@@ -249,8 +248,8 @@ def test_a_redaction_that_takes_all_of_the_time_is_given_up(make):
 
 def test_a_local_pick_that_comes_too_late_keeps_every_tool():
     offer = Offer(TOOLS)
-    assert relevance.pick("read a file", offer, 1) == ["read_file"]
-    assert relevance.pick("read a file", offer, 1, until=time.monotonic()) == []
+    assert local.pick("read a file", offer, 1) == ["read_file"]
+    assert local.pick("read a file", offer, 1, until=time.monotonic()) == []
 
 
 def test_a_local_pick_has_its_time_when_the_service_says_nothing(make):

@@ -1,62 +1,57 @@
 """What a proxy imports: ask which tools to show, and fall open when there is no answer.
 
-from toolscout.client import Selector
+    from toolscout.client import Selector
 
-with Selector("http://127.0.0.1:8080") as selector:
-    if tools := selector.select(query, request.pop("tools", None) or []).tools:
-        request["tools"] = tools
+    with Selector("http://127.0.0.1:8080") as selector:
+        if tools := selector.select(query, request.pop("tools", None) or []).tools:
+            request["tools"] = tools
+
+Only the caller's own mistakes are errors; all else falls open.
+
+    ToolscoutError
+    ├── InvalidArgument     an argument has the wrong type (also a TypeError)
+    │   └── InvalidTool     an item of `tools` is no tool of any known shape
+    └── ConfigurationError  a configuration file cannot be read, or a value in it is malformed
+
+The rest is in the submodules: `agents.meta`, `agents.tracker`, `discovery.session`,
+`observe.events`, `observe.jsonl`, `observe.metrics`, `risk`, `selector.breaker`,
+`selector.rollout`.
 """
 
-from toolscout.client.agents.meta import (
-    handle_meta_call,
-    handle_meta_call_async,
-    instructions,
-    meta_tools,
-)
-from toolscout.client.agents.tracker import SessionTracker
-from toolscout.client.discovery.config import DiscoveryConfig, load
-from toolscout.client.discovery.flow import AsyncToolDiscovery, ToolDiscovery
-from toolscout.client.discovery.session import SessionStore
-from toolscout.client.observe.events import SearchEvent, TurnEvent, log_event, log_turn
-from toolscout.client.observe.jsonl import JsonLines
-from toolscout.client.risk import RiskGate
-from toolscout.client.selector.breaker import BreakerPolicy
-from toolscout.client.selector.rollout import Rollout
-from toolscout.client.selector.selection import Reason, Selection, Shadow
+from typing import TYPE_CHECKING, Any
+
+from toolscout.client.selector.selection import Reason, Selection
 from toolscout.client.selector.selector import AsyncSelector, Selector
-from toolscout.errors import (
-    ConfigurationError,
-    InvalidArgument,
-    InvalidTool,
-    ToolscoutError,
-)
+from toolscout.errors import ConfigurationError, InvalidArgument, InvalidTool, ToolscoutError
+
+if TYPE_CHECKING:
+    from toolscout.client.discovery.config import DiscoveryConfig, load
+    from toolscout.client.discovery.flow import AsyncToolDiscovery, ToolDiscovery
 
 __all__ = [
     "AsyncSelector",
     "AsyncToolDiscovery",
-    "BreakerPolicy",
     "ConfigurationError",
     "DiscoveryConfig",
     "InvalidArgument",
     "InvalidTool",
-    "JsonLines",
     "Reason",
-    "RiskGate",
-    "Rollout",
-    "SearchEvent",
     "Selection",
     "Selector",
-    "SessionStore",
-    "SessionTracker",
-    "Shadow",
     "ToolDiscovery",
     "ToolscoutError",
-    "TurnEvent",
-    "handle_meta_call",
-    "handle_meta_call_async",
-    "instructions",
     "load",
-    "log_event",
-    "log_turn",
-    "meta_tools",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the flow of a proxy on first use: who only selects needs none of it."""
+    if name in ("DiscoveryConfig", "load"):
+        from toolscout.client.discovery import config
+
+        return getattr(config, name)
+    if name in ("AsyncToolDiscovery", "ToolDiscovery"):
+        from toolscout.client.discovery import flow
+
+        return getattr(flow, name)
+    raise AttributeError(f"module 'toolscout.client' has no attribute {name!r}")

@@ -10,8 +10,9 @@ TOOLSCOUT_DEFER_ABOVE  leave requests with at most this many tools alone, by def
 import logging
 import os
 
-from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, Rollout, load
+from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, load
 from toolscout.client.discovery.config import ApiConfig
+from toolscout.client.selector.rollout import Rollout
 
 PROXY_LOG = "LiteLLM Proxy"
 

@@ -12,9 +12,9 @@ None of them ever executes a tool.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from toolscout.client import local
 from toolscout.client.agents import answers
 from toolscout.client.agents.answers import MAX_SCHEMAS, PAGE_SIZE
-from toolscout.client.discovery.strategies import search
 from toolscout.client.offer import Offer
 from toolscout.client.providers import ProviderName, provider_named
 from toolscout.client.providers.provider import arguments_of
@@ -163,5 +163,5 @@ def _search_arguments(arguments: Mapping[str, Any]) -> tuple[str, int] | str:
 
 
 def _local(query: str, tools: Sequence[Any], top_k: int) -> Selection[Any]:
-    found = search.search(query, tools, top_k) or search.keyword_search(query, tools, top_k)
+    found = local.search(query, tools, top_k) or local.keyword_search(query, tools, top_k)
     return Selection(found, [])

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any, Unpack, get_args
 
+from toolscout.client import local
 from toolscout.client.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.client.discovery.session import SessionStore, hashed
-from toolscout.client.discovery.strategies import relevance, search
 from toolscout.client.discovery.turn import MAX_ROUNDS, Order, Turn, TurnSettings
 from toolscout.client.observe.events import (
     Stage,
@@ -146,7 +146,7 @@ class Preparation:
     def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
         config = self.config
         forced = provider.forced(request)
-        filtered = relevance.filter_tools(
+        filtered = local.filter_tools(
             provider.query(request),
             offer.everything,
             min_tools=config.min_tools,
@@ -220,7 +220,7 @@ class Preparation:
         """Strategy `tool-search`: what the local search finds; nothing is a fact, not a failure."""
         config, offer = self.config, turn.offer
         started = perf_counter()
-        found = search.search(
+        found = local.search(
             call.query, offer.everything, config.max_search_results, config.always_keep
         )
         took = (perf_counter() - started) * 1_000

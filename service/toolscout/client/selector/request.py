@@ -44,18 +44,30 @@ _OUTCOMES = get_args(Outcome)
 logger = logging.getLogger("toolscout.client")
 
 
-class Ask(msgspec.Struct, frozen=True):
-    """One question, checked and ready."""
+class Call(msgspec.Struct):
+    """One call of `select`, checked."""
 
     pattern: str
     offer: Offer
     top_k: int
     always_keep: tuple[str, ...]
-    request_id: str
-    deadline: float
-    """When the caller must have its answer, on the monotonic clock."""
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any]
     """Further fields of the request, for services that know them."""
+    session: str | None
+    loop: int
+    request_id: str
+    started: float
+    deadline: float
+    """When the service must have answered, on the monotonic clock."""
+    until: float
+    """When the call must be over, on the monotonic clock."""
+    verdict: "Verdict | None" = None
+    """How it ended; None where a rollout asks nobody."""
+
+    @property
+    def side(self) -> str:
+        """What decides on which side of a rollout the call is; without a session, its pattern."""
+        return self.pattern if self.session is None else self.session
 
 
 class Verdict(msgspec.Struct):
@@ -99,42 +111,49 @@ class Channel:
         if api_key:
             self.headers["authorization"] = f"Bearer {api_key}"
 
-    def admit(self, ask: Ask) -> "Request | Verdict":
-        """Prepare a request; a verdict where there is nothing to send.
+    def admit(self, call: Call) -> "Request | None":
+        """Make the request of a call; where there is nothing to send, give it a verdict.
 
         Raises:
             InvalidArgument: `redact` returned something else than a dict or None.
         """
-        if not ask.pattern.strip():
-            return Verdict([], Reason.EMPTY_QUERY, "the pattern is blank")
-        if not ask.offer.names:
-            return Verdict([])
+        if not call.pattern.strip():
+            call.verdict = Verdict([], Reason.EMPTY_QUERY, "the pattern is blank")
+            return None
+        if not call.offer.names:
+            return None
         ticket = self.breaker.admit(monotonic())
         if ticket is None:
-            return Verdict([], Reason.CIRCUIT_OPEN, "the service failed too often just now")
+            why = "the service failed too often just now"
+            call.verdict = Verdict([], Reason.CIRCUIT_OPEN, why)
+            return None
+        request: Request | None = None
         try:
-            tools, key = self._encoder.encode(ask.offer, ask.deadline)
-        except BaseException as error:
-            self.breaker.withdraw(ticket)
-            if isinstance(error, TimeoutError):
-                return Verdict([], Reason.API_ERROR, "the tools took all of the time")
-            if isinstance(error, InvalidArgument) or not isinstance(error, Exception):
-                raise
-            return _unexpected(error)
-        if tools == b"[]":
-            self.breaker.withdraw(ticket)
-            return Verdict([], Reason.API_ERROR, "no tool could be sent")
-        return Request(self, ask, ticket, tools, key)
+            tools, key = self._encoder.encode(call.offer, call.deadline)
+            if tools != b"[]":
+                request = Request(self, call, ticket, tools, key)
+            else:
+                call.verdict = Verdict([], Reason.API_ERROR, "no tool could be sent")
+        except TimeoutError:
+            call.verdict = Verdict([], Reason.API_ERROR, "the tools took all of the time")
+        except InvalidArgument:
+            raise
+        except Exception as error:
+            call.verdict = _unexpected(error)
+        finally:
+            if request is None:
+                self.breaker.withdraw(ticket)
+        return request
 
 
 class Request:
     """A question that the breaker let through, its tools written."""
 
-    __slots__ = ("_ask", "_channel", "_key", "_progress", "_ticket", "_tools")
+    __slots__ = ("_call", "_channel", "_key", "_progress", "_ticket", "_tools")
 
-    def __init__(self, channel: Channel, ask: Ask, ticket: int, tools: bytes, key: bytes) -> None:
+    def __init__(self, channel: Channel, call: Call, ticket: int, tools: bytes, key: bytes) -> None:
         self._channel = channel
-        self._ask = ask
+        self._call = call
         self._ticket = ticket
         self._tools, self._key = tools, key
         self._progress = Progress()
@@ -158,18 +177,20 @@ class Request:
             self._channel.breaker.withdraw(self._ticket)
 
     async def _exchange(self) -> Verdict:
-        ask, key, channel = self._ask, self._key, self._channel
+        call, key, channel = self._call, self._key, self._channel
         digests, transport = channel.digests, channel.transport
         channel.retries.deposit()
         digest = digests.get(key, monotonic()) if digests else None
-        headers = {**channel.headers, "x-request-id": ask.request_id}
+        headers = {**channel.headers, "x-request-id": call.request_id}
         if digest is not None:
             headers["x-catalog-digest"] = digest
         by_digest = digest is not None
         retried = False
         while True:
             catalog = f'"catalog":"{digest}"'.encode() if by_digest else b'"tools":' + self._tools
-            reply = await transport.post(headers, _body(ask, catalog), ask.deadline, self._progress)
+            reply = await transport.post(
+                headers, _body(call, catalog), call.deadline, self._progress
+            )
             if digests and by_digest and _is_refused(reply, digest):
                 # The tools go after it in what is left of the time; no retry is spent on that.
                 by_digest = False
@@ -178,7 +199,7 @@ class Request:
                 else:
                     digests.pause(monotonic())
                 continue
-            pause = None if retried else _pause_before_retry(reply, ask.deadline)
+            pause = None if retried else _pause_before_retry(reply, call.deadline)
             if pause is None or not channel.retries.withdraw():
                 break
             retried = True
@@ -198,16 +219,16 @@ class Request:
         if isinstance(reply, Failure):
             verdict = Verdict([], Reason.API_ERROR, reply.detail, reply.blame, reply.blame)
         else:
-            verdict = _read(reply, self._ask)
+            verdict = _read(reply, self._call)
             given = reply.headers.get("x-request-id", "")
         # A reply may name any id; only a plausible one is worth repeating in logs.
         plausible = given.isprintable() and 0 < len(given) <= 128
-        verdict.request_id = given if plausible else self._ask.request_id
+        verdict.request_id = given if plausible else self._call.request_id
         verdict.attempts = self._progress.attempts
         return verdict
 
 
-def _read(reply: Reply, ask: Ask) -> Verdict:
+def _read(reply: Reply, call: Call) -> Verdict:
     if not reply.is_success:
         failed = reply.status >= 500
         return Verdict([], Reason.API_ERROR, f"status {reply.status}", failed=failed)
@@ -222,7 +243,7 @@ def _read(reply: Reply, ask: Ask) -> Verdict:
     if not names or outcome == "no_match":
         verdict.reason, verdict.detail = Reason.EMPTY_SELECTION, "the service found nothing"
         return verdict
-    verdict.names = answer.usable(names, ask.offer.by_name, ask.top_k, ask.always_keep)
+    verdict.names = answer.usable(names, call.offer.by_name, call.top_k, call.always_keep)
     if not verdict.names:
         verdict.reason = Reason.UNKNOWN_SELECTION_NAMES
         verdict.detail = f"{len(names)} names, none of them offered"
@@ -235,11 +256,11 @@ def _unexpected(error: Exception) -> Verdict:
     return Verdict([], Reason.API_ERROR, f"unexpected {type(error).__name__}", counts=False)
 
 
-def _body(ask: Ask, catalog: bytes) -> bytes:
-    pattern = ask.pattern[:MAX_PATTERN_CHARS].encode("utf-8", "replace").decode()
-    fields: dict[str, Any] = {**ask.fields, "pattern": pattern, "top_k": ask.top_k}
-    offered = ask.offer.by_name
-    pins = [pin for pin in dict.fromkeys(ask.always_keep) if pin in offered and _is_text(pin)]
+def _body(call: Call, catalog: bytes) -> bytes:
+    pattern = call.pattern[:MAX_PATTERN_CHARS].encode("utf-8", "replace").decode()
+    fields: dict[str, Any] = {**call.fields, "pattern": pattern, "top_k": call.top_k}
+    offered = call.offer.by_name
+    pins = [pin for pin in dict.fromkeys(call.always_keep) if pin in offered and _is_text(pin)]
     if pins:
         fields["always_keep"] = pins
     return msgspec.json.encode(fields)[:-1] + b"," + catalog + b"}"

@@ -52,12 +52,12 @@ class AsyncSelector(SelectorBase):
         Raises:
             InvalidArgument: an argument has the wrong type; nothing else is ever raised.
         """
-        call = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
-        if call.request is not None:
+        call, request = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
+        if request is not None:
             try:
-                call.verdict = await call.request.send()
+                call.verdict = await request.send()
             finally:
-                call.request.settle(call.verdict)
+                request.settle(call.verdict)
         return self._finish(call)
 
     async def aclose(self) -> None:
@@ -96,12 +96,12 @@ class Selector(SelectorBase):
         fields: Mapping[str, Any] | None = None,
     ) -> Selection[T]:
         """Choose at most `top_k` of the tools; as `AsyncSelector.select`."""
-        call = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
-        if call.request is not None:
+        call, request = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
+        if request is not None:
             try:
-                call.verdict = self._wait(call.request, call.ask.deadline)
+                call.verdict = self._wait(request, call.deadline)
             finally:
-                call.request.settle(call.verdict)
+                request.settle(call.verdict)
         return self._finish(call)
 
     def _prepare(self) -> None:

@@ -6,11 +6,12 @@ import ssl
 from collections.abc import Callable, Collection, Mapping, Sequence
 from math import isfinite
 from time import monotonic, perf_counter
+from types import UnionType
 from typing import Any, Literal, TypedDict, get_args
 
 import msgspec
 
-from toolscout.client.discovery.strategies import relevance
+from toolscout.client import local
 from toolscout.client.observe.events import (
     Observer,
     QueryLog,
@@ -22,7 +23,7 @@ from toolscout.client.offer import Offer
 from toolscout.client.selector import endpoint as endpoints
 from toolscout.client.selector.breaker import BreakerPolicy, CircuitBreaker
 from toolscout.client.selector.encoding import Definition, Encoder, Redact
-from toolscout.client.selector.request import Ask, Channel, Request, Verdict
+from toolscout.client.selector.request import Call, Channel, Request, Verdict
 from toolscout.client.selector.rollout import Rollout, overlap
 from toolscout.client.selector.selection import Reason, Selection, Shadow
 from toolscout.client.selector.transport import Transport
@@ -68,26 +69,6 @@ class SelectorOptions(TypedDict, total=False):
     trust_env: bool
     log_query: QueryLog
     observers: Sequence[Observer] | None
-
-
-class Call(msgspec.Struct):
-    """One call of `select`, checked."""
-
-    ask: Ask
-    session: str | None
-    loop: int
-    started: float
-    until: float
-    """When it must be over, on the monotonic clock."""
-    request: Request | None = None
-    """What is to be sent; None where nobody is asked."""
-    verdict: Verdict | None = None
-    """How it ended; None where a rollout asks nobody."""
-
-    @property
-    def side(self) -> str:
-        """What decides on which side of a rollout the call is; without a session, its pattern."""
-        return self.ask.pattern if self.session is None else self.session
 
 
 class SelectorBase:
@@ -137,10 +118,8 @@ class SelectorBase:
         log_query: QueryLog = "hashed",
         observers: Sequence[Observer] | None = (log_event,),
     ) -> None:
-        if endpoint is not None and not isinstance(endpoint, str):
-            raise InvalidArgument.of("endpoint", "a URL or None", endpoint)
-        if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-            raise InvalidArgument.of("timeout", "seconds", timeout)
+        _check("endpoint", endpoint, str | None, "a URL or None")
+        _check("timeout", timeout, int | float, "seconds")
         if not isfinite(timeout) or not 0 < timeout <= MAX_TIMEOUT_S:
             raise InvalidArgument(
                 f"timeout: expected more than 0 and at most {MAX_TIMEOUT_S} seconds, got {timeout}"
@@ -151,18 +130,16 @@ class SelectorBase:
         for name, hook in (("redact", redact), ("permit", permit)):
             if hook is not None and not callable(hook):
                 raise InvalidArgument.of(name, "a function or None", hook)
-        self.rollout = Rollout.parse(rollout)
-        self.timeout = float(timeout)
-        self._fallback = fallback
-        self._permit = permit
-        if breaker is not None and not isinstance(breaker, BreakerPolicy):
-            raise InvalidArgument.of("breaker", "a BreakerPolicy or None", breaker)
-        if isinstance(max_connections, bool) or not isinstance(max_connections, int):
-            raise InvalidArgument.of("max_connections", "a whole number", max_connections)
+        _check("breaker", breaker, BreakerPolicy | None, "a BreakerPolicy or None")
+        _check("max_connections", max_connections, int, "a whole number")
         if max_connections < 1:
             raise InvalidArgument(f"max_connections: expected 1 or more, got {max_connections}")
         if not isinstance(verify, bool | ssl.SSLContext):
             raise InvalidArgument.of("verify", "true, false or an SSLContext", verify)
+        self.rollout = Rollout.parse(rollout)
+        self.timeout = float(timeout)
+        self._fallback = fallback
+        self._permit = permit
         self.breaker = CircuitBreaker(breaker)
         key = _header_text("api_key", api_key)
         url = endpoints.read(endpoint)
@@ -189,22 +166,20 @@ class SelectorBase:
         session: str | None,
         loop: int,
         fields: Mapping[str, Any] | None,
-    ) -> Call:
+    ) -> tuple[Call, Request | None]:
+        """Check a call and ask the breaker; nobody is asked where there is no request."""
         started, until = perf_counter(), monotonic() + self.timeout
-        if not isinstance(pattern, str):
-            raise InvalidArgument.of("pattern", "a text", pattern)
         top_k = DEFAULT_TOP_K if top_k is None else top_k
-        if isinstance(top_k, bool) or not isinstance(top_k, int):
-            raise InvalidArgument.of("top_k", "a whole number", top_k)
         pins = () if always_keep is None else always_keep
+        _check("pattern", pattern, str, "a text")
+        _check("top_k", top_k, int, "a whole number")
+        _check("session", session, str | None, "a text or None")
         if (
             isinstance(pins, str)
             or not isinstance(pins, Collection)
             or not all(isinstance(name, str) for name in pins)
         ):
             raise InvalidArgument.of("always_keep", "a sequence of names", always_keep)
-        if session is not None and not isinstance(session, str):
-            raise InvalidArgument.of("session", "a text or None", session)
         if fields:
             _check_fields(fields)
         unread = ""
@@ -220,39 +195,34 @@ class SelectorBase:
         early = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
         if self._fallback == "relevance" or self.rollout.mode == "shadow":
             early += min(self.timeout * PICK_SHARE, len(offer.names) * PICK_S)
-        ask = Ask(
+        call = Call(
             pattern=pattern,
             offer=offer,
             # As the proxies do it: no count, or none that makes sense, is the default.
             top_k=min(top_k, MAX_TOP_K) if top_k >= 1 else DEFAULT_TOP_K,
             always_keep=tuple(pins),
-            request_id=os.urandom(8).hex(),
-            deadline=until - early,
             fields=dict(fields or {}),
+            session=session,
+            loop=loop,
+            request_id=os.urandom(8).hex(),
+            started=started,
+            deadline=until - early,
+            until=until,
         )
-        call = Call(ask, session, loop, started, until)
-        self._admit(call, unread)
-        return call
-
-    def _admit(self, call: Call, unread: str) -> None:
-        """Give the call what is to be sent for it, or a verdict without asking anybody."""
         mode = self.rollout.mode
         if mode == "off" or (mode == "percent" and not self.rollout.includes(call.side)):
-            return
+            return call, None
         if unread:
             call.verdict = Verdict([], Reason.API_ERROR, f"the tools cannot be read ({unread})")
         elif self._channel is None:
             call.verdict = Verdict([], Reason.MISSING_API_ENDPOINT, "no endpoint")
         else:
-            admitted = self._channel.admit(call.ask)
-            if isinstance(admitted, Request):
-                call.request = admitted
-            else:
-                call.verdict = admitted
+            return call, self._channel.admit(call)
+        return call, None
 
     def _finish(self, call: Call) -> Selection[Any]:
-        ask, mode, verdict = call.ask, self.rollout.mode, call.verdict or Verdict([])
-        offer = ask.offer
+        mode, offer = self.rollout.mode, call.offer
+        verdict = call.verdict or Verdict([])
         names = verdict.names
         kept_by: str | None = None
         shadow: Shadow | None = None
@@ -282,7 +252,7 @@ class SelectorBase:
             shadow=shadow,
         )
         self.telemetry.report(
-            selection, ask.pattern, call.session or "", len(offer.names), call.loop
+            selection, call.pattern, call.session or "", len(offer.names), call.loop
         )
         return selection
 
@@ -302,12 +272,16 @@ class SelectorBase:
 
     def _picked(self, call: Call) -> list[str]:
         """The local pick; empty when there is no time for it, or a tool cannot be read."""
-        ask = call.ask
         try:
-            return relevance.pick(ask.pattern, ask.offer, ask.top_k, ask.always_keep, call.until)
+            return local.pick(call.pattern, call.offer, call.top_k, call.always_keep, call.until)
         except Exception:
             logger.exception("a tool cannot be read; there is no local pick")
             return []
+
+
+def _check(name: str, value: object, kind: type | UnionType, expected: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise InvalidArgument.of(name, expected, value)
 
 
 def _check_fields(fields: Mapping[str, Any]) -> None:
@@ -329,8 +303,7 @@ def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
 def _header_text(name: str, value: str | None) -> str | None:
     if value is None:
         return None
-    if not isinstance(value, str):
-        raise InvalidArgument.of(name, "a text or None", value)
+    _check(name, value, str, "a text or None")
     text = value.strip()  # keys are often read from files that end in a newline
     if not text.isascii() or not text.isprintable():
         raise InvalidArgument(f"{name}: holds characters that no header can carry")
