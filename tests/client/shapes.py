@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from toolscout.client.providers import ProviderName
+
 Json = dict[str, Any]
 
 ABOUT = {
@@ -26,7 +28,7 @@ class Said:
 
 
 class OpenAI:
-    name = "openai"
+    name: ProviderName = "openai"
     builtin: ClassVar[Json] = {"type": "web_search"}
 
     def raw(self, request: Json) -> list[Any]:
@@ -96,7 +98,7 @@ class OpenAI:
 
 
 class Anthropic:
-    name = "anthropic"
+    name: ProviderName = "anthropic"
     builtin: ClassVar[Json] = {"type": "computer"}
 
     def raw(self, request: Json) -> list[Any]:
@@ -159,7 +161,7 @@ class Anthropic:
 
 
 class OnBedrock(Anthropic):
-    name = "bedrock-anthropic"
+    name: ProviderName = "bedrock-anthropic"
 
     def request(self, text: str, tools: list[Any], **more: Any) -> Json:
         body = super().request(text, tools, **more)
@@ -168,7 +170,7 @@ class OnBedrock(Anthropic):
 
 
 class Responses:
-    name = "openai-responses"
+    name: ProviderName = "openai-responses"
     builtin: ClassVar[Json] = {"type": "web_search"}
 
     def raw(self, request: Json) -> list[Any]:
@@ -232,7 +234,7 @@ class Responses:
 
 
 class Bedrock:
-    name = "bedrock"
+    name: ProviderName = "bedrock"
     builtin: ClassVar[Json] = {"cachePoint": {"type": "default"}}
 
     def raw(self, request: Json) -> list[Any]:
@@ -294,7 +296,7 @@ class Bedrock:
 
 
 class Gemini:
-    name = "gemini"
+    name: ProviderName = "gemini"
     builtin: ClassVar[Json] = {"googleSearch": {}}
 
     def raw(self, request: Json) -> list[Any]:
@@ -355,5 +357,5 @@ class Gemini:
         return {"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}}
 
 
-SHAPES = [OpenAI(), Anthropic(), Responses(), OnBedrock(), Bedrock(), Gemini()]
 Shape = OpenAI | Anthropic | Responses | Bedrock | Gemini
+SHAPES: list[Shape] = [OpenAI(), Anthropic(), Responses(), OnBedrock(), Bedrock(), Gemini()]

@@ -40,7 +40,7 @@ def openai_events(said: Said, number: int = 0) -> list[bytes]:
 def anthropic_events(said: Said, number: int = 0) -> list[bytes]:
     """A message with a thinking block first, then text, then calls, all in pieces."""
     usage = {"input_tokens": 1, "output_tokens": 1}
-    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "content": []}
+    message: Json = {"id": f"msg_{number}", "type": "message", "role": "assistant", "content": []}
     message |= {"model": "m", "stop_reason": None, "stop_sequence": None, "usage": usage}
     data: list[Json] = [{"type": "message_start", "message": message}, {"type": "ping"}]
     blocks: list[tuple[Json, list[Json]]] = [
@@ -113,7 +113,10 @@ def _openai(url: str) -> Said:
 
 
 def _openai_turn(client: openai.OpenAI) -> Said:
-    text, calls, finish, ids, usage = "", {}, [], set(), 0
+    text, usage = "", 0
+    calls: dict[int, list[str]] = {}
+    finish: list[str] = []
+    ids: set[str] = set()
     messages: Any = [{"role": "user", "content": "x"}]
     for chunk in client.chat.completions.create(model="m", messages=messages, stream=True):
         ids.add(chunk.id)
@@ -124,6 +127,7 @@ def _openai_turn(client: openai.OpenAI) -> Said:
             for call in choice.delta.tool_calls or []:
                 known = calls.setdefault(call.index, ["", "", ""])
                 known[0] += call.id or ""
+                assert call.function is not None
                 known[1] += call.function.name or ""
                 known[2] += call.function.arguments or ""
     assert list(calls) == list(range(len(calls)))

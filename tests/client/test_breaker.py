@@ -27,9 +27,9 @@ def pass_(breaker: CircuitBreaker, times: int, now: float) -> None:
         breaker.record(ticket, False, now)
 
 
-def still(**changes: float) -> CircuitBreaker:
+def still() -> CircuitBreaker:
     """A breaker whose pauses do not vary."""
-    return CircuitBreaker(BreakerPolicy(jitter=0.0, **changes))
+    return CircuitBreaker(BreakerPolicy(jitter=0.0))
 
 
 def test_five_failures_in_a_row_open_it():

@@ -92,7 +92,10 @@ def test_a_cancelled_call_is_cancelled_and_nothing_is_left_of_it():
             assert not selector.breaker.failures
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
-    with peer(lambda exchange: exchange.stopping.wait(5) and None) as fake:
+    def silent(exchange: Exchange) -> None:
+        exchange.stopping.wait(5)
+
+    with peer(silent) as fake:
         asyncio.run(run(fake.url))
 
 

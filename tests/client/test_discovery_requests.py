@@ -186,9 +186,12 @@ def test_an_openai_message_goes_back_with_its_reasoning_and_an_id_for_every_call
     del message["tool_calls"][0]["id"]
     answers = [first, shape.response(DONE)]
     requests: list[Json] = []
-    flow().complete(
-        shape.request("please help", tools), lambda b: requests.append(b) or answers.pop(0)
-    )
+
+    def forward(body: Json) -> Json:
+        requests.append(body)
+        return answers.pop(0)
+
+    flow().complete(shape.request("please help", tools), forward)
     turn, told = requests[1]["messages"][-2:]
     assert turn["reasoning_content"] == "Let me think."
     assert "refusal" not in turn

@@ -229,7 +229,7 @@ def test_integrations_import_the_client_and_nothing_else_of_toolscout():
         imported = [
             node.module
             for node in ast.walk(ast.parse(file.read_text("utf-8")))
-            if isinstance(node, ast.ImportFrom)
+            if isinstance(node, ast.ImportFrom) and node.module
         ]
         ours = [name for name in imported if name.startswith("toolscout")]
         assert all(name.startswith(("toolscout.client", "toolscout.integrations")) for name in ours)

@@ -18,12 +18,12 @@ from toolscout.client.agents.meta import (
     meta_tools,
 )
 from toolscout.client.risk import (
-    LEVELS,
     RiskGate,
     requires_confirmation,
     requires_full_schema,
     risk_of,
 )
+from toolscout.tools.risk import LEVELS
 
 
 def ask(meta: str, tools: list[Any] | None = None, /, **arguments: Any) -> Any:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.client.shapes import SHAPES, Said
-from toolscout.client.providers import PROVIDERS, Call
+from toolscout.client.providers import PROVIDERS, Call, ProviderName
 
 KEYS = ["messages", "contents", "input", "tools", "choices", "message", "content", "role", "user"]
 KEYS += ["parts", "output", "type", "tool_calls", "tool_use", "function", "functionCall", "toolUse"]
@@ -27,7 +27,7 @@ BODIES = st.dictionaries(
 
 @pytest.mark.parametrize("name", PROVIDERS)
 @given(body=BODIES)
-def test_odd_bodies_are_read_as_far_as_they_go(name: str, body: dict[str, Any]):
+def test_odd_bodies_are_read_as_far_as_they_go(name: ProviderName, body: dict[str, Any]):
     provider = PROVIDERS[name]
     provider.query(body)
     provider.first_message(body)

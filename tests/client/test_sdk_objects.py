@@ -13,6 +13,7 @@ from tests.client.flows import DONE, PHANTOM, Flow, Model, flow, search, service
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.upstream import Exchange, peer
 from toolscout.client import InvalidArgument
+from toolscout.client.providers import ProviderName
 
 __all__ = ["flow", "service"]  # fixtures, found by their names
 
@@ -37,7 +38,7 @@ USAGE: dict[str, Json] = {
 }
 
 
-def body(provider: str, said: Said) -> Json:
+def body(provider: ProviderName, said: Said) -> Json:
     """What the provider's API sends, whole."""
     found = BY_NAME[provider].response(said) | WHOLE[provider] | {"usage": USAGE[provider]}
     for item in found.get("output", []):
@@ -47,7 +48,7 @@ def body(provider: str, said: Said) -> Json:
     return found
 
 
-def typed(provider: str, said: Said) -> Any:
+def typed(provider: ProviderName, said: Said) -> Any:
     """What the provider's SDK makes of it, as it does for a real answer."""
     kind: Any = {
         "openai": ChatCompletion,
@@ -59,12 +60,12 @@ def typed(provider: str, said: Said) -> Any:
     return made
 
 
-def request(provider: str) -> Json:
+def request(provider: ProviderName) -> Json:
     shape = BY_NAME[provider]
     return shape.request("please help", [shape.tool(name, about) for name, about in ABOUT.items()])
 
 
-def run(running: Flow, provider: str, *turns: Said | Any) -> tuple[Any, Model]:
+def run(running: Flow, provider: ProviderName, *turns: Said | Any) -> tuple[Any, Model]:
     """Answer with the turns in order, as objects of the SDK."""
     model = Model(BY_NAME[provider], DONE)
     left = list(turns)

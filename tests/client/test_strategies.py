@@ -1,11 +1,13 @@
 """Where the local strategies do better than the proxy they are taken from."""
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscout.client.local import filter_tools, keyword_search, regex_search, score, search
 
-TOOLS = [
+TOOLS: list[dict[str, Any]] = [
     {"name": "update_address", "description": "Improve an address"},
     {"name": "add", "description": "Sum of two numbers"},
     {"name": "pr", "description": "Open a pull request"},
@@ -59,4 +61,4 @@ def test_no_pattern_breaks_a_search(pattern, pins, cap):
 @given(st.text(max_size=40), st.integers(1, 5), st.integers(1, 5), st.floats(0.1, 1))
 def test_filtering_loses_no_tool(query, low, high, ratio):
     filtered = filter_tools(query, TOOLS, min_tools=low, max_tools=high, target_ratio=ratio)
-    assert sorted(filtered.kept + filtered.deferred) == sorted(tool["name"] for tool in TOOLS)
+    assert sorted([*filtered.kept, *filtered.deferred]) == sorted(tool["name"] for tool in TOOLS)

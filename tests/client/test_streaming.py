@@ -15,7 +15,7 @@ from tests.client.upstream import Exchange, peer
 from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
 from toolscout.client.discovery.config import ApiConfig
 from toolscout.client.observe.events import TurnEvent
-from toolscout.client.providers import PROVIDERS
+from toolscout.client.providers import PROVIDERS, ProviderName
 from toolscout.client.providers.sse import Splitter, write
 
 PHANTOM = "gateway_search_tools"
@@ -52,7 +52,9 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
 
     with peer(script) as service:
 
-        def stream(body: Json, model: Any, provider: str, strategy: str = "api") -> list[bytes]:
+        def stream(
+            body: Json, model: Any, provider: ProviderName, strategy: str = "api"
+        ) -> list[bytes]:
             api = ApiConfig(service.url, timeout=5)
             config = DiscoveryConfig(enabled=True, strategy=strategy, api=api)
             if request.param == "sync":
@@ -273,7 +275,7 @@ ODD = {
 
 
 def events(*deltas: list[Json]) -> bytes:
-    chunks = [
+    chunks: list[Json] = [
         {"id": "r", "choices": [{"index": 0, "delta": {"tool_calls": calls}}]} for calls in deltas
     ]
     chunks.append(
@@ -351,6 +353,25 @@ def test_a_client_that_goes_away_ends_the_turn_and_the_forward(shape, request_):
     discovery.close()
     assert closed == ["forward"]
     assert [event.stage for event in events] == ["deferred", "finished"]
+
+
+def test_a_client_of_asyncio_that_goes_away_ends_the_turn(shape, request_):
+    events: list[TurnEvent] = []
+
+    async def forward(body: Json) -> AsyncIterator[bytes]:
+        for piece in StreamingModel(shape, DONE)(body):
+            yield piece
+
+    async def main() -> None:
+        config = DiscoveryConfig(enabled=True, strategy="tool-search")
+        discovery = AsyncToolDiscovery(config, turn_observers=[events.append])
+        pieces = discovery.stream(request_, forward, shape.name)
+        await anext(pieces)
+        await pieces.aclose()
+        assert [event.stage for event in events] == ["deferred", "finished"]
+        await discovery.aclose()
+
+    asyncio.run(main())
 
 
 def test_a_blocking_stream_runs_inside_an_event_loop(shape, request_):

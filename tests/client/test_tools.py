@@ -252,9 +252,13 @@ def test_a_local_pick_that_comes_too_late_keeps_every_tool():
     assert local.pick("read a file", offer, 1, until=time.monotonic()) == []
 
 
+def silent(exchange: Exchange) -> None:
+    exchange.stopping.wait(60)
+
+
 def test_a_local_pick_has_its_time_when_the_service_says_nothing(make):
     tools = [{"name": f"tool_{n}", "description": f"about number{n}"} for n in range(1_000)]
-    with peer(lambda exchange: exchange.stopping.wait(60) and None) as fake:
+    with peer(silent) as fake:
         selection = make(fake.url, timeout=1, fallback="relevance").select("number7", tools)
         fake.stopping.set()
     assert selection.reason is Reason.API_ERROR

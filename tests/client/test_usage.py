@@ -1,5 +1,7 @@
 """The usage of a turn is the sum of its forwards: the caller pays for every one of them."""
 
+from collections.abc import Sequence
+
 import anthropic
 import openai
 import pytest
@@ -11,6 +13,7 @@ from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.streaming import anthropic_events, openai_events
 from tests.client.upstream import Exchange, peer
 from toolscout.client import ToolDiscovery
+from toolscout.client.providers import ProviderName
 from toolscout.client.providers.usage import add
 
 __all__ = ["flow", "service"]  # fixtures, found by their names
@@ -84,7 +87,7 @@ USAGES: dict[str, tuple[Json, Json, Json]] = {
 }
 
 
-def answered(flow, provider: str, answers: list[Json | Exception]) -> Json:
+def answered(flow, provider: ProviderName, answers: Sequence[Json | Exception]) -> Json:
     """What the client sees after these answers of the model, in order."""
     shape = BY_NAME[provider]
     tools = [shape.tool(name, about) for name, about in ABOUT.items()]
@@ -142,7 +145,7 @@ def test_no_token_is_lost_or_counted_twice(one, other):
     assert sum(add(one, other).values()) == sum(one.values()) + sum(other.values())
 
 
-def streamed(provider: str, events: list[list[bytes]]) -> bytes:
+def streamed(provider: ProviderName, events: list[list[bytes]]) -> bytes:
     """What a client reads of a turn whose forwards stream these events."""
     shape = BY_NAME[provider]
     tools = [shape.tool(name, about) for name, about in ABOUT.items()]

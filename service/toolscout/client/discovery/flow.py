@@ -15,7 +15,8 @@ there both of them block and the coroutine never waits.
 import asyncio
 import logging
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 from toolscout.client.discovery.bodies import body_of, in_type_of
@@ -152,20 +153,21 @@ class AsyncToolDiscovery(Flow):
         provider: ProviderName = "openai",
         session: str | None = None,
         scope: str = "",
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """As `ToolDiscovery.stream`."""
         await self.run_shadow_search(request, provider)
         begun = self.begin_stream(request, provider, session, scope)
-        if isinstance(begun, Turn):
-            pieces = self.resume_stream(begun, forward(begun.request), forward)
-        else:
-            pieces = forward(begun)
-        async for piece in pieces:
-            yield piece
+        if not isinstance(begun, Turn):
+            async for piece in forward(begun):
+                yield piece
+            return
+        async with aclosing(self._stream(begun, forward(begun.request), forward)) as pieces:
+            async for piece in pieces:
+                yield piece
 
     def resume_stream(
         self, turn: Turn, opened: AsyncIterator[bytes], forward: AsyncOpen
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """As `resume`, for a turn whose request was opened as a stream elsewhere."""
         return self._stream(turn, opened, forward)
 
@@ -236,7 +238,7 @@ class ToolDiscovery(Flow):
         provider: ProviderName = "openai",
         session: str | None = None,
         scope: str = "",
-    ) -> Iterator[bytes]:
+    ) -> Generator[bytes, None, None]:
         """As `complete`, for a request that streams: the events for the client, as they come.
 
         Args:
