@@ -54,7 +54,7 @@ def schemas(draw: st.DrawFn, depth: int = 2) -> dict[str, Any]:
     return {"type": "object", "properties": properties, **extra}
 
 
-def in_shape(shape: str, name: str, description: str | None, schema: dict[str, Any]) -> Any:
+def in_shape(shape: str, name: str, description: str | None, schema: dict[str, Any]) -> Any:  # noqa: PLR0911  # one line for each shape
     """A definition the way one provider writes it."""
     about = {"name": name} | ({} if description is None else {"description": description})
     if shape == "openai_chat":

@@ -84,7 +84,7 @@ class Engine:
         ConfigurationError: there is no such model, or a file has another form.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # options of the public class
         self,
         tools: Iterable[Any] = (),
         *,
@@ -124,7 +124,7 @@ class Engine:
         """The compiled tools; compiled on first use after a change."""
         return self.compiler.compile(ToolList.of(self._tools.values()), self._store)
 
-    def search(
+    def search(  # noqa: PLR0913  # options of the public call
         self,
         pattern: str,
         top_k: int = DEFAULT_TOP_K,

@@ -81,7 +81,7 @@ def score(
     return forced + relevance(Candidate(name, description), Said(query))
 
 
-def filter_tools(
+def filter_tools(  # noqa: PLR0913  # the calling proxy's options
     query: str,
     tools: Sequence[Any],
     *,

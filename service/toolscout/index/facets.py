@@ -141,7 +141,7 @@ def declared_elsewhere(tools: Sequence[Tool], domain: str) -> list[int]:
     ]
 
 
-def _passes(tool: Tool, filters: Filters | None, taxonomy: Taxonomy) -> bool:
+def _passes(tool: Tool, filters: Filters | None, taxonomy: Taxonomy) -> bool:  # noqa: PLR0911  # the cheapest test that decides ends it
     """Whether one tool passes; its text is only read for what has to be inferred from it."""
     if tool.status == "unavailable":
         return False

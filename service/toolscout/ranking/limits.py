@@ -7,7 +7,7 @@ DEPTH = 100
 accident."""
 
 
-def within_limits(
+def within_limits(  # noqa: PLR0913  # limits of different kinds, by name
     ranked: Sequence[int],
     pinned: Iterable[int],
     slots: int,

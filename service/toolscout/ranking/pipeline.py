@@ -17,7 +17,7 @@ SCORING = (allow, read, score, exclude, name, fuse)
 STAGES = (*SCORING, judge, boost, require, recall, order, limit, choose)
 
 
-def decide(
+def decide(  # noqa: PLR0913  # everything that a decision is a function of
     source: Source,
     ask: Ask,
     embedder: Embedder | None = None,
@@ -57,7 +57,7 @@ def regex_of(ask: Ask) -> str | None:
     return pattern if ask.ranker == "regex" or regex.looks_like_regex(pattern) else None
 
 
-def _begin(
+def _begin(  # noqa: PLR0913  # as `decide`
     source: Source,
     ask: Ask,
     embedder: Embedder | None,

@@ -58,7 +58,7 @@ def keep_count(
     return max(min(int(total * target_ratio), max_tools), min_tools)
 
 
-def keep_relevant(
+def keep_relevant(  # noqa: PLR0913  # the calling proxy's options
     tools: Sequence[Candidate],
     query: str,
     *,

@@ -11,7 +11,7 @@ import msgspec
 
 from toolscout.contract import Tool, is_absent
 from toolscout.errors import NOT_JSON
-from toolscout.tools.shapes import SCHEMAS, WRAPPERS
+from toolscout.tools.shapes import SCHEMAS, WRAPPERS, text_of
 
 MAX_FIELD_CHARS = 8_192
 """Characters of one field that are indexed; more is documentation pasted into a schema."""
@@ -58,41 +58,26 @@ def read_tool(tool: Tool) -> Document:
         msgspec.DecodeError: the raw definition or parameters are not valid JSON.
         RecursionError: they are nested too deeply to decode.
     """
-    description = tool.description or ""
-    aliases: list[str] = []
-    titles: list[str] = []
-    schemas: list[dict[str, Any]] = []
-    hints = None if is_absent(tool.annotations) else _json_object(tool.annotations)
-    raws = (tool.definition, tool.parameters)
-    bodies = [msgspec.json.decode(raw) for raw in raws if not is_absent(raw)]
-    if description.lstrip()[:1] == "{":
-        described = _json_object(description)
-        if described is not None:
-            bodies.append(described)
-            description = ""
-    for body in bodies:
-        for layer in _layers(body):
-            name, text = layer.get("name"), layer.get("description")
-            if isinstance(name, str) and name and name != tool.name and name not in aliases:
-                aliases.append(name)
-            if not description and isinstance(text, str):
-                description = text
-            if isinstance(name, str) and isinstance(layer.get("title"), str):
-                titles.append(layer["title"])
-            if hints is None and isinstance(layer.get("annotations"), dict):
-                hints = layer["annotations"]
-            schemas.append(layer)
-    if hints is not None and isinstance(hints.get("title"), str):
-        titles.append(hints["title"])
+    description, bodies = _bodies(tool)
+    layers = [layer for body in bodies for layer in _layers(body)]
+    names = [text_of(layer.get("name")) for layer in layers]
+    hints = _hints(tool, layers)
+    if not description:
+        texts = (text_of(layer.get("description")) for layer in layers)
+        description = next(filter(None, texts), "")
+    titles = [text_of(layer.get("title")) for layer in layers if "name" in layer]
+    titles.append(text_of((hints or {}).get("title")))
     # Chosen by the tool's author to be found by: as good as the description.
-    labels = " ".join((*dict.fromkeys(titles), *(tool.keywords or ()), *(tool.tags or ())))
+    labels = " ".join(
+        (*dict.fromkeys(filter(None, titles)), *(tool.keywords or ()), *(tool.tags or ()))
+    )
     labels = labels[:MAX_FIELD_CHARS]
     said = description[:MAX_FIELD_CHARS]
     description = f"{said} {labels}" if labels else said
     pieces: list[str] = []
     heads: list[str] = []
     required: list[str] = []
-    for schema in schemas:
+    for schema in layers:
         if isinstance(schema.get("required"), list):
             required += (name for name in schema["required"] if isinstance(name, str))
         for name, text in schema_properties(schema):
@@ -108,10 +93,26 @@ def read_tool(tool: Tool) -> Document:
         purpose=description[:PURPOSE_CHARS],
         properties=" ".join(dict.fromkeys(pieces))[:MAX_FIELD_CHARS],
         property_heads=" ".join(heads)[:MAX_FIELD_CHARS],
-        aliases=tuple(aliases),
+        aliases=tuple(dict.fromkeys(name for name in names if name not in ("", tool.name))),
         required=tuple(dict.fromkeys(required)),
         annotations=hints,
     )
+
+
+def _bodies(tool: Tool) -> tuple[str, list[Any]]:
+    """The description, and everything that is JSON, the description itself if it is an object."""
+    raws = (tool.definition, tool.parameters)
+    bodies = [msgspec.json.decode(raw) for raw in raws if not is_absent(raw)]
+    description = tool.description or ""
+    described = _json_object(description) if description.lstrip()[:1] == "{" else None
+    return (description, bodies) if described is None else ("", [*bodies, described])
+
+
+def _hints(tool: Tool, layers: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The hints of MCP, beside the definition or in it."""
+    hints = None if is_absent(tool.annotations) else _json_object(tool.annotations)
+    within = (hint for layer in layers if isinstance(hint := layer.get("annotations"), dict))
+    return next(within, None) if hints is None else hints
 
 
 def input_schema(tool: Tool) -> dict[str, Any] | None:

@@ -94,7 +94,7 @@ def instructions() -> str:
     )
 
 
-def handle_meta_call(
+def handle_meta_call(  # noqa: PLR0911  # one answer for each kind of call
     name: str,
     arguments: Mapping[str, Any] | str | bytes | None,
     tools: Sequence[Any],

@@ -45,7 +45,7 @@ class Preparation:
         selector_options: further arguments of the selector: rollout, fallback, redact, observers …
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # options of the public class
         self,
         config: DiscoveryConfig | str,
         *,
@@ -171,7 +171,7 @@ class Preparation:
         offered, counts = len(turn.offer.names), (turn.search_count, turn.rounds)
         self._report("finished", turn.provider.name, turn.session, offered, turn.shown, *counts)
 
-    def _report(
+    def _report(  # noqa: PLR0913  # the fields of an event
         self,
         stage: Stage,
         provider: str,

@@ -26,7 +26,7 @@ class AsyncSelector(SelectorBase):
             └── InvalidTool     an item of `tools` is no tool of any known shape
     """
 
-    async def select(
+    async def select(  # noqa: PLR0913  # options of the public call
         self,
         pattern: str,
         tools: Sequence[T],
@@ -84,7 +84,7 @@ class Selector(SelectorBase):
     a thread of its own.
     """
 
-    def select(
+    def select(  # noqa: PLR0913  # options of the public call
         self,
         pattern: str,
         tools: Sequence[T],

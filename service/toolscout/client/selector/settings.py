@@ -99,7 +99,7 @@ class SelectorBase:
             http(s) URL.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # options of the public class
         self,
         endpoint: str | None = None,
         api_key: str | None = None,
@@ -157,7 +157,7 @@ class SelectorBase:
     def _prepare(self) -> None:
         """What one kind of selector needs beside all this."""
 
-    def _begin(
+    def _begin(  # noqa: PLR0913  # the arguments of `select`
         self,
         pattern: str,
         tools: Sequence[Any],

@@ -185,7 +185,7 @@ class Transport:
         for _ in range(2):  # a socket is closed a turn of the loop after it is told to
             await asyncio.sleep(0)
 
-    async def _exchange(
+    async def _exchange(  # noqa: PLR0911  # one end for each way an exchange ends
         self, headers: dict[str, str], body: bytes, deadline: float, progress: Progress
     ) -> Reply | Failure:
         reused = True

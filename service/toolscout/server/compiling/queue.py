@@ -50,7 +50,7 @@ class CompileJob:
 class CompileQueue:
     """Starts compiles and shares those that are under way."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # parts that must not know each other
         self,
         compiler: Compiler,
         cache: CatalogCache,

@@ -115,7 +115,7 @@ def _admit(service: Service, request: Request, trace: Trace) -> None:
     request.slot = entered
 
 
-async def _handle(service: Service, request: Request, trace: Trace, handler: Handler) -> Result:
+async def _handle(service: Service, request: Request, trace: Trace, handler: Handler) -> Result:  # noqa: PLR0911  # an answer for each kind of error
     try:
         if "id" in request.parameters:
             lookup.check_name(request.parameters["id"])

@@ -57,7 +57,7 @@ class Tracing:
         self._tracer = self._provider.get_tracer("toolscout", __version__)
         self._extract = TraceContextTextMapPropagator().extract
 
-    def record(
+    def record(  # noqa: PLR0913  # the fields of a span
         self,
         request: Request,
         trace: Trace,
