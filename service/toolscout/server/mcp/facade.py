@@ -5,7 +5,7 @@ registered catalogs and those known by digest, and never runs a tool.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from pathlib import Path
@@ -21,14 +21,11 @@ from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from toolscout import __version__
-from toolscout.contract import Detail, ToolDetail
-from toolscout.contract.bounds import MAX_MCP_BYTES, MAX_MCP_SHOWN, MAX_NAME_CHARS
+from toolscout.contract.bounds import MAX_MCP_BYTES
 from toolscout.errors import NOT_JSON
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
-from toolscout.index.details import details
 from toolscout.ranking.ask import Ask
-from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import catalog_reads
 from toolscout.server.calls.catalog_reads import AT_ONCE
 from toolscout.server.calls.decide import deadline_of, decide
@@ -36,8 +33,9 @@ from toolscout.server.calls.feedback import with_use
 from toolscout.server.compiling import lookup
 from toolscout.server.compiling.work_threads import TENANT, beside, run_in_thread
 from toolscout.server.http.answer import JSON, Answer
-from toolscout.server.http.refusals import REFUSALS, Refused, decode_error, refusal
+from toolscout.server.http.refusals import Refused, decode_error
 from toolscout.server.http.request import Request
+from toolscout.server.mcp.reading import check_name, check_size, lines_of, readable, row_of, show
 from toolscout.server.mcp.texts import INSTRUCTIONS, PROMPTS, TEMPLATES, TOOLS, find_tool
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
@@ -123,7 +121,7 @@ class McpFacade:
             call = self._calls.get(name)
             if call is None:
                 raise ValueError(f"no tool {name}")
-            found, text = await _readable(call(arguments))
+            found, text = await readable(call(arguments))
             structured: Arguments = msgspec.to_builtins(found)
             # The SDK's own text is indented: a third more tokens for the same.
             text = text or msgspec.json.encode(structured).decode()
@@ -176,9 +174,9 @@ class McpFacade:
         deadline = deadline_of(self._service, perf_counter())
         decision = await decide(self._service, trace, catalog, ask, deadline)
         detail = arguments.get("detail", "brief")
-        shown = await _details(catalog, decision.rows, detail)
+        shown = await show(catalog, decision.rows, detail)
         answer = {"tools": shown, "outcome": decision.outcome, "catalog": catalog.digest}
-        lines = [f"outcome: {decision.outcome}", *_lines(catalog, decision.rows)]
+        lines = [f"outcome: {decision.outcome}", *lines_of(catalog, decision.rows)]
         if decision.degraded:
             answer["degraded"] = decision.degraded
             lines.insert(1, f"degraded: {decision.degraded}")
@@ -190,29 +188,29 @@ class McpFacade:
             catalog, arguments.get("cursor"), arguments.get("page_size", 50)
         )
         detail = arguments.get("detail", "brief")
-        shown = await _details(catalog, rows, detail)
+        shown = await show(catalog, rows, detail)
         found = {"tools": shown, "total": len(catalog)}
         return found | ({"next_cursor": following} if following else {}), None
 
     async def _info(self, arguments: Arguments) -> Found:
         catalog = await self._catalog(arguments)
-        row = await _row(catalog, arguments["name"])
-        (shown,) = await _details(catalog, [row], arguments.get("detail", "brief"))
+        row = await row_of(catalog, arguments["name"])
+        (shown,) = await show(catalog, [row], arguments.get("detail", "brief"))
         return with_use(self._service, TENANT.get(), catalog, shown), None
 
     async def _schemas(self, arguments: Arguments) -> Found:
         catalog = await self._catalog(arguments)
         names = arguments["names"]
         for name in names:
-            _check_name(name)
+            check_name(name)
         size = len(names) * len(catalog)
         found = await beside(size, AT_ONCE, catalog_reads.found_schemas, catalog, names)
-        _check_size(catalog, [catalog.rows[tool.name] for tool in found.schemas])
+        check_size(catalog, [catalog.rows[tool.name] for tool in found.schemas])
         return found, None
 
     async def _required_keys(self, arguments: Arguments) -> Found:
         catalog = await self._catalog(arguments)
-        tool = catalog.tool(await _row(catalog, arguments["name"]))
+        tool = catalog.tool(await row_of(catalog, arguments["name"]))
         return {"name": tool.name, "required_keys": list(tool.required_keys or ())}, None
 
     async def _prompt(self, name: str, arguments: dict[str, str]) -> str:
@@ -230,7 +228,7 @@ class McpFacade:
         """A line for each catalog, by its record: nothing is compiled to be counted."""
         registry, tenant = self._service.registry, TENANT.get()
         names = await self._names()
-        records = [(name, await _readable(registry.record(tenant, name))) for name in names]
+        records = [(name, await readable(registry.record(tenant, name))) for name in names]
         return [f"{name}: {record.tools} tools" for name, record in records if record is not None]
 
     async def _resource(self, uri: str) -> ReadResourceContents:
@@ -239,13 +237,13 @@ class McpFacade:
         tool = unquote(quoted)
         if kind not in ("overview", "index", "tool") or bool(tool) != (kind == "tool"):
             raise ValueError("no such resource")
-        catalog = await _readable(self._find(name))
+        catalog = await readable(self._find(name))
         if kind == "overview":
             return ReadResourceContents(pages.overview(catalog), "text/plain")
         if kind == "index":
-            lines = await run_in_thread(_lines, catalog)
+            lines = await run_in_thread(lines_of, catalog)
             return ReadResourceContents("\n".join(lines), "text/plain")
-        (shown,) = await _details(catalog, [await _row(catalog, tool)], "full")
+        (shown,) = await show(catalog, [await row_of(catalog, tool)], "full")
         return ReadResourceContents(msgspec.json.encode(shown).decode(), "application/json")
 
     async def _catalog(self, arguments: Arguments) -> Catalog:
@@ -263,7 +261,7 @@ class McpFacade:
         return await lookup.find(self._service, _trace.get(), name)
 
     async def _names(self) -> list[str]:
-        names: list[str] = await _readable(self._service.registry.names(TENANT.get()))
+        names: list[str] = await readable(self._service.registry.names(TENANT.get()))
         return names
 
 
@@ -297,55 +295,3 @@ def _parts(value: Any) -> Iterable[Any]:
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()
-
-
-def _lines(catalog: Catalog, rows: Iterable[int] | None = None) -> list[str]:
-    """The tools of these rows, or all, in a line each."""
-    return [f"{tool}: {summary}" for tool, summary in pages.index(catalog, rows)]
-
-
-async def _details(catalog: Catalog, rows: Sequence[int], detail: Detail) -> list[ToolDetail]:
-    if detail == "full":
-        _check_size(catalog, rows)
-    return await beside(len(rows), AT_ONCE, details, catalog, rows, detail)
-
-
-def _check_size(catalog: Catalog, rows: Iterable[int]) -> None:
-    """Check what the SDK would copy and check several times over, on the event loop.
-
-    Raises:
-        ValueError: these tools are more than one answer may show.
-    """
-    nbytes = sum(len(catalog.wires[row]) for row in rows)
-    if nbytes > MAX_MCP_SHOWN:
-        raise ValueError(
-            f"these tools have {nbytes} bytes, at most {MAX_MCP_SHOWN} are shown at once: "
-            "ask for fewer, or for detail brief"
-        )
-
-
-def _check_name(name: str) -> None:
-    """Check the length of a name, as over HTTP.
-
-    Raises:
-        ValueError: no tool has a name as long.
-    """
-    if len(name) > MAX_NAME_CHARS:
-        raise ValueError(f"a name has at most {MAX_NAME_CHARS} characters, got {len(name)}")
-
-
-async def _row(catalog: Catalog, name: str) -> int:
-    _check_name(name)
-    found = await beside(len(catalog), AT_ONCE, Resolver(catalog).resolve, name)
-    if found.name is not None:
-        return catalog.rows[found.name]
-    near = found.ambiguous or found.suggestions or []
-    raise ValueError(f"no tool of that name{'; near: ' + ', '.join(near) if near else ''}")
-
-
-async def _readable(answer: Awaitable[Any]) -> Any:
-    """The answer; of our own errors only what is meant for callers."""
-    try:
-        return await answer
-    except REFUSALS as error:
-        raise ValueError(refusal(error).detail) from None
