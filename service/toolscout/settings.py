@@ -31,113 +31,156 @@ def about(
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Effective values, and where each came from."""
 
-    host: Annotated[str, about("address to listen on")] = "127.0.0.1"
-    port: Annotated[int, about("port to listen on", 0, 65_535)] = 8_080
+    host: Annotated[str, about("listen on this address")] = "127.0.0.1"
+    port: Annotated[int, about("listen on this port", 0, 65_535)] = 8_080
     workers: Annotated[
-        int, about("processes on one socket; use a balancer for digests", 1, 256)
+        int,
+        about(
+            "run this many processes on one socket; searches by digest need a balancer instead",
+            1,
+            256,
+        ),
     ] = 1
     api_keys: Annotated[
-        str | None, about("comma-separated KEY or TENANT=KEY, each ≥ 32 characters", secret=True)
+        str | None,
+        about(
+            "accept these keys: comma-separated KEY or TENANT=KEY, each of at least 32 characters",
+            secret=True,
+        ),
     ] = None
-    insecure: Annotated[bool, about("allow a non-loopback address without any key")] = False
+    insecure: Annotated[bool, about("allow a non-loopback address without an API key")] = False
     allowed_hosts: Annotated[
-        str | None, about("comma-separated names by which callers may address it")
+        str | None, about("accept these names in `Host` and `Origin`, comma-separated")
     ] = None
-    tls_cert: Annotated[
-        str | None, about("file with the server's certificate (PEM); turns TLS on")
-    ] = None
+    tls_cert: Annotated[str | None, about("serve TLS with the certificate in this PEM file")] = None
     tls_key: Annotated[
-        str | None, about("file with its private key, where tls_cert does not hold it")
+        str | None, about("read the private key from this file if tls_cert does not contain it")
     ] = None
     tls_client_ca: Annotated[
-        str | None, about("file with the authority that callers' certificates must have")
+        str | None, about("require client certificates signed by the authority in this file")
     ] = None
-    metrics_auth: Annotated[bool, about("require a key for /metrics")] = False
-    ranker: Annotated[RankerName, about("ranker when a request names none")] = "auto"
+    metrics_auth: Annotated[bool, about("require an API key for /metrics")] = False
+    ranker: Annotated[RankerName, about("use this ranker if a request names none")] = "auto"
     model: Annotated[
-        str | None, about("model2vec folder or hub id instead of the bundled model")
+        str | None, about("load this model2vec folder or hub id instead of the bundled model")
     ] = None
-    synonyms: Annotated[str | None, about("TOML file with synonyms beside the bundled ones")] = None
-    domains: Annotated[str | None, about("TOML file with domains beside the bundled ones")] = None
+    synonyms: Annotated[
+        str | None, about("add the synonyms in this TOML file to the bundled ones")
+    ] = None
+    domains: Annotated[
+        str | None, about("add the domains in this TOML file to the bundled ones")
+    ] = None
     shadow_ranker: Annotated[
         Literal["off"] | RankerName,
-        about("ranker that is compared with every answer, in metrics only"),
+        about("compare every answer with this ranker's, in metrics only"),
     ] = "off"
     no_match: Annotated[
-        Literal["empty", "pins"], about("what a search without any match returns")
+        Literal["empty", "pins"],
+        about("return this if nothing matches: an empty list, or the tools of always_keep"),
     ] = "empty"
     prerequisites: Annotated[
-        bool, about("bring the tools that find what selected ones require, such as an id")
+        bool, about("select the tools that find what other selected tools require, such as an id")
     ] = True
     no_match_below: Annotated[
-        float, about("calibrated score of the best tool below which nothing matches, 0 to 1", 0, 1)
+        float,
+        about("report no match if the best tool's calibrated score is below this, 0 to 1", 0, 1),
     ] = 0.02
     latency_budget_ms: Annotated[
-        int, about("milliseconds per search when a request says none", 1, 60_000)
+        int, about("answer within this many milliseconds if a request sets no budget", 1, 60_000)
     ] = 150
-    max_body_bytes: Annotated[int, about("largest request body", 1_024, 1_024 * MIB)] = 16 * MIB
-    max_answer_bytes: Annotated[int, about("largest answer", 65_536, 1_024 * MIB)] = 4 * MIB
-    max_tools: Annotated[int, about("distinct tools in one request", 1, 200_000)] = 10_000
-    max_catalogs: Annotated[int, about("catalogs one tenant may register", 1, 1_000_000)] = 1_000
-    max_pattern_chars: Annotated[int, about("characters of a pattern that rank", 1, 65_536)] = 4_096
-    cache_bytes: Annotated[int, about("memory for compiled catalogs", MIB, 1_024_000 * MIB)] = (
-        256 * MIB
-    )
-    max_in_flight: Annotated[int, about("requests at once before new ones get 503", 1, 100_000)] = (
-        256
-    )
+    max_body_bytes: Annotated[
+        int, about("accept request bodies of up to this many bytes", 1_024, 1_024 * MIB)
+    ] = 16 * MIB
+    max_answer_bytes: Annotated[
+        int, about("send answers of up to this many bytes", 65_536, 1_024 * MIB)
+    ] = 4 * MIB
+    max_tools: Annotated[
+        int, about("accept up to this many distinct tools in one request", 1, 200_000)
+    ] = 10_000
+    max_catalogs: Annotated[
+        int, about("let each tenant register up to this many catalogs", 1, 1_000_000)
+    ] = 1_000
+    max_pattern_chars: Annotated[
+        int, about("rank by up to this many characters of a pattern", 1, 65_536)
+    ] = 4_096
+    cache_bytes: Annotated[
+        int,
+        about("keep compiled catalogs in up to this many bytes of memory", MIB, 1_024_000 * MIB),
+    ] = 256 * MIB
+    max_in_flight: Annotated[
+        int, about("serve up to this many requests at once; more get 503", 1, 100_000)
+    ] = 256
     max_lag_ms: Annotated[
-        int, about("event-loop lag from which new requests get 503", 1, 60_000)
+        int, about("answer 503 while the event loop lags by this many milliseconds", 1, 60_000)
     ] = 400
     rate_limit: Annotated[
-        float, about("requests a second of one tenant before 429; 0 is no limit", 0, 1_000_000)
+        float,
+        about(
+            "allow each tenant this many requests per second; more get 429; 0 sets no limit",
+            0,
+            1_000_000,
+        ),
     ] = 0
     max_bytes_in_flight: Annotated[
         int,
-        about("bytes of request bodies in memory before new ones get 503", MIB, 1_024_000 * MIB),
+        about(
+            "hold up to this many bytes of request bodies in memory; more get 503",
+            MIB,
+            1_024_000 * MIB,
+        ),
     ] = 256 * MIB
     max_head_bytes: Annotated[
-        int, about("bytes of a request line with its headers and trailers", 1_024, MIB)
+        int,
+        about(
+            "accept request lines with headers and trailers of up to this many bytes", 1_024, MIB
+        ),
     ] = 65_536
     max_connections_per_address: Annotated[
-        int, about("open connections of one address; 0 is no limit", 0, 1_000_000)
+        int, about("allow each address this many open connections; 0 sets no limit", 0, 1_000_000)
     ] = 0
     head_timeout_s: Annotated[
-        float, about("seconds for a request's head to arrive", 0.1, 3_600)
+        float, about("wait this many seconds for the head of a request", 0.1, 3_600)
     ] = 10
-    body_timeout_s: Annotated[float, about("seconds for a request body to arrive", 0.1, 3_600)] = 30
-    write_timeout_s: Annotated[
-        float, about("seconds for a caller to read its answer", 0.1, 3_600)
+    body_timeout_s: Annotated[
+        float, about("wait this many seconds for the body of a request", 0.1, 3_600)
     ] = 30
-    keep_alive_s: Annotated[int, about("seconds an idle connection is kept", 1, 3_600)] = 95
+    write_timeout_s: Annotated[
+        float, about("wait this many seconds for a caller to read an answer", 0.1, 3_600)
+    ] = 30
+    keep_alive_s: Annotated[
+        int, about("close idle connections after this many seconds", 1, 3_600)
+    ] = 95
     drain_s: Annotated[
-        float, about("seconds of service after SIGTERM, not ready any more", 0, 600)
+        float, about("keep serving for this many seconds after SIGTERM while not ready", 0, 600)
     ] = 5
-    shutdown_s: Annotated[int, about("seconds for open requests after that", 0, 600)] = 10
-    store: Annotated[
-        str, about("where state is kept: memory, sqlite:PATH or redis://HOST:PORT/DB")
-    ] = "memory"
+    shutdown_s: Annotated[int, about("then wait this many seconds for open requests", 0, 600)] = 10
+    store: Annotated[str, about("keep state here: memory, sqlite:PATH or redis://HOST:PORT/DB")] = (
+        "memory"
+    )
     store_bytes: Annotated[
         int,
         about(
-            "size of a SQLite store from which lists that can be compiled again are evicted",
+            "evict unregistered tool lists from a SQLite store above this many bytes",
             MIB,
             1_024_000 * MIB,
         ),
     ] = 1_024 * MIB
-    learning: Annotated[bool, about("take feedback and let it move the ranking")] = False
+    learning: Annotated[bool, about("accept feedback and rank by it")] = False
     learning_half_life_days: Annotated[
-        float, about("age at which feedback counts half", 0.01, 36_500)
+        float, about("count feedback half at this age in days", 0.01, 36_500)
     ] = 30
     playground: Annotated[
         Literal["auto", "on", "off"],
-        about("serve the playground at /; auto: where only this machine can ask"),
+        about("serve the playground at /; auto serves it on loopback addresses only"),
     ] = "auto"
-    mcp: Annotated[bool, about("answer the Model Context Protocol at /mcp")] = False
-    tracing: Annotated[bool, about("send a span per request by OTLP, as OTEL_* variables say")] = (
-        False
-    )
-    log: Annotated[Literal["off", "hashed", "full"], about("decision log")] = "hashed"
+    mcp: Annotated[bool, about("serve the Model Context Protocol at /mcp")] = False
+    tracing: Annotated[
+        bool, about("export a span per request by OTLP; the OTEL_* variables configure it")
+    ] = False
+    log: Annotated[
+        Literal["off", "hashed", "full"],
+        about("log decisions with hashed or full patterns, or not at all"),
+    ] = "hashed"
     origins: Mapping[str, str] = {}
 
     @property
