@@ -1,4 +1,4 @@
-"""What is answered about a tool list."""
+"""Answers about a tool list."""
 
 import enum
 from typing import Literal
@@ -52,7 +52,7 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How many tools were sent, distinct, with any evidence, and selected."""
+    """Numbers of tools: sent, distinct, with any evidence, and selected."""
 
     offered: int
     unique: int
@@ -103,16 +103,16 @@ class BatchAnswer(msgspec.Struct, frozen=True):
 
 
 class Resolution(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a written name stands for: one tool, several, or at best something similar."""
+    """The tool that a name refers to; several if it is ambiguous, or similar names."""
 
     query: str
     name: str | None = None
     matched_by: Literal["exact", "alias"] | None = None
     """To the letter, or in another spelling, without its prefix, or by a name in the definition."""
     ambiguous: list[str] | None = None
-    """The tools it fits alike."""
+    """The tools that match equally well."""
     suggestions: list[str] | None = None
-    """Similar names, the most similar first, when it fits none."""
+    """Similar names, the most similar first, if no tool matches."""
 
 
 class ResolveAnswer(msgspec.Struct, frozen=True):
@@ -142,7 +142,7 @@ class GatewayAnswer(SearchAnswer, frozen=True, omit_defaults=True, kw_only=True)
 
 
 class Tiers(msgspec.Struct, frozen=True):
-    """Tools to show whole, tools to show in brief, and how many stay behind."""
+    """Tools to show in full, tools to show in brief, and the number of the others."""
 
     tier0: list[ToolDetail]
     tier1: list[ToolDetail]
@@ -150,7 +150,7 @@ class Tiers(msgspec.Struct, frozen=True):
 
 
 class TierTokens(msgspec.Struct, frozen=True):
-    """Estimated prompt tokens of each tier, of both, of all tools whole, and what is saved."""
+    """Estimated prompt tokens: of each tier, of both, of all tools in full, and the difference."""
 
     tier0: int
     tier1: int
@@ -166,4 +166,4 @@ class HotAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     tiers: Tiers
     tokens: TierTokens
     degraded: str = "no"
-    """The ranker that answered where the list was too new for all of them; else absent."""
+    """The cheaper ranker that answered; absent if none was needed."""

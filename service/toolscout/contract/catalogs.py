@@ -1,4 +1,4 @@
-"""Registered catalogs and looking into them."""
+"""Registered catalogs and their tools."""
 
 from datetime import datetime
 from typing import Annotated
@@ -21,7 +21,7 @@ class CatalogPatch(msgspec.Struct, frozen=True, kw_only=True):
     """Changes to a registered catalog, made together or not at all."""
 
     upsert: msgspec.Raw = ABSENT
-    """Tools to add, in place of those of the same name."""
+    """Tools to add; they replace tools of the same name."""
     remove: Names | None = None
     status: Annotated[dict[str, Status], msgspec.Meta(max_length=MAX_STATUSES)] | None = None
     """Tools to make available or unavailable, by name."""
@@ -29,7 +29,7 @@ class CatalogPatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CatalogInfo(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is known of a catalog. A digest that is not registered has no more than its size."""
+    """A catalog's metadata; an unregistered digest has only a size."""
 
     id: str
     digest: str
@@ -41,7 +41,7 @@ class CatalogInfo(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ToolPage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A page of a catalog in the order of names; no `next_cursor` on the last."""
+    """A page of a catalog, sorted by name; the last one has no `next_cursor`."""
 
     tools: list[ToolDetail]
     total: int
@@ -49,13 +49,13 @@ class ToolPage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SchemasRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Names whose tools are wanted whole."""
+    """Names of the tools whose schemas are requested."""
 
     names: Annotated[tuple[ToolName, ...], msgspec.Meta(min_length=1, max_length=MAX_RESOLVED)]
 
 
 class SchemaError(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why a name has no schema: the tools it may have meant, where there are any."""
+    """A name that matches no tool, with similar names if there are any."""
 
     name: str
     ambiguous: list[str] | None = None
@@ -71,7 +71,7 @@ class SchemasAnswer(msgspec.Struct, frozen=True):
 
 
 class CompletionAnswer(msgspec.Struct, frozen=True):
-    """Names that begin so."""
+    """Names with the requested prefix."""
 
     names: list[str]
 

@@ -1,4 +1,4 @@
-"""Feedback, and what was learned from it."""
+"""Feedback and the learning from it."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from toolscout.contract.fields import MAX_DURATION_MS, EventText, ToolName
 
 
 class FeedbackEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """That a tool was used for a pattern, and whether it did what was wanted."""
+    """A report that a tool was called for a pattern, and whether the call succeeded."""
 
     pattern: EventText
     tool: ToolName
@@ -18,7 +18,7 @@ class FeedbackEvent(msgspec.Struct, frozen=True, kw_only=True):
     session: EventText | None = None
     source: EventText | None = None
     catalog: Annotated[str, msgspec.Meta(max_length=64)] | None = None
-    """Digest of the list that the tool was in; else the latest one with a tool of that name."""
+    """Digest of the list that contained the tool; default: the latest with a tool of that name."""
 
 
 class FeedbackBatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,34 +28,34 @@ class FeedbackBatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeedbackAnswer(msgspec.Struct, frozen=True):
-    """How many events were kept."""
+    """The number of stored events."""
 
     accepted: int
 
 
 class LearnedTool(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is known of one tool from use."""
+    """What feedback says of one tool."""
 
     name: str
     successes: int
     failures: int
     success_rate: float
     patterns: int
-    """Typical patterns that are kept of it."""
+    """Stored typical patterns."""
     typical_duration_ms: float | None = None
     content: str | None = None
-    """Digest of the tool's content, where that was known."""
+    """Digest of the tool's content, if known."""
 
 
 class LearningAnswer(msgspec.Struct, frozen=True):
-    """What one tenant's feedback came to; the most used tools first."""
+    """Summary of one tenant's feedback, the most used tools first."""
 
     observations: int
     tools: list[LearnedTool]
 
 
 class ChainReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Tools that were used one after the other for an intent, and whether that worked."""
+    """Tools that were called in sequence for an intent, and whether that succeeded."""
 
     intent: EventText
     chain: Annotated[tuple[ToolName, ...], msgspec.Meta(min_length=2, max_length=MAX_CHAIN)]
@@ -63,7 +63,7 @@ class ChainReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InsightAnswer(msgspec.Struct, frozen=True):
-    """The chain that fits a pattern, empty when none is known; confidence is 0 to 1."""
+    """The chain that fits a pattern, empty if none is known; confidence is 0 to 1."""
 
     chain: list[str]
     confidence: float

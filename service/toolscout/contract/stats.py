@@ -1,10 +1,10 @@
-"""Figures of use."""
+"""Usage statistics."""
 
 import msgspec
 
 
 class Quantiles(msgspec.Struct, frozen=True):
-    """Milliseconds that half, 95 % and 99 % of the latest searches stayed below."""
+    """Percentiles of the latest searches' durations, in milliseconds."""
 
     p50: float
     p95: float
@@ -13,14 +13,14 @@ class Quantiles(msgspec.Struct, frozen=True):
 
 
 class CacheCounts(msgspec.Struct, frozen=True):
-    """Searches whose tools were known, and those whose were new."""
+    """Searches of compiled lists, and of new ones."""
 
     hits: int
     misses: int
 
 
 class TokenTotals(msgspec.Struct, frozen=True):
-    """Estimated prompt tokens of all tools offered and selected, and what was saved."""
+    """Estimated prompt tokens of offered and of selected tools, and the difference."""
 
     offered: int
     selected: int
@@ -28,14 +28,14 @@ class TokenTotals(msgspec.Struct, frozen=True):
 
 
 class LearningSize(msgspec.Struct, frozen=True):
-    """How much feedback there was, and of how many tools."""
+    """Number of reported calls, and of the tools they concern."""
 
     observations: int
     tools: int
 
 
 class StatsAnswer(msgspec.Struct, frozen=True):
-    """What one tenant's searches came to in this process, since it started."""
+    """Usage of one tenant in this process since its start."""
 
     searches: int
     outcomes: dict[str, int]
@@ -44,6 +44,6 @@ class StatsAnswer(msgspec.Struct, frozen=True):
     cache: CacheCounts
     tokens: TokenTotals
     hot: int = 0
-    """Turns that tools were prepared for; their times stand under `hot`, their tokens are in."""
+    """Calls of `hot`; their times are under `hot`, their tokens are included."""
     learning: LearningSize | None = None
     """None while learning is off."""

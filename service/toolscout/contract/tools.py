@@ -31,7 +31,7 @@ RAW_FIELDS = ("definition", "parameters", "annotations")
 
 
 class ToolDetail(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A selected tool as far as it was asked for.
+    """A selected tool at the requested level of detail.
 
     `names`: the name. `brief`: a summary (the first sentence, 200 characters at most), parameters,
     risk and what else is known, estimated tokens of the brief and of the whole tool. `full`: the
@@ -43,7 +43,7 @@ class ToolDetail(msgspec.Struct, frozen=True, omit_defaults=True):
     summary: str | None = None
     parameters: list[str] | None = None
     required: list[str] | None = None
-    """The parameters that a call must have, where there are any."""
+    """The parameters that a call must have; absent if none."""
     description: str | None = None
     input_schema: dict[str, Any] | None = None
     status: Status | None = None
@@ -63,9 +63,9 @@ class ToolDetail(msgspec.Struct, frozen=True, omit_defaults=True):
     tokens_brief: int | None = None
     tokens_full: int | None = None
     uses: int | None = None
-    """How often feedback told of a call of this tool as it is now; none where nothing is known."""
+    """Calls reported for this version of the tool; absent if none."""
     success_rate: float | None = None
-    """The share of these calls that did what was wanted, 0 to 1."""
+    """The share of these calls that succeeded, 0 to 1."""
     typical_duration_ms: float | None = None
-    """A running mean of the successful ones, as far as feedback said how long they took."""
+    """Running mean of the reported durations of successful calls, in milliseconds."""
     definition: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
