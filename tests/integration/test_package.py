@@ -21,7 +21,7 @@ from toolscout.client import AsyncSelector, Selection, Selector, ToolDiscovery, 
 
 def names(query: str, tools: list[dict[str, object]]) -> list[str]:
     with Selector("http://127.0.0.1:8080") as selector:
-        selection: Selection = selector.select(query, tools, top_k=5)
+        selection: Selection[dict[str, object]] = selector.select(query, tools, top_k=5)
     return selection.names
 
 

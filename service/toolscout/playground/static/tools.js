@@ -20,6 +20,15 @@ const FIELDS = [
   "status",
   "required_keys",
 ];
+const FOREIGN = [
+  "title",
+  "function",
+  "toolSpec",
+  "tool",
+  "input_schema",
+  "inputSchema",
+  "argument_schema",
+]; // Keys that only providers' shapes have; such a tool is its own definition.
 const DEEPEST = 3; // result.tools of a JSON-RPC answer
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -71,14 +80,18 @@ function declared(value) {
 
 function readTool(entry, path) {
   if (!isObject(entry)) throw new ShapeError(`${path}: expected an object`);
-  const inner = [entry.function, entry.toolSpec].find(isObject) ?? entry;
+  const inner = [entry.function, entry.toolSpec, entry.tool].find(isObject) ?? entry;
   const name = entry.name || inner.name;
   if (typeof name !== "string" || !name) {
     throw new ShapeError(`${path}: expected a "name", which every tool needs`);
   }
-  const tool = { definition: entry };
+  const tool = {};
   for (const field of FIELDS) {
     if (Object.hasOwn(entry, field)) tool[field] = entry[field];
+  }
+  if (!isObject(tool.definition) && FOREIGN.some((key) => Object.hasOwn(entry, key))) {
+    tool.definition = entry;
+    delete tool.parameters;
   }
   tool.name = name;
   if (typeof tool.description !== "string") tool.description = inner.description ?? null;
