@@ -5,7 +5,7 @@ from itertools import chain
 
 import numpy as np
 
-from toolscout.index.vectors import Embedder, Floats, QueryVectors, best_products
+from toolscout.index.vectors import Embedder, Floats, TellingTokens, best_products
 
 
 class NameVectors:
@@ -19,7 +19,7 @@ class NameVectors:
         self._ids = np.fromiter(chain.from_iterable(ids), np.int32)
         self._starts: list[int] = np.cumsum([0, *map(len, ids)]).tolist()
 
-    def likeness(self, embedder: Embedder, query: QueryVectors, rows: Sequence[int]) -> Floats:
+    def likeness(self, embedder: Embedder, query: TellingTokens, rows: Sequence[int]) -> Floats:
         """How well the names of some tools are found in a query, shape (rows,), 0 to 1.
 
         Each token of a name has its best cosine among the query's telling tokens (the MaxSim of
@@ -30,7 +30,7 @@ class NameVectors:
         ids = np.concatenate([self._ids[start:end] for start, end in spans])
         if not len(ids):
             return np.zeros(len(rows), np.float32)
-        found = best_products(embedder.token_vectors(ids), query.tokens)
+        found = best_products(embedder.token_vectors(ids), query.vectors)
         owner = np.arange(len(rows)).repeat([end - start for start, end in spans])
         lengths = np.bincount(owner, embedder.lengths[ids], len(rows))
         likeness = np.bincount(owner, found, len(rows)) / np.maximum(lengths, 1e-9)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from math import sqrt
 from pathlib import Path
+from typing import NamedTuple
 
 # One thread each: a dot product over a few thousand rows takes microseconds, and waking a
 # pool of threads for it takes milliseconds. Must be set before the libraries are loaded.
@@ -58,10 +59,15 @@ class QueryVectors(msgspec.Struct, frozen=True, eq=False):
     vectors: list[Floats]
     familiarity: float
     """How much of the query the model knows, 0 to 1."""
-    tokens: Floats
-    """Unit vectors of its most telling tokens, shape (tokens, dimension)."""
-    length: int
-    """How many distinct tokens it has."""
+
+
+class TellingTokens(NamedTuple):
+    """The tokens of a query that say most."""
+
+    vectors: Floats
+    """Unit vectors, shape (tokens, dimension)."""
+    distinct: int
+    """How many distinct tokens the query has."""
 
 
 class Embedder:
@@ -88,7 +94,7 @@ class Embedder:
         self.lengths = self._lengths()
         """Of each token's vector; it grows with how telling the token is."""
 
-    def query(self, spoken: Sequence[Sequence[str]]) -> "QueryVectors | None":
+    def query(self, spoken: Sequence[Sequence[str]]) -> QueryVectors | None:
         """The vectors of a query and of its sentences; None when no word of it is known."""
         familiar = self.familiarity(spoken[0])
         if familiar <= 0:
@@ -96,12 +102,16 @@ class Embedder:
         vectors = [self.encode(found) for found in spoken]
         if not np.count_nonzero(vectors[0]):
             return None
-        distinct = np.array(list(dict.fromkeys(self.token_ids(spoken[0]))), np.intp)
+        return QueryVectors(vectors, familiar)
+
+    def telling_tokens(self, found: Sequence[str]) -> TellingTokens:
+        """The tokens of some words whose vectors are longest, at most TELLING of them."""
+        distinct = np.array(list(dict.fromkeys(self.token_ids(found))), np.intp)
         telling = distinct
         if len(distinct) > TELLING:
             telling = distinct[np.argsort(-self.lengths[distinct], kind="stable")[:TELLING]]
-        tokens = self.token_vectors(telling) / self.lengths[telling, None]
-        return QueryVectors(vectors, familiar, tokens, len(distinct))
+        vectors = self.token_vectors(telling) / self.lengths[telling, None]
+        return TellingTokens(vectors, len(distinct))
 
     def familiarity(self, found: Iterable[str]) -> float:
         """How far the model knows the words, 0 to 1, long words counting more.

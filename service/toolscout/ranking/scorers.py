@@ -90,10 +90,11 @@ def with_names(ranking: Ranking, scores: Floats) -> Floats:
     rows = best(scores, NAMED_DEPTH) if vectors is not None else []
     if not rows or embedder is None or vectors is None:
         return scores
-    likeness = ranking.source.name_likeness(embedder, vectors, rows)
+    telling = embedder.telling_tokens(ranking.query.spoken[0])
+    likeness = ranking.source.name_likeness(embedder, telling, rows)
     if likeness is None:
         return scores
-    share = NAME_SHARE * min(1.0, NAMED_TOKENS / vectors.length)
+    share = NAME_SHARE * min(1.0, NAMED_TOKENS / telling.distinct)
     moved = scores.copy()
     moved[rows] += np.float32(share) * likeness
     return moved
