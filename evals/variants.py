@@ -19,7 +19,7 @@ from toolscout.index import compile as compiling
 from toolscout.index import expand, vectors
 from toolscout.index.bm25 import Bm25Weights
 from toolscout.index.names import NameIndex
-from toolscout.ranking import calibration, fuse, scorers
+from toolscout.ranking import calibration, coverage, fuse, scorers
 from toolscout.text import query, tokens
 from toolscout.tools.documents import Document, read_tool
 
@@ -116,6 +116,7 @@ VARIANTS: tuple[Variant, ...] = (
     ),
     Variant("no property words", ((compiling, "read_tool", _without(properties="")),), WORDS),
     Variant("no names by meaning", ((scorers, "NAME_SHARE", 0.0),), ("hybrid",)),
+    Variant("no clauses", ((coverage, "clauses", lambda _: []),), ("hybrid",)),
     Variant("no prerequisites", rankers=("hybrid",), asked=lambda _: {"prerequisites": False}),
     Variant("no property vector", ((vectors, "PROPERTY_SHARE", 0.0),), MEANING),
     *map(_name_weight, NAME_WEIGHTS),

@@ -1,7 +1,9 @@
 """How well the words of a tool's name are found in a query."""
 
+import numpy as np
+
 from tests.support import ENGINE, compiled, select
-from toolscout.text.query import analyse
+from toolscout.text.tokens import words
 
 TOOLS = [
     {"name": "remove_picture", "description": "x"},
@@ -14,9 +16,8 @@ def likeness(query: str) -> dict[str, float]:
     catalog = compiled(TOOLS)
     assert ENGINE.embedder is not None
     assert catalog.name_vectors is not None
-    vectors = ENGINE.embedder.query(analyse(query).spoken)
-    assert vectors is not None
-    found = catalog.name_vectors.likeness(ENGINE.embedder, vectors, list(range(len(catalog))))
+    telling = ENGINE.embedder.telling_tokens(words(query))
+    found = catalog.name_vectors.likeness(ENGINE.embedder, telling, np.arange(len(catalog)))
     return dict(zip(catalog.names, found.tolist(), strict=True))
 
 

@@ -16,7 +16,7 @@ from toolscout.index.lines import Scan, TextLines
 from toolscout.index.name_vectors import NameVectors
 from toolscout.index.names import Mention, NameIndex
 from toolscout.index.prerequisites import Prerequisites
-from toolscout.index.vectors import Embedder, Floats, TellingTokens, VectorIndex
+from toolscout.index.vectors import Embedder, Floats, Rows, TellingTokens, VectorIndex
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import Query, telling_terms
 from toolscout.tools.traits import Traits
@@ -101,9 +101,7 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
         """The tools that may be selected, or None when all may."""
         return self.facets.allowed(filters, self.rows)
 
-    def name_likeness(
-        self, embedder: Embedder, query: TellingTokens, rows: Sequence[int]
-    ) -> Floats | None:
+    def name_likeness(self, embedder: Embedder, query: TellingTokens, rows: Rows) -> Floats | None:
         """How well the names of some tools are found in a query; None without vectors."""
         names = self.name_vectors
         return None if names is None else names.likeness(embedder, query, rows)

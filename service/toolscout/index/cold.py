@@ -14,7 +14,7 @@ from toolscout.index.facets import Allowed
 from toolscout.index.keyword import KeywordScores, keyword_scores
 from toolscout.index.names import Mention, mentions_in_many, with_whole_name
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vectors import Embedder, TellingTokens
+from toolscout.index.vectors import Embedder, Rows, TellingTokens
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import Query, analyse
@@ -115,7 +115,7 @@ class ColdCatalog:
             self._tools, filters, self.taxonomy, scores, considered, top_k
         )
 
-    def name_likeness(self, embedder: Embedder, query: TellingTokens, rows: Sequence[int]) -> None:
+    def name_likeness(self, embedder: Embedder, query: TellingTokens, rows: Rows) -> None:
         """Nothing: there are no vectors."""
 
     def providers(self, row: int) -> Sequence[tuple[str, Sequence[int]]]:

@@ -11,7 +11,7 @@ from toolscout.index.bm25 import Hit, LexicalScores
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan
 from toolscout.index.names import Mention
-from toolscout.index.vectors import Embedder, Floats, TellingTokens, VectorIndex
+from toolscout.index.vectors import Embedder, Floats, Rows, TellingTokens, VectorIndex
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import Query
 from toolscout.tools.traits import Traits
@@ -84,9 +84,7 @@ class Source(Protocol):
         pattern, or are to be kept.
         """
 
-    def name_likeness(
-        self, embedder: Embedder, query: TellingTokens, rows: Sequence[int]
-    ) -> Floats | None:
+    def name_likeness(self, embedder: Embedder, query: TellingTokens, rows: Rows) -> Floats | None:
         """How well the names of some tools are found in a query; None without vectors."""
 
     def providers(self, row: int) -> Sequence[tuple[str, Sequence[int]]]:

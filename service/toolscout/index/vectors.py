@@ -28,6 +28,7 @@ from toolscout.text.tokens import MAX_WORD, spoken_name
 faiss.omp_set_num_threads(1)
 
 Floats = NDArray[np.float32]
+Rows = NDArray[np.intp]
 
 _inner_products = faiss.fvec_inner_products_ny  # type: ignore[attr-defined]
 _pointer = faiss.swig_ptr
@@ -107,10 +108,11 @@ class Embedder:
     def telling_tokens(self, found: Sequence[str]) -> TellingTokens:
         """The tokens of some words whose vectors are longest, at most TELLING of them."""
         distinct = np.array(list(dict.fromkeys(self.token_ids(found))), np.intp)
-        telling = distinct
+        telling, lengths = distinct, self.lengths[distinct]
         if len(distinct) > TELLING:
-            telling = distinct[np.argsort(-self.lengths[distinct], kind="stable")[:TELLING]]
-        vectors = self.token_vectors(telling) / self.lengths[telling, None]
+            longest = (-lengths).argsort(kind="stable")[:TELLING]
+            telling, lengths = distinct[longest], lengths[longest]
+        vectors = self.token_vectors(telling) / lengths[:, None]
         return TellingTokens(vectors, len(distinct))
 
     def familiarity(self, found: Iterable[str]) -> float:
@@ -274,16 +276,6 @@ def inner_products(rows: Floats, vector: Floats) -> Floats:
         first = _pointer(np.ascontiguousarray(rows))
         _inner_products(_pointer(out), _pointer(vector), first, rows.shape[1], len(rows))
     return out
-
-
-def best_products(rows: Floats, vectors: Floats) -> Floats:
-    """The highest inner product of every row with any of some vectors, shape (rows,)."""
-    best, out = np.full((2, len(rows)), -np.inf, np.float32)
-    first = _pointer(rows)
-    for vector in vectors:
-        _inner_products(_pointer(out), _pointer(vector), first, rows.shape[1], len(rows))
-        np.maximum(best, out, out=best)
-    return best
 
 
 def _units(vectors: Floats) -> Floats:

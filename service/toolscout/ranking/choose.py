@@ -22,6 +22,13 @@ def best(scores: NDArray[np.float32], count: int) -> list[int]:
     return _taken(scores, count) if count <= FEW else _sorted(scores, count)
 
 
+def among_best(scores: NDArray[np.float32], count: int) -> NDArray[np.intp]:
+    """The `count` best rows with a score above zero, in no order: half the cost of `best`."""
+    rows = scores.argpartition(-count)[-count:] if count < len(scores) else np.arange(len(scores))
+    found: NDArray[np.intp] = rows[scores[rows] > 0]
+    return found
+
+
 def _taken(scores: NDArray[np.float32], count: int) -> list[int]:
     left = scores.copy()
     ranked: list[int] = []

@@ -1,6 +1,7 @@
 """Bringing the tools that find what the best ones require: `find_customer` for `create_invoice`."""
 
 import re
+from collections.abc import Iterator, Sequence
 
 from toolscout.ranking.ask import Ranking
 from toolscout.text.tokens import word_terms
@@ -28,22 +29,14 @@ def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
     Returns:
         The rows in order, and for each that was brought the row that requires it.
     """
-    ranked, scores, source = ranking.ranked, ranking.scores, ranking.source
+    ranked = ranking.ranked
     brought: dict[int, int] = {}
-    given = _given(ranking.query.text)
-    top = ranked[:DEPTH]
-    for row in top:
-        if scores[row] < NEAR * scores[top[0]]:
-            break
-        for noun, rows in source.providers(row):
-            if noun in given:
-                continue
-            if ranking.allowed is not None:
-                rows = [other for other in rows if ranking.allowed[other]]
-            if rows:
-                best = max(rows, key=scores.__getitem__)
-                brought.setdefault(best, row)
-    brought = {row: other for row, other in brought.items() if row not in ranked[: EVERY - 1]}
+    for row, found in _found_by(ranking):
+        best = max(found, key=ranking.scores.__getitem__)
+        if best not in ranked[: EVERY - 1]:
+            brought.setdefault(best, row)
+    if not brought:
+        return ranked, brought
     rest = [row for row in ranked if row not in brought]
     waiting = list(brought)
     placed: list[int] = []
@@ -51,6 +44,20 @@ def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
         is_turn = waiting and len(placed) % EVERY == EVERY - 1
         placed.append(waiting.pop(0) if is_turn or not rest else rest.pop(0))
     return placed, brought
+
+
+def _found_by(ranking: Ranking) -> Iterator[tuple[int, Sequence[int]]]:
+    """The best rows that require what the query does not have, with those that may find it."""
+    ranked, scores, allowed = ranking.ranked, ranking.scores, ranking.allowed
+    given: set[str] | None = None
+    for row in ranked[:DEPTH]:
+        if scores[row] < NEAR * scores[ranked[0]]:
+            return
+        for noun, rows in ranking.source.providers(row):
+            given = _given(ranking.query.text) if given is None else given
+            found = rows if allowed is None else [other for other in rows if allowed[other]]
+            if found and noun not in given:
+                yield row, found
 
 
 def _given(text: str) -> set[str]:

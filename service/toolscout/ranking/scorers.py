@@ -8,7 +8,7 @@ import numpy as np
 
 from toolscout.ranking import fuse
 from toolscout.ranking.ask import Floats, Ranking
-from toolscout.ranking.choose import best
+from toolscout.ranking.choose import among_best
 
 NO_SIMILARITY = 0.12
 """Cosine below which a tool that shares no word with the query is not offered at all."""
@@ -87,9 +87,9 @@ SCORERS = {
 def with_names(ranking: Ranking, scores: Floats) -> Floats:
     """Add how well a tool's name is found in the query, for the best tools."""
     embedder, vectors = ranking.embedder, ranking.vectors
-    rows = best(scores, NAMED_DEPTH) if vectors is not None else []
-    if not rows or embedder is None or vectors is None:
+    if embedder is None or vectors is None:
         return scores
+    rows = among_best(scores, NAMED_DEPTH)
     telling = embedder.telling_tokens(ranking.query.spoken[0])
     likeness = ranking.source.name_likeness(embedder, telling, rows)
     if likeness is None:

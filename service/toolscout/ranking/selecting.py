@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from toolscout.index.details import cost_of
 from toolscout.ranking import choose as choosing
+from toolscout.ranking import coverage, prerequisites
 from toolscout.ranking import judge as judging
-from toolscout.ranking import prerequisites
 from toolscout.ranking.ask import Ranking
 from toolscout.ranking.boost import boosts_for
 from toolscout.ranking.chain import follow
@@ -38,6 +38,14 @@ def boost(ranking: Ranking) -> Ranking:
     scores = with_experience(ranking, boosted(ranking, boosts.factors))
     ranked = choosing.best(scores, _depth(ranking))
     return replace(ranking, boosts=boosts, scores=scores, ranked=ranked)
+
+
+def cover(ranking: Ranking) -> Ranking:
+    """Give each of several wishes its tool."""
+    if ranking.ranker != "hybrid" or ranking.outcome == "no_match":
+        return ranking
+    ranked = coverage.cover(ranking)
+    return ranking if ranked is None else replace(ranking, ranked=ranked)
 
 
 def require(ranking: Ranking) -> Ranking:

@@ -1,0 +1,89 @@
+"""Several wishes in one request: each has its tool among the first.
+
+Greedy facility location (Nemhauser, Wolsey and Fisher 1978): every slot goes to the tool that adds
+most to what is covered of the clauses, and is good for the whole as well.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+
+from toolscout.index.facets import Allowed
+from toolscout.index.vectors import Embedder, VectorIndex
+from toolscout.ranking import calibration
+from toolscout.ranking.ask import Floats, Ranking
+from toolscout.ranking.choose import among_best
+from toolscout.ranking.fuse import MIN_SPAN
+from toolscout.text.clauses import clauses
+from toolscout.text.tokens import words
+
+WHOLE = 0.7
+"""Weight of the score for the whole request beside the sum of what a tool adds to the clauses."""
+
+RELEVANT = 0.05
+"""Relevance of a clause's best tool, by meaning, below which it asks for nothing."""
+
+DEPTH = 10
+"""Best tools of a clause that may come before the best of the whole."""
+
+DEPTH_OF_WHOLE = 20
+"""Best tools of the whole request that are looked at, however many are asked for."""
+
+
+def cover(ranking: Ranking) -> list[int] | None:
+    """The ranked rows in the order in which they cover the clauses; None if there is only one.
+
+    Clauses are compared by meaning alone: a clause is short, its words may be in any tool, and
+    those of the whole request have been counted.
+    """
+    embedder, index = ranking.embedder, ranking.source.vectors
+    parts = clauses(ranking.query.text)
+    if len(parts) < 2 or embedder is None or index is None:
+        return None
+    wishes = list(_wishes(parts, embedder, index, ranking.allowed))
+    if len(wishes) < 2:
+        return None
+    is_candidate = np.zeros(len(ranking.scores), bool)
+    is_candidate[among_best(ranking.scores, DEPTH_OF_WHOLE)] = True
+    for wish in wishes:
+        is_candidate[among_best(wish, DEPTH)] = True
+    rows = np.flatnonzero(is_candidate)
+    leading = _greedy(np.array([wish[rows] for wish in wishes]), ranking.scores[rows])
+    led: list[int] = rows[list(islice(leading, len(ranking.ranked)))].tolist()
+    taken = set(led)
+    return led + [row for row in ranking.ranked if row not in taken]
+
+
+def _wishes(
+    parts: Sequence[str], embedder: Embedder, index: VectorIndex, allowed: Allowed | None
+) -> Iterator[Floats]:
+    """How well each tool serves each clause that asks for something, 0 to 1."""
+    for part in parts:
+        vectors = embedder.query([words(part)])
+        if vectors is None or vectors.familiarity < calibration.FAMILIAR:
+            continue
+        cosine, _ = index.similarities(vectors)
+        if allowed is not None:
+            cosine = np.where(allowed, cosine, cosine[allowed].min())
+        low, high = cosine[cosine.argmin()], cosine[cosine.argmax()]
+        if calibration.relevance(calibration.Evidence(None, None, float(high))) >= RELEVANT:
+            yield (cosine - low) / max(high - low, MIN_SPAN)
+
+
+def _greedy(served: Floats, scores: Floats) -> Iterator[int]:
+    """The columns that cover the most, until nothing is left to cover.
+
+    Args:
+        served: how well each tool serves each clause, 0 to 1, shape (clauses, tools).
+        scores: of each tool for the whole request, shape (tools,).
+    """
+    left = scores * np.float32(WHOLE / max(scores.max(), 1e-9))
+    each = np.float32(1.0 - WHOLE)
+    most = served.max(axis=1, keepdims=True)
+    covered = np.zeros_like(most)
+    while (covered < most).any():
+        place = int((np.maximum(served, covered).sum(axis=0) * each + left).argmax())
+        yield place
+        left[place] = -np.inf
+        np.maximum(covered, served[:, place, None], out=covered)
