@@ -20,7 +20,7 @@ from toolscout.index import expand, vectors
 from toolscout.index.bm25 import Bm25Weights
 from toolscout.index.names import NameIndex
 from toolscout.ranking import calibration, coverage, fuse, scorers
-from toolscout.text import query, tokens
+from toolscout.text import query, senses, tokens
 from toolscout.tools.documents import Document, read_tool
 
 NEVER = 10**9
@@ -120,6 +120,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("no prerequisites", rankers=("hybrid",), asked=lambda _: {"prerequisites": False}),
     Variant("no property vector", ((vectors, "PROPERTY_SHARE", 0.0),), MEANING),
     *map(_name_weight, NAME_WEIGHTS),
+    Variant("no senses of verbs", ((senses, "_meant", lambda *_: ()),)),
     Variant("no synonyms", ((expand, "synonym_terms", dict),), WORDS),
     Variant(
         "no completion, no typo correction",

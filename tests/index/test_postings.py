@@ -119,7 +119,7 @@ def test_many_repetitions_in_a_long_text_stay_in_their_field():
 @pytest.mark.parametrize("pattern", ["add", "pr", "form", "at"])
 def test_a_word_is_matched_whole(pattern: str):
     tools = [
-        {"name": "improve_address", "description": "Performs an addition of formats"},
+        {"name": "improve_address", "description": "Performs a padding of formats"},
         {"name": "whole", "description": pattern},
     ]
     assert select(tools, pattern, ranker="bm25").names == ["whole"]

@@ -17,8 +17,11 @@ from toolscout.index.bm25 import Postings
 from toolscout.text.query import Query, QueryTerm
 from toolscout.text.tokens import fold, word_terms
 
-SYNONYM_WEIGHT = 0.1
-"""What a synonym counts in the ranking beside the word itself."""
+SYNONYM_WEIGHT, LONE_SYNONYM_WEIGHT = 0.1, 0.4
+"""What a synonym counts in the ranking beside the word itself, and where no tool has that word."""
+
+MEANT_WEIGHT, SAID_WEIGHT = 0.9, 0.3
+"""What the meaning of a verb counts, and the verb beside it: "file a bug" is about no file."""
 
 PREFIX_WEIGHT = 0.5
 """What a longer word counts that begins like the one asked for."""
@@ -26,7 +29,7 @@ PREFIX_WEIGHT = 0.5
 FUZZY_WEIGHT = 0.6
 """What a corrected word counts at one edit; half of it at two, a third at three."""
 
-CREDIT = {Via.SYNONYM: 0.6, Via.PREFIX: 0.7, Via.FUZZY: 0.8}
+CREDIT = {Via.SYNONYM: 0.5, Via.PREFIX: 0.7, Via.FUZZY: 0.8}
 """How much of a word is covered by its stand-in, when it comes to whether anything fits."""
 
 MIN_PREFIX = 3
@@ -51,23 +54,23 @@ def expand(
     `is_word` tells words of the language from mistyped ones: "berlin" is not corrected to
     "merlin", however near that is. `synonyms` take the place of the bundled ones.
     """
-    terms = query.terms
     rarity_of = postings.rarity
     related = synonym_terms() if synonyms is None else synonyms
     found: dict[str, QueryTerm] = {}
+    terms = _in_their_sense(query, rarity_of, found) if query.meanings else query.terms
     unknown: list[QueryTerm] = []
     something_known = False
     for term in terms:
-        rarity = rarity_of(term.term)
+        rarity, share = rarity_of(term.term), SYNONYM_WEIGHT
         if rarity is None:
-            rarity = postings.idf_unseen
+            rarity, share = postings.idf_unseen, LONE_SYNONYM_WEIGHT
             if _is_whole_word(term):
                 unknown.append(term)
         elif term.weight >= 1.0:
             something_known = True
         for synonym in related.get(term.term, ()):
             if rarity_of(synonym) is not None:
-                _keep(found, synonym, term, Via.SYNONYM, SYNONYM_WEIGHT, term.weight * rarity)
+                _keep(found, synonym, term, Via.SYNONYM, share, term.weight * rarity)
     for term in unknown:
         worth = term.weight * postings.idf_unseen
         for spelling, via, weight in _spellings(term, postings, is_word, not something_known):
@@ -78,6 +81,22 @@ def expand(
     if not found:
         return query
     return msgspec.structs.replace(query, terms=(*terms, *found.values()))
+
+
+def _in_their_sense(
+    query: Query, rarity_of: Callable[[str], float | None], found: dict[str, QueryTerm]
+) -> tuple[QueryTerm, ...]:
+    """Add what verbs mean where the catalog has a word for it, and let the verbs weigh less."""
+    terms = list(query.terms)
+    for place, term in enumerate(terms):
+        meaning = query.meanings.get(term.term, ())
+        known = [meant for meant in meaning if rarity_of(meant) is not None]
+        for meant in known:
+            worth = term.weight * (rarity_of(term.term) or 0.0)
+            _keep(found, meant, term, Via.SYNONYM, MEANT_WEIGHT / len(meaning), worth)
+        if known:
+            terms[place] = msgspec.structs.replace(term, weight=term.weight * SAID_WEIGHT)
+    return tuple(terms)
 
 
 def _spellings(

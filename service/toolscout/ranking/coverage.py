@@ -38,7 +38,7 @@ def cover(ranking: Ranking) -> list[int] | None:
     those of the whole request have been counted.
     """
     embedder, index = ranking.embedder, ranking.source.vectors
-    parts = clauses(ranking.query.text)
+    parts = clauses(ranking.query.said)
     if len(parts) < 2 or embedder is None or index is None:
         return None
     wishes = list(_wishes(parts, embedder, index, ranking.allowed))

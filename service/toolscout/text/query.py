@@ -1,13 +1,14 @@
 """What the caller asked, analysed once: words, weighted terms, and whether it is a regex."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 
 import msgspec
 
 from toolscout import data
 from toolscout.contract import Via
+from toolscout.text import senses
 from toolscout.text.tokens import MAX_WORD, is_cjk, normalise, word_terms, words
 
 MAX_PATTERN_CHARS = 4_096
@@ -54,6 +55,10 @@ class Query(msgspec.Struct, frozen=True):
     """The words as they are embedded: of the whole, then of each sentence if there are several."""
     unspaced: float = 0.0
     """Share of letters in scripts without spaces between words, 0 to 1."""
+    said: str = ""
+    """The text with verbs replaced by what they mean in it."""
+    meanings: Mapping[str, tuple[str, ...]] = {}
+    """What a verb means here, both as terms."""
 
 
 def analyse(pattern: str) -> Query:
@@ -75,7 +80,17 @@ def analyse(pattern: str) -> Query:
             known = terms.get(term.term)
             if known is None or known.weight < term.weight:
                 terms[term.term] = term
-    return Query(text, tuple(terms.values()), _spoken(text, found), _unspaced(text, distinct))
+    said, meanings = senses.read(text, terms)
+    if said != text:
+        found = words(said)
+    return Query(
+        text,
+        tuple(terms.values()),
+        _spoken(said, found),
+        _unspaced(text, distinct),
+        said,
+        meanings,
+    )
 
 
 @lru_cache(maxsize=65_536)
