@@ -74,13 +74,6 @@ def test_a_lexical_catalog_is_there_before_its_vectors():
     assert complete.nbytes > lexical.nbytes
 
 
-def test_compiling_pauses_between_tools():
-    pauses = []
-    tools = listed(crowd(10))
-    ENGINE.compiler.compile(tools, CountingStore(), lambda: pauses.append(1))
-    assert len(pauses) >= 10
-
-
 def test_catalogs_are_found_by_digest_and_by_bytes():
     cache = CatalogCache()
     tools = listed(TOOLS + TOOLS)

@@ -17,7 +17,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.common.pauses import Breathe, at_once
 from toolscout.text.tokens import word_terms
 from toolscout.text.typos import Vocabulary
 
@@ -121,12 +120,7 @@ class Postings:
         "weights",
     )
 
-    def __init__(
-        self,
-        tools: Sequence[TermCounts],
-        weights: Bm25Weights | None = None,
-        breathe: Breathe = at_once,
-    ) -> None:
+    def __init__(self, tools: Sequence[TermCounts], weights: Bm25Weights | None = None) -> None:
         weights = weights or Bm25Weights()
         self.size = len(tools)
         self._terms = [tool.terms for tool in tools]
@@ -135,7 +129,6 @@ class Postings:
         lengths = np.fromiter(spread, np.float64, 3 * self.size).reshape(-1, len(FIELDS))
         sizes = np.fromiter(map(len, self._terms), np.int64, self.size)
         hashes = np.frombuffer(b"".join([tool.hashes for tool in tools]), np.int64)
-        breathe()
         # A stable sort keeps the tools of one term in order; equal neighbours are one posting list.
         order = np.argsort(hashes, kind="stable")
         ordered = hashes[order]
@@ -148,7 +141,6 @@ class Postings:
         del ordered, begins
         self._shift, self._table = _table(keys)
         self._keys = _array("q", keys)
-        breathe()
         frequency = np.diff(bounds)
         self._starts = _array("q", bounds)
         idf = np.log((self.size - frequency + 0.5) / (frequency + 0.5) + 1.0)
@@ -159,7 +151,6 @@ class Postings:
         packed = np.frombuffer(b"".join([tool.counts for tool in tools]), np.uint16)
         counts = packed.reshape(-1, 4)[:, : len(FIELDS)]
         self.fields = _fields(counts)[order]
-        breathe()
         tf = _weighted_frequency(counts, sizes, lengths, weights)[order]
         del packed, counts, order
         gain = np.repeat(idf, frequency)
@@ -174,14 +165,28 @@ class Postings:
         """The terms of all tools; made when a query first has a word that no tool has."""
         return self._vocabulary or self.prepare()
 
-    def prepare(self, breathe: Breathe = at_once) -> Vocabulary:
+    def prepare(self) -> Vocabulary:
         """Make the vocabulary, unless it is there: a millisecond for some 500 tools."""
         # Read first: a thread beside this one drops the terms once it has made the vocabulary.
         terms, made = self._terms, self._vocabulary
         if made is None:
-            made = self._vocabulary = Vocabulary(_distinct(terms, self._is_first, breathe))
+            made = self._vocabulary = Vocabulary(_distinct(terms, self._is_first))
             self._terms, self._is_first = [], b""
         return made
+
+    def rekey(self, terms: Sequence[str]) -> None:
+        """Take the hashes of this process; `terms` are in the order of those of another."""
+        keys = np.fromiter(map(hash, terms), np.int64, len(terms))
+        order = np.argsort(keys)
+        starts = np.array(self._starts, np.int64)
+        sizes = np.diff(starts)[order]
+        bounds = np.append(0, np.cumsum(sizes))
+        postings = np.repeat(starts[order] - bounds[:-1], sizes) + np.arange(bounds[-1])
+        self._shift, self._table = _table(keys[order])
+        self._keys, self._starts = _array("q", keys[order]), _array("q", bounds)
+        self._idf = _array("d", np.array(self._idf)[order])
+        self.tools, self.fields = self.tools[postings], self.fields[postings]
+        self.weights = self.weights[postings]
 
     def _slot(self, term: str) -> int | None:
         """Where a term stands in the arrays; None for one that no tool has.
@@ -305,13 +310,12 @@ def _mask(size: int, rows: NDArray[np.int64]) -> bytes:
     return mask.tobytes()
 
 
-def _distinct(terms: Sequence[Sequence[str]], is_first: bytes, breathe: Breathe) -> Iterator[str]:
+def _distinct(terms: Sequence[Sequence[str]], is_first: bytes) -> Iterator[str]:
     """Each term once: where it stands first, by a mask over the terms of all tools."""
     start = 0
     for found in terms:
         yield from compress(found, is_first[start : start + len(found)])
         start += len(found)
-        breathe()
 
 
 def _fields(counts: NDArray[np.uint16]) -> NDArray[np.uint8]:

@@ -10,14 +10,31 @@ another has sent:
 The least recently used entries go first. All methods may be called from any thread.
 """
 
+from typing import Protocol
+
 from toolscout.common.lru import Lru
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import CompiledTool
-from toolscout.index.tool_list import ToolList
 
 DEFAULT_BYTES = 256 * 1024 * 1024
 ALIAS_LIMIT = 16_384
 """Raw-bytes aliases kept; each is a few hundred bytes."""
+
+
+class Listed(Protocol):
+    """A list as far as an alias tells of it."""
+
+    @property
+    def digest(self) -> str:
+        """The name of its content."""
+
+    @property
+    def offered(self) -> int:
+        """Its entries."""
+
+    @property
+    def passed_over(self) -> int:
+        """Those without a name."""
 
 
 class TenantTools:
@@ -61,7 +78,7 @@ class CatalogCache:
         """The catalog of a digest, if this tenant has sent it."""
         return self._catalogs.get((tenant, digest))
 
-    def add_alias(self, tenant: str, raw_hash: bytes, tools: ToolList) -> None:
+    def add_alias(self, tenant: str, raw_hash: bytes, tools: Listed) -> None:
         """Remember that these bytes of `tools` mean this list."""
         self._aliases.put((tenant, raw_hash), (tools.digest, tools.offered, tools.passed_over), 1)
 

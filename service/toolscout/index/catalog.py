@@ -6,7 +6,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.common.pauses import Breathe, at_once
 from toolscout.contract import Filters, Tool
 from toolscout.index import expand, lines
 from toolscout.index.bm25 import Hit, LexicalScores, Postings
@@ -114,11 +113,17 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
         """The tools that are known to belong to another domain."""
         return self.facets.elsewhere(domain)
 
-    def prepare(self, breathe: Breathe = at_once) -> None:
+    def prepare(self) -> None:
         """Make what only some questions need, and would otherwise make when they first do."""
-        self.postings.prepare(breathe)
-        self.prerequisites.prepare(breathe)
+        self.postings.prepare()
+        self.prerequisites.prepare()
         self.lines.prepare()
+
+    def with_vectors(self, vectors: Floats, names: NameVectors) -> "Catalog":
+        """The same catalog with the embeddings of its tools, shape (tools, dimension)."""
+        made = VectorIndex(vectors)
+        nbytes = self.nbytes + made.nbytes + names.nbytes
+        return msgspec.structs.replace(self, vectors=made, name_vectors=names, nbytes=nbytes)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.common.pauses import Breathe, at_once
 from toolscout.contract import Filters, Tool
 from toolscout.index import facets
 from toolscout.index.bm25 import Hit
@@ -30,16 +29,16 @@ class ColdCatalog:
     vectors = None
 
     def __init__(
-        self, tools: ToolList, taxonomy: Taxonomy | None = None, breathe: Breathe = at_once
+        self,
+        tools: ToolList,
+        taxonomy: Taxonomy | None = None,
+        tokens: NDArray[np.int64] | None = None,
     ) -> None:
-        """Take a list; `taxonomy` is the bundled one if None.
-
-        `breathe` is called after every small piece of work.
-        """
+        """Take a list; `taxonomy` is the bundled one, and `tokens` are estimated, if None."""
         self.taxonomy = taxonomy or domains.bundled()
         self.digest = tools.digest
         self._tools = tools.tools
-        self._breathe = breathe
+        self._tokens = tokens
         self._scored: tuple[Query, KeywordScores] | None = None
 
     @cached_property
@@ -55,6 +54,8 @@ class ColdCatalog:
     @cached_property
     def tokens(self) -> NDArray[np.int64]:
         """Estimated prompt tokens of each tool, shape (tools,)."""
+        if self._tokens is not None:
+            return self._tokens
         return np.array([tool_tokens(tool) for tool in self._tools], np.int64)
 
     def tool(self, row: int) -> Tool:
@@ -80,7 +81,7 @@ class ColdCatalog:
         """Scores by whole words."""
         if self._scored is None or self._scored[0] != query:
             descriptions = [tool.description or "" for tool in self._tools]
-            scores = keyword_scores(query, self.names, descriptions, self._breathe)
+            scores = keyword_scores(query, self.names, descriptions)
             self._scored = query, scores
         return self._scored[1]
 

@@ -6,12 +6,11 @@ and reused: changing one tool of three hundred compiles one tool.
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 
-from toolscout.common.pauses import Breathe, at_once
 from toolscout.common.spelling import forms
 from toolscout.contract import Tool, is_absent
 from toolscout.errors import NOT_JSON, InvalidJson, not_json
@@ -24,7 +23,7 @@ from toolscout.index.name_vectors import NameVectors
 from toolscout.index.names import NameIndex
 from toolscout.index.prerequisites import Prerequisites, needed_noun
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vectors import Embedder, VectorIndex
+from toolscout.index.vectors import Embedder, Floats
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold, terms, words, words_to_terms
@@ -90,10 +89,7 @@ class ToolStore(Protocol):
 
 
 class Compiler:
-    """Turns tool lists into catalogs with one embedder and one set of weights.
-
-    Compiling may run in a thread: `breathe` is called after every small piece of work.
-    """
+    """Turns tool lists into catalogs with one embedder and one set of weights."""
 
     def __init__(
         self,
@@ -105,11 +101,9 @@ class Compiler:
         self.embedder = embedder
         self._weights = weights or Bm25Weights()
         self.taxonomy = taxonomy or domains.bundled()
-        self._synonyms = synonyms
+        self.synonyms = synonyms
 
-    def lexical(
-        self, tools: ToolList, store: ToolStore, breathe: Breathe = at_once
-    ) -> tuple[Catalog, list[CompiledTool]]:
+    def lexical(self, tools: ToolList, store: ToolStore) -> tuple[Catalog, list[CompiledTool]]:
         """A catalog that answers by words; `embed` completes it.
 
         Raises:
@@ -121,51 +115,44 @@ class Compiler:
             if known is None:
                 known = compile_tool(tool, f"tools[{place}]")
                 store.put(digest, known)
-                breathe()
             compiled.append(known)
-        return self._assemble(tools, compiled, breathe), compiled
+        return self._assemble(tools, compiled), compiled
 
-    def embed(
-        self,
-        catalog: Catalog,
-        compiled: Sequence[CompiledTool],
-        breathe: Breathe = at_once,
-    ) -> Catalog:
+    def embed(self, catalog: Catalog, compiled: Sequence[CompiledTool]) -> Catalog:
         """The same catalog with vectors; tools embedded before are not embedded again."""
+        vectors = self.vectors(catalog.names, compiled)
+        return catalog if vectors is None else catalog.with_vectors(*vectors)
+
+    def vectors(
+        self, names: Sequence[str], compiled: Sequence[CompiledTool]
+    ) -> tuple[Floats, NameVectors] | None:
+        """The vectors of tools, shape (tools, dimension), and the tokens of their names.
+
+        None where there is no embedder.
+        """
         if self.embedder is None:
-            return catalog
+            return None
         # Read first: a compile beside this one drops the words once it has the vector.
         spoken = [(tool.spoken, tool.spoken_properties) for tool in compiled]
         new = [row for row, tool in enumerate(compiled) if tool.vector is None]
-        made = self.embedder.tools([spoken[row] for row in new], breathe)
+        made = self.embedder.tools([spoken[row] for row in new])
         for row, vector in zip(new, made, strict=True):
             compiled[row].vector = vector.tobytes()
             compiled[row].spoken = compiled[row].spoken_properties = ()
         packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
         stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
-        vectors = VectorIndex(stacked)
-        names = NameVectors(
-            self.embedder, [words(name[:INDEXED_NAME_CHARS]) for name in catalog.names]
-        )
-        return msgspec.structs.replace(
-            catalog,
-            vectors=vectors,
-            name_vectors=names,
-            nbytes=catalog.nbytes + vectors.nbytes + names.nbytes,
-        )
+        spoken_names = [words(name[:INDEXED_NAME_CHARS]) for name in names]
+        return stacked, NameVectors(self.embedder, spoken_names)
 
-    def compile(self, tools: ToolList, store: ToolStore, breathe: Breathe = at_once) -> Catalog:
+    def compile(self, tools: ToolList, store: ToolStore) -> Catalog:
         """Both steps at once."""
-        return self.embed(*self.lexical(tools, store, breathe), breathe)
+        return self.embed(*self.lexical(tools, store))
 
-    def _assemble(
-        self, tools: ToolList, compiled: Sequence[CompiledTool], breathe: Breathe
-    ) -> Catalog:
+    def _assemble(self, tools: ToolList, compiled: Sequence[CompiledTool]) -> Catalog:
         names = tuple(tool.name for tool in tools.tools)
-        postings = Postings([tool.counts for tool in compiled], self._weights, breathe)
-        spellings = NameIndex((tool.spellings for tool in compiled), breathe)
+        postings = Postings([tool.counts for tool in compiled], self._weights)
+        spellings = NameIndex(tool.spellings for tool in compiled)
         lines = TextLines(tool.lines for tool in compiled)
-        breathe()
         wires = tuple(tool.wire for tool in compiled)
         text_bytes = sum(map(len, names)) + 620 * len(names) + 160 * len(spellings)
         return Catalog(
@@ -185,7 +172,7 @@ class Compiler:
             ),
             wires=wires,
             taxonomy=self.taxonomy,
-            synonyms=self._synonyms,
+            synonyms=self.synonyms,
             prerequisites=Prerequisites(
                 names, [tool.clues.name for tool in compiled], [tool.needs for tool in compiled]
             ),
@@ -238,12 +225,19 @@ def compile_tool(tool: Tool, path: str) -> CompiledTool:
             tuple(name_terms),
             tuple(description_terms),
             document.description[:PURPOSE_CHARS],
-            document.annotations,
+            _hints(document.annotations),
         ),
         available=tool.status != "unavailable",
         needs=tuple(dict.fromkeys(filter(None, map(needed_noun, document.required)))),
         wire=_encode(tool),
     )
+
+
+def _hints(annotations: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The annotations that say yes or no, as MCP's do: others tell no risk, and may be deep."""
+    if annotations is None:
+        return None
+    return {key: said for key, said in annotations.items() if isinstance(said, bool)}
 
 
 def _forms(name: str) -> tuple[str, ...]:

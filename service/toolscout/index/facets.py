@@ -4,6 +4,7 @@ Values of one facet are alternatives, facets add up: `namespaces ["git", "ci"]` 
 "read_only"` leaves the harmless tools of either server. Unavailable tools are never allowed.
 """
 
+import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
@@ -20,6 +21,11 @@ Allowed = NDArray[np.bool_]
 """Whether each tool of a catalog may be selected, shape (tools,)."""
 
 _decode = msgspec.json.Decoder(Tool).decode
+
+_GROUP = 256
+"""Tools whose clues are packed together."""
+
+PackedFacets = tuple[list[bytes], Allowed | None]
 
 _LEVEL = {risk: level for level, risk in enumerate(LEVELS)}
 
@@ -41,7 +47,9 @@ class Facets:
     ) -> None:
         """Take each tool as it was sent, in JSON, and what its traits are inferred from."""
         self._wires = wires
-        self._clues = clues
+        self._clues: list[bytes | Sequence[Clues]] = [
+            clues[first : first + _GROUP] for first in range(0, len(clues), _GROUP)
+        ]
         self._taxonomy = taxonomy
         self._traits: list[Traits] | None = None
         self._index: dict[str, dict[str, list[int]]] = {}
@@ -63,7 +71,24 @@ class Facets:
         """The traits of one tool."""
         if self._traits is not None:
             return self._traits[row]
-        return infer(_decode(self._wires[row]), self._clues[row], self._taxonomy)
+        group = self._clues[row // _GROUP]
+        if isinstance(group, bytes):
+            group = pickle.loads(group)  # noqa: S301 - packed by a process of this service
+            self._clues[row // _GROUP] = group
+        return infer(_decode(self._wires[row]), group[row % _GROUP], self._taxonomy)
+
+    def pack(self) -> "PackedFacets":
+        """What another process needs besides the tools; it unpacks only what it looks at."""
+        groups = [each if isinstance(each, bytes) else pickle.dumps(each) for each in self._clues]
+        return groups, self._available
+
+    @classmethod
+    def unpack(cls, packed: "PackedFacets", wires: Sequence[bytes], taxonomy: Taxonomy) -> "Facets":
+        """The facets that `pack` was called on, with their tools."""
+        made = cls(wires, (), (), taxonomy)
+        groups, made._available = packed
+        made._clues = [*groups]
+        return made
 
     def allowed(self, filters: Filters | None, rows: Mapping[str, int]) -> Allowed | None:
         """The tools that pass, or None when all do; `rows` finds the tools to exclude."""

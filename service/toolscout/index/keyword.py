@@ -13,7 +13,6 @@ import numpy as np
 import re2
 from numpy.typing import NDArray
 
-from toolscout.common.pauses import Breathe, at_once
 from toolscout.index.bm25 import LexicalScores, rare_limit
 from toolscout.text.query import STOP_WEIGHT, Query, telling_terms
 from toolscout.text.tokens import fold, is_cjk, word_terms
@@ -44,12 +43,9 @@ class KeywordScores(LexicalScores, frozen=True, eq=False):
 
 
 def keyword_scores(
-    query: Query, names: Sequence[str], descriptions: Sequence[str], breathe: Breathe = at_once
+    query: Query, names: Sequence[str], descriptions: Sequence[str]
 ) -> KeywordScores:
-    """Score tools by rarity of the query's words in them; a word in the name counts more.
-
-    `breathe` is called after every small piece of work.
-    """
+    """Score tools by rarity of the query's words in them; a word in the name counts more."""
     named = np.zeros(len(names), np.bool_)
     scores = np.zeros(len(names), np.float32)
     covered = np.zeros(len(names), np.float64)
@@ -72,7 +68,6 @@ def keyword_scores(
             stem = stems[written]
             if stem is not None:
                 places[stem].append(start)
-            breathe()
         for stem, starts in places.items():
             weights[stem][np.searchsorted(ends, starts, side="right")] = weight
     total = 0.0

@@ -16,7 +16,6 @@ from itertools import pairwise
 
 import msgspec
 
-from toolscout.common.pauses import Breathe, at_once
 from toolscout.common.spelling import forms, is_one_piece, key, normalise
 from toolscout.text.query import word_weights
 from toolscout.text.tokens import is_cjk
@@ -26,9 +25,6 @@ MAX_RUN = 8
 
 _CJK_RUN = 16
 """Characters of unspaced writing that are tried together as one name."""
-
-_PIECE = 64
-"""Tools whose names are indexed between two breaths."""
 
 _OPENING = 4
 """Letters of a word that are compared before runs of words are tried."""
@@ -67,9 +63,7 @@ class NameIndex:
 
     __slots__ = ("_bare", "_full", "_has_cjk", "_longest", "_openings")
 
-    def __init__(
-        self, tools: Iterable[Sequence[Sequence[str]]], breathe: Breathe = at_once
-    ) -> None:
+    def __init__(self, tools: Iterable[Sequence[Sequence[str]]]) -> None:
         """Take, per tool, the `forms` of each of its names, its own first."""
         self._full: dict[str, tuple[int, ...]] = {}
         self._bare: dict[str, tuple[int, ...]] = {}
@@ -78,8 +72,6 @@ class NameIndex:
                 _add(self._full, whole, row)
                 for form in bare:
                     _add(self._bare, form, row)
-            if row % _PIECE == 0:
-                breathe()
         known = [*self._full, *self._bare]
         self._longest = max(map(len, known), default=0)
         # Most words of a query open no name at all; this tells without trying each run.

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from toolscout.common.pauses import Breathe
 from toolscout.contract import ABSENT, Tool
 from toolscout.contract.bounds import MAX_OFFERED, MAX_TOOL_VALUES
 from toolscout.errors import (
@@ -89,7 +88,7 @@ def unwrap(raw: bytes | msgspec.Raw, path: str) -> tuple[bytes | msgspec.Raw, st
     return raw, path
 
 
-def decode(raw: bytes | msgspec.Raw, limit: int, path: str, breathe: Breathe) -> Posted:
+def decode(raw: bytes | msgspec.Raw, limit: int, path: str) -> Posted:
     """Decode a list of tools of any shape; definitions stay raw.
 
     It is cut where one tool seems to end and the next to begin. Pieces that are all valid arrays
@@ -108,32 +107,31 @@ def decode(raw: bytes | msgspec.Raw, limit: int, path: str, breathe: Breathe) ->
     end, wrong = len(array) - 1, 0
     opening = _OPENING.match(array)
     if opening is None or array[-1] != _CLOSE:
-        return _apart(raw, most, path, breathe)
+        return _apart(raw, most, path)
     border = _border(opening[1])
     start = reach = 1
     while start < end:
         found = _next(border, array, min(max(start + _PIECE, reach), end), end)
         cut, following = found.span() if found else (end, end)
         if _is_dense(array[start:cut]):
-            return _apart(raw, most, path, breathe)
+            return _apart(raw, most, path)
         try:
             piece = _decode(b"[" + array[start:cut] + b"]")
         except (msgspec.DecodeError, *NOT_JSON) as error:
             wrong += 1
             if isinstance(error, msgspec.ValidationError) or cut == end or wrong > _WRONG_CUTS:
-                return _apart(raw, most, path, breathe)
+                return _apart(raw, most, path)
             reach = following  # it was a border between objects inside a tool
             continue
         if _has_foreign(piece):
-            return _apart(raw, most, path, breathe)
+            return _apart(raw, most, path)
         tools += piece
         start = following
         _check_offered(len(tools), most, path)
-        breathe()
     return Posted(tools, range(len(tools)), 0)
 
 
-def _apart(raw: bytes | msgspec.Raw, most: int, path: str, breathe: Breathe) -> Posted:
+def _apart(raw: bytes | msgspec.Raw, most: int, path: str) -> Posted:
     """Read a list entry by entry: none is decoded before its values are known to be few."""
     entries = _entries(raw)
     _check_offered(len(entries), most, path)
@@ -161,7 +159,6 @@ def _apart(raw: bytes | msgspec.Raw, most: int, path: str, breathe: Breathe) -> 
                 passed_over += nameless
         _check_offered(len(tools) + passed_over, most, path)
         group, size = [], 0
-        breathe()
     check_usable(len(tools), len(tools) + passed_over, path)
     return Posted(tools, numbers, passed_over)
 

@@ -7,7 +7,6 @@ tool has the noun in its name, reads, and does not require the same itself.
 from collections.abc import Sequence
 from functools import lru_cache
 
-from toolscout.common.pauses import Breathe, at_once
 from toolscout.text.tokens import split_identifier, word_terms, words
 from toolscout.tools.risk import verb_kind
 
@@ -44,7 +43,7 @@ class Prerequisites:
         self._names, self._terms, self._needs = names, terms, needs
         self._providers: dict[str, list[int]] | None = None
 
-    def prepare(self, breathe: Breathe = at_once) -> dict[str, list[int]]:
+    def prepare(self) -> dict[str, list[int]]:
         """Find the tools that provide each noun that is needed, unless that was done before."""
         if self._providers is None:
             wanted = {noun for nouns in self._needs for noun in nouns}
@@ -54,7 +53,6 @@ class Prerequisites:
                 if nouns and verb_kind(self._names[row]) in ("read_only", None):
                     for noun in nouns:
                         found.setdefault(noun, []).append(row)
-                breathe()
             self._providers = found
         return self._providers
 

@@ -6,7 +6,6 @@ from operator import attrgetter
 
 import msgspec
 
-from toolscout.common.pauses import Breathe, at_once
 from toolscout.contract import ABSENT, RAW_FIELDS, Tool
 from toolscout.contract.bounds import MAX_TOOL_DEPTH
 from toolscout.errors import (
@@ -32,7 +31,7 @@ _OBJECT_OR_NULL = b"{n"
 class ToolList:
     """Distinct tools in name order, each with its digest, and the digest of them all."""
 
-    tools: tuple[Tool, ...]
+    tools: Sequence[Tool]
     digests: tuple[bytes, ...]
     digest: str
     places: tuple[int, ...]
@@ -48,7 +47,6 @@ class ToolList:
         tools: Iterable[Tool],
         limit: int = MAX_TOOLS,
         path: str = "tools",
-        breathe: Breathe = at_once,
         numbers: Sequence[int] | None = None,
         passed_over: int = 0,
     ) -> "ToolList":
@@ -71,13 +69,10 @@ class ToolList:
         rows = [first[name] for name in sorted(first)]
         tools = tuple([offered[row] for row in rows])
         places = tuple(rows if numbers is None else [numbers[row] for row in rows])
-        digests = []
-        for tool in tools:
-            digests.append(tool_digest(tool))
-            breathe()
+        digests = tuple(map(tool_digest, tools))
         digest = catalog_digest(digests)
         total = len(offered) + passed_over
-        return cls(tools, tuple(digests), digest, places, total, passed_over)
+        return cls(tools, digests, digest, places, total, passed_over)
 
     @classmethod
     def decode(
@@ -85,12 +80,10 @@ class ToolList:
         raw: bytes | msgspec.Raw,
         limit: int = MAX_TOOLS,
         path: str = "tools",
-        breathe: Breathe = at_once,
     ) -> "ToolList":
         """Decode a JSON array of tools of any shape, or an object with one, as MCP answers.
 
-        Definitions stay raw. `path` is where errors say it stood. `breathe` is called after every
-        small piece of work.
+        Definitions stay raw. `path` is where errors say it stood.
 
         Raises:
             InvalidRequest: a tool lacks its name or a field has the wrong type.
@@ -99,7 +92,7 @@ class ToolList:
         """
         try:
             raw, path = posted.unwrap(raw, path)
-            found = posted.decode(raw, limit, path, breathe)
+            found = posted.decode(raw, limit, path)
         except msgspec.ValidationError as error:
             wrong = wrong_field(path, error)
             raise InvalidRequest(f"{wrong.path}: {wrong.message}", (wrong,)) from None
@@ -108,7 +101,7 @@ class ToolList:
         for field in RAW_FIELDS:
             raws = map(attrgetter(field), found.tools)
             _check_objects(path, field, zip(found.numbers, raws, strict=True))
-        return cls.of(found.tools, limit, path, breathe, found.numbers, found.passed_over)
+        return cls.of(found.tools, limit, path, found.numbers, found.passed_over)
 
 
 def _check_objects(root: str, field: str, raws: Iterable[tuple[int, msgspec.Raw]]) -> None:

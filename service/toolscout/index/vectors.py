@@ -4,17 +4,11 @@ A text's vector is the mean of its tokens' rows in one matrix, normalised. A tex
 known token has the zero vector: no opinion, similarity 0 to everything.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from math import sqrt
 from pathlib import Path
 from typing import NamedTuple
-
-# One thread each: a dot product over a few thousand rows takes microseconds, and waking a
-# pool of threads for it takes milliseconds. Must be set before the libraries are loaded.
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")
 
 import faiss
 import msgspec
@@ -22,7 +16,6 @@ import numpy as np
 from model2vec import StaticModel
 from numpy.typing import NDArray
 
-from toolscout.common.pauses import Breathe
 from toolscout.text.tokens import MAX_WORD, spoken_name
 
 faiss.omp_set_num_threads(1)
@@ -143,19 +136,16 @@ class Embedder:
         self._ids_of[word], self._familiar[word] = ids, letters
         return ids, letters
 
-    def tools(
-        self, texts: Sequence[tuple[Sequence[str], Sequence[str]]], breathe: Breathe
-    ) -> Floats:
+    def tools(self, texts: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Floats:
         """The vectors of tools, each given as the words of its text and of its properties.
 
         Appended to the text, properties blur it; as a vector of their own, at a lower weight, they
-        help. `breathe` is called after every small piece of work. Shape (tools, dimension).
+        help. Shape (tools, dimension).
         """
         sums = np.zeros((2, len(texts), self.dimension), np.float32)
         for row, pair in enumerate(texts):
             for part, found in zip(sums, pair, strict=True):
                 self._sum(found, part[row])
-            breathe()
         text, properties = map(_units, sums)
         return _units(text + np.float32(PROPERTY_SHARE) * properties)
 

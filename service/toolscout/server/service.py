@@ -2,13 +2,11 @@
 
 import asyncio
 import gc
-import sys
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Coroutine
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from toolscout.common.lru import Lru
@@ -20,7 +18,7 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.vectors import BUNDLED_MODEL
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ladder import Costs
-from toolscout.server.compiling.breathing import Urgency
+from toolscout.server.compiling.messages import Setup
 from toolscout.server.compiling.queue import CompileQueue
 from toolscout.server.http.admission import Admission
 from toolscout.server.http.auth import Keyring
@@ -33,6 +31,7 @@ from toolscout.server.observe.metrics import Metrics
 from toolscout.server.observe.record import Recorder
 from toolscout.server.observe.shadow import Shadow
 from toolscout.server.observe.usage import Tally
+from toolscout.server.process.arena import use_one_arena
 from toolscout.server.process.key_file import KeyFile
 from toolscout.settings import Settings
 from toolscout.settings_sources import secret_file
@@ -53,13 +52,6 @@ _SELF_TEST = (
     {"name": "get_weather", "description": "Current weather and forecast for a city"},
 )
 
-
-SWITCH_S = 0.0001
-"""How long a thread may keep the interpreter lock from others. Python's 5 ms would let a compile
-hold up a warm answer ten times longer than the answer takes."""
-
-WARM_S = 0.05
-"""How long after a warm answer compiles keep stepping aside for the next."""
 
 WAITING_SHARE = 8
 """What part of the memory for compiled catalogs, on top of it, lists may take that wait for their
@@ -91,6 +83,7 @@ class Service:
             ConfigurationError: the model or a word list cannot be loaded, or a package
                 that a setting needs.
         """
+        use_one_arena()
         self.settings = settings
         self.rate_limit = RateLimit(settings.rate_limit)
         self.keyring = keyring
@@ -115,14 +108,19 @@ class Service:
         )
         self._self_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
         self.compiles = CompileQueue(
-            self.engine.compiler,
+            self.engine,
             self.cache,
-            settings.max_tools,
+            Setup(
+                settings.model,
+                settings.synonyms,
+                settings.domains,
+                settings.max_tools,
+                settings.cache_bytes,
+            ),
             settings.cache_bytes // WAITING_SHARE,
-            self._urgency,
-            self.answering,
-            self.costs.learn,
+            self.costs,
             self._compiled,
+            lambda: self._warn("the worker ended and was replaced"),
         )
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
@@ -143,12 +141,6 @@ class Service:
         )
         self.tracing = open_tracing() if settings.tracing else None
         """What makes spans, where that is on."""
-        self.warm_at = 0.0
-        """When a request was last answered from a known catalog."""
-        self.scanning = 0
-        """Requests whose unknown tools are being read or scanned now."""
-        self.waiting = 0
-        """Requests that wait for their tools to be compiled, and for nothing else."""
         self.draining = False
         self.stopping = False
         self._ticker: asyncio.TimerHandle | None = None
@@ -158,12 +150,12 @@ class Service:
 
     def start(self) -> None:
         """Begin what goes on beside the requests; call from the running loop."""
+        self.compiles.open()
         if self.learner is not None:
             self.run(self.learner.follow(self.keyring.tenants, self._warn))
         self.run(self._check_store())
         if self.key_file is not None:
             self.run(self.key_file.files.follow())
-        sys.setswitchinterval(SWITCH_S)
         self.admission.start()
         self._tick()
         # What lives as long as the process need not be walked by every collection.
@@ -240,24 +232,6 @@ class Service:
         self._gauge()
         return self.metrics.render()
 
-    @contextmanager
-    def urgent(self) -> Iterator[None]:
-        """While work with a deadline runs in a thread, compiles step aside for it."""
-        self.scanning += 1
-        try:
-            yield
-        finally:
-            self.scanning -= 1
-
-    @contextmanager
-    def patient(self) -> Iterator[None]:
-        """While a request waits, for its own compile or for events, nothing need step aside."""
-        self.waiting += 1
-        try:
-            yield
-        finally:
-            self.waiting -= 1
-
     def _tick(self) -> None:
         """Write the log, look at deadlines and bring figures up to date; several times a second."""
         self.records.write()
@@ -274,18 +248,6 @@ class Service:
         metrics.in_flight.set(self.admission.in_flight)
         metrics.lag.set(self.admission.lag)
         metrics.compiling.set(len(self.compiles))
-
-    def answering(self) -> bool:
-        """Whether a request is being answered, and does not wait for its body or a thread."""
-        waiting = self.waiting + self.scanning + len(self.deadlines)
-        return self.admission.in_flight > waiting
-
-    def _urgency(self) -> Urgency:
-        if self.scanning:
-            return Urgency.SCAN
-        if self.answering():
-            return Urgency.ANSWER
-        return Urgency.WARM if perf_counter() - self.warm_at < WARM_S else Urgency.NONE
 
 
 def open_tracing() -> "Tracing":

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 from rapidfuzz.distance import OSA
@@ -33,6 +34,10 @@ class Vocabulary:
             self._by_letter.setdefault(term[0], []).append(term)
         for words in self._by_letter.values():
             words.sort()
+
+    def terms(self) -> list[str]:
+        """All terms."""
+        return [*chain.from_iterable(self._by_letter.values())]
 
     def beginning_with(self, prefix: str) -> list[str]:
         """A few terms that begin so, the shortest first."""

@@ -8,11 +8,6 @@ import msgspec
 
 from toolscout.contract import ABSENT, RAW_FIELDS, Tool, is_absent
 
-_KEPT = 2_047
-"""Bytes up to which hashing keeps the interpreter lock. Longer texts let go of it for the
-microsecond they take: no other thread wakes in so short a time, but each begins its wait for the
-lock anew, and a long list starves the rest of the process."""
-
 _raws = attrgetter(*RAW_FIELDS)
 _encode = msgspec.json.Encoder().encode
 
@@ -23,13 +18,7 @@ def tool_digest(tool: Tool) -> bytes:
         if raw is not ABSENT and is_absent(raw):
             tool = _without_nulls(tool)
             break
-    text = _encode(tool)
-    if len(text) <= _KEPT:
-        return sha256(text).digest()
-    found = sha256()
-    for start in range(0, len(text), _KEPT):
-        found.update(text[start : start + _KEPT])
-    return found.digest()
+    return sha256(_encode(tool)).digest()
 
 
 def _without_nulls(tool: Tool) -> Tool:

@@ -5,7 +5,7 @@ admission, keys, limits and errors as a search.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from hashlib import sha256
 from time import perf_counter
@@ -13,6 +13,7 @@ from time import perf_counter
 import msgspec
 
 from toolscout.contract import (
+    ABSENT,
     BatchAnswer,
     BatchRequest,
     BatchResult,
@@ -24,8 +25,6 @@ from toolscout.contract import (
     is_absent,
 )
 from toolscout.errors import NOT_JSON
-from toolscout.index.catalog import Catalog
-from toolscout.index.tool_list import ToolList
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import answers
 from toolscout.server.calls.decide import (
@@ -36,8 +35,10 @@ from toolscout.server.calls.decide import (
     find_compiled,
     read_call,
 )
-from toolscout.server.compiling.lookup import start, with_shared
-from toolscout.server.compiling.work_threads import Deadline, beside, run_in_thread
+from toolscout.server.compiling.lookup import soon, start, with_shared
+from toolscout.server.compiling.messages import Sent
+from toolscout.server.compiling.work_threads import Deadline, beside
+from toolscout.server.compiling.worker import Worker
 from toolscout.server.http import bodies, envelope
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.envelope import Read
@@ -114,48 +115,71 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     sent = (await with_shared(service, trace.tenant, Read(sent, None, b""))).request
     min_tools = envelope.whole("min_tools", sent.min_tools)
     max_tools = envelope.whole("max_tools", sent.max_tools)
+    raw, sent = sent.tools, msgspec.structs.replace(sent, tools=ABSENT)
     split = partial(
         _split,
-        await _in_order(service, sent, trace),
-        sent,
-        MIN_TOOLS if min_tools is None else min_tools,
-        MAX_TOOLS if max_tools is None else max_tools,
-        service.settings.max_pattern_chars,
+        request=sent,
+        min_tools=MIN_TOOLS if min_tools is None else min_tools,
+        max_tools=MAX_TOOLS if max_tools is None else max_tools,
+        max_query_chars=service.settings.max_pattern_chars,
     )
-    began = perf_counter()
-    trace.phases["decode"] = began - arrived
-    found = await beside(trace.unique, AT_ONCE, split)
-    trace.phases["rank"] = perf_counter() - began
+    if is_absent(raw):
+        tools = await _listed(service, sent.catalog, trace)
+        began = perf_counter()
+        trace.phases["decode"] = began - arrived
+        found = await beside(trace.unique, AT_ONCE, split, tools)
+        trace.phases["rank"] = perf_counter() - began
+    else:
+        read_sent = await _read(service, bytes(raw), trace)
+        trace.phases["decode"] = perf_counter() - arrived
+        found, trace.phases["rank"] = await service.compiles.run(
+            trace.tenant, _split_sent, read_sent, split
+        )
     return answer_json(found, answers.common_headers(trace))
 
 
-async def _in_order(service: Service, request: FilterRequest, trace: Trace) -> list[Tool]:
-    """The tools as they were sent, each name once; new ones are compiled for later calls."""
-    if is_absent(request.tools):
-        trace.cache = "hit"
-        catalog = by_digest(service, trace.tenant, request.catalog)
-        trace.catalog, trace.unique = catalog.digest, len(catalog)
-        trace.offered = len(catalog)
-        return await beside(len(catalog), AT_ONCE, _listed, catalog)
-    raw = bytes(request.tools)
+async def _listed(service: Service, digest: str | None, trace: Trace) -> list[Tool]:
+    """Return the tools of a known catalog that are available, by name."""
+    trace.cache = "hit"
+    catalog = by_digest(service, trace.tenant, digest)
+    trace.catalog, trace.unique = catalog.digest, len(catalog)
+    trace.offered = len(catalog)
+    return await beside(
+        len(catalog),
+        AT_ONCE,
+        lambda: _available(catalog.tool(row) for row in range(len(catalog))),
+    )
+
+
+async def _read(service: Service, raw: bytes, trace: Trace) -> Sent:
+    """Have a list read, and where it is new compiled for later calls."""
     raw_hash = sha256(raw).digest()
-    if service.cache.by_alias(trace.tenant, raw_hash) is None:
+    found = service.cache.by_alias(trace.tenant, raw_hash)
+    if found is None:
         trace.cache = "miss"
-        found = await asyncio.shield(start(service, trace.tenant, raw, raw_hash).tools)
-    else:
-        trace.cache = "hit"
-        found = await run_in_thread(ToolList.decode, raw, service.settings.max_tools)
-    trace.catalog, trace.unique, trace.offered = found.digest, len(found.tools), found.offered
+        job = start(service, trace.tenant, raw, raw_hash, patience_ms=0.0)
+        listing = await soon(job.listing)
+        trace.catalog, trace.unique = listing.digest, listing.unique
+        trace.offered = listing.offered
+        return job.sent
+    trace.cache = "hit"
+    catalog, trace.offered, _ = found
+    trace.catalog, trace.unique = catalog.digest, len(catalog)
+    return Sent.of(trace.tenant, raw_hash, raw)
+
+
+def _split_sent(
+    worker: Worker, sent: Sent, split: Callable[[list[Tool]], FilterAnswer]
+) -> tuple[FilterAnswer, float]:
+    """Split a list in the order in which it was sent, each name once; also say how long it took."""
+    began = perf_counter()
+    found = worker.read(sent)
     order = sorted(range(len(found.tools)), key=found.places.__getitem__)
-    return _available(found.tools[row] for row in order)
+    return split(_available(found.tools[row] for row in order)), perf_counter() - began
 
 
 def _available(tools: Iterable[Tool]) -> list[Tool]:
     return [tool for tool in tools if tool.status != "unavailable"]
-
-
-def _listed(catalog: Catalog) -> list[Tool]:
-    return _available(catalog.tool(row) for row in range(len(catalog)))
 
 
 def _split(

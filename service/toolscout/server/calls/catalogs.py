@@ -7,6 +7,7 @@ what the caller has seen; without it, a change is made on top of whatever is the
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from pickle import PickleBuffer
 from secrets import randbelow
 from time import time
 from typing import TypeVar
@@ -18,7 +19,7 @@ from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooMany
 from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import ToolList
 from toolscout.server.compiling import lookup
-from toolscout.server.compiling.work_threads import run_in_thread
+from toolscout.server.compiling.worker import Worker
 from toolscout.server.http import bodies, etags
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.envelope import decode
@@ -80,7 +81,9 @@ async def patch_catalog(service: Service, request: Request, trace: Trace) -> Ans
         raw = await service.registry.tools(trace.tenant, name, known)
         if raw is None:
             raise Changed  # deleted or replaced since its record was read
-        listed = await run_in_thread(_patched, raw, sent, service.settings.max_tools)
+        listed = await service.compiles.run(
+            trace.tenant, _patched, PickleBuffer(raw), sent, service.settings.max_tools
+        )
         catalog = await lookup.compiled(service, trace, listed)
         lasts = sent.ttl_s
         if lasts is None and known.expires is not None:
@@ -176,9 +179,9 @@ async def _write(
     return await service.registry.put(trace.tenant, name, known, catalog.digest, tools, expires)
 
 
-def _patched(raw: bytes, request: CatalogPatch, most: int) -> bytes:
+def _patched(_: Worker, raw: PickleBuffer, request: CatalogPatch, most: int) -> bytes:
     """The JSON array of the tools after a change, each name once."""
-    by_name = {tool.name: tool for tool in ToolList.decode(raw, most).tools}
+    by_name = {tool.name: tool for tool in ToolList.decode(bytes(raw), most).tools}
     if not is_absent(request.upsert):
         changed = ToolList.decode(request.upsert, most, "upsert").tools
         by_name.update({tool.name: tool for tool in changed})

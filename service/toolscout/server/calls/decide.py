@@ -14,12 +14,13 @@ from toolscout.errors import CatalogUnknown, Overloaded
 from toolscout.index.catalog import Catalog
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.source import Source
-from toolscout.index.tool_list import ToolList
 from toolscout.ranking import ladder
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.server.calls.patterns import scan
-from toolscout.server.compiling.breathing import ReadBreath
-from toolscout.server.compiling.lookup import compiled, start, with_shared
+from toolscout.server.compiling.lookup import compiled, soon, start, with_shared
+from toolscout.server.compiling.messages import Sent
+from toolscout.server.compiling.scans import scan as scan_words
+from toolscout.server.compiling.scans import with_source
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http import envelope
 from toolscout.server.http.envelope import Decode, R, Read
@@ -90,9 +91,7 @@ async def find(
         Overloaded: the tools of others keep this process busy for longer than there is time.
     """
     if read.known is not None or is_absent(read.request.tools):
-        known = _known(service, request, read, trace)
-        service.warm_at = perf_counter()
-        return known
+        return _known(service, request, read, trace)
     trace.cache = "miss"
     trace.phases["decode"] = perf_counter() - request.arrived
     began = perf_counter()
@@ -184,14 +183,11 @@ async def _compile(
     """
     raw = bytes(read.request.tools)
     costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
-    with (
-        service.urgent(),
-        service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, left_ms),
-    ):
-        job = start(service, trace.tenant, raw, read.raw_hash)
-        tools = await asyncio.shield(job.tools)
-        trace.offered, trace.passed_over = tools.offered, tools.passed_over
-        count = len(tools.tools)
+    with service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, left_ms):
+        job = start(service, trace.tenant, raw, read.raw_hash, left_ms)
+        listing = await soon(job.listing)
+        trace.offered, trace.passed_over = listing.offered, listing.passed_over
+        count = listing.unique
         stage = job.lexical if questions[0][0].ranker in ("bm25", "regex") else job.complete
         reserve = costs.estimate("scan", count * len(questions)) / 1_000
         left = deadline - reserve - perf_counter()
@@ -199,14 +195,12 @@ async def _compile(
         queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant)
         if not stage.done() and queued / 1_000 > left:
             # Before the compile has a turn.
-            return await _answer_by_words(service, questions, tools)
-    with service.patient():
-        await asyncio.wait([stage], timeout=max(left, 0.0))
+            return await _answer_by_words(service, questions, job.sent)
+    await asyncio.wait([stage], timeout=max(left, 0.0))
     found = _finished(stage) or _finished(job.lexical)
     if found is not None:
         return found
-    with service.urgent():
-        return await _answer_by_words(service, questions, tools)
+    return await _answer_by_words(service, questions, job.sent)
 
 
 def _finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
@@ -216,12 +210,13 @@ def _finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
     return stage.result()
 
 
-async def _answer_by_words(service: Service, questions: Questions, tools: ToolList) -> ColdCatalog:
-    """Answer by the words in names and descriptions, beside the event loop."""
-    catalog = ColdCatalog(tools, service.taxonomy, ReadBreath(service.answering))
-    for ask, trace in questions:
-        began = perf_counter()
-        trace.decision = await run_in_thread(service.engine.decide, catalog, ask)
-        trace.phases["rank"] = spent = perf_counter() - began
+async def _answer_by_words(service: Service, questions: Questions, sent: Sent) -> ColdCatalog:
+    """Answer by the words in names and descriptions, in the worker."""
+    asks = [ask for ask, _ in questions]
+    found = await service.compiles.run(sent.tenant, scan_words, sent, asks)
+    catalog = found.catalog(service.taxonomy)
+    for (_, trace), decision, spent in zip(questions, found.decisions, found.seconds, strict=True):
+        trace.decision = with_source(decision, catalog)
+        trace.phases["rank"] = spent
         service.costs.learn("scan", spent * 1_000 / max(len(catalog), 1))
     return catalog

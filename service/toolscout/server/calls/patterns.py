@@ -104,8 +104,7 @@ async def _scan(  # noqa: C901, PLR0911  # a ladder: each rung ends it
         return Scan(None, TOO_COSTLY)
     scanning = asyncio.wrap_future(SCANS.submit(scan_lines, pattern, lines, until, expression))
     scanning.add_done_callback(lambda done: None if done.cancelled() else learn(done.result()))
-    with service.patient():
-        await asyncio.wait([scanning], timeout=until - perf_counter())
+    await asyncio.wait([scanning], timeout=until - perf_counter())
     if scanning.done():
         return scanning.result()
     # Not begun for the patterns before it, or within its last slice: it is not waited for.

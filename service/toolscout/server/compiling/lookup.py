@@ -3,17 +3,22 @@
 import asyncio
 import re
 from hashlib import sha256
+from math import inf
+from typing import TypeVar
 
 import msgspec
 
 from toolscout.contract import is_absent
-from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest
+from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooMuchWork
 from toolscout.index.catalog import Catalog
 from toolscout.server.compiling.queue import CompileJob
+from toolscout.server.compiling.work_threads import DEADLINE_S
 from toolscout.server.http.envelope import R, Read
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 from toolscout.state.store import StoreUnavailable
+
+T = TypeVar("T")
 
 WAIT_S = 0.005
 """How long a search waits for the store."""
@@ -88,9 +93,18 @@ async def find(service: Service, trace: Trace, name: str) -> Catalog:
     return catalog
 
 
-def start(service: Service, tenant: str, raw: bytes, raw_hash: bytes | None = None) -> CompileJob:
-    """Compile a JSON array of tools, or join the compile under way; `raw_hash` is its SHA-256."""
-    return service.compiles.start(tenant, raw_hash or sha256(raw).digest(), raw)
+def start(
+    service: Service,
+    tenant: str,
+    raw: bytes,
+    raw_hash: bytes | None = None,
+    patience_ms: float = inf,
+) -> CompileJob:
+    """Compile a JSON array of tools, or join the compile under way; `raw_hash` is its SHA-256.
+
+    It is waited for so many milliseconds.
+    """
+    return service.compiles.start(tenant, raw_hash or sha256(raw).digest(), raw, patience_ms)
 
 
 async def compiled(
@@ -102,11 +116,23 @@ async def compiled(
         InvalidRequest: the tools are at fault.
     """
     job = start(service, trace.tenant, raw, raw_hash)
-    with service.patient():
-        trace.offered = (await asyncio.shield(job.tools)).offered
-        catalog = await asyncio.shield(job.lexical)
+    trace.offered = (await soon(job.listing)).offered
+    catalog = await asyncio.shield(job.lexical)
     trace.catalog, trace.unique = catalog.digest, len(catalog)
     return catalog
+
+
+async def soon(stage: "asyncio.Future[T]") -> T:
+    """Wait for what takes long only where the worker is away.
+
+    Raises:
+        TooMuchWork: it is.
+    """
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            return await asyncio.shield(stage)
+    except TimeoutError:
+        raise TooMuchWork("reading the tools took too long; try again") from None
 
 
 async def _look_up(service: Service, tenant: str, name: str) -> tuple[str | None, bytes | None]:
@@ -140,7 +166,7 @@ async def _load(service: Service, tenant: str, name: str) -> tuple[str | None, b
     except StoreUnavailable:
         return _remembered(service, tenant, name), None
     if raw is not None:
-        start(service, tenant, raw)
+        start(service, tenant, raw, patience_ms=0.0)
     return digest, raw
 
 

@@ -1,34 +1,45 @@
-"""Compiling beside the event loop: one flight per tool list, in threads that step aside.
+"""Compiling beside the event loop, in another process: one flight per tool list.
 
-The tenants take turns, and share the memory of the lists that wait.
-
-What needs long native calls (sorting, FAISS) releases the interpreter lock by itself; the rest is
-done in small pieces, with a breath between them.
+The tenants take turns there, and share the bytes of the lists that wait, and the seconds.
 """
 
 import asyncio
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
+from math import inf
 from typing import Any, TypeVar
 
-from toolscout.errors import Overloaded
+from toolscout.engine import Engine
+from toolscout.errors import Overloaded, TooMuchWork
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
-from toolscout.index.compile import Compiler
-from toolscout.index.tool_list import ToolList
-from toolscout.server.compiling.breathing import CompileBreath, ReadBreath, Urgency
-from toolscout.server.http.fairness import FairPool, Shares, ahead
+from toolscout.index.packing import unpack
+from toolscout.ranking.ladder import Costs
+from toolscout.server.compiling.link import Link
+from toolscout.server.compiling.messages import (
+    Call,
+    Compile,
+    Complete,
+    Drop,
+    Failed,
+    Lexical,
+    Listing,
+    Read,
+    Returned,
+    Sent,
+    Setup,
+)
+from toolscout.server.compiling.nursery import Nursery
+from toolscout.server.compiling.work_threads import DEADLINE_S, MOST_WAITING
+from toolscout.server.compiling.worker import work_with
+from toolscout.server.http.fairness import Shares, ahead
 
 T = TypeVar("T")
 
-PREPARED_LATER = 500
-"""Tools up to which what only some questions need is made after the catalog can be used: should
-one need it before, the event loop makes it in a millisecond."""
-
-THREADS = 2
-"""Compiles at a time: a huge catalog must not hold up a small one."""
+MAX_WAIT_MS = 10_000
+"""Milliseconds that the compiles take together that wait, as far as costs are known: what is past
+them, and nobody waits for that long, is compiled when it is sent again."""
 
 
 class CompileJob:
@@ -38,13 +49,26 @@ class CompileJob:
     `Overloaded`.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.tools: asyncio.Future[ToolList] = loop.create_future()
+    def __init__(self, loop: asyncio.AbstractEventLoop, sent: Sent) -> None:
+        self.sent = sent
+        self.number = 0
+        self.patience_ms = 0.0
+        """How long somebody waits for it."""
+        self.room = 0, 0
+        """Bytes and milliseconds that it takes of what may wait."""
+        self.found: Catalog | None = None
+        """The catalog as far as its words go."""
+        self.listing: asyncio.Future[Listing] = loop.create_future()
         self.lexical: asyncio.Future[Catalog] = loop.create_future()
         self.complete: asyncio.Future[Catalog] = loop.create_future()
-        for stage in (self.tools, self.lexical, self.complete):
+        for stage in self.stages:
             # A failed compile that nobody waits for any more is no unhandled error.
             stage.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    @property
+    def stages(self) -> tuple[asyncio.Future[Any], ...]:
+        """All futures, in order."""
+        return self.listing, self.lexical, self.complete
 
 
 class CompileQueue:
@@ -52,44 +76,89 @@ class CompileQueue:
 
     def __init__(  # noqa: PLR0913  # parts that must not know each other
         self,
-        compiler: Compiler,
+        engine: Engine,
         cache: CatalogCache,
-        max_tools: int,
+        setup: Setup,
         max_waiting: int,
-        urgency: Callable[[], Urgency],
-        answering: Callable[[], bool],
-        learn: Callable[[str, float], None],
+        costs: Costs,
         compiled: Callable[[str, Catalog], None],
+        restarted: Callable[[], object],
     ) -> None:
-        self._compiler = compiler
+        self._compiler = engine.compiler
         self._cache = cache
-        self._max_tools = max_tools
-        self._waiting = Shares(max_waiting)
-        """Bytes of lists that are read and not yet compiled."""
+        self._bytes = Shares(max_waiting)
+        self._ms = Shares(MAX_WAIT_MS)
+        """Of lists that are read and not yet compiled."""
         self._lock = threading.Lock()
-        self._urgency = urgency
-        self._answering = answering
-        self._learn = learn
+        self._costs = costs
         self._compiled = compiled
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
-        self._readers = FairPool(THREADS, "read")
-        self._compilers = FairPool(THREADS, "compile")
+        self._calls = 0
+        self._loop: asyncio.AbstractEventLoop
+        self._link = Link(Nursery(work_with(engine, setup)), setup, restarted)
+
+    def open(self) -> None:
+        """Start the worker; call from the running loop."""
+        self._loop = asyncio.get_running_loop()
+        self._link.open()
+
+    def close(self) -> None:
+        """End the worker, and with it everything that runs there."""
+        self._link.close()
 
     def serve(self, tenants: int) -> None:
         """Share the queue between this many tenants at most."""
         with self._lock:
-            self._waiting.tenants = tenants
+            self._bytes.tenants = self._ms.tenants = tenants
 
-    def start(self, tenant: str, raw_hash: bytes, raw: bytes) -> CompileJob:
-        """The job that compiles these bytes of `tools`; joins the one under way, if any."""
+    def start(
+        self, tenant: str, raw_hash: bytes, raw: bytes, patience_ms: float = inf
+    ) -> CompileJob:
+        """The job that compiles these bytes of `tools`; joins the one under way, if any.
+
+        It is waited for so many milliseconds.
+
+        Raises:
+            Overloaded: the service is stopping.
+        """
         key = (tenant, raw_hash)
         job = self._jobs.get(key)
         if job is None:
-            loop = asyncio.get_running_loop()
-            job = self._jobs[key] = CompileJob(loop)
+            job = CompileJob(self._loop, Sent.of(tenant, raw_hash, raw))
+            job.patience_ms = patience_ms
+            job.number = self._link.ask(Read(job.sent), lambda reply: self._on_reply(job, reply))
+            self._jobs[key] = job
             job.complete.add_done_callback(lambda _: self._jobs.pop(key, None))
-            self._readers.submit(tenant, self._read, loop, job, tenant, raw_hash, raw)
+        job.patience_ms = max(job.patience_ms, patience_ms)
         return job
+
+    async def run(self, tenant: str, work: Callable[..., T], *args: Any) -> T:
+        """Call a function in the worker; it is given the worker first.
+
+        Raises:
+            TooMuchWork: too many calls wait, or it took longer than `DEADLINE_S`.
+        """
+        if self._calls >= MOST_WAITING:
+            raise TooMuchWork("too much work waits for a thread; try again shortly")
+        returned: asyncio.Future[T] = self._loop.create_future()
+
+        def on_reply(reply: Any) -> None:
+            match reply:
+                case Returned(value):
+                    self._settle(returned, value)
+                case Failed(error):
+                    self._fail(error, returned)
+
+        self._calls += 1
+        number = self._link.ask(Call(tenant, work, args), on_reply)
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                return await returned
+        except TimeoutError:
+            raise TooMuchWork("the work took too long; send less") from None
+        finally:
+            self._calls -= 1
+            self._link.done(number)
 
     def __len__(self) -> int:
         return len(self._jobs)
@@ -98,90 +167,85 @@ class CompileQueue:
         """Count the compiles until the last one of a tenant is done, as the tenants take turns."""
         return int(ahead(Counter(owner for owner, _ in self._jobs), tenant))
 
-    def close(self) -> None:
-        """Drop what has not begun; what runs ends with the process."""
-        self._readers.close()
-        self._compilers.close()
+    def _on_reply(self, job: CompileJob, reply: Any) -> None:
+        match reply:
+            case Listing():
+                self._on_listing(job, reply)
+            case Lexical(packed):
+                job.found = unpack(packed, self._compiler)
+                self._settle(job.lexical, job.found)
+            case Complete():
+                self._on_complete(job, reply)
+            case Failed(error):
+                self._end(job)
+                self._fail(error, *job.stages)
 
-    def _read(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        job: CompileJob,
-        tenant: str,
-        raw_hash: bytes,
-        raw: bytes,
-    ) -> None:
-        """Decode a list in a thread of its own kind: no compile may keep its caller waiting."""
-        try:
-            breathe = ReadBreath(self._answering)
-            tools = ToolList.decode(raw, self._max_tools, breathe=breathe)
-            self._cache.add_alias(tenant, raw_hash, tools)
-            _set(loop, job.tools, tools)
-            known = self._cache.by_digest(tenant, tools.digest)
-            if known is not None:
-                _set(loop, job.lexical, known)
-                _set(loop, job.complete, known)
-                return
-            self._take(tenant, len(raw))
-            self._compilers.submit(tenant, self._compile, loop, job, tenant, tools, len(raw))
-        except Exception as error:
-            _fail(loop, job, error)
+    def _on_listing(self, job: CompileJob, listing: Listing) -> None:
+        tenant = job.sent.tenant
+        self._cache.add_alias(tenant, job.sent.raw_hash, listing)
+        self._settle(job.listing, listing)
+        known = self._cache.by_digest(tenant, listing.digest)
+        if known is None and self._has_room(job, listing):
+            self._link.tell(job.number, Compile())
+            return
+        self._link.tell(job.number, Drop())
+        self._end(job)
+        if known is None:
+            error = Overloaded("too many unknown tools wait to be compiled; try again shortly")
+            self._fail(error, job.lexical, job.complete)
+        else:
+            self._settle(job.lexical, known)
+            self._settle(job.complete, known)
 
-    def _take(self, tenant: str, nbytes: int) -> None:
-        """Make a list wait for its compile; one always may.
+    def _on_complete(self, job: CompileJob, reply: Complete) -> None:
+        self._end(job)
+        catalog = job.found
+        assert catalog is not None
+        if reply.vectors is not None:
+            catalog = catalog.with_vectors(*reply.vectors)
+        tenant = job.sent.tenant
+        self._cache.add(tenant, catalog)
+        self._loop.call_soon_threadsafe(self._costs.learn, "compile", reply.spent)
+        self._loop.call_soon_threadsafe(self._compiled, tenant, catalog)
+        self._settle(job.complete, catalog)
 
-        Raises:
-            Overloaded: those that wait take all the memory there is for it, or for this tenant.
-        """
+    def _has_room(self, job: CompileJob, listing: Listing) -> bool:
+        """Take the room that a list needs to wait for its compile; one always may."""
+        if job.room != (0, 0):
+            return True  # the worker died, and another reads it once more
+        tenant, size = job.sent.tenant, len(memoryview(job.sent.raw))
+        spent = int(self._costs.expected("compile", listing.unique)) + 1
         with self._lock:
-            if not self._waiting.take(tenant, nbytes):
-                raise Overloaded("too many unknown tools wait to be compiled; try again shortly")
+            if not self._bytes.take(tenant, size):
+                return False
+            if not self._ms.take(tenant, spent):
+                if job.patience_ms < self._ms.used + spent:
+                    self._bytes.give(tenant, size)
+                    return False
+                spent = 0
+        job.room = size, spent
+        return True
 
-    def _compile(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        job: CompileJob,
-        tenant: str,
-        tools: ToolList,
-        nbytes: int,
-    ) -> None:
-        began = time.perf_counter()
-        try:
-            breathe = CompileBreath(self._urgency)
-            store = self._cache.tools(tenant)
-            lexical, compiled = self._compiler.lexical(tools, store, breathe)
-            large = len(lexical) > PREPARED_LATER
-            if large:
-                lexical.prepare(breathe)
-            _set(loop, job.lexical, lexical)
-            catalog = self._compiler.embed(lexical, compiled, breathe)
-            self._cache.add(tenant, catalog)
-            spent = (time.perf_counter() - began) * 1_000 / max(len(catalog), 1)
-            loop.call_soon_threadsafe(self._learn, "compile", spent)
-            loop.call_soon_threadsafe(self._compiled, tenant, catalog)
-            _set(loop, job.complete, catalog)
-            if not large:
-                catalog.prepare(breathe)
-        except Exception as error:
-            _fail(loop, job, error)
-        finally:
+    def _end(self, job: CompileJob) -> None:
+        self._link.done(job.number)
+        size, spent = job.room
+        job.room = 0, 0
+        if size:
             with self._lock:
-                self._waiting.give(tenant, nbytes)
+                self._bytes.give(job.sent.tenant, size)
+                self._ms.give(job.sent.tenant, spent)
 
+    def _settle(self, future: "asyncio.Future[T]", value: T) -> None:
+        def settle() -> None:
+            if not future.done():
+                future.set_result(value)
 
-def _set(loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], value: T) -> None:
-    def settle() -> None:
-        if not future.done():
-            future.set_result(value)
+        self._loop.call_soon_threadsafe(settle)
 
-    loop.call_soon_threadsafe(settle)
+    def _fail(self, error: Exception, *stages: "asyncio.Future[Any]") -> None:
+        def settle() -> None:
+            for stage in stages:
+                if not stage.done():
+                    stage.set_exception(error)
 
-
-def _fail(loop: asyncio.AbstractEventLoop, job: CompileJob, error: Exception) -> None:
-    def settle() -> None:
-        stages: tuple[asyncio.Future[Any], ...] = (job.tools, job.lexical, job.complete)
-        for stage in stages:
-            if not stage.done():
-                stage.set_exception(error)
-
-    loop.call_soon_threadsafe(settle)
+        self._loop.call_soon_threadsafe(settle)

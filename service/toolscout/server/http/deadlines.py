@@ -32,10 +32,6 @@ class Deadlines:
         finally:
             self._due.pop(task, None)
 
-    def __len__(self) -> int:
-        """How many wait now."""
-        return len(self._due)
-
     def look(self) -> None:
         """End the waits that are overdue; to be called several times a second."""
         now = perf_counter()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 import msgspec
 
@@ -32,6 +33,10 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
         self.errors = errors
         self.headers = list(headers)
         self.suggestions = suggestions
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let the worker refuse, too."""
+        return Refused, (self.code, self.detail), self.__dict__
 
 
 REFUSALS = (Refused, ToolscoutError, StoreUnavailable)

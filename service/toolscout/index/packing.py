@@ -1,0 +1,78 @@
+"""A compiled list on its way from one process to another.
+
+Arrays travel beside the pickle; what every catalog of a process shares (domains, synonyms) stays
+at home, and the vectors follow by themselves.
+"""
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.index.bm25 import Postings
+from toolscout.index.catalog import Catalog
+from toolscout.index.compile import Compiler
+from toolscout.index.facets import Facets, PackedFacets
+from toolscout.index.lines import TextLines
+from toolscout.index.names import NameIndex
+from toolscout.index.prerequisites import Prerequisites
+
+SEED = hash("toolscout")
+"""Tells whether two processes hash texts alike: a forked one does, another usually not."""
+
+
+class Packed(msgspec.Struct, frozen=True):
+    """A catalog without its vectors and without what processes have already."""
+
+    digest: str
+    names: tuple[str, ...]
+    postings: Postings
+    spellings: NameIndex
+    lines: TextLines
+    tokens: NDArray[np.int64]
+    facets: PackedFacets
+    wires: tuple[bytes, ...]
+    prerequisites: Prerequisites
+    nbytes: int
+    terms: list[str] | None
+    """In the order of their hashes, for a process that hashes otherwise."""
+
+
+def pack(catalog: Catalog, seed: int = SEED) -> Packed:
+    """Prepare a catalog for a process with this `SEED`."""
+    catalog.prepare()
+    terms = None if seed == SEED else sorted(catalog.postings.vocabulary.terms(), key=hash)
+    return Packed(
+        catalog.digest,
+        catalog.names,
+        catalog.postings,
+        catalog.spellings,
+        catalog.lines,
+        catalog.tokens,
+        catalog.facets.pack(),
+        catalog.wires,
+        catalog.prerequisites,
+        catalog.nbytes,
+        terms,
+    )
+
+
+def unpack(packed: Packed, compiler: Compiler) -> Catalog:
+    """The catalog, as this process's own compiler would have made it."""
+    if packed.terms is not None:
+        packed.postings.rekey(packed.terms)
+    return Catalog(
+        digest=packed.digest,
+        names=packed.names,
+        rows={name: row for row, name in enumerate(packed.names)},
+        postings=packed.postings,
+        spellings=packed.spellings,
+        lines=packed.lines,
+        vectors=None,
+        tokens=packed.tokens,
+        facets=Facets.unpack(packed.facets, packed.wires, compiler.taxonomy),
+        wires=packed.wires,
+        prerequisites=packed.prerequisites,
+        taxonomy=compiler.taxonomy,
+        synonyms=compiler.synonyms,
+        nbytes=packed.nbytes,
+    )

@@ -1,0 +1,92 @@
+"""What the serving process and its worker say to each other."""
+
+from collections.abc import Callable
+from pickle import PickleBuffer
+from typing import Any
+
+import msgspec
+
+from toolscout.index.name_vectors import NameVectors
+from toolscout.index.packing import SEED, Packed
+from toolscout.index.vectors import Floats
+
+
+class Setup(msgspec.Struct, frozen=True):
+    """What a worker has to know."""
+
+    model: str | None
+    synonyms: str | None
+    domains: str | None
+    max_tools: int
+    cache_bytes: int
+    seed: int = SEED
+    """Of the serving process."""
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A list as it was sent, and its SHA-256."""
+
+    tenant: str
+    raw_hash: bytes
+    raw: PickleBuffer
+
+    @classmethod
+    def of(cls, tenant: str, raw_hash: bytes, raw: bytes) -> "Sent":
+        """A list that is never copied on its way."""
+        return cls(tenant, raw_hash, PickleBuffer(raw))
+
+
+class Read(msgspec.Struct, frozen=True):
+    """Read a list, and hold it for a compile: answered by a `Listing`."""
+
+    sent: Sent
+
+
+class Compile(msgspec.Struct, frozen=True):
+    """Compile the list that was read: answered by `Lexical` and, at the end, `Complete`."""
+
+
+class Drop(msgspec.Struct, frozen=True):
+    """Forget the list that was read."""
+
+
+class Call(msgspec.Struct, frozen=True):
+    """Call a function of this worker and more: answered by `Returned`."""
+
+    tenant: str
+    work: Callable[..., Any]
+    args: tuple[Any, ...]
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """What is known of a list as soon as it is read."""
+
+    digest: str
+    offered: int
+    passed_over: int
+    unique: int
+
+
+class Lexical(msgspec.Struct, frozen=True):
+    """A catalog that answers by words."""
+
+    packed: Packed
+
+
+class Complete(msgspec.Struct, frozen=True):
+    """What completes it, and the milliseconds that each tool took."""
+
+    vectors: tuple[Floats, NameVectors] | None
+    spent: float
+
+
+class Returned(msgspec.Struct, frozen=True):
+    """What a call returned."""
+
+    value: Any
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """What a call, a list or a compile failed by."""
+
+    error: Exception

@@ -1,0 +1,205 @@
+"""The worker process: it reads, compiles and scans lists of tools that nobody sent before.
+
+All of that is Python that holds an interpreter lock, for milliseconds to seconds, and here it holds
+another one than the event loop's. A list is read before it waits for its compile, in threads of
+their own, and scans and other short calls have theirs: nobody waits for the compile of another.
+"""
+
+import os
+import pickle
+import socket
+import sys
+from collections.abc import Callable
+from threading import Event, Lock
+from time import perf_counter
+from typing import Any
+
+from toolscout.common.lru import Lru
+from toolscout.engine import Engine
+from toolscout.errors import Overloaded
+from toolscout.index.cache import CatalogCache
+from toolscout.index.compile import CompiledTool, ToolStore
+from toolscout.index.packing import pack
+from toolscout.index.tool_list import ToolList
+from toolscout.server.compiling.channel import Channel
+from toolscout.server.compiling.messages import (
+    Call,
+    Compile,
+    Complete,
+    Drop,
+    Failed,
+    Lexical,
+    Listing,
+    Read,
+    Returned,
+    Sent,
+    Setup,
+)
+from toolscout.server.http.fairness import FairPool
+from toolscout.server.process.arena import use_one_arena
+
+COMPILES = 2
+"""Compiles at a time: a huge list must not hold up a small one."""
+
+READS = 2
+CALLS = 4
+"""Lists that are read, and calls that run, at a time."""
+
+KEPT_BYTES = 32 * 1024 * 1024
+"""Lists, as they were sent, that stay decoded for the calls that come after."""
+
+SWITCH_S = 0.001
+"""How long a thread may keep the lock from others: reading has a deadline, compiling has not."""
+
+STEP_ASIDE_S = 0.005
+"""How long a compile waits, at each tool, for calls to end: somebody waits for them."""
+
+
+class Worker:
+    """Does what it is told over a channel until that ends."""
+
+    def __init__(self, channel: Channel, engine: Engine, setup: Setup) -> None:
+        self.engine = engine
+        self._channel = channel
+        self._setup = setup
+        self._cache = CatalogCache(setup.cache_bytes)
+        self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
+        self._held: dict[int, tuple[str, ToolList]] = {}
+        """Lists that are read and wait for what comes of them."""
+        self._calls = FairPool(CALLS, "call")
+        self._readers = FairPool(READS, "read")
+        self._compilers = FairPool(COMPILES, "compile")
+        self._calling = 0
+        self._lock = Lock()
+        self._quiet = Event()
+        self._quiet.set()
+
+    def run(self) -> None:
+        """Serve until the other end is gone."""
+        while True:
+            try:
+                number, message = self._channel.receive()
+            except EOFError:
+                return
+            self._take(number, message)
+
+    def read(self, sent: Sent) -> ToolList:
+        """The tools of a list.
+
+        Raises:
+            InvalidRequest: they are at fault.
+        """
+        key = sent.tenant, sent.raw_hash
+        found = self._lists.get(key)
+        if found is None:
+            raw = bytes(sent.raw)
+            found = ToolList.decode(raw, self._setup.max_tools)
+            self._lists.put(key, found, len(raw))
+        return found
+
+    def _take(self, number: int, message: Any) -> None:
+        match message:
+            case Read(sent):
+                self._readers.submit(sent.tenant, self._answer, number, self._read, number, sent)
+            case Compile():
+                tenant = self._held[number][0]
+                self._compilers.submit(tenant, self._answer, number, self._compile, number)
+            case Drop():
+                self._held.pop(number, None)
+            case Call(tenant, work, args):
+                self._calls.submit(tenant, self._answer, number, self._call, work, args)
+
+    def _answer(self, number: int, work: Callable[..., Any], *args: Any) -> None:
+        """Send what some work comes to, or why it fails."""
+        try:
+            reply = work(*args)
+        except Exception as error:
+            self._held.pop(number, None)
+            reply = Failed(_portable(error))
+        self._send(number, reply)
+
+    def _send(self, number: int, reply: Any) -> None:
+        try:
+            self._channel.send((number, reply))
+        except OSError:
+            os._exit(0)  # the other end is gone
+
+    def _read(self, number: int, sent: Sent) -> Listing:
+        tools = self.read(sent)
+        self._held[number] = sent.tenant, tools
+        return Listing(tools.digest, tools.offered, tools.passed_over, len(tools.tools))
+
+    def _compile(self, number: int) -> Complete:
+        tenant, tools = self._held.pop(number)
+        began = perf_counter()
+        compiler = self.engine.compiler
+        store = _SteppingAside(self._cache.tools(tenant), self._quiet)
+        lexical, compiled = compiler.lexical(tools, store)
+        self._send(number, Lexical(pack(lexical, self._setup.seed)))
+        vectors = compiler.vectors(lexical.names, compiled)
+        spent = (perf_counter() - began) * 1_000 / max(len(tools.tools), 1)
+        return Complete(vectors, spent)
+
+    def _call(self, work: Callable[..., Any], args: tuple[Any, ...]) -> Returned:
+        self._count(1)
+        try:
+            return Returned(work(self, *args))
+        finally:
+            self._count(-1)
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            self._calling += change
+            if self._calling:
+                self._quiet.clear()
+            else:
+                self._quiet.set()
+
+
+class _SteppingAside:
+    """A store of compiled tools that lets calls go first."""
+
+    def __init__(self, store: ToolStore, quiet: Event) -> None:
+        self._store = store
+        self._quiet = quiet
+
+    def get(self, digest: bytes) -> CompiledTool | None:
+        if not self._quiet.is_set():
+            self._quiet.wait(STEP_ASIDE_S)
+        return self._store.get(digest)
+
+    def put(self, digest: bytes, tool: CompiledTool) -> None:
+        self._store.put(digest, tool)
+
+
+def _portable(error: Exception) -> Exception:
+    """An error as it is, where it can be sent."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+    except Exception:
+        return Overloaded(f"a worker failed: {type(error).__name__}")
+    return error
+
+
+def work_with(engine: Engine, setup: Setup) -> Callable[[socket.socket], None]:
+    """What a forked worker does with its connection."""
+
+    def work(connection: socket.socket) -> None:
+        sys.setswitchinterval(SWITCH_S)
+        Worker(Channel(connection), engine, setup).run()
+
+    return work
+
+
+def main(descriptor: int) -> None:
+    """What a spawned worker does: it is told its setup first."""
+    use_one_arena()
+    channel = Channel(socket.socket(fileno=descriptor))
+    try:
+        setup = channel.receive()
+    except EOFError:
+        return
+    engine = Engine((), model=setup.model, synonyms=setup.synonyms, domains=setup.domains)
+    sys.setswitchinterval(SWITCH_S)
+    Worker(channel, engine, setup).run()
+    os._exit(0)
