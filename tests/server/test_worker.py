@@ -4,13 +4,16 @@ import json
 import os
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from http import HTTPStatus
 from pathlib import Path
 from queue import Queue
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.support import ENGINE, TOOLS, Server, crowd, running, select, until
@@ -18,7 +21,8 @@ from toolscout.errors import TooMuchWork
 from toolscout.index.cache import CatalogCache
 from toolscout.index.packing import unpack
 from toolscout.index.tool_list import ToolList
-from toolscout.server.compiling.link import TRIES, Link
+from toolscout.server.compiling import link as link_module
+from toolscout.server.compiling.link import HUNG_S, TRIES, Link
 from toolscout.server.compiling.messages import (
     Compile,
     Complete,
@@ -91,6 +95,52 @@ def test_a_worker_leaves_signals_to_its_server(fresh: Server):
     assert children(fresh.process.pid) == below
 
 
+def test_a_worker_that_is_stopped_ends_with_its_server(fresh: Server):
+    nurse, worker = children(fresh.process.pid)
+    for process in (worker, nurse):
+        os.kill(process, signal.SIGSTOP)
+    fresh.signal(signal.SIGTERM)
+    fresh.wait()
+    until(lambda: not is_alive(nurse) and not is_alive(worker))
+
+
+@pytest.mark.integration
+def test_a_worker_that_hangs_is_replaced_and_nobody_waits_for_ever(fresh: Server):
+    until(lambda: "cache=hit" in fresh.search().headers["x-tool-selection"])
+    with ThreadPoolExecutor(3) as pool:
+        begun = pool.submit(_put, fresh, "begun", crowd(8_000, "begun"))
+        until(lambda: fresh.metric("toolscout_compiles_in_progress") == 1)
+        worker = children(fresh.process.pid)[-1]
+        os.kill(worker, signal.SIGSTOP)
+        new = pool.submit(_put, fresh, "new", crowd(3, "new"))
+        unknown = pool.submit(fresh.search, "spin other", crowd(3, "other"))
+        assert fresh.names()[0] == "read_file"  # known tools are answered all the same
+        for refused in (new, unknown):
+            assert refused.result().status_code == HTTPStatus.SERVICE_UNAVAILABLE
+            assert "retry-after" in refused.result().headers
+        # By the next worker, if it was read when the first one hung.
+        assert begun.result().status_code in (HTTPStatus.CREATED, HTTPStatus.SERVICE_UNAVAILABLE)
+    until(lambda: "the worker ended" in fresh.stdout)
+    assert not is_alive(worker)
+    assert _put(fresh, "new", crowd(3, "new")).status_code == HTTPStatus.CREATED
+
+
+@pytest.mark.integration
+def test_what_forks_workers_is_replaced_when_it_hangs(fresh: Server):
+    nurse, worker = children(fresh.process.pid)
+    os.kill(nurse, signal.SIGSTOP)
+    os.kill(worker, signal.SIGKILL)
+    answer = fresh.search("spin gadget", crowd(3))
+    assert answer.status_code == HTTPStatus.OK
+    assert not is_alive(nurse)
+
+
+def _put(server: Server, name: str, tools: list[dict[str, Any]]) -> httpx2.Response:
+    return server.client.put(
+        f"/v1/catalogs/{name}", json={"tools": tools}, timeout=2 * TRIES * HUNG_S
+    )
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_worker_ends_with_its_server(fresh: Server, number: signal.Signals):
     below = children(fresh.process.pid)
@@ -119,6 +169,38 @@ def test_what_ends_each_worker_is_given_up():
     assert isinstance(failed, Failed)
     assert isinstance(failed.error, TooMuchWork)
     assert len(started) >= TRIES
+    link.close()
+    for each in started:
+        each.close()
+
+
+def test_a_worker_that_says_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch):
+    class Silent(Nursery):
+        def start(self) -> socket.socket:
+            ours, theirs = socket.socketpair()
+            started.append(theirs)
+            return ours
+
+    monkeypatch.setattr(link_module, "HUNG_S", 0.2)
+    started: list[socket.socket] = []
+    replies: Queue[Any] = Queue()
+    link = Link(Silent(None), SETUP, lambda: None)
+    link.open()
+    link.look()
+    time.sleep(0.3)
+    link.look()
+    assert len(started) == 1  # nothing was asked of it
+    link.done(link.ask("abandoned", replies.put))
+    link.ask("anything", replies.put)
+    link.look()
+    assert len(started) == 1
+
+    def is_given_up() -> bool:
+        link.look()
+        return not replies.empty()
+
+    until(is_given_up)
+    assert isinstance(replies.get().error, TooMuchWork)
     link.close()
     for each in started:
         each.close()

@@ -237,6 +237,7 @@ class Service:
         self.records.write()
         self.writer.flush()
         self.deadlines.look()
+        self.compiles.look()
         self.connections.look()
         self._gauge()
         self._ticker = asyncio.get_running_loop().call_later(TICK_S, self._tick)

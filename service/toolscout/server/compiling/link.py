@@ -1,13 +1,14 @@
 """The serving process's end of its worker: what is asked of it, and what becomes of that.
 
-A worker that dies is replaced, and what it had not finished is asked once more; what is unfinished
-again when the next one dies is given up.
+A worker that dies, or says nothing for long while something is asked of it, is replaced, and what
+it had not finished is asked once more; what is unfinished again when the next one ends is given up.
 """
 
 import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 from threading import Condition, Thread
 from typing import Any
 
@@ -23,6 +24,9 @@ TRIES = 2
 
 RESTART_S = 1.0
 """How soon one worker may follow the next but one: what kills each at once must not spin."""
+
+HUNG_S = 30.0
+"""How long a worker may say nothing while something is asked of it: it is taken to hang then."""
 
 OnReply = Callable[[Any], object]
 """Takes a reply; called in the thread that receives."""
@@ -47,6 +51,9 @@ class Link:
         self._errands: dict[int, _Errand] = {}
         self._outbox: deque[tuple[int, Any]] = deque()
         self._last = 0
+        self._silent_since = inf
+        """Since when the worker owes a word; abandoned errands count, they show most that it
+        hangs."""
         self._channel: Channel | None = None
         self._is_open = False
 
@@ -77,6 +84,7 @@ class Link:
                 raise Overloaded("the service is stopping")
             self._last += 1
             self._errands[self._last] = _Errand(message, on_reply)
+            self._silent_since = min(self._silent_since, time.monotonic())
             self._post(self._last, message)
             return self._last
 
@@ -90,6 +98,11 @@ class Link:
         """Expect no reply any more."""
         with self._changed:
             self._errands.pop(number, None)
+
+    def look(self) -> None:
+        """End a worker that hangs; to be called now and then."""
+        if time.monotonic() - self._silent_since > HUNG_S and self._channel is not None:
+            self._channel.close()  # whoever receives replaces it
 
     def _post(self, number: int, message: Any) -> None:
         self._outbox.append((number, message))
@@ -126,6 +139,8 @@ class Link:
                     if errand is not None:
                         errand.on_reply(reply)
                     del reply, errand
+                    with self._changed:
+                        self._silent_since = time.monotonic() if self._errands else inf
             except EOFError:
                 if not self._is_open:
                     return
@@ -144,6 +159,7 @@ class Link:
                 self._channel = self._connect()
             except OSError:
                 self._channel = None  # no process can be started now
+            self._silent_since = time.monotonic() if self._errands else inf
             self._outbox.clear()
             given_up = []
             for number, errand in list(self._errands.items()):

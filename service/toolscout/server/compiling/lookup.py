@@ -11,6 +11,7 @@ import msgspec
 from toolscout.contract import is_absent
 from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooMuchWork
 from toolscout.index.catalog import Catalog
+from toolscout.server.compiling.link import HUNG_S, TRIES
 from toolscout.server.compiling.queue import CompileJob
 from toolscout.server.compiling.work_threads import DEADLINE_S
 from toolscout.server.http.envelope import R, Read
@@ -22,6 +23,9 @@ T = TypeVar("T")
 
 WAIT_S = 0.005
 """How long a search waits for the store."""
+
+COMPILED_WITHIN_S = TRIES * HUNG_S
+"""How long a caller who needs a compiled catalog waits for it: no longer than two workers hang."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 """Names that a catalog can be registered under."""
@@ -114,22 +118,23 @@ async def compiled(
 
     Raises:
         InvalidRequest: the tools are at fault.
+        TooMuchWork: they are not compiled within `COMPILED_WITHIN_S`.
     """
     job = start(service, trace.tenant, raw, raw_hash)
     trace.offered = (await soon(job.listing)).offered
-    catalog = await asyncio.shield(job.lexical)
+    catalog = await soon(job.lexical, COMPILED_WITHIN_S)
     trace.catalog, trace.unique = catalog.digest, len(catalog)
     return catalog
 
 
-async def soon(stage: "asyncio.Future[T]") -> T:
-    """Wait for what takes long only where the worker is away.
+async def soon(stage: "asyncio.Future[T]", seconds: float = DEADLINE_S) -> T:
+    """Wait for what takes long only where the worker is away or overloaded.
 
     Raises:
         TooMuchWork: it is.
     """
     try:
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(seconds):
             return await asyncio.shield(stage)
     except TimeoutError:
         raise TooMuchWork("reading the tools took too long; try again") from None

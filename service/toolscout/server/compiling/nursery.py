@@ -6,10 +6,12 @@ a worker starts from a clean state in milliseconds, and shares the memory of the
 forking is unsafe (macOS, or threads that run already) a worker is a new interpreter, which loads a
 model of its own.
 
-Every one of them ends when this process does, however that ends: its connection is closed then.
-Signals are left to this process, so that a worker serves as long as there are requests.
+There is one worker at a time: the next one ends the one before, whatever that does. Every one of
+them ends when this process does, however that ends: its connection is closed then. Signals are left
+to this process, so that a worker serves as long as there are requests.
 """
 
+import ctypes
 import gc
 import os
 import signal
@@ -24,7 +26,11 @@ from pathlib import Path
 Work = Callable[[socket.socket], object]
 """What a worker does until its connection ends."""
 
+FORKS_WITHIN_S = 5.0
+"""How long a fork is waited for: what should fork hangs if it takes longer, and is replaced."""
+
 _MOST_FILES = 1 << 16
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _LEFT_ALONE = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SPAWNED = "from toolscout.server.compiling.worker import main; main({})"
 
@@ -48,19 +54,17 @@ class Nursery:
         return self._control is not None
 
     def start(self) -> socket.socket:
-        """The connection to a new worker.
+        """End the worker there is, and return the connection to a new one.
 
         Raises:
             OSError: none can be started.
         """
         ours, theirs = socket.socketpair()
         with theirs:
-            if self._control is not None:
-                try:
-                    socket.send_fds(self._control, [b"."], [theirs.fileno()])
-                except OSError:
-                    self._abandon()  # what forked them is gone
+            if self._control is not None and not self._ask_for_fork(self._control, theirs):
+                self._abandon()
             if self._control is None:
+                self._kill_spawned()
                 self._spawned = subprocess.Popen(  # noqa: S603 - this very interpreter
                     [sys.executable, "-c", _SPAWNED.format(theirs.fileno())],
                     pass_fds=[theirs.fileno()],
@@ -69,18 +73,33 @@ class Nursery:
         return ours
 
     def close(self) -> None:
-        """Start no more; to be called when the connections are closed."""
+        """End the worker, and start no more."""
         self._abandon()
-        if self._spawned is not None:
-            self._spawned.kill()
-            self._spawned.wait()
+        self._kill_spawned()
+
+    @staticmethod
+    def _ask_for_fork(control: socket.socket, theirs: socket.socket) -> bool:
+        """Say whether a worker was forked."""
+        try:
+            socket.send_fds(control, [b"."], [theirs.fileno()])
+            control.settimeout(FORKS_WITHIN_S)
+            return bool(control.recv(1))
+        except OSError:
+            return False
 
     def _abandon(self) -> None:
+        """End what forks, and the worker with it."""
         if self._control is not None:
             self._control.close()
             self._control = None
-            with suppress(ChildProcessError):
+            with suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self._process, signal.SIGKILL)
                 os.waitpid(self._process, 0)
+
+    def _kill_spawned(self) -> None:
+        if self._spawned is not None:
+            self._spawned.kill()
+            self._spawned.wait()
 
 
 def _can_fork() -> bool:
@@ -115,12 +134,22 @@ def _fork(work: Callable[[], object], keep: socket.socket) -> int:
 
 
 def _nurse(control: socket.socket, work: Work) -> None:
-    """Fork a worker for every connection that arrives."""
+    """Fork a worker for every connection that arrives, and end the one before it."""
     gc.freeze()  # collecting would copy the pages that it walks
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for how they end
+    worker = 0
     while True:
         message, files, _, _ = socket.recv_fds(control, 1, 1)
         if not message:
             return
+        if worker:  # until it is waited for, its number is no other's
+            os.kill(worker, signal.SIGKILL)
+            os.waitpid(worker, 0)
         with socket.socket(fileno=files[0]) as connection:
-            _fork(lambda: work(connection), keep=connection)
+            worker = _fork(lambda: _work(work, connection), keep=connection)
+        control.send(message)
+
+
+def _work(work: Work, connection: socket.socket) -> None:
+    """Work until the connection ends, or the parent: also where this process is stopped."""
+    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    work(connection)

@@ -106,6 +106,10 @@ class CompileQueue:
         """End the worker, and with it everything that runs there."""
         self._link.close()
 
+    def look(self) -> None:
+        """Replace a worker that hangs; to be called now and then."""
+        self._link.look()
+
     def serve(self, tenants: int) -> None:
         """Share the queue between this many tenants at most."""
         with self._lock:

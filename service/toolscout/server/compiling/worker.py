@@ -11,7 +11,7 @@ import socket
 import sys
 from collections.abc import Callable
 from threading import Event, Lock
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 from toolscout.common.lru import Lru
@@ -53,6 +53,9 @@ SWITCH_S = 0.001
 
 STEP_ASIDE_S = 0.005
 """How long a compile waits, at each tool, for calls to end: somebody waits for them."""
+
+GETS_ON_S = 1.0
+"""How often a compile says that it gets on: a worker that is silent for long is taken to hang."""
 
 
 class Worker:
@@ -131,13 +134,13 @@ class Worker:
 
     def _compile(self, number: int) -> Complete:
         tenant, tools = self._held.pop(number)
-        began = perf_counter()
+        began = thread_time()  # others run beside it, and count for themselves
         compiler = self.engine.compiler
-        store = _SteppingAside(self._cache.tools(tenant), self._quiet)
+        store = _Steps(self._cache.tools(tenant), self._quiet, lambda: self._send(0, None))
         lexical, compiled = compiler.lexical(tools, store)
         self._send(number, Lexical(pack(lexical, self._setup.seed)))
         vectors = compiler.vectors(lexical.names, compiled)
-        spent = (perf_counter() - began) * 1_000 / max(len(tools.tools), 1)
+        spent = (thread_time() - began) * 1_000 / max(len(tools.tools), 1)
         return Complete(vectors, spent)
 
     def _call(self, work: Callable[..., Any], args: tuple[Any, ...]) -> Returned:
@@ -156,16 +159,21 @@ class Worker:
                 self._quiet.set()
 
 
-class _SteppingAside:
-    """A store of compiled tools that lets calls go first."""
+class _Steps:
+    """A store of compiled tools: whoever asks for one lets calls go first, and gets on."""
 
-    def __init__(self, store: ToolStore, quiet: Event) -> None:
+    def __init__(self, store: ToolStore, quiet: Event, get_on: Callable[[], object]) -> None:
         self._store = store
         self._quiet = quiet
+        self._get_on = get_on
+        self._said = perf_counter()
 
     def get(self, digest: bytes) -> CompiledTool | None:
         if not self._quiet.is_set():
             self._quiet.wait(STEP_ASIDE_S)
+        if perf_counter() - self._said > GETS_ON_S:
+            self._get_on()
+            self._said = perf_counter()
         return self._store.get(digest)
 
     def put(self, digest: bytes, tool: CompiledTool) -> None:
