@@ -12,6 +12,8 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from evals.speed.processes import proportional_mib
+
 START_LIMIT_S = 60
 
 
@@ -22,6 +24,10 @@ class Running:
     port: int
     pid: int
     ready_s: float
+
+    def proportional_mib(self) -> float:
+        """The memory of all its processes."""
+        return proportional_mib(self.pid)
 
     def memory_mib(self) -> tuple[float, float]:
         """Resident and peak memory."""

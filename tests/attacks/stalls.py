@@ -15,12 +15,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import msgspec
 
+from evals.speed.processes import resident_mib
 from tests.support import PATIENCE_S, SEARCH, Server
 
 LIMIT_UNITS = 14
@@ -57,7 +57,7 @@ class Watched:
     answered: int = 0
     """Those that were answered with 200."""
     rss_mib: float = 0.0
-    """The most memory that was resident."""
+    """The most memory that was resident in the service and its worker."""
     base_mib: float = 0.0
     units: list[float] = field(default_factory=list)
 
@@ -72,14 +72,6 @@ class Watched:
         return self.longest_s / max(self.units)
 
 
-def rss_mib(pid: int) -> float:
-    """Read the resident memory of a process."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1_024
-    return 0.0
-
-
 @contextmanager
 def watching(
     server: Server, second: dict[str, Any] | None = None, key: str | None = None
@@ -89,7 +81,7 @@ def watching(
     `second` is the body of a search of a list that is known already, `key` that tenant's key.
     """
     seen = Watched(units=[unit_s()])
-    seen.base_mib = seen.rss_mib = rss_mib(server.process.pid)
+    seen.base_mib = seen.rss_mib = resident_mib(server.process.pid)
     done = threading.Event()
     threads = [threading.Thread(target=_probe, args=(server, seen, done))]
     if second is not None:
@@ -114,7 +106,7 @@ def _probe(server: Server, seen: Watched, done: threading.Event) -> None:
             seen.probes += 1
             seen.failed_probes += status != HTTPStatus.OK
             if seen.probes % 16 == 0:
-                seen.rss_mib = max(seen.rss_mib, rss_mib(server.process.pid))
+                seen.rss_mib = max(seen.rss_mib, resident_mib(server.process.pid))
             done.wait(0.002)
 
 

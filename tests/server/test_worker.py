@@ -16,6 +16,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from evals.speed.processes import below
 from tests.support import ENGINE, TOOLS, Server, crowd, running, select, until
 from toolscout.errors import TooMuchWork
 from toolscout.index.cache import CatalogCache
@@ -44,14 +45,6 @@ def fresh(tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
-def children(process: int) -> list[int]:
-    """The processes below one, its own children first."""
-    found = []
-    for path in Path(f"/proc/{process}/task").glob("*/children"):
-        found += list(map(int, path.read_text().split()))
-    return found + [below for child in found for below in children(child)]
-
-
 def is_alive(process: int) -> bool:
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -60,43 +53,43 @@ def is_alive(process: int) -> bool:
 
 
 def test_workers_are_forked_where_that_is_safe(fresh: Server):
-    nurse, worker = children(fresh.process.pid)
-    assert children(nurse) == [worker]
+    nurse, worker = below(fresh.process.pid)
+    assert below(nurse) == [worker]
 
 
 def test_each_of_several_processes_has_a_worker_of_its_own(tmp_path: Path):
     with running(tmp_path, "--workers", "2") as server:
         # uvicorn's two, what multiprocessing tracks resources with, two that fork, two workers.
-        until(lambda: len(children(server.process.pid)) == 7)
+        until(lambda: len(below(server.process.pid)) == 7)
 
 
 def test_a_worker_that_ends_is_replaced_and_asked_again(fresh: Server):
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(fresh.search, "spin", crowd(2_000, "ended"))
         until(lambda: fresh.metric("toolscout_compiles_in_progress") == 1)
-        os.kill(children(fresh.process.pid)[-1], signal.SIGKILL)
+        os.kill(below(fresh.process.pid)[-1], signal.SIGKILL)
         assert "degraded=no" in answer.result().headers["x-tool-selection"]
     assert fresh.names()[0] == "read_file"
     until(lambda: "the worker ended" in fresh.stdout)
 
 
 def test_a_worker_is_replaced_without_what_forks_it(fresh: Server):
-    for process in children(fresh.process.pid):
+    for process in below(fresh.process.pid):
         os.kill(process, signal.SIGKILL)
     assert fresh.names()[0] == "read_file"
 
 
 def test_a_worker_leaves_signals_to_its_server(fresh: Server):
-    below = children(fresh.process.pid)
+    processes = below(fresh.process.pid)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        for process in below:
+        for process in processes:
             os.kill(process, number)
     assert fresh.names()[0] == "read_file"
-    assert children(fresh.process.pid) == below
+    assert below(fresh.process.pid) == processes
 
 
 def test_a_worker_that_is_stopped_ends_with_its_server(fresh: Server):
-    nurse, worker = children(fresh.process.pid)
+    nurse, worker = below(fresh.process.pid)
     for process in (worker, nurse):
         os.kill(process, signal.SIGSTOP)
     fresh.signal(signal.SIGTERM)
@@ -110,7 +103,7 @@ def test_a_worker_that_hangs_is_replaced_and_nobody_waits_for_ever(fresh: Server
     with ThreadPoolExecutor(3) as pool:
         begun = pool.submit(_put, fresh, "begun", crowd(8_000, "begun"))
         until(lambda: fresh.metric("toolscout_compiles_in_progress") == 1)
-        worker = children(fresh.process.pid)[-1]
+        worker = below(fresh.process.pid)[-1]
         os.kill(worker, signal.SIGSTOP)
         new = pool.submit(_put, fresh, "new", crowd(3, "new"))
         unknown = pool.submit(fresh.search, "spin other", crowd(3, "other"))
@@ -127,7 +120,7 @@ def test_a_worker_that_hangs_is_replaced_and_nobody_waits_for_ever(fresh: Server
 
 @pytest.mark.integration
 def test_what_forks_workers_is_replaced_when_it_hangs(fresh: Server):
-    nurse, worker = children(fresh.process.pid)
+    nurse, worker = below(fresh.process.pid)
     os.kill(nurse, signal.SIGSTOP)
     os.kill(worker, signal.SIGKILL)
     answer = fresh.search("spin gadget", crowd(3))
@@ -143,13 +136,13 @@ def _put(server: Server, name: str, tools: list[dict[str, Any]]) -> httpx2.Respo
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_worker_ends_with_its_server(fresh: Server, number: signal.Signals):
-    below = children(fresh.process.pid)
+    processes = below(fresh.process.pid)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(fresh.search, "spin", crowd(5_000, "busy"))
         until(lambda: fresh.metric("toolscout_compiles_in_progress") == 1)
         fresh.signal(number)
         fresh.wait()
-    until(lambda: not any(map(is_alive, below)))
+    until(lambda: not any(map(is_alive, processes)))
 
 
 def test_what_ends_each_worker_is_given_up():
@@ -190,7 +183,7 @@ def test_a_worker_that_says_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch)
     time.sleep(0.3)
     link.look()
     assert len(started) == 1  # nothing was asked of it
-    link.done(link.ask("abandoned", replies.put))
+    link.abandon(link.ask("abandoned", replies.put))
     link.ask("anything", replies.put)
     link.look()
     assert len(started) == 1
@@ -212,10 +205,11 @@ def test_a_spawned_worker_compiles_the_same_with_other_hashes():
     link = Link(Nursery(None), SETUP, lambda: None)
     link.open()
     try:
-        number = link.ask(Read(Sent.of("acme", sha256(raw).digest(), raw)), replies.put)
+        sent = Sent.of("acme", sha256(raw).digest(), raw)
+        link.ask(Read(sent), replies.put)
         listing = replies.get(timeout=60)
         assert isinstance(listing, Listing)
-        link.tell(number, Compile())
+        link.ask(Compile(sent), replies.put)
         lexical, complete = replies.get(timeout=60), replies.get(timeout=60)
     finally:
         link.close()

@@ -1,9 +1,9 @@
-"""Where long work may pause: it calls a function after each of its small pieces."""
+"""What long work calls after each of its small pieces: it may end it by what it raises."""
 
 from collections.abc import Callable
 
-Breathe = Callable[[], None]
+Pause = Callable[[], None]
 
 
 def at_once() -> None:
-    """Do not pause."""
+    """Go on."""

@@ -30,7 +30,7 @@ from toolscout.text.tokens import fold, terms, words, words_to_terms
 from toolscout.tools.cost import tool_tokens
 from toolscout.tools.documents import Document, read_tool
 from toolscout.tools.risk import PURPOSE_CHARS
-from toolscout.tools.traits import Clues
+from toolscout.tools.traits import Clues, pack_clues
 
 _encode = msgspec.json.Encoder().encode
 
@@ -56,7 +56,9 @@ class CompiledTool(msgspec.Struct, gc=False):
     counts: TermCounts
     tokens: int
     """What the tool costs in a prompt."""
-    clues: Clues
+    name_terms: tuple[str, ...]
+    clues: bytes
+    """What its traits are inferred from, packed."""
     available: bool
     needs: tuple[str, ...]
     """Nouns whose identifiers it requires, as terms."""
@@ -73,7 +75,7 @@ class CompiledTool(msgspec.Struct, gc=False):
             + 30 * len(self.counts.terms)
             + len(self.lines[0])
             + len(self.wire)
-            + 8 * len(self.clues.description)
+            + len(self.clues)
             + 8 * len(self.spoken + self.spoken_properties)
         )
 
@@ -153,6 +155,7 @@ class Compiler:
         postings = Postings([tool.counts for tool in compiled], self._weights)
         spellings = NameIndex(tool.spellings for tool in compiled)
         lines = TextLines(tool.lines for tool in compiled)
+        available = [tool.available for tool in compiled]
         wires = tuple(tool.wire for tool in compiled)
         text_bytes = sum(map(len, names)) + 620 * len(names) + 160 * len(spellings)
         return Catalog(
@@ -167,14 +170,14 @@ class Compiler:
             facets=Facets(
                 wires,
                 [tool.clues for tool in compiled],
-                [tool.available for tool in compiled],
+                None if all(available) else np.array(available, np.bool_),
                 self.taxonomy,
             ),
             wires=wires,
             taxonomy=self.taxonomy,
             synonyms=self.synonyms,
             prerequisites=Prerequisites(
-                names, [tool.clues.name for tool in compiled], [tool.needs for tool in compiled]
+                names, [tool.name_terms for tool in compiled], [tool.needs for tool in compiled]
             ),
             nbytes=postings.nbytes + lines.nbytes + text_bytes + sum(map(len, wires)),
         )
@@ -221,11 +224,14 @@ def compile_tool(tool: Tool, path: str) -> CompiledTool:
                 terms(document.properties),
             )
         ),
-        clues=Clues(
-            tuple(name_terms),
-            tuple(description_terms),
-            document.description[:PURPOSE_CHARS],
-            _hints(document.annotations),
+        name_terms=tuple(name_terms),
+        clues=pack_clues(
+            Clues(
+                tuple(name_terms),
+                tuple(description_terms),
+                document.description[:PURPOSE_CHARS],
+                _hints(document.annotations),
+            )
         ),
         available=tool.status != "unavailable",
         needs=tuple(dict.fromkeys(filter(None, map(needed_noun, document.required)))),

@@ -4,7 +4,6 @@ Values of one facet are alternatives, facets add up: `namespaces ["git", "ci"]` 
 "read_only"` leaves the harmless tools of either server. Unavailable tools are never allowed.
 """
 
-import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
@@ -15,17 +14,12 @@ from toolscout.contract import Filters, Tool
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold
 from toolscout.tools.risk import LEVELS
-from toolscout.tools.traits import Clues, Traits, declared, infer, read_traits
+from toolscout.tools.traits import Traits, declared, infer, read_traits, unpack_clues
 
 Allowed = NDArray[np.bool_]
 """Whether each tool of a catalog may be selected, shape (tools,)."""
 
 _decode = msgspec.json.Decoder(Tool).decode
-
-_GROUP = 256
-"""Tools whose clues are packed together."""
-
-PackedFacets = tuple[list[bytes], Allowed | None]
 
 _LEVEL = {risk: level for level, risk in enumerate(LEVELS)}
 
@@ -36,25 +30,26 @@ class Facets:
     Most questions never do, and a new catalog is answered the sooner for it.
     """
 
-    __slots__ = ("_available", "_clues", "_index", "_levels", "_taxonomy", "_traits", "_wires")
+    __slots__ = ("_index", "_levels", "_taxonomy", "_traits", "_wires", "available", "clues")
 
     def __init__(
         self,
         wires: Sequence[bytes],
-        clues: Sequence[Clues],
-        available: Sequence[bool],
+        clues: Sequence[bytes],
+        available: Allowed | None,
         taxonomy: Taxonomy,
     ) -> None:
-        """Take each tool as it was sent, in JSON, and what its traits are inferred from."""
+        """Take each tool as it was sent, in JSON, and the packed clues to its traits.
+
+        `available` is None where all are.
+        """
         self._wires = wires
-        self._clues: list[bytes | Sequence[Clues]] = [
-            clues[first : first + _GROUP] for first in range(0, len(clues), _GROUP)
-        ]
+        self.clues = clues
+        self.available = available
         self._taxonomy = taxonomy
         self._traits: list[Traits] | None = None
         self._index: dict[str, dict[str, list[int]]] = {}
         self._levels: NDArray[np.int8] | None = None
-        self._available = None if all(available) else np.array(available, np.bool_)
 
     @property
     def ready(self) -> bool:
@@ -71,32 +66,15 @@ class Facets:
         """The traits of one tool."""
         if self._traits is not None:
             return self._traits[row]
-        group = self._clues[row // _GROUP]
-        if isinstance(group, bytes):
-            group = pickle.loads(group)  # noqa: S301 - packed by a process of this service
-            self._clues[row // _GROUP] = group
-        return infer(_decode(self._wires[row]), group[row % _GROUP], self._taxonomy)
-
-    def pack(self) -> "PackedFacets":
-        """What another process needs besides the tools; it unpacks only what it looks at."""
-        groups = [each if isinstance(each, bytes) else pickle.dumps(each) for each in self._clues]
-        return groups, self._available
-
-    @classmethod
-    def unpack(cls, packed: "PackedFacets", wires: Sequence[bytes], taxonomy: Taxonomy) -> "Facets":
-        """The facets that `pack` was called on, with their tools."""
-        made = cls(wires, (), (), taxonomy)
-        groups, made._available = packed
-        made._clues = [*groups]
-        return made
+        return infer(_decode(self._wires[row]), unpack_clues(self.clues[row]), self._taxonomy)
 
     def allowed(self, filters: Filters | None, rows: Mapping[str, int]) -> Allowed | None:
         """The tools that pass, or None when all do; `rows` finds the tools to exclude."""
         if filters is None:
-            return self._available
+            return self.available
         passed = np.ones(len(self._wires), np.bool_)
-        if self._available is not None:
-            passed &= self._available
+        if self.available is not None:
+            passed &= self.available
         for facet, wanted in _wanted(filters):
             owners = self._owners(facet)
             mask = np.zeros(len(passed), np.bool_)

@@ -4,6 +4,8 @@ Arrays travel beside the pickle; what every catalog of a process shares (domains
 at home, and the vectors follow by themselves.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from toolscout.index.bm25 import Postings
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
-from toolscout.index.facets import Facets, PackedFacets
+from toolscout.index.facets import Allowed, Facets
 from toolscout.index.lines import TextLines
 from toolscout.index.names import NameIndex
 from toolscout.index.prerequisites import Prerequisites
@@ -29,7 +31,8 @@ class Packed(msgspec.Struct, frozen=True):
     spellings: NameIndex
     lines: TextLines
     tokens: NDArray[np.int64]
-    facets: PackedFacets
+    clues: Sequence[bytes]
+    available: Allowed | None
     wires: tuple[bytes, ...]
     prerequisites: Prerequisites
     nbytes: int
@@ -48,7 +51,8 @@ def pack(catalog: Catalog, seed: int = SEED) -> Packed:
         catalog.spellings,
         catalog.lines,
         catalog.tokens,
-        catalog.facets.pack(),
+        catalog.facets.clues,
+        catalog.facets.available,
         catalog.wires,
         catalog.prerequisites,
         catalog.nbytes,
@@ -69,7 +73,7 @@ def unpack(packed: Packed, compiler: Compiler) -> Catalog:
         lines=packed.lines,
         vectors=None,
         tokens=packed.tokens,
-        facets=Facets.unpack(packed.facets, packed.wires, compiler.taxonomy),
+        facets=Facets(packed.wires, packed.clues, packed.available, compiler.taxonomy),
         wires=packed.wires,
         prerequisites=packed.prerequisites,
         taxonomy=compiler.taxonomy,

@@ -1,8 +1,6 @@
-"""Decoding a posted list of tools in pieces, so that none holds the interpreter lock for long."""
+"""Decoding a posted list of tools of any shape, with no more values than tools may have."""
 
-import re
 from collections.abc import Sequence
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -22,7 +20,7 @@ from toolscout.index.values import count_values, count_values_outside_texts
 from toolscout.tools.conversion import FOREIGN_KEYS, check_usable, read_entry
 from toolscout.tools.shapes import LISTS
 
-_OBJECT, _CLOSE = b"{]"
+_OBJECT = b"{"[0]
 _KINDS = {b'"': "str", b"[": "array", b"t": "bool", b"f": "bool", b"n": "null"}
 
 _PostedTool: Any = msgspec.defstruct(
@@ -42,21 +40,12 @@ _decode_answer: Any = msgspec.json.Decoder(_Answer).decode
 _entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _foreign = attrgetter(*FOREIGN_KEYS)
 _NOTHING = (ABSENT,) * len(FOREIGN_KEYS)
-_OPENING = re.compile(rb'\[[ \t\r\n]*\{[ \t\r\n]*("[^"\\]{0,32}")')
-"""The beginning of a list, with the first key of its first tool: others mostly have the same."""
 
-_WRONG_CUTS = 16
-"""Cuts between objects inside tools that are put up with before a list is decoded at once."""
-
-_PIECE = 1 << 17
-"""Bytes of a list that are decoded in one call, which holds the interpreter lock: 0.2 ms."""
-
-_WINDOW = 1 << 20
-"""Bytes that are searched for a border in one call: 16 ms."""
+_GROUP = 1 << 17
+"""Bytes of tools that are decoded together."""
 
 _FEW = 250
 """Distinct tools that a list is taken to have at least where entries are bounded."""
-
 
 _DEPTH = 3
 """Objects around a list: `result.tools` of a JSON-RPC answer, one more to spare."""
@@ -91,48 +80,14 @@ def unwrap(raw: bytes | msgspec.Raw, path: str) -> tuple[bytes | msgspec.Raw, st
 def decode(raw: bytes | msgspec.Raw, limit: int, path: str) -> Posted:
     """Decode a list of tools of any shape; definitions stay raw.
 
-    It is cut where one tool seems to end and the next to begin. Pieces that are all valid arrays
-    make up a valid array: what parses as whole values up to a cut was cut between two values.
-    Otherwise, and where tools are of a provider's shape, the list is taken apart as a whole, which
-    also says what is wrong and where.
+    None is decoded before its values are known to be few.
 
     Raises:
         TooManyTools: it has more entries than may be offered.
         InvalidRequest: a tool has too many values, or an entry is no tool.
         msgspec.ValidationError, msgspec.DecodeError: the list is no array, or no JSON.
     """
-    array = memoryview(raw)
     most = max(limit, _FEW) * MAX_OFFERED
-    tools: list[Tool] = []
-    end, wrong = len(array) - 1, 0
-    opening = _OPENING.match(array)
-    if opening is None or array[-1] != _CLOSE:
-        return _apart(raw, most, path)
-    border = _border(opening[1])
-    start = reach = 1
-    while start < end:
-        found = _next(border, array, min(max(start + _PIECE, reach), end), end)
-        cut, following = found.span() if found else (end, end)
-        if _is_dense(array[start:cut]):
-            return _apart(raw, most, path)
-        try:
-            piece = _decode(b"[" + array[start:cut] + b"]")
-        except (msgspec.DecodeError, *NOT_JSON) as error:
-            wrong += 1
-            if isinstance(error, msgspec.ValidationError) or cut == end or wrong > _WRONG_CUTS:
-                return _apart(raw, most, path)
-            reach = following  # it was a border between objects inside a tool
-            continue
-        if _has_foreign(piece):
-            return _apart(raw, most, path)
-        tools += piece
-        start = following
-        _check_offered(len(tools), most, path)
-    return Posted(tools, range(len(tools)), 0)
-
-
-def _apart(raw: bytes | msgspec.Raw, most: int, path: str) -> Posted:
-    """Read a list entry by entry: none is decoded before its values are known to be few."""
     entries = _entries(raw)
     _check_offered(len(entries), most, path)
     tools: list[Tool] = []
@@ -144,7 +99,7 @@ def _apart(raw: bytes | msgspec.Raw, most: int, path: str) -> Posted:
         _check_dense(view, f"{path}[{number}]")
         group.append(view)
         size += len(view)
-        if size <= _PIECE and number < len(entries) - 1:
+        if size <= _GROUP and number < len(entries) - 1:
             continue
         first = number + 1 - len(group)
         plain = _decode_plain(group)
@@ -213,26 +168,3 @@ def _check_offered(offered: int, most: int, path: str) -> None:
     if offered > most:
         message = f"at most {most} entries, got {offered} or more"
         raise TooManyTools(f"{path}: {message}", (FieldError(path, message),))
-
-
-def _next(
-    border: re.Pattern[bytes], array: memoryview, at: int, end: int
-) -> re.Match[bytes] | None:
-    """Find the next border, in windows: one search holds the interpreter lock to its end.
-
-    A border across the end of a window is missed, so that a piece is longer by a tool or two.
-    """
-    while at < end:
-        found = border.search(array, at, min(at + _WINDOW, end))
-        if found:
-            return found
-        at += _WINDOW
-    return None
-
-
-@lru_cache(maxsize=64)
-def _border(key: bytes) -> re.Pattern[bytes]:
-    """What stands between two tools that both begin with a key."""
-    return re.compile(
-        rb"(?<=\})[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*" + re.escape(key) + rb"[ \t\r\n]*:)"
-    )

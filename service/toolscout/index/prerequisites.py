@@ -45,15 +45,17 @@ class Prerequisites:
 
     def prepare(self) -> dict[str, list[int]]:
         """Find the tools that provide each noun that is needed, unless that was done before."""
+        names, terms_of = self._names, self._terms
         if self._providers is None:
             wanted = {noun for nouns in self._needs for noun in nouns}
             found: dict[str, list[int]] = {}
-            for row, terms in enumerate(self._terms if wanted else ()):
+            for row, terms in enumerate(terms_of if wanted else ()):
                 nouns = wanted.intersection(terms).difference(self._needs[row])
-                if nouns and verb_kind(self._names[row]) in ("read_only", None):
+                if nouns and verb_kind(names[row]) in ("read_only", None):
                     for noun in nouns:
                         found.setdefault(noun, []).append(row)
             self._providers = found
+            self._names = self._terms = ()  # read first above: a thread may be beside this one
         return self._providers
 
     def of(self, row: int) -> list[tuple[str, list[int]]]:

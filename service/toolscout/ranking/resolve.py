@@ -5,7 +5,7 @@ from functools import cached_property
 from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import extract
 
-from toolscout.common.pauses import Breathe, at_once
+from toolscout.common.pauses import Pause, at_once
 from toolscout.common.spelling import forms, key
 from toolscout.contract import MAX_NAME_CHARS, Resolution
 from toolscout.index.catalog import Catalog
@@ -24,7 +24,7 @@ goes with the square."""
 class Resolver:
     """Resolves names against one catalog; what suggestions need is prepared once."""
 
-    def __init__(self, catalog: Catalog, pause: Breathe = at_once) -> None:
+    def __init__(self, catalog: Catalog, pause: Pause = at_once) -> None:
         """Take a catalog; `pause` is called before every name."""
         self._catalog = catalog
         self._pause = pause

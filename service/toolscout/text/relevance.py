@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from toolscout.common.pauses import Breathe, at_once
+from toolscout.common.pauses import Pause, at_once
 
 EXPANDED, KEPT, RECENT, NAMED, WORD = 1_000, 100, 100, 50, 10
 """What it is worth to be expanded, always kept, used lately, named in the query, and to share a
@@ -69,7 +69,7 @@ def keep_relevant(  # noqa: PLR0913  # the calling proxy's options
     recent: Collection[str] = (),
     expanded: Collection[str] = (),
     max_query_chars: int = MAX_QUERY_CHARS,
-    pause: Breathe = at_once,
+    pause: Pause = at_once,
 ) -> tuple[list[str], list[str]]:
     """Split tools into those that stay and those that are deferred.
 

@@ -46,6 +46,20 @@ class Clues(msgspec.Struct, frozen=True, gc=False):
     """The hints of MCP."""
 
 
+_encode_clues = msgspec.msgpack.Encoder().encode
+_decode_clues = msgspec.msgpack.Decoder(Clues).decode
+
+
+def pack_clues(clues: Clues) -> bytes:
+    """Clues as few bytes: most are never looked at."""
+    return _encode_clues(clues)
+
+
+def unpack_clues(packed: bytes) -> Clues:
+    """The clues that were packed."""
+    return _decode_clues(packed)
+
+
 def infer(tool: Tool, clues: Clues, taxonomy: Taxonomy) -> Traits:
     """The traits of a tool whose text was read already."""
     said = declared(tool)

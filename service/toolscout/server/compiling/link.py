@@ -74,7 +74,7 @@ class Link:
         self._nursery.close()
 
     def ask(self, message: Any, on_reply: OnReply) -> int:
-        """Ask for something, until `done`; the number is for telling more about it.
+        """Ask for something, until the last reply; returns its number.
 
         Raises:
             Overloaded: the service is stopping.
@@ -88,13 +88,7 @@ class Link:
             self._post(self._last, message)
             return self._last
 
-    def tell(self, number: int, message: Any) -> None:
-        """Say more about something that is not done."""
-        with self._changed:
-            if number in self._errands:
-                self._post(number, message)
-
-    def done(self, number: int) -> None:
+    def abandon(self, number: int) -> None:
         """Expect no reply any more."""
         with self._changed:
             self._errands.pop(number, None)
@@ -134,13 +128,15 @@ class Link:
         while self._is_open:
             try:
                 while self._channel is not None:
-                    number, reply = self._channel.receive()
-                    errand = self._errands.get(number)
+                    number, reply, is_last = self._channel.receive()
+                    with self._changed:
+                        errand = self._errands.get(number)
+                        if is_last:
+                            self._errands.pop(number, None)
+                        self._silent_since = time.monotonic() if self._errands else inf
                     if errand is not None:
                         errand.on_reply(reply)
                     del reply, errand
-                    with self._changed:
-                        self._silent_since = time.monotonic() if self._errands else inf
             except EOFError:
                 if not self._is_open:
                     return

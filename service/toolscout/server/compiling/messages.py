@@ -37,17 +37,15 @@ class Sent(msgspec.Struct, frozen=True):
 
 
 class Read(msgspec.Struct, frozen=True):
-    """Read a list, and hold it for a compile: answered by a `Listing`."""
+    """Read a list: answered by a `Listing`."""
 
     sent: Sent
 
 
 class Compile(msgspec.Struct, frozen=True):
-    """Compile the list that was read: answered by `Lexical` and, at the end, `Complete`."""
+    """Compile a list: answered by `Lexical` and, at the end, `Complete`."""
 
-
-class Drop(msgspec.Struct, frozen=True):
-    """Forget the list that was read."""
+    sent: Sent
 
 
 class Call(msgspec.Struct, frozen=True):

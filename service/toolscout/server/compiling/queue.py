@@ -21,7 +21,6 @@ from toolscout.server.compiling.messages import (
     Call,
     Compile,
     Complete,
-    Drop,
     Failed,
     Lexical,
     Listing,
@@ -51,7 +50,6 @@ class CompileJob:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, sent: Sent) -> None:
         self.sent = sent
-        self.number = 0
         self.patience_ms = 0.0
         """How long somebody waits for it."""
         self.room = 0, 0
@@ -121,18 +119,15 @@ class CompileQueue:
         """The job that compiles these bytes of `tools`; joins the one under way, if any.
 
         It is waited for so many milliseconds.
-
-        Raises:
-            Overloaded: the service is stopping.
         """
         key = (tenant, raw_hash)
         job = self._jobs.get(key)
         if job is None:
             job = CompileJob(self._loop, Sent.of(tenant, raw_hash, raw))
             job.patience_ms = patience_ms
-            job.number = self._link.ask(Read(job.sent), lambda reply: self._on_reply(job, reply))
             self._jobs[key] = job
             job.complete.add_done_callback(lambda _: self._jobs.pop(key, None))
+            self._ask(job, Read(job.sent))
         job.patience_ms = max(job.patience_ms, patience_ms)
         return job
 
@@ -162,7 +157,7 @@ class CompileQueue:
             raise TooMuchWork("the work took too long; send less") from None
         finally:
             self._calls -= 1
-            self._link.done(number)
+            self._link.abandon(number)
 
     def __len__(self) -> int:
         return len(self._jobs)
@@ -170,6 +165,12 @@ class CompileQueue:
     def ahead(self, tenant: str) -> int:
         """Count the compiles until the last one of a tenant is done, as the tenants take turns."""
         return int(ahead(Counter(owner for owner, _ in self._jobs), tenant))
+
+    def _ask(self, job: CompileJob, message: Read | Compile) -> None:
+        try:
+            self._link.ask(message, lambda reply: self._on_reply(job, reply))
+        except Overloaded as error:
+            self._on_reply(job, Failed(error))
 
     def _on_reply(self, job: CompileJob, reply: Any) -> None:
         match reply:
@@ -190,10 +191,8 @@ class CompileQueue:
         self._settle(job.listing, listing)
         known = self._cache.by_digest(tenant, listing.digest)
         if known is None and self._has_room(job, listing):
-            self._link.tell(job.number, Compile())
+            self._ask(job, Compile(job.sent))
             return
-        self._link.tell(job.number, Drop())
-        self._end(job)
         if known is None:
             error = Overloaded("too many unknown tools wait to be compiled; try again shortly")
             self._fail(error, job.lexical, job.complete)
@@ -215,8 +214,6 @@ class CompileQueue:
 
     def _has_room(self, job: CompileJob, listing: Listing) -> bool:
         """Take the room that a list needs to wait for its compile; one always may."""
-        if job.room != (0, 0):
-            return True  # the worker died, and another reads it once more
         tenant, size = job.sent.tenant, len(memoryview(job.sent.raw))
         spent = int(self._costs.expected("compile", listing.unique)) + 1
         with self._lock:
@@ -231,7 +228,6 @@ class CompileQueue:
         return True
 
     def _end(self, job: CompileJob) -> None:
-        self._link.done(job.number)
         size, spent = job.room
         job.room = 0, 0
         if size:

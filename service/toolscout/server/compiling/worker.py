@@ -26,7 +26,6 @@ from toolscout.server.compiling.messages import (
     Call,
     Compile,
     Complete,
-    Drop,
     Failed,
     Lexical,
     Listing,
@@ -46,7 +45,7 @@ CALLS = 4
 """Lists that are read, and calls that run, at a time."""
 
 KEPT_BYTES = 32 * 1024 * 1024
-"""Lists, as they were sent, that stay decoded for the calls that come after."""
+"""Lists, as they were sent, that stay decoded for their compile and the calls that come after."""
 
 SWITCH_S = 0.001
 """How long a thread may keep the lock from others: reading has a deadline, compiling has not."""
@@ -67,8 +66,6 @@ class Worker:
         self._setup = setup
         self._cache = CatalogCache(setup.cache_bytes)
         self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
-        self._held: dict[int, tuple[str, ToolList]] = {}
-        """Lists that are read and wait for what comes of them."""
         self._calls = FairPool(CALLS, "call")
         self._readers = FairPool(READS, "read")
         self._compilers = FairPool(COMPILES, "compile")
@@ -103,12 +100,11 @@ class Worker:
     def _take(self, number: int, message: Any) -> None:
         match message:
             case Read(sent):
-                self._readers.submit(sent.tenant, self._answer, number, self._read, number, sent)
-            case Compile():
-                tenant = self._held[number][0]
-                self._compilers.submit(tenant, self._answer, number, self._compile, number)
-            case Drop():
-                self._held.pop(number, None)
+                self._readers.submit(sent.tenant, self._answer, number, self._list, sent)
+            case Compile(sent):
+                self._compilers.submit(
+                    sent.tenant, self._answer, number, self._compile, number, sent
+                )
             case Call(tenant, work, args):
                 self._calls.submit(tenant, self._answer, number, self._call, work, args)
 
@@ -117,26 +113,24 @@ class Worker:
         try:
             reply = work(*args)
         except Exception as error:
-            self._held.pop(number, None)
             reply = Failed(_portable(error))
-        self._send(number, reply)
+        self._send(number, reply, is_last=True)
 
-    def _send(self, number: int, reply: Any) -> None:
+    def _send(self, number: int, reply: Any, *, is_last: bool = False) -> None:
         try:
-            self._channel.send((number, reply))
+            self._channel.send((number, reply, is_last))
         except OSError:
             os._exit(0)  # the other end is gone
 
-    def _read(self, number: int, sent: Sent) -> Listing:
+    def _list(self, sent: Sent) -> Listing:
         tools = self.read(sent)
-        self._held[number] = sent.tenant, tools
         return Listing(tools.digest, tools.offered, tools.passed_over, len(tools.tools))
 
-    def _compile(self, number: int) -> Complete:
-        tenant, tools = self._held.pop(number)
+    def _compile(self, number: int, sent: Sent) -> Complete:
+        tools = self.read(sent)
         began = thread_time()  # others run beside it, and count for themselves
         compiler = self.engine.compiler
-        store = _Steps(self._cache.tools(tenant), self._quiet, lambda: self._send(0, None))
+        store = _Steps(self._cache.tools(sent.tenant), self._quiet, lambda: self._send(0, None))
         lexical, compiled = compiler.lexical(tools, store)
         self._send(number, Lexical(pack(lexical, self._setup.seed)))
         vectors = compiler.vectors(lexical.names, compiled)

@@ -1,0 +1,33 @@
+"""The processes of a service, its worker included, and their memory."""
+
+from pathlib import Path
+
+
+def below(process: int) -> list[int]:
+    """The processes below one, its own children first."""
+    found = []
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        try:
+            found += list(map(int, path.read_text().split()))
+        except OSError:
+            continue  # it has ended
+    return found + [each for child in found for each in below(child)]
+
+
+def resident_mib(process: int) -> float:
+    """The resident memory of a process and all below; what they share counts for each."""
+    return sum(_figure(each, "status", "VmRSS") for each in (process, *below(process)))
+
+
+def proportional_mib(process: int) -> float:
+    """The same; what they share counts once. It walks all their pages."""
+    return sum(_figure(each, "smaps_rollup", "Pss") for each in (process, *below(process)))
+
+
+def _figure(process: int, file: str, name: str) -> float:
+    try:
+        lines = Path(f"/proc/{process}/{file}").read_text().splitlines()
+    except OSError:
+        return 0.0
+    found = [int(line.split()[1]) / 1_024 for line in lines if line.startswith(f"{name}:")]
+    return sum(found)
