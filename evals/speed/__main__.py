@@ -12,6 +12,7 @@ from os import cpu_count
 from pathlib import Path
 
 from evals.speed import learning, report, scenarios, traffic
+from evals.speed.plan import Plan
 
 
 def main() -> int:
@@ -21,6 +22,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5, help="repeats per row")
     parser.add_argument("--quick", action="store_true", help="small sizes, few calls")
     parser.add_argument("--learning", action="store_true", help="what learning costs, only")
+    parser.add_argument("--compiles", action="store_true", help="what new lists cost, only")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parsed = parser.parse_args()
     folder = traffic.catalogs(parsed.data)
@@ -31,8 +33,8 @@ def main() -> int:
         for line in learning.report(folder, 100 if parsed.quick else 600):
             print(line, flush=True)
         return 0
-    plan = scenarios.Plan(folder, 2 if parsed.quick else parsed.repeats, parsed.quick)
-    rows = scenarios.measure(plan)
+    plan = Plan(folder, 2 if parsed.quick else parsed.repeats, parsed.quick)
+    rows = scenarios.of_compiles(plan) if parsed.compiles else scenarios.measure(plan)
     print(f"\n{cpu_count()} cores, Python {platform.python_version()}\n")
     print(report.table(rows))
     if parsed.json:

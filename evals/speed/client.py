@@ -2,8 +2,10 @@
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
+from math import inf
 from time import perf_counter
 
 
@@ -14,6 +16,7 @@ class Timings:
     latencies: list[float] = field(default_factory=list)
     wall: float = 0.0
     statuses: dict[int, int] = field(default_factory=dict)
+    clock: Callable[[], float] = perf_counter
 
     def quantile(self, share: float) -> float:
         """Latency in milliseconds that `share` of the calls stay below."""
@@ -53,11 +56,18 @@ def run(port: int, payloads: Sequence[bytes], connections: int, calls: int) -> T
     return asyncio.run(arun(port, payloads, connections, calls))
 
 
-async def arun(port: int, payloads: Sequence[bytes], connections: int, calls: int) -> Timings:
-    """Like `run`, from within a loop."""
-    timings = Timings()
-    turn = iter(range(calls))
+async def arun(
+    port: int,
+    payloads: Sequence[bytes],
+    connections: int,
+    calls: int,
+    clock: Callable[[], float] = perf_counter,
+    seconds: float = inf,
+) -> Timings:
+    """Like `run`, from within a loop; by another clock, such as a process's, or for some time."""
+    timings = Timings(clock=clock)
     began = perf_counter()
+    turn = takewhile(lambda _: perf_counter() - began < seconds, range(calls))
     await asyncio.gather(
         *(_connection(port, payloads, turn, timings) for _ in range(min(connections, calls)))
     )
@@ -70,13 +80,13 @@ async def _connection(
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
     for number in turn:  # type: ignore[attr-defined]
-        began = perf_counter()
+        began = timings.clock()
         writer.write(payloads[number % len(payloads)])
         head = await reader.readuntil(b"\r\n\r\n")
         lowered = head.lower()
         start = lowered.index(b"content-length:") + 15
         await reader.readexactly(int(lowered[start : lowered.index(b"\r\n", start)]))
-        timings.latencies.append(perf_counter() - began)
+        timings.latencies.append(timings.clock() - began)
         status = int(head[9:12])
         timings.statuses[status] = timings.statuses.get(status, 0) + 1
         if b"connection: close" in lowered:

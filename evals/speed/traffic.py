@@ -5,6 +5,8 @@ import os
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
+from random import Random
+from string import ascii_lowercase
 from typing import Any
 
 from evals.speed.client import request
@@ -57,6 +59,38 @@ def unseen(tools: list[dict[str, Any]], changed: int | None = None) -> str:
         for i, tool in enumerate(tools)
     ]
     return json.dumps(renewed)
+
+
+def with_new_words(tools: list[dict[str, Any]]) -> str:
+    """The same tools as JSON, each with two words that nobody has ever written."""
+    chance = Random(next(_serial))
+    renewed = [
+        {**tool, "description": f"{tool['description']} {_word(chance)} {_word(chance)}"}
+        for tool in tools
+    ]
+    return json.dumps(renewed)
+
+
+def _word(chance: Random) -> str:
+    return "".join(chance.choices(ascii_lowercase, k=7))
+
+
+class EverNew(Sequence[bytes]):
+    """Searches of ever new tools: the same ones, each with another number."""
+
+    _MARK, _COUNT = "@number@", 100_000_000
+
+    def __init__(self, tools: list[dict[str, Any]]) -> None:
+        marked = [
+            {**t, "description": f"{t['description']} (revision {self._MARK})"} for t in tools
+        ]
+        self._payload = inline(json.dumps(marked), PROSE[:1])[0]
+
+    def __getitem__(self, number: int) -> bytes:  # type: ignore[override]
+        return self._payload.replace(self._MARK.encode(), b"%08d" % next(_serial))
+
+    def __len__(self) -> int:
+        return self._COUNT
 
 
 def _body(pattern: str, catalog: str, fields: dict[str, Any]) -> bytes:

@@ -1,0 +1,80 @@
+"""How much is measured, and what all rows share."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from evals.speed import client, servers, traffic
+from evals.speed.client import Timings
+from evals.speed.report import Row
+
+BUSY = 16
+"""Connections of the throughput rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much to measure."""
+
+    folder: Path
+    repeats: int
+    quick: bool
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Catalog sizes."""
+        return traffic.SIZES[:3] if self.quick else traffic.SIZES
+
+    def calls(self, size: int) -> int:
+        """Calls per repeat, fewer for larger bodies."""
+        return max(20, (30_000 if self.quick else 120_000) // max(size, 60))
+
+
+def alone(ours: servers.Running, payloads: Sequence[bytes]) -> Timings:
+    """One call while nothing else goes on."""
+    settle(ours)
+    return client.run(ours.port, payloads, 1, 1)
+
+
+def learn(ours: servers.Running, tools: str, size: int) -> str:
+    """Make sure a catalog is known; returns its digest."""
+    payload = traffic.inline(tools, ["warm up"], latency_budget_ms=60_000)[0]
+    digest = client.call(ours.port, payload)[1]["x-catalog-digest"]
+    client.run(ours.port, traffic.inline(tools, traffic.PROSE[:20]), 1, 20 if size < 3_000 else 3)
+    return digest
+
+
+def row(what: str, runs: Sequence[Timings], note: str = "") -> Row:
+    """Medians over repeats."""
+
+    def over(pick: Callable[[Timings], float]) -> float:
+        return median(pick(run) for run in runs)
+
+    return Row(
+        what,
+        over(lambda run: run.quantile(0.5)),
+        over(lambda run: run.quantile(0.95)),
+        over(lambda run: run.quantile(0.99)),
+        over(lambda run: run.rate),
+        note,
+    )
+
+
+def settle(ours: servers.Running) -> None:
+    """Wait until nothing is compiled any more, so that no row pays for another."""
+    ask = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    while b"toolscout_compiles_in_progress 0.0" not in client.call(ours.port, ask)[2]:
+        time.sleep(0.05)
+
+
+def pooled(what: str, runs: Sequence[Timings], note: str = "") -> Row:
+    """Quantiles over all calls of runs of one call each."""
+    calls = pool(runs)
+    return Row(what, calls.quantile(0.5), calls.quantile(0.95), None, None, note)
+
+
+def pool(runs: Sequence[Timings]) -> Timings:
+    """All calls of some runs as one."""
+    return Timings([latency for run in runs for latency in run.latencies])
