@@ -135,6 +135,7 @@ class Worker:
         self._send(number, Lexical(pack(lexical, self._setup.seed)))
         vectors = compiler.vectors(lexical.names, compiled)
         spent = (thread_time() - began) * 1_000 / max(len(tools.tools), 1)
+        self._lists.pop((sent.tenant, sent.raw_hash))  # few ask for its texts from now on
         return Complete(vectors, spent)
 
     def _call(self, work: Callable[..., Any], args: tuple[Any, ...]) -> Returned:
