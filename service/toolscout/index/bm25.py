@@ -7,7 +7,7 @@ ln((N - df + 0.5) / (df + 0.5) + 1) is positive for every term, also in a catalo
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
 from struct import pack
@@ -108,6 +108,7 @@ class Postings:
         "_idf",
         "_is_first",
         "_keys",
+        "_related",
         "_shift",
         "_starts",
         "_table",
@@ -125,6 +126,7 @@ class Postings:
         self.size = len(tools)
         self._terms = [tool.terms for tool in tools]
         self._vocabulary: Vocabulary | None = None
+        self._related: dict[str, tuple[str, ...]] = {}
         spread = chain.from_iterable([tool.lengths for tool in tools])
         lengths = np.fromiter(spread, np.float64, 3 * self.size).reshape(-1, len(FIELDS))
         sizes = np.fromiter(map(len, self._terms), np.int64, self.size)
@@ -208,6 +210,14 @@ class Postings:
         """The idf of a term; None for one that no tool has."""
         slot = self._slot(term)
         return None if slot is None else self._idf[slot]
+
+    def known(self, term: str, others: Iterable[str]) -> tuple[str, ...]:
+        """Those of the terms related to a term that a tool has; the same ones every time."""
+        found = self._related.get(term)
+        if found is None:
+            found = tuple(other for other in others if self._slot(other) is not None)
+            self._related[term] = found
+        return found
 
     def score(self, query: Sequence[tuple[str, float, float | None]]) -> "LexicalScores":
         """Score every tool for terms with their weights.

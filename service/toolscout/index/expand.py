@@ -68,8 +68,8 @@ def expand(
                 unknown.append(term)
         elif term.weight >= 1.0:
             something_known = True
-        for synonym in related.get(term.term, ()):
-            if rarity_of(synonym) is not None:
+        if term.term in related:
+            for synonym in postings.known(term.term, related[term.term]):
                 _keep(found, synonym, term, Via.SYNONYM, share, term.weight * rarity)
     for term in unknown:
         worth = term.weight * postings.idf_unseen

@@ -1,13 +1,14 @@
 """Names by meaning: how well the words of a tool's name are found among those of a query."""
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import accumulate, chain
 
 import numpy as np
 
 from toolscout.index.vectors import Embedder, Floats, Rows, TellingTokens
 
-_NO_TOKENS = np.zeros(0, np.int32)
+_ANY_TOKEN = 0
+"""Stands in a name that has none, and counts nothing there."""
 
 
 class NameVectors:
@@ -18,12 +19,15 @@ class NameVectors:
     def __init__(self, embedder: Embedder, names: Sequence[Sequence[str]]) -> None:
         """Take the words of each name."""
         ids = [embedder.token_ids(found) for found in names]
+        empty = [row for row, found in enumerate(ids) if not found]
+        for row in empty:
+            ids[row] = [_ANY_TOKEN]
         self._ids = np.fromiter(chain.from_iterable(ids), np.int32)
-        self._starts: list[int] = np.cumsum([0, *map(len, ids)]).tolist()
+        self._starts = [0, *accumulate(map(len, ids))]
         lengths = np.zeros(len(self._ids) + 1)
         np.cumsum(embedder.lengths[self._ids], out=lengths[1:])
-        totals = np.diff(lengths[self._starts])
-        self._totals = np.maximum(totals, 1e-9, dtype=np.float32)
+        self._totals = np.diff(lengths[self._starts]).astype(np.float32)
+        self._totals[empty] = np.inf
         """Of the lengths of each name's tokens."""
 
     def likeness(self, embedder: Embedder, query: TellingTokens, rows: Rows) -> Floats:
@@ -33,15 +37,15 @@ class NameVectors:
         ColBERT, Khattab and Zaharia 2020), and counts by the length of its vector, which grows with
         how telling it is.
         """
+        if not len(rows):
+            return np.zeros(0, np.float32)
         names = [self._ids[self._starts[row] : self._starts[row + 1]] for row in rows.tolist()]
-        ids = np.concatenate([_NO_TOKENS, *names])
-        if not len(ids):
-            return np.zeros(len(rows), np.float32)
+        ids = np.concatenate(names)
         found = (query.vectors @ embedder.token_vectors(ids).T).max(axis=0)
-        owner = np.arange(len(rows)).repeat([len(name) for name in names])
-        likeness = np.bincount(owner, found, len(rows)) / self._totals[rows]
-        found_well: Floats = np.maximum(likeness, 0.0).astype(np.float32)
-        return found_well
+        starts = [0, *accumulate(map(len, names[:-1]))]
+        likeness: Floats = np.maximum(np.add.reduceat(found, starts), np.float32(0))
+        likeness /= self._totals[rows]
+        return likeness
 
     @property
     def nbytes(self) -> int:
