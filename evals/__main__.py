@@ -6,6 +6,7 @@
     python -m evals --outcomes                    good queries against hopeless ones
     python -m evals --cases                       documented behaviour of other systems
     python -m evals --learning                    before and after feedback
+    python -m evals --fill                        full answers against as few as needed
 
 FOLDER (or TOOLSCOUT_DATA) holds `toolsets/` and `cases/`. Baselines whose package is not
 installed are skipped with a message.
@@ -16,7 +17,7 @@ import json
 import sys
 from pathlib import Path
 
-from evals import ablations, cases, docs, learning, outcomes, registry, report, run
+from evals import ablations, cases, docs, fill, learning, outcomes, registry, report, run
 from evals.sets import DEV, data_folder, load_requests, load_set
 from toolscout.index.vectors import BUNDLED_MODEL
 
@@ -47,6 +48,7 @@ def parser() -> argparse.ArgumentParser:
     kind.add_argument("--ablations", action="store_true", help="one switch at a time")
     kind.add_argument("--outcomes", action="store_true", help="match, weak, no_match")
     kind.add_argument("--cases", action="store_true", help="cases of other systems")
+    kind.add_argument("--fill", action="store_true", help="full answers and short ones")
     kind.add_argument("--learning", action="store_true", help="before and after feedback")
     found.add_argument("--plain", type=Path, help="with --ablations: an untuned model beside ours")
     return found
@@ -70,6 +72,10 @@ def main() -> int:
     elif parsed.cases:
         kind = "cases"
         text, data = cases.report(folder / "cases", parsed.model)
+    elif parsed.fill:
+        kind = "fill"
+        sets = [load_set(folder / "toolsets" / "dev" / name) for name in DEV]
+        text, data = fill.table(sets, parsed.model, parsed.limit)
     elif parsed.learning:
         kind = "learning"
         text, data = learning.report(folder, parsed.model, parsed.limit)

@@ -18,6 +18,7 @@ from toolscout.contract import (
     Context,
     Counts,
     Detail,
+    Fill,
     Filters,
     Match,
     Outcome,
@@ -140,6 +141,7 @@ class Engine:
         context: Context | None = None,
         no_match_below: float | None = None,
         prerequisites: bool = True,
+        fill: Fill = "all",
     ) -> Result:
         """Select the tools for a query.
 
@@ -148,7 +150,8 @@ class Engine:
         (whole when it is None), which also fills `tools` of the result. `session` says how tools
         have served, `context` where the work is done; both move scores softly. `no_match_below`
         takes the place of the engine's own. With `prerequisites`, tools bring those that find what
-        they require.
+        they require. `fill="evident"` leaves slots empty that only tools far behind the best one
+        would fill.
 
         Raises:
             EmptyPattern: the pattern is blank.
@@ -179,6 +182,7 @@ class Engine:
             budget_tokens=budget_tokens,
             detail=detail,
             prerequisites=prerequisites,
+            fill=fill,
             session=session,
             context=context,
         )

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import msgspec
 
-from toolscout.contract import RankerName
+from toolscout.contract import Fill, RankerName
 from toolscout.errors import ConfigurationError
 
 PREFIX = "TOOLSCOUT_"
@@ -81,6 +81,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     prerequisites: Annotated[
         bool, about("select the tools that find what other selected tools require, such as an id")
     ] = True
+    fill: Annotated[
+        Fill,
+        about("fill the answer up to top_k, or leave slots behind an evident winner empty"),
+    ] = "all"
     no_match_below: Annotated[
         float,
         about("report no match if the best tool's calibrated score is below this, 0 to 1", 0, 1),

@@ -119,6 +119,20 @@ def test_pasted_tools_are_ranked_explained_and_cut_as_the_service_says(visit: Vi
     assert visit.complaints == []
 
 
+def test_an_answer_is_as_short_and_as_bare_as_asked(visit: Visit):
+    bill = {"name": "create_invoice", "description": "Write an invoice", "parameters": {
+        "type": "object", "properties": {"customer_id": {}}, "required": ["customer_id"]}}  # fmt: skip
+    find = {"name": "search_customers", "description": "Look people up in the directory"}
+    visit.paste([bill, find, *TOOLS])
+    visit.ask("write an invoice over forty euros")
+    visit.first("create_invoice")
+    assert "search_customers" in visit.ranking("hybrid")
+    visit.page.get_by_label("With prerequisites").uncheck()
+    expect(visit.page.locator("[data-ranker=hybrid] .name", has_text="search_")).to_have_count(0)
+    visit.page.get_by_label("As few as needed").check()
+    expect(visit.page.locator("[data-ranker=hybrid] .ranking:not(.cut) .name")).to_have_count(1)
+
+
 def test_tools_are_sent_once_and_again_when_the_service_forgot_them(
     browser: Browser, tmp_path: Path
 ):

@@ -15,6 +15,7 @@ from toolscout.contract.bounds import (
 RankerName = Literal["auto", "regex", "bm25", "semantic", "hybrid", "rrf"]
 Outcome = Literal["match", "weak", "no_match"]
 Detail = Literal["names", "brief", "full"]
+Fill = Literal["all", "evident"]
 Status = Literal["available", "unavailable"]
 Risk = Literal["read_only", "write_local", "write_remote", "destructive"]
 

@@ -19,6 +19,7 @@ from toolscout.contract.fields import (
     Amount,
     BudgetTokens,
     Detail,
+    Fill,
     FilterValues,
     LatencyBudget,
     Names,
@@ -103,6 +104,7 @@ class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
     context: Context | None = None
     complete_chain: bool | None = None
     prerequisites: bool | None = None
+    fill: Fill | None = None
 
 
 class SearchRequest(SearchFields, frozen=True, kw_only=True):

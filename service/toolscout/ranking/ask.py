@@ -10,6 +10,7 @@ from toolscout.contract import (
     DEFAULT_TOP_K,
     Context,
     Detail,
+    Fill,
     Filters,
     Outcome,
     RankerName,
@@ -57,6 +58,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     definitions: bool = False
     prerequisites: bool = True
     """Whether tools bring those that find what they require."""
+    fill: Fill = "all"
+    """Whether slots behind an evident winner are filled with tools that are far from it."""
     session: Session | None = None
     context: Context | None = None
 
@@ -113,6 +116,8 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     scores: Floats = _NO_SCORES
     outcome: Outcome = "match"
     boosts: Boosts | None = None
+    has_clauses: bool = False
+    """Whether the query asks for several things, each with a tool of its own."""
     prerequisites: dict[int, int] = {}
     """Tools that come because another requires what they find, each with that other tool."""
 

@@ -10,11 +10,21 @@ from toolscout.index.vectors import Embedder
 from toolscout.ranking.ask import Ask, Decision, Prior, Ranking
 from toolscout.ranking.chain import Chain
 from toolscout.ranking.scoring import allow, exclude, fuse, name, read, score
-from toolscout.ranking.selecting import boost, choose, cover, judge, limit, order, recall, require
+from toolscout.ranking.selecting import (
+    boost,
+    choose,
+    cover,
+    fill,
+    judge,
+    limit,
+    order,
+    recall,
+    require,
+)
 from toolscout.text import regex
 
 SCORING = (allow, read, score, exclude, name, fuse)
-STAGES = (*SCORING, judge, boost, cover, require, recall, order, limit, choose)
+STAGES = (*SCORING, judge, boost, cover, require, recall, order, fill, limit, choose)
 
 
 def decide(  # noqa: PLR0913  # everything that a decision is a function of

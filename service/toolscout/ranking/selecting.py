@@ -14,6 +14,9 @@ from toolscout.ranking.chain import follow
 from toolscout.ranking.limits import DEPTH, within_limits
 from toolscout.ranking.scorers import boosted, with_experience
 
+COMPARABLE = 0.7
+"""Share of the best score from which another tool's evidence is comparable."""
+
 
 def judge(ranking: Ranking) -> Ranking:
     """Say whether anything fits."""
@@ -45,7 +48,7 @@ def cover(ranking: Ranking) -> Ranking:
     if ranking.ranker != "hybrid" or ranking.outcome == "no_match":
         return ranking
     ranked = coverage.cover(ranking)
-    return ranking if ranked is None else replace(ranking, ranked=ranked)
+    return ranking if ranked is None else replace(ranking, ranked=ranked, has_clauses=True)
 
 
 def require(ranking: Ranking) -> Ranking:
@@ -86,6 +89,21 @@ def order(ranking: Ranking) -> Ranking:
         relevance = partial(judging.score, ranking)
         ranked = follow(ranked, ranking.following, relevance, fixed.__contains__)
     return replace(ranking, ranked=ranked, kept=choosing.kept_pins(ranked, pins, ask.top_k))
+
+
+def fill(ranking: Ranking) -> Ranking:
+    """Leave slots empty that only tools far behind the best one would fill, where so asked.
+
+    What comes for another reason than its own evidence stays: names, pins, chains, prerequisites
+    and the tools of several wishes.
+    """
+    ranked, scores = ranking.ranked, ranking.scores
+    if ranking.ask.fill == "all" or ranking.has_clauses or ranking.ranker == "regex" or not ranked:
+        return ranking
+    fixed = {*ranking.pinned, *ranking.following, *ranking.prerequisites}
+    fixed.update(mention.row for mention in ranking.mentions)
+    least = COMPARABLE * max(scores[row] for row in ranked)
+    return replace(ranking, ranked=[row for row in ranked if row in fixed or scores[row] >= least])
 
 
 def limit(ranking: Ranking) -> Ranking:

@@ -135,6 +135,7 @@ def _asks(settings: Settings, request: HotRequest) -> list[Ask]:
             no_match_below=settings.no_match_below if no_match_below is None else no_match_below,
             max_pattern_chars=settings.max_pattern_chars,
             prerequisites=settings.prerequisites,
+            fill=settings.fill,
         )
         for pattern in (request.message or "", " ".join(around))
         if pattern.strip()

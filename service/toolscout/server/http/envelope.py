@@ -168,6 +168,7 @@ def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) 
         prerequisites=(
             settings.prerequisites if request.prerequisites is None else request.prerequisites
         ),
+        fill=request.fill or settings.fill,
         session=request.session,
         context=request.context,
     )

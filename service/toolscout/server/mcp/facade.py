@@ -167,6 +167,7 @@ class McpFacade:
             no_match_below=settings.no_match_below,
             max_pattern_chars=settings.max_pattern_chars,
             prerequisites=settings.prerequisites,
+            fill=settings.fill,
         )
         trace.pattern, trace.top_k = ask.pattern, ask.top_k
         trace.cache = "miss" if trace.offered else "hit"  # counted where they were compiled
