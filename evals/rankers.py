@@ -23,7 +23,7 @@ from toolscout.ranking.pipeline import decide
 
 Floats = NDArray[np.float32]
 
-OURS: tuple[RankerName, ...] = ("bm25", "semantic", "hybrid", "rrf", "auto")
+OURS: tuple[RankerName, ...] = ("bm25", "okapi", "semantic", "hybrid", "rrf", "auto")
 
 
 @dataclass(frozen=True, slots=True)

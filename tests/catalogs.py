@@ -175,4 +175,4 @@ patterns = st.one_of(
     ),
 )
 
-rankers = st.sampled_from(["auto", "regex", "bm25", "semantic", "hybrid", "rrf"])
+rankers = st.sampled_from(["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"])

@@ -39,7 +39,7 @@ def test_search_reads_files_of_every_kind(
     assert capsys.readouterr().out == "read_file\n"
 
 
-@pytest.mark.parametrize("ranker", ["auto", "regex", "bm25", "semantic", "hybrid", "rrf"])
+@pytest.mark.parametrize("ranker", ["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"])
 def test_search_takes_a_ranker(tools: str, capsys: pytest.CaptureFixture[str], ranker: str):
     assert main(["search", "forecast", "--tools", tools, "--ranker", ranker]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "get_weather"

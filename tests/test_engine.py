@@ -25,7 +25,7 @@ def test_search_selects_names():
 def test_engine_and_server_agree(server: Server):
     engine = Engine(TOOLS)
     for pattern in ("forecast", "createIssue", "^get_", "zxqv wvut", "a picture", "serch code"):
-        for ranker in ("auto", "regex", "bm25", "semantic", "hybrid", "rrf"):
+        for ranker in ("auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"):
             pins = ["send_email"]
             found = engine.search(pattern, 3, always_keep=pins, ranker=ranker).names
             assert found == server.names(pattern, top_k=3, always_keep=pins, ranker=ranker)

@@ -29,7 +29,7 @@ def test_search_by_digest_gives_the_same_bytes(server: Server):
     assert "cache=hit" in by_digest.headers["x-tool-selection"]
 
 
-@pytest.mark.parametrize("ranker", ["auto", "regex", "bm25", "semantic", "hybrid", "rrf"])
+@pytest.mark.parametrize("ranker", ["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"])
 def test_every_ranker_answers_by_digest(server: Server, ranker: str):
     digest = digest_of(server, TOOLS)
     by_digest = server.search("forecast", catalog=digest, ranker=ranker)

@@ -48,7 +48,7 @@ def test_explaining_changes_no_name(server: Server):
         assert explained(server, pattern)["selected_names"] == server.names(pattern)
 
 
-@pytest.mark.parametrize("ranker", ["auto", "regex", "bm25", "semantic", "hybrid", "rrf"])
+@pytest.mark.parametrize("ranker", ["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"])
 def test_scores_and_weights_are_shares(server: Server, ranker: str):
     for pattern in ["read text from a file", "get_weather", "weather|picture"]:
         body = explained(server, pattern, ranker=ranker)

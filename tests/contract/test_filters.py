@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import TOOLS, Server, crowd, problem_of
 
-RANKERS = ["auto", "regex", "bm25", "semantic", "hybrid", "rrf"]
+RANKERS = ["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"]
 
 ISSUES: list[dict[str, Any]] = [
     {

@@ -205,7 +205,7 @@ def test_names_inside_definitions_are_never_keys(sent, pattern):
     assert not any(name.startswith("inner_") for name in select(sent, pattern).names)
 
 
-@pytest.mark.parametrize("ranker", ["bm25", "semantic", "hybrid", "rrf", "regex", "auto"])
+@pytest.mark.parametrize("ranker", ["bm25", "semantic", "hybrid", "rrf", "okapi", "regex", "auto"])
 def test_ties_break_by_name(ranker: str):
     alike = ["tool_same", "toolSame", "tool-same"]
     sent: list[dict[str, Any]] = [{"name": n, "description": "Forecasts rain"} for n in alike]

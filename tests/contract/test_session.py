@@ -12,7 +12,7 @@ TWINS: list[dict[str, Any]] = [
     {"name": "paint_wall", "description": "Paints a wall in a colour"},
 ]
 QUERY = "forwards a note to a colleague"
-RANKERS = ["auto", "regex", "bm25", "semantic", "hybrid", "rrf"]
+RANKERS = ["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"]
 WORK: list[dict[str, Any]] = [
     {"name": "send_it", "description": "Send it out", "domain": "infra"},
     {"name": "send_that", "description": "Send it out", "domain": "comms"},

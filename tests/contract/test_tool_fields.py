@@ -67,7 +67,7 @@ def test_labels_are_found_by(server: Server, field: str, word: str, ranker: str)
     assert server.names(word, tools, ranker=ranker)[:1] == ["plain_page"]
 
 
-@pytest.mark.parametrize("ranker", ["auto", "regex", "bm25", "semantic", "hybrid", "rrf"])
+@pytest.mark.parametrize("ranker", ["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"])
 def test_an_unavailable_tool_is_not_selected(server: Server, ranker: str):
     for pattern in ["read_file", "read a text file", "read.*file"]:
         gone = {"name": "read_file", "description": "Read a text file", "status": "unavailable"}

@@ -120,8 +120,8 @@ def test_pasted_tools_are_ranked_explained_and_cut_as_the_service_says(visit: Vi
 
 
 def test_an_answer_is_as_short_and_as_bare_as_asked(visit: Visit):
-    bill = {"name": "create_invoice", "description": "Write an invoice", "parameters": {
-        "type": "object", "properties": {"customer_id": {}}, "required": ["customer_id"]}}  # fmt: skip
+    schema = {"type": "object", "properties": {"customer_id": {}}, "required": ["customer_id"]}
+    bill = {"name": "create_invoice", "description": "Write an invoice", "parameters": schema}
     find = {"name": "search_customers", "description": "Look people up in the directory"}
     visit.paste([bill, find, *TOOLS])
     visit.ask("write an invoice over forty euros")

@@ -18,7 +18,7 @@ def test_without_any_time_words_must_do(ranker: str):
 
 
 def test_every_ranker_has_its_way_down():
-    assert set(RUNGS) == {"auto", "hybrid", "rrf", "semantic", "bm25", "regex"}
+    assert set(RUNGS) == {"auto", "hybrid", "rrf", "okapi", "semantic", "bm25", "regex"}
     assert all(rungs[0] == ranker and rungs[-1] == "keyword" for ranker, rungs in RUNGS.items())
 
 

@@ -12,7 +12,7 @@ from toolscout.contract.bounds import (
     MAX_SIGNAL_CHARS,
 )
 
-RankerName = Literal["auto", "regex", "bm25", "semantic", "hybrid", "rrf"]
+RankerName = Literal["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"]
 Outcome = Literal["match", "weak", "no_match"]
 Detail = Literal["names", "brief", "full"]
 Fill = Literal["all", "evident"]

@@ -14,6 +14,7 @@ from toolscout.index.facets import Allowed, Facets
 from toolscout.index.lines import Scan, TextLines
 from toolscout.index.name_vectors import NameVectors
 from toolscout.index.names import Mention, NameIndex
+from toolscout.index.okapi import Okapi
 from toolscout.index.prerequisites import Prerequisites
 from toolscout.index.vectors import Embedder, Floats, Rows, TellingTokens, VectorIndex
 from toolscout.text.domains import Taxonomy
@@ -43,6 +44,8 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
     """What filters look at."""
     wires: tuple[bytes, ...]
     """Each tool as it was sent, in JSON."""
+    texts: Okapi
+    """What the ranker `okapi` looks at."""
     taxonomy: Taxonomy
     synonyms: Synonyms | None
     """What stands for what in queries; None for the bundled list."""
@@ -77,6 +80,10 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
         return self.postings.score(
             [(term.term, term.weight, term.credit if term.via else None) for term in query.terms]
         )
+
+    def okapi(self, query: Query) -> LexicalScores:
+        """BM25 of every tool as one text."""
+        return self.texts.score(query)
 
     def mentions(self, text: str) -> list[Mention]:
         """The tools that a text names."""

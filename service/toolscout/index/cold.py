@@ -85,6 +85,10 @@ class ColdCatalog:
             self._scored = query, scores
         return self._scored[1]
 
+    def okapi(self, query: Query) -> KeywordScores:
+        """Counts of words, as for every ranker: there is no index."""
+        return self.lexical(query)
+
     def mentions(self, text: str) -> list[Mention]:
         """The tools that a text names."""
         return mentions_in_many(text, self.names)

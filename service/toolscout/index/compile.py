@@ -21,6 +21,7 @@ from toolscout.index.facets import Facets
 from toolscout.index.lines import TextLines, line
 from toolscout.index.name_vectors import NameVectors
 from toolscout.index.names import NameIndex
+from toolscout.index.okapi import Okapi
 from toolscout.index.prerequisites import Prerequisites, needed_noun
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import Embedder, Floats
@@ -174,6 +175,7 @@ class Compiler:
                 self.taxonomy,
             ),
             wires=wires,
+            texts=Okapi(wires),
             taxonomy=self.taxonomy,
             synonyms=self.synonyms,
             prerequisites=Prerequisites(

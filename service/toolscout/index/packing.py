@@ -16,6 +16,7 @@ from toolscout.index.compile import Compiler
 from toolscout.index.facets import Allowed, Facets
 from toolscout.index.lines import TextLines
 from toolscout.index.names import NameIndex
+from toolscout.index.okapi import Okapi
 from toolscout.index.prerequisites import Prerequisites
 
 SEED = hash("toolscout")
@@ -75,6 +76,7 @@ def unpack(packed: Packed, compiler: Compiler) -> Catalog:
         tokens=packed.tokens,
         facets=Facets(packed.wires, packed.clues, packed.available, compiler.taxonomy),
         wires=packed.wires,
+        texts=Okapi(packed.wires),
         prerequisites=packed.prerequisites,
         taxonomy=compiler.taxonomy,
         synonyms=compiler.synonyms,

@@ -66,6 +66,9 @@ class Source(Protocol):
     def lexical(self, query: Query) -> LexicalScores:
         """BM25 and coverage of every tool."""
 
+    def okapi(self, query: Query) -> LexicalScores:
+        """BM25 of every tool as one text."""
+
     def mentions(self, text: str) -> list[Mention]:
         """The tools that a text names."""
 

@@ -10,6 +10,7 @@ RUNGS: dict[str, tuple[str, ...]] = {
     "rrf": ("rrf", "bm25", "keyword"),
     "semantic": ("semantic", "bm25", "keyword"),
     "bm25": ("bm25", "keyword"),
+    "okapi": ("okapi", "bm25", "keyword"),
     "regex": ("regex", "keyword"),
 }
 """For each ranker, what stands in for it when time is short, cheapest last."""

@@ -6,9 +6,12 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from toolscout.index.bm25 import LexicalScores
+from toolscout.index.source import Source
 from toolscout.ranking import fuse
 from toolscout.ranking.ask import Floats, Ranking
 from toolscout.ranking.choose import among_best
+from toolscout.text.query import Query
 
 NO_SIMILARITY = 0.12
 """Cosine below which a tool that shares no word with the query is not offered at all."""
@@ -66,21 +69,37 @@ NAMED_DEPTH = 16
 """The best tools whose names are compared."""
 
 
+Words = Callable[[Source, Query], LexicalScores]
+
+
+def _fields(source: Source, query: Query) -> LexicalScores:
+    """Names, descriptions and properties, each with a weight of its own."""
+    return source.lexical(query)
+
+
+def _one_text(source: Source, query: Query) -> LexicalScores:
+    """All of it as one text."""
+    return source.okapi(query)
+
+
 class Scorer(NamedTuple):
     """What a ranker looks at, and how that becomes one score of each tool."""
 
-    words: bool
+    words: Words | None
     meaning: bool
     fuse: Callable[[Ranking], Floats]
+    is_literal: bool = False
+    """Whether only the words of the query count, not what stands for them."""
 
 
 SCORERS = {
-    "regex": Scorer(words=True, meaning=False, fuse=by_expression),
-    "keyword": Scorer(words=True, meaning=False, fuse=by_words),
-    "bm25": Scorer(words=True, meaning=False, fuse=by_words),
-    "semantic": Scorer(words=False, meaning=True, fuse=by_meaning),
-    "hybrid": Scorer(words=True, meaning=True, fuse=by_both),
-    "rrf": Scorer(words=True, meaning=True, fuse=by_rank),
+    "regex": Scorer(words=_fields, meaning=False, fuse=by_expression),
+    "keyword": Scorer(words=_fields, meaning=False, fuse=by_words),
+    "bm25": Scorer(words=_fields, meaning=False, fuse=by_words),
+    "semantic": Scorer(words=None, meaning=True, fuse=by_meaning),
+    "hybrid": Scorer(words=_fields, meaning=True, fuse=by_both),
+    "rrf": Scorer(words=_fields, meaning=True, fuse=by_rank),
+    "okapi": Scorer(words=_one_text, meaning=False, fuse=by_words, is_literal=True),
 }
 
 

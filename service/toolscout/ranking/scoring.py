@@ -47,7 +47,7 @@ def read(ranking: Ranking) -> Ranking:
             note = note or lines.NO_HIT
         ranker = "hybrid" if ranker == "auto" else "keyword"
     query, degraded = analyse(ask.ranking_part), ranking.degraded
-    if SCORERS[ranker].words:
+    if SCORERS[ranker].words and not SCORERS[ranker].is_literal:
         query = source.expand(query, embedder.is_word if embedder else _no_word)
     if SCORERS[ranker].meaning and (embedder is None or source.vectors is None):
         ranker, note = "bm25", NO_VECTORS
@@ -58,7 +58,7 @@ def read(ranking: Ranking) -> Ranking:
 def score(ranking: Ranking) -> Ranking:
     """Look at words and meaning, as far as the ranker does, and at experience."""
     scorer, source, query = SCORERS[ranking.ranker], ranking.source, ranking.query
-    lexical = source.lexical(query) if scorer.words else None
+    lexical = None if scorer.words is None else scorer.words(source, query)
     if not scorer.meaning:
         return replace(ranking, lexical=lexical)
     assert ranking.embedder is not None

@@ -34,6 +34,9 @@ ENCODE_RESERVE_MS = 2.0
 INFERRED_AT_ONCE = 500
 """Tools whose traits are inferred on the event loop; more take milliseconds, in a thread."""
 
+INDEXED_AT_ONCE = 30
+"""Tools whose texts are indexed on the event loop for `okapi`; more take milliseconds, too."""
+
 Questions = Sequence[tuple[Ask, Trace]]
 """Questions about the same tools, each with the trace that gets its decision."""
 
@@ -138,6 +141,8 @@ async def decide(
     needs_traits = ask.filters is not None or ask.context is not None
     if needs_traits and not catalog.facets.ready and len(catalog) > INFERRED_AT_ONCE:
         await run_in_thread(catalog.facets.prepare)
+    if ask.ranker == "okapi" and not catalog.texts.ready and len(catalog) > INDEXED_AT_ONCE:
+        await run_in_thread(catalog.texts.prepare)
     began = perf_counter()
     size = len(catalog)
     step = ladder.affordable(ask.ranker, (deadline - began) * 1_000, service.costs, size)

@@ -1,0 +1,43 @@
+"""The ranker `okapi` is rank-bm25's, with an idf that is positive."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.index.test_postings import PositiveBm25
+from tests.support import TOOLS, Server, compiled, crowd, select
+from toolscout.text.query import analyse
+from toolscout.text.tokens import terms
+
+WORDS = ["read", "write", "file", "mail", "send", "weather", "city", "of", "the"]
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
+
+
+@given(st.lists(texts, min_size=1, max_size=8), texts)
+def test_it_scores_as_rank_bm25_does(descriptions: list[str], query: str):
+    tools = [
+        {"name": f"t{number}", "description": text} for number, text in enumerate(descriptions)
+    ]
+    asked = list(dict.fromkeys(terms(query)))
+    corpus = [terms(f"t{number} {text}") for number, text in enumerate(descriptions)]
+    expected = PositiveBm25(corpus, k1=1.5, b=0.75).get_scores(asked).tolist()
+    found = compiled(tools).texts.score(analyse(query)).bm25.tolist()
+    assert found == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+def test_only_the_words_of_the_query_count():
+    tools = [{"name": "delete_file", "description": "Delete a file"}, *crowd(5)]
+    assert select(tools, "erase", ranker="okapi").names == []
+    assert select(tools, "erase", ranker="bm25").names == ["delete_file"]
+
+
+def test_a_request_asks_for_it_by_name(server: Server):
+    answer = server.search("read a file", ranker="okapi")
+    assert "ranker=okapi" in answer.headers["x-tool-selection"]
+    assert answer.json()["selected_names"][0] == "read_file"
+
+
+def test_many_tools_are_indexed_beside_the_loop(server: Server):
+    body = {"pattern": "read a file", "tools": [*TOOLS, *crowd(300)], "ranker": "okapi"}
+    answer = server.post(body | {"latency_budget_ms": 60_000})
+    assert answer.json()["selected_names"][0] == "read_file"
