@@ -10,6 +10,9 @@ from toolscout.ranking.choose import Pins
 JUDGED = 3
 """Best tools whose relevance decides the outcome."""
 
+DIGITS = 4
+"""Of a score as it is shown."""
+
 
 def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
     """What speaks for one tool, in units that mean the same for every query."""
@@ -35,7 +38,7 @@ def score(ranking: Ranking, row: int) -> float:
     found = _experienced(ranking, row, found)
     if ranking.boosts is not None:
         found = min(1.0, found * float(ranking.boosts.factors[row]))
-    return round(found, 4)
+    return round(found, DIGITS)
 
 
 def _experienced(ranking: Ranking, row: int, chance: float) -> float:
@@ -55,7 +58,8 @@ def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Out
     highest = 0.0
     for row in ranked[:JUDGED]:
         chance = calibration.relevance(evidence(ranking, row))
-        highest = max(highest, _experienced(ranking, row, chance))
+        # As the score is shown, so that a caller's threshold can be one.
+        highest = max(highest, round(_experienced(ranking, row, chance), DIGITS))
         if highest >= max(calibration.MATCH, no_match_below):
             return "match"
     if highest < calibration.WEAK and _is_weak(ranking):
