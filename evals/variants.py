@@ -8,11 +8,13 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
+
+from msgspec.structs import replace
 
 from toolscout.contract import Context, RankerName, Session, Tool, Use
 from toolscout.index import compile as compiling
