@@ -11,6 +11,14 @@ import openai
 from tests.client.shapes import Json, Said, Shape
 from tests.client.upstream import peer
 
+PHANTOM = "gateway_search_tools"
+DONE = Said("All done.")
+READING = Said("Reading.", (("call_2", "read_file", {"path": "/etc/hosts"}),))
+
+
+def search(query: str, id_: str = "call_1", text: str = "") -> Said:
+    return Said(text, ((id_, PHANTOM, {"query": query}),))
+
 
 def openai_events(said: Said, number: int = 0) -> list[bytes]:
     """A completion piece by piece: text by characters, arguments by characters, usage, `[DONE]`."""

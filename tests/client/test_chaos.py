@@ -2,14 +2,9 @@
 
 import gzip
 import socket
-import ssl
-import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
+from collections.abc import Callable
 
 import pytest
 
@@ -264,125 +259,11 @@ def test_a_name_resolution_that_hangs_is_given_up_in_time(make, monkeypatch: pyt
     assert selection.reason is Reason.API_ERROR
 
 
-def test_a_kept_connection_that_closes_just_then_is_tried_once_more(make):
-    def answers_once_per_connection(exchange: Exchange) -> None:
-        if exchange.number == 1:
-            exchange.close()
-        else:
-            exchange.answer(GOOD)
-
-    with peer(answers_once_per_connection) as fake:
-        selector = make(fake.url, timeout=CAP_S)
-        first = selector.select("x", TOOLS)
-        second = selector.select("x", TOOLS)
-    assert (first.attempts, second.attempts) == (1, 2)
-    assert second.names == ["read_file"]
-    assert not second.fell_open
-
-
-def test_an_idle_connection_that_closed_meanwhile_costs_no_retry(make):
-    def closes_after_each(exchange: Exchange) -> None:
-        exchange.answer(GOOD)
-        exchange.close()
-
-    with peer(closes_after_each) as fake:
-        selector = make(fake.url, timeout=CAP_S)
-        for number in range(1, 4):
-            selection = selector.select("x", TOOLS)
-            assert selection.names == ["read_file"]
-            assert len(fake.requests) == number
-            time.sleep(0.05)  # let the goodbye arrive
-
-
-def test_a_503_whose_patience_fits_is_tried_once_more(make):
-    def busy_once(exchange: Exchange) -> None:
-        if exchange.number == 0:
-            exchange.answer(b"busy", 503, [("Retry-After", "0")])
-        else:
-            exchange.answer(GOOD)
-
-    selection, fake, _ = scripted(make, busy_once)
-    assert selection.names == ["read_file"]
-    assert len(fake.requests) == 2
-
-
-@pytest.mark.parametrize(("ahead_s", "requests"), [(0, 2), (60, 1)])
-def test_patience_can_be_a_date(make, ahead_s: int, requests: int):
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=ahead_s), usegmt=True)
-    _, fake, _ = scripted(make, status(503, ("Retry-After", date)))
-    assert len(fake.requests) == requests
-
-
-@pytest.mark.parametrize("patience", ["soon", "-1", "1e9", "Mon, 99 Foo 2020", "9" * 400])
-def test_patience_that_is_nonsense_is_none(make, patience: str):
-    selection, fake, _ = scripted(make, status(503, ("Retry-After", patience)))
-    assert_all_tools(selection)
-    assert len(fake.requests) == 1
-
-
 def test_proxies_of_the_environment_are_not_for_this_machine(make, monkeypatch):
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{free_port()}")
     selection, _, _ = scripted(make, body(GOOD))
     assert selection.names == ["read_file"]
-
-
-def test_nothing_is_tried_three_times(make):
-    selection, fake, _ = scripted(make, status(503, ("Retry-After", "0")))
-    assert_all_tools(selection)
-    assert len(fake.requests) == 2
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """A server context whose certificate nobody vouches for, but the client context beside it."""
-    folder = tmp_path_factory.mktemp("tls")
-    made = f"-newkey rsa:2048 -nodes -days 1 -keyout {folder}/key -out {folder}/cert"
-    named = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-    command = ["openssl", "req", "-x509", *named, *made.split()]
-    subprocess.run(command, check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "cert", folder / "key")
-    return context, ssl.create_default_context(cafile=folder / "cert")
-
-
-@contextmanager
-def secured(context: ssl.SSLContext) -> Iterator[str]:
-    """A TLS server that answers once; its URL."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def serve() -> None:
-            with suppress(OSError), context.wrap_socket(listener.accept()[0], True) as connection:
-                exchange = Exchange(connection, threading.Event())
-                if exchange.read():
-                    exchange.answer(GOOD)
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield f"https://localhost:{listener.getsockname()[1]}"
-        thread.join(5)
-
-
-def test_a_certificate_nobody_vouches_for_falls_open_at_once(make, certificate):
-    with secured(certificate[0]) as url:
-        selection = make(url, timeout=3).select("x", TOOLS)
-    assert_all_tools(selection)
-    assert selection.reason is Reason.API_ERROR
-    assert selection.attempts == 1
-    assert "TLS" in selection.detail
-
-
-def test_a_certificate_of_ones_own_is_trusted(make, certificate):
-    with secured(certificate[0]) as url:
-        selector = make(url, timeout=3, verify=certificate[1])
-        assert selector.select("x", TOOLS).names == ["read_file"]
-
-
-def test_a_plain_server_behind_https_falls_open(make):
-    with peer(body(GOOD)) as fake:
-        url = fake.url.replace("http:", "https:")
-        selection = make(url, timeout=CAP_S).select("x", TOOLS)
-    assert_all_tools(selection)
 
 
 def test_calls_that_were_given_up_leave_no_connection_behind(make):

@@ -1,33 +1,30 @@
 """Streams: everything flows at once but the search, and the SDKs read one clean turn."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.client.shapes import ABOUT, SHAPES, Json, Said, Shape
-from tests.client.streaming import EVENTS, StreamingModel, anthropic_events, openai_events, read
-from tests.client.upstream import Exchange, peer
+from tests.client.streaming import (
+    DONE,
+    EVENTS,
+    PHANTOM,
+    READING,
+    StreamingModel,
+    anthropic_events,
+    openai_events,
+    read,
+    search,
+)
 from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
-from toolscout.client.discovery.config import ApiConfig
 from toolscout.client.observe.events import TurnEvent
-from toolscout.client.providers import PROVIDERS, ProviderName
+from toolscout.client.providers import PROVIDERS
 from toolscout.client.providers.sse import Splitter, write
 
-PHANTOM = "gateway_search_tools"
-DONE = Said("All done.")
-READING = Said("Reading.", (("call_2", "read_file", {"path": "/etc/hosts"}),))
 STREAMED = [shape for shape in SHAPES if PROVIDERS[shape.name].stream]
-
-Run = Callable[..., list[bytes]]
-
-
-def search(query: str, id_: str = "call_1", text: str = "") -> Said:
-    return Said(text, ((id_, PHANTOM, {"query": query}),))
 
 
 @pytest.fixture(params=STREAMED, ids=lambda shape: shape.name)
@@ -39,45 +36,6 @@ def shape(request: pytest.FixtureRequest) -> Shape:
 def request_(shape: Shape) -> Json:
     tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     return shape.request("please help", tools, stream=True)
-
-
-@pytest.fixture(params=["sync", "async"])
-def run(request: pytest.FixtureRequest) -> Iterator[Run]:
-    """Streams a request through a discovery; the pieces the client gets."""
-
-    def script(exchange: Exchange) -> None:
-        words = exchange.json["pattern"].split()
-        names = [tool["name"] for tool in exchange.json["tools"]]
-        exchange.select(*[name for name in names if any(word in name for word in words)])
-
-    with peer(script) as service:
-
-        def stream(
-            body: Json, model: Any, provider: ProviderName, strategy: str = "api"
-        ) -> list[bytes]:
-            api = ApiConfig(service.url, timeout=5)
-            config = DiscoveryConfig(enabled=True, strategy=strategy, api=api)
-            if request.param == "sync":
-                discovery = ToolDiscovery(config)
-                try:
-                    return list(discovery.stream(body, model, provider))
-                finally:
-                    discovery.close()
-
-            async def pieces(body: Json) -> AsyncIterator[bytes]:
-                for piece in model(body):
-                    yield piece
-
-            async def collect() -> list[bytes]:
-                discovery = AsyncToolDiscovery(config)
-                try:
-                    return [piece async for piece in discovery.stream(body, pieces, provider)]
-                finally:
-                    await discovery.aclose()
-
-            return asyncio.run(collect())
-
-        yield stream
 
 
 def test_a_turn_without_a_search_goes_through_as_it_is(run, shape, request_):
@@ -249,89 +207,6 @@ def test_events_are_whole_however_their_bytes_come(piece: int, end: bytes):
         events += splitter.feed(whole[start : start + piece])
     assert [event.raw for event in events] == raw
     assert [event.data for event in events] == [{"n": n} for n in range(20)]
-
-
-def piece(
-    name: str | None = None, given: str = "", id_: str | None = None, index: int | None = 0
-) -> Json:
-    """A piece of a call, as models other than OpenAI's own write them."""
-    function: Json = {"arguments": given} if name is None else {"name": name, "arguments": given}
-    call: Json = {"function": function}
-    if id_ is not None:
-        call |= {"id": id_, "type": "function"}
-    return call if index is None else {**call, "index": index}
-
-
-QUERY = '{"query": "read"}'
-ODD = {
-    "a name in two pieces": [[piece("gateway_", id_="c1")], [piece("search_tools", QUERY)]],
-    "the name again in every piece": [
-        [piece(PHANTOM, QUERY[:5], "c1")],
-        [piece(PHANTOM, QUERY[5:], "c1")],
-    ],
-    "no index": [[piece(PHANTOM, QUERY, "c1", None)], [piece(PHANTOM, QUERY, "c2", None)]],
-    "the same index for two calls": [[piece(PHANTOM, QUERY, "c1"), piece(PHANTOM, QUERY, "c2")]],
-}
-
-
-def events(*deltas: list[Json]) -> bytes:
-    chunks: list[Json] = [
-        {"id": "r", "choices": [{"index": 0, "delta": {"tool_calls": calls}}]} for calls in deltas
-    ]
-    chunks.append(
-        {"id": "r", "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
-    )
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    chunks.append({"id": "r", "choices": [], "usage": usage})
-    lines = [b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks]
-    return b"".join(lines) + b"data: [DONE]\n\n"
-
-
-class Odd:
-    """A model that first writes these events, then is done."""
-
-    def __init__(self, first: bytes) -> None:
-        self.answers = [first, b"".join(EVENTS["openai"](DONE, 1))]
-        self.requests: list[Json] = []
-
-    def __call__(self, request: Json) -> Iterator[bytes]:
-        self.requests.append(request)
-        yield self.answers[min(len(self.requests), 2) - 1]
-
-
-@pytest.mark.parametrize("odd", ODD)
-def test_a_search_is_never_seen_however_a_model_counts_and_names_its_calls(run, odd):
-    shape = SHAPES[0]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    model = Odd(events(*ODD[odd]))
-    out = b"".join(run(shape.request("please help", tools, stream=True), model, "openai"))
-    assert len(model.requests) == 2
-    assert shape.names(model.requests[1])[:2] == [PHANTOM, "read_file"]
-    assert b"search_tools" not in out
-    assert b"gateway" not in out
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_a_real_call_beside_a_search_of_the_same_index_reaches_the_client(run, order):
-    shape = SHAPES[0]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    calls = [[piece(PHANTOM, QUERY, "c1")], [piece("read_file", "{}", "c2")]][::order]
-    out = run(shape.request("please help", tools, stream=True), Odd(events(*calls)), "openai")
-    assert read(shape, b"".join(out)).calls == (("c2", "read_file", {}),)
-
-
-@pytest.mark.parametrize("name", ["gateway", "g", PHANTOM[:-1]])
-def test_a_name_that_begins_like_the_search_is_only_held_back_for_a_while(run, name):
-    shape = SHAPES[0]
-    tools = [shape.tool(name, "about") for name in (name, *ABOUT)]
-    request = shape.request("please help", tools, stream=True)
-    for first, *rest in (["{}"], ["", "{", "}"]):
-        deltas = [[piece(name, first, "c1")], *([piece(None, more)] for more in rest)]
-        out = run(request, Odd(events(*deltas)), "openai")
-        assert read(shape, b"".join(out)).calls == (("c1", name, {}),)
-    late = b"".join(run(request, Odd(events([piece(name, "", "c1")])), "openai"))
-    assert json.dumps(name).encode() in late
-    assert b"tool_calls" in late.split(b"finish_reason")[-1]
 
 
 def test_a_client_that_goes_away_ends_the_turn_and_the_forward(shape, request_):

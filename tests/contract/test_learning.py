@@ -1,48 +1,15 @@
 """Feedback over the wire, and what comes of it."""
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
+from tests.contract.learning import FEEDBACK, LEARNING, WORKED, known, names, tell
 from tests.support import TOOLS, Server, crowd, problem_of, running, until
 from toolscout.contract.bounds import MAX_TOOL_DEPTH
-
-FEEDBACK, LEARNING = "/v1/tool-discovery/feedback", "/v1/learning"
-HOT = "/v1/tool-discovery/hot"
-WORKED: dict[str, Any] = {"pattern": "ship the parcel", "tool": "resize_image", "success": True}
-KEYS = f"acme={ACME_OLD},acme={ACME_NEW},zenith={ZENITH}"
-
-
-@pytest.fixture(scope="module")
-def learning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service that learns, with keys."""
-    folder = tmp_path_factory.mktemp("learning")
-    with running(folder, "--learning", TOOLSCOUT_API_KEYS=KEYS) as started:
-        yield started
-
-
-@pytest.fixture
-def empty(learning: Server) -> Server:
-    """The same, with nothing learned."""
-    for key in (ACME_OLD, ZENITH):
-        assert learning.client.delete(LEARNING, headers={"x-api-key": key}).status_code == 204
-    return learning
-
-
-def tell(server: Server, body: Any, key: str = ACME_OLD) -> Any:
-    return server.post(body, FEEDBACK, {"x-api-key": key})
-
-
-def names(server: Server, key: str = ACME_OLD, **fields: Any) -> list[str]:
-    return server.names("ship the parcel", headers={"x-api-key": key}, **fields)
-
-
-def known(server: Server, key: str = ACME_OLD) -> Any:
-    return server.get(LEARNING, **{"x-api-key": key}).json()
 
 
 def test_the_next_search_follows_what_worked(empty: Server):
@@ -210,95 +177,6 @@ def test_feedback_that_was_accepted_survives_a_killed_process(tmp_path: Path):
         until(lambda: server.names("ship the parcel")[:1] == ["resize_image"])
 
 
-CHAINS, INSIGHTS = "/v1/tool-discovery/chains", "/v1/tool-discovery/insights"
-REPORT: dict[str, Any] = {
-    "intent": "ship the parcel to a customer",
-    "chain": ["search_code", "create_issue", "translate_text"],
-    "success": True,
-}
-
-
-def report(server: Server, body: Any, times: int = 3) -> None:
-    for _ in range(times):
-        answer = server.post(body, CHAINS, {"x-api-key": ACME_OLD})
-        assert (answer.status_code, answer.json()) == (202, {"accepted": 1})
-
-
-def insight(server: Server, pattern: str, key: str = ACME_OLD) -> Any:
-    return server.client.get(
-        INSIGHTS, params={"pattern": pattern}, headers={"x-api-key": key}
-    ).json()
-
-
-def test_a_chain_is_suggested_for_a_like_intent(empty: Server):
-    nothing = {"chain": [], "confidence": 0.0, "evidence": 0}
-    assert insight(empty, REPORT["intent"]) == nothing
-    report(empty, REPORT)
-    found = insight(empty, "ship a parcel to the customers")
-    assert found["chain"] == REPORT["chain"]
-    assert found["evidence"] == 3
-    assert 0.3 < found["confidence"] <= 1
-    assert insight(empty, "weather tomorrow")["confidence"] < 0.3
-    assert insight(empty, REPORT["intent"], ZENITH) == nothing
-
-
-def test_a_chain_that_failed_is_not_suggested(empty: Server):
-    report(empty, REPORT | {"success": False})
-    assert insight(empty, REPORT["intent"])["chain"] == []
-
-
-def test_the_next_tools_of_a_chain_take_free_slots(empty: Server):
-    report(empty, REPORT)
-    plain = names(empty, top_k=5)
-    chained = names(empty, top_k=5, complete_chain=True)
-    assert set(REPORT["chain"]) <= set(chained)
-    assert set(REPORT["chain"]) - set(plain)
-    assert len(chained) <= 5
-    headers = {"x-api-key": ACME_OLD}
-    body = empty.search(
-        "ship the parcel", top_k=5, complete_chain=True, explain=True, headers=headers
-    ).json()
-    via = {match["name"]: {r["via"] for r in match["reasons"]} for match in body["matches"]}
-    assert all("chain" in via[name] for name in set(REPORT["chain"]) - set(plain))
-
-
-def test_a_chain_obeys_filters_pins_and_the_cap(empty: Server):
-    report(empty, REPORT)
-    fields: dict[str, Any] = {"complete_chain": True, "top_k": 2, "always_keep": ["get_weather"]}
-    chosen = names(empty, filters={"exclude": ["search_code"]}, **fields)
-    assert len(chosen) == 2
-    assert "search_code" not in chosen
-    assert chosen[-1] == "get_weather"
-
-
-def test_a_chain_is_followed_for_its_own_intent_where_no_tool_matches(empty: Server):
-    report(empty, REPORT | {"intent": "zorb the quux"}, times=2)
-    headers = {"x-api-key": ACME_OLD}
-    assert empty.names("zorb the quux", headers=headers) == []
-    answer = empty.search(
-        "zorb the quux", complete_chain=True, always_keep=["get_weather"], headers=headers
-    )
-    assert answer.json()["selected_names"] == [*REPORT["chain"], "get_weather"]
-    assert "outcome=weak" in answer.headers["x-tool-selection"]
-    assert empty.names("qqfp kkvd", complete_chain=True, headers=headers) == []
-
-
-def test_one_odd_report_does_not_halve_the_confidence_of_six(empty: Server):
-    report(empty, REPORT, times=6)
-    before = insight(empty, REPORT["intent"])
-    report(empty, REPORT | {"chain": ["get_weather", "send_email"]}, times=1)
-    after = insight(empty, REPORT["intent"])
-    assert after["chain"] == before["chain"]
-    assert after["confidence"] > 0.8 * before["confidence"]
-
-
-def test_the_hot_tools_follow_a_chain(empty: Server):
-    report(empty, REPORT)
-    body = {"message": REPORT["intent"], "tools": TOOLS}
-    tiers = empty.post(body, HOT, {"x-api-key": ACME_OLD}).json()["tiers"]
-    assert set(REPORT["chain"]) <= {tool["name"] for tool in tiers["tier1"]}
-
-
 @pytest.mark.parametrize("failures", [1, 20])
 def test_failures_alone_take_no_tool_out_of_the_answer(empty: Server, failures: int):
     tools = [*TOOLS, *crowd(40)]
@@ -324,31 +202,6 @@ def test_a_later_success_makes_up_for_a_failure(empty: Server):
     assert empty.names(pattern, tools, headers=headers)[0] != before[0]
     tell(empty, {"events": [event | {"success": True}] * 3})
     assert empty.names(pattern, tools, headers=headers) == before
-
-
-def test_a_named_tool_stays_before_the_chain(empty: Server):
-    report(empty, REPORT | {"intent": "call resize_image"})
-    headers = {"x-api-key": ACME_OLD}
-    chosen = empty.names("call resize_image", complete_chain=True, headers=headers)
-    assert chosen[0] == "resize_image"
-
-
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        (REPORT | {"chain": ["alone"]}, "invalid_request"),
-        (REPORT | {"chain": ["a"] * 21}, "invalid_request"),
-        (REPORT | {"intent": " "}, "empty_pattern"),
-        ({"chain": ["a", "b"], "success": True}, "invalid_request"),
-    ],
-)
-def test_a_wrong_chain_is_refused(learning: Server, body: Any, code: str):
-    problem_of(learning.post(body, CHAINS, {"x-api-key": ACME_OLD}), 422, code)
-
-
-def test_an_insight_needs_a_pattern(learning: Server):
-    answer = learning.get(INSIGHTS, **{"x-api-key": ACME_OLD})
-    problem_of(answer, 422, "empty_pattern")
 
 
 def test_a_tool_that_failed_keeps_a_score_between_zero_and_one(empty: Server):

@@ -1,67 +1,17 @@
 """The MCP facade, asked by the official client over HTTP."""
 
-import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
-from mcp import ClientSession, types
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import McpError
 
 from tests.attacks.test_patterns import COUNTED
 from tests.conftest import ACME_OLD, ZENITH
-from tests.support import TOOLS, Server, crowd, problem_of, running, until
+from tests.contract.mcp_client import KEYED, call, failure, session
+from tests.support import TOOLS, Server, crowd, running
 from toolscout.contract import MAX_NAME_CHARS
 
 pytestmark = pytest.mark.anyio
-
-KEYED = {
-    "name": "pay_invoice",
-    "description": "Pay an invoice. At once.",
-    "required_keys": ["BANK"],
-}
-
-
-@pytest.fixture(scope="module")
-def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service with the facade and one registered catalog of the tenant acme."""
-    keys = f"acme={ACME_OLD},zenith={ZENITH}"
-    flags = ["--mcp", "--learning"]
-    with running(tmp_path_factory.mktemp("mcp"), *flags, TOOLSCOUT_API_KEYS=keys) as started:
-        body, headers = {"tools": [*TOOLS, KEYED]}, {"x-api-key": ACME_OLD}
-        assert (
-            started.client.put("/v1/catalogs/office", json=body, headers=headers).status_code == 201
-        )
-        yield started
-
-
-@asynccontextmanager
-async def session(server: Server, key: str = ACME_OLD) -> AsyncIterator[ClientSession]:
-    headers = {"Authorization": f"Bearer {key}"}
-    async with (
-        httpx.AsyncClient(headers=headers, trust_env=False) as http,
-        streamable_http_client(f"{server.url}/mcp", http_client=http) as (read, write, _),
-        ClientSession(read, write) as client,
-    ):
-        await client.initialize()
-        yield client
-
-
-async def call(client: ClientSession, name: str, /, **arguments: Any) -> Any:
-    answer = await client.call_tool(name, arguments)
-    assert not answer.isError, answer.content
-    return answer.structuredContent
-
-
-async def failure(client: ClientSession, name: str, /, **arguments: Any) -> str:
-    answer = await client.call_tool(name, arguments)
-    assert answer.isError
-    assert isinstance(answer.content[0], types.TextContent)
-    return answer.content[0].text
 
 
 async def test_a_tool_is_found_and_inspected_end_to_end(facade: Server):
@@ -201,68 +151,6 @@ async def test_where_there_are_several_catalogs_one_has_to_be_named(facade: Serv
         assert found["tools"][0]["name"] == "two_1_spin"
 
 
-def test_a_key_is_needed(facade: Server):
-    problem_of(facade.post({}, "/mcp"), 401, "unauthorized")
-
-
-def test_errors_are_problem_documents(tmp_path_factory: pytest.TempPathFactory):
-    flags = ["--mcp", "--max-body-bytes", "4096"]
-    with running(tmp_path_factory.mktemp("tight"), *flags) as server:
-        problem_of(server.post(b"x" * 5_000, "/mcp"), 413, "payload_too_large")
-        chunked = server.client.post(
-            "/mcp",
-            content=(b"x" * 1_000 for _ in range(5)),
-            headers={"content-type": "application/json"},
-        )
-        problem_of(chunked, 413, "payload_too_large")
-        text = server.post(b"{}", "/mcp", {"content-type": "text/plain"})
-        problem_of(text, 415, "unsupported_media_type")
-        problem_of(server.client.put("/mcp"), 405, "method_not_allowed")
-
-
-async def test_calls_are_logged_like_any_other_and_the_sdk_writes_no_lines(
-    tmp_path_factory: pytest.TempPathFactory,
-):
-    with running(tmp_path_factory.mktemp("logged"), "--mcp") as server:
-        banner = server.stderr
-        async with session(server) as client:
-            await failure(client, "tool_info", name="nothing_like_it")
-            await failure(client, "run_tool")
-            with pytest.raises(McpError):
-                await client.get_prompt("unheard-of")
-        accept = {"accept": "application/json, text/event-stream"}
-        for body in (b"not json", b"{}", b"[]"):
-            assert server.post(body, "/mcp", accept).status_code == 400
-        assert server.stderr == banner
-        until(lambda: server.stdout.count('"event":"mcp"') >= 6)
-        lines = [json.loads(line) for line in server.stdout.splitlines()]
-        assert {line["event"] for line in lines} == {"mcp"}
-        assert lines[-1]["status"] == 400
-
-
-async def test_a_search_is_counted_and_logged_like_one_over_http(
-    tmp_path_factory: pytest.TempPathFactory,
-):
-    with running(tmp_path_factory.mktemp("counted"), "--mcp") as server:
-        put = server.client.put("/v1/catalogs/office", json={"tools": TOOLS})
-        async with session(server, ACME_OLD) as client:
-            await call(client, "search_tools", query="read a text file", top_k=3)
-            await call(client, "tool_info", name="read_file")
-        assert server.metric('toolscout_requests_total{outcome="match"}') == 1
-        assert server.metric('toolscout_request_duration_seconds_count{phase="rank"}') == 1
-        assert server.metric('toolscout_catalog_cache_requests_total{result="hit"}') == 1
-        assert server.metric('toolscout_calls_total{call="mcp",outcome="ok"}') >= 2
-        stats = server.get("/v1/stats").json()
-        assert (stats["searches"], stats["outcomes"]) == (1, {"match": 1})
-        until(lambda: '"ranker"' in server.stdout)
-        (line,) = (line for line in server.stdout.splitlines() if '"ranker"' in line)
-        logged = json.loads(line)
-        assert (logged["event"], logged["outcome"], logged["ranker"]) == ("mcp", "match", "hybrid")
-        assert logged["catalog"] == put.json()["digest"][:16]
-        assert (logged["offered"], logged["top_k"]) == (len(TOOLS), 3)
-        assert "read a text file" not in server.stdout
-
-
 async def test_a_search_steps_down_where_time_is_short(tmp_path: Path):
     with running(tmp_path, "--mcp", "--latency-budget-ms", "1") as server:
         server.client.put("/v1/catalogs/office", json={"tools": TOOLS}).raise_for_status()
@@ -274,36 +162,6 @@ async def test_a_search_steps_down_where_time_is_short(tmp_path: Path):
         answer = server.post(hot, "/v1/tool-discovery/hot").json()
         assert answer["degraded"] == "keyword"
         assert server.metric('toolscout_degraded_total{ranker="keyword"}') == 2
-
-
-def test_an_answer_of_the_sdk_carries_the_request_id(facade: Server):
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    response = facade.post(body, "/mcp", HEADERS | {"x-request-id": "of-mcp"})
-    assert (response.status_code, response.headers["x-request-id"]) == (200, "of-mcp")
-
-
-def test_a_page_in_a_browser_cannot_ask_a_service_without_keys(
-    tmp_path_factory: pytest.TempPathFactory,
-):
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "page", "version": "1"},
-        },
-    }
-    accept = {"accept": "application/json, text/event-stream"}
-    with running(tmp_path_factory.mktemp("open"), "--mcp") as server:
-        assert server.post(hello, "/mcp", accept).status_code == 200
-        for foreign in ({"host": "evil.example"}, {"origin": "https://evil.example"}):
-            assert server.post(hello, "/mcp", accept | foreign).status_code in (403, 421)
-
-
-def test_it_is_off_unless_asked_for(server: Server):
-    problem_of(server.post({}, "/mcp"), 404, "not_found")
 
 
 async def test_the_status_compiles_nothing(tmp_path: Path):
@@ -330,56 +188,3 @@ async def test_a_long_page_is_whole(facade: Server):
     async with session(facade, ZENITH) as client:
         page = await call(client, "list_tools_meta", catalog="crowd", page_size=1_000)
         assert len(page["tools"]) == page["total"] == 900
-
-
-HEADERS = {"accept": "application/json, text/event-stream", "x-api-key": ACME_OLD}
-
-
-def test_there_is_no_stream_to_hold_open(facade: Server):
-    for method in ("GET", "DELETE"):
-        response = facade.client.request(method, "/mcp", headers=HEADERS)
-        problem_of(response, 405, "method_not_allowed")
-        assert response.headers["allow"] == "POST"
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'{"jsonrpc":"2.0","id":1,"method":"\xff"}',
-        b'{"jsonrpc":"2.0","id":1,"method":"a","params":' + b"[" * 500 + b"]" * 500 + b"}",
-        b'{"a":' * 20_000,
-        b"{",
-        b'{"jsonrpc":"2.0","id":1,"method":"\\ud800"}',
-    ],
-    ids=["no UTF-8", "deep", "very deep", "cut off", "half a character"],
-)
-def test_messages_that_are_no_json_are_refused_and_logged_so(facade: Server, body: bytes):
-    response = facade.post(body, "/mcp", HEADERS)
-    problem_of(response, 400, "invalid_json")
-    identity = response.headers["x-request-id"]
-    until(lambda: identity in facade.stdout)
-    (line,) = (line for line in facade.stdout.splitlines() if identity in line)
-    assert json.loads(line)["outcome"] == "invalid_json"
-
-
-def test_messages_are_small(facade: Server):
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"a": "b" * 300_000}}
-    problem_of(facade.post(body, "/mcp", HEADERS), 413, "payload_too_large")
-
-
-def test_what_a_caller_sends_is_on_no_stream(facade: Server):
-    secret = "payroll of Jane"
-    for params in (
-        {"arguments": {"query": secret}},
-        {"name": secret, "arguments": {"query": secret}},
-        {"name": "search_tools", "arguments": {"query": [secret]}},
-    ):
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        facade.post(message, "/mcp", HEADERS)
-    identity = "bad-message"
-    headers = HEADERS | {"x-request-id": identity}
-    assert facade.post({"jsonrpc": secret}, "/mcp", headers).status_code == 400
-    until(lambda: identity in facade.stdout)
-    (line,) = (line for line in facade.stdout.splitlines() if identity in line)
-    assert json.loads(line)["outcome"] == "invalid_request"
-    assert secret not in facade.stdout + facade.stderr

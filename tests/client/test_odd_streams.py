@@ -1,0 +1,92 @@
+"""Streams of models that count and name their calls otherwise than OpenAI's own."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.client.shapes import ABOUT, SHAPES, Json
+from tests.client.streaming import DONE, EVENTS, PHANTOM, read
+
+
+def piece(
+    name: str | None = None, given: str = "", id_: str | None = None, index: int | None = 0
+) -> Json:
+    """A piece of a call, as models other than OpenAI's own write them."""
+    function: Json = {"arguments": given} if name is None else {"name": name, "arguments": given}
+    call: Json = {"function": function}
+    if id_ is not None:
+        call |= {"id": id_, "type": "function"}
+    return call if index is None else {**call, "index": index}
+
+
+QUERY = '{"query": "read"}'
+ODD = {
+    "a name in two pieces": [[piece("gateway_", id_="c1")], [piece("search_tools", QUERY)]],
+    "the name again in every piece": [
+        [piece(PHANTOM, QUERY[:5], "c1")],
+        [piece(PHANTOM, QUERY[5:], "c1")],
+    ],
+    "no index": [[piece(PHANTOM, QUERY, "c1", None)], [piece(PHANTOM, QUERY, "c2", None)]],
+    "the same index for two calls": [[piece(PHANTOM, QUERY, "c1"), piece(PHANTOM, QUERY, "c2")]],
+}
+
+
+def events(*deltas: list[Json]) -> bytes:
+    chunks: list[Json] = [
+        {"id": "r", "choices": [{"index": 0, "delta": {"tool_calls": calls}}]} for calls in deltas
+    ]
+    chunks.append(
+        {"id": "r", "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
+    )
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    chunks.append({"id": "r", "choices": [], "usage": usage})
+    lines = [b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks]
+    return b"".join(lines) + b"data: [DONE]\n\n"
+
+
+class Odd:
+    """A model that first writes these events, then is done."""
+
+    def __init__(self, first: bytes) -> None:
+        self.answers = [first, b"".join(EVENTS["openai"](DONE, 1))]
+        self.requests: list[Json] = []
+
+    def __call__(self, request: Json) -> Iterator[bytes]:
+        self.requests.append(request)
+        yield self.answers[min(len(self.requests), 2) - 1]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_a_search_is_never_seen_however_a_model_counts_and_names_its_calls(run, odd):
+    shape = SHAPES[0]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    model = Odd(events(*ODD[odd]))
+    out = b"".join(run(shape.request("please help", tools, stream=True), model, "openai"))
+    assert len(model.requests) == 2
+    assert shape.names(model.requests[1])[:2] == [PHANTOM, "read_file"]
+    assert b"search_tools" not in out
+    assert b"gateway" not in out
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_real_call_beside_a_search_of_the_same_index_reaches_the_client(run, order):
+    shape = SHAPES[0]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    calls = [[piece(PHANTOM, QUERY, "c1")], [piece("read_file", "{}", "c2")]][::order]
+    out = run(shape.request("please help", tools, stream=True), Odd(events(*calls)), "openai")
+    assert read(shape, b"".join(out)).calls == (("c2", "read_file", {}),)
+
+
+@pytest.mark.parametrize("name", ["gateway", "g", PHANTOM[:-1]])
+def test_a_name_that_begins_like_the_search_is_only_held_back_for_a_while(run, name):
+    shape = SHAPES[0]
+    tools = [shape.tool(name, "about") for name in (name, *ABOUT)]
+    request = shape.request("please help", tools, stream=True)
+    for first, *rest in (["{}"], ["", "{", "}"]):
+        deltas = [[piece(name, first, "c1")], *([piece(None, more)] for more in rest)]
+        out = run(request, Odd(events(*deltas)), "openai")
+        assert read(shape, b"".join(out)).calls == (("c1", name, {}),)
+    late = b"".join(run(request, Odd(events([piece(name, "", "c1")])), "openai"))
+    assert json.dumps(name).encode() in late
+    assert b"tool_calls" in late.split(b"finish_reason")[-1]

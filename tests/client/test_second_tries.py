@@ -1,0 +1,72 @@
+"""A second try is made where it can help, and no third."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from tests.client.test_chaos import CAP_S, GOOD, assert_all_tools, scripted, status
+from tests.client.upstream import TOOLS, Exchange, peer
+
+
+def test_a_kept_connection_that_closes_just_then_is_tried_once_more(make):
+    def answers_once_per_connection(exchange: Exchange) -> None:
+        if exchange.number == 1:
+            exchange.close()
+        else:
+            exchange.answer(GOOD)
+
+    with peer(answers_once_per_connection) as fake:
+        selector = make(fake.url, timeout=CAP_S)
+        first = selector.select("x", TOOLS)
+        second = selector.select("x", TOOLS)
+    assert (first.attempts, second.attempts) == (1, 2)
+    assert second.names == ["read_file"]
+    assert not second.fell_open
+
+
+def test_an_idle_connection_that_closed_meanwhile_costs_no_retry(make):
+    def closes_after_each(exchange: Exchange) -> None:
+        exchange.answer(GOOD)
+        exchange.close()
+
+    with peer(closes_after_each) as fake:
+        selector = make(fake.url, timeout=CAP_S)
+        for number in range(1, 4):
+            selection = selector.select("x", TOOLS)
+            assert selection.names == ["read_file"]
+            assert len(fake.requests) == number
+            time.sleep(0.05)  # let the goodbye arrive
+
+
+def test_a_503_whose_patience_fits_is_tried_once_more(make):
+    def busy_once(exchange: Exchange) -> None:
+        if exchange.number == 0:
+            exchange.answer(b"busy", 503, [("Retry-After", "0")])
+        else:
+            exchange.answer(GOOD)
+
+    selection, fake, _ = scripted(make, busy_once)
+    assert selection.names == ["read_file"]
+    assert len(fake.requests) == 2
+
+
+@pytest.mark.parametrize(("ahead_s", "requests"), [(0, 2), (60, 1)])
+def test_patience_can_be_a_date(make, ahead_s: int, requests: int):
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=ahead_s), usegmt=True)
+    _, fake, _ = scripted(make, status(503, ("Retry-After", date)))
+    assert len(fake.requests) == requests
+
+
+@pytest.mark.parametrize("patience", ["soon", "-1", "1e9", "Mon, 99 Foo 2020", "9" * 400])
+def test_patience_that_is_nonsense_is_none(make, patience: str):
+    selection, fake, _ = scripted(make, status(503, ("Retry-After", patience)))
+    assert_all_tools(selection)
+    assert len(fake.requests) == 1
+
+
+def test_nothing_is_tried_three_times(make):
+    selection, fake, _ = scripted(make, status(503, ("Retry-After", "0")))
+    assert_all_tools(selection)
+    assert len(fake.requests) == 2

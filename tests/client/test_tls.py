@@ -1,0 +1,66 @@
+"""Certificates: one that is vouched for is trusted, any other falls open."""
+
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from tests.client.test_chaos import CAP_S, GOOD, assert_all_tools, body
+from tests.client.upstream import TOOLS, Exchange, peer
+from toolscout.client import Reason
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """A server context whose certificate nobody vouches for, but the client context beside it."""
+    folder = tmp_path_factory.mktemp("tls")
+    made = f"-newkey rsa:2048 -nodes -days 1 -keyout {folder}/key -out {folder}/cert"
+    named = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    command = ["openssl", "req", "-x509", *named, *made.split()]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert", folder / "key")
+    return context, ssl.create_default_context(cafile=folder / "cert")
+
+
+@contextmanager
+def secured(context: ssl.SSLContext) -> Iterator[str]:
+    """A TLS server that answers once; its URL."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            with suppress(OSError), context.wrap_socket(listener.accept()[0], True) as connection:
+                exchange = Exchange(connection, threading.Event())
+                if exchange.read():
+                    exchange.answer(GOOD)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"https://localhost:{listener.getsockname()[1]}"
+        thread.join(5)
+
+
+def test_a_certificate_nobody_vouches_for_falls_open_at_once(make, certificate):
+    with secured(certificate[0]) as url:
+        selection = make(url, timeout=3).select("x", TOOLS)
+    assert_all_tools(selection)
+    assert selection.reason is Reason.API_ERROR
+    assert selection.attempts == 1
+    assert "TLS" in selection.detail
+
+
+def test_a_certificate_of_ones_own_is_trusted(make, certificate):
+    with secured(certificate[0]) as url:
+        selector = make(url, timeout=3, verify=certificate[1])
+        assert selector.select("x", TOOLS).names == ["read_file"]
+
+
+def test_a_plain_server_behind_https_falls_open(make):
+    with peer(body(GOOD)) as fake:
+        url = fake.url.replace("http:", "https:")
+        selection = make(url, timeout=CAP_S).select("x", TOOLS)
+    assert_all_tools(selection)

@@ -1,0 +1,122 @@
+"""Chains over the wire: reported, suggested, and followed by searches."""
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import ACME_OLD, ZENITH
+from tests.contract.learning import HOT, names
+from tests.support import TOOLS, Server, problem_of
+
+CHAINS, INSIGHTS = "/v1/tool-discovery/chains", "/v1/tool-discovery/insights"
+REPORT: dict[str, Any] = {
+    "intent": "ship the parcel to a customer",
+    "chain": ["search_code", "create_issue", "translate_text"],
+    "success": True,
+}
+
+
+def report(server: Server, body: Any, times: int = 3) -> None:
+    for _ in range(times):
+        answer = server.post(body, CHAINS, {"x-api-key": ACME_OLD})
+        assert (answer.status_code, answer.json()) == (202, {"accepted": 1})
+
+
+def insight(server: Server, pattern: str, key: str = ACME_OLD) -> Any:
+    return server.client.get(
+        INSIGHTS, params={"pattern": pattern}, headers={"x-api-key": key}
+    ).json()
+
+
+def test_a_chain_is_suggested_for_a_like_intent(empty: Server):
+    nothing = {"chain": [], "confidence": 0.0, "evidence": 0}
+    assert insight(empty, REPORT["intent"]) == nothing
+    report(empty, REPORT)
+    found = insight(empty, "ship a parcel to the customers")
+    assert found["chain"] == REPORT["chain"]
+    assert found["evidence"] == 3
+    assert 0.3 < found["confidence"] <= 1
+    assert insight(empty, "weather tomorrow")["confidence"] < 0.3
+    assert insight(empty, REPORT["intent"], ZENITH) == nothing
+
+
+def test_a_chain_that_failed_is_not_suggested(empty: Server):
+    report(empty, REPORT | {"success": False})
+    assert insight(empty, REPORT["intent"])["chain"] == []
+
+
+def test_the_next_tools_of_a_chain_take_free_slots(empty: Server):
+    report(empty, REPORT)
+    plain = names(empty, top_k=5)
+    chained = names(empty, top_k=5, complete_chain=True)
+    assert set(REPORT["chain"]) <= set(chained)
+    assert set(REPORT["chain"]) - set(plain)
+    assert len(chained) <= 5
+    headers = {"x-api-key": ACME_OLD}
+    body = empty.search(
+        "ship the parcel", top_k=5, complete_chain=True, explain=True, headers=headers
+    ).json()
+    via = {match["name"]: {r["via"] for r in match["reasons"]} for match in body["matches"]}
+    assert all("chain" in via[name] for name in set(REPORT["chain"]) - set(plain))
+
+
+def test_a_chain_obeys_filters_pins_and_the_cap(empty: Server):
+    report(empty, REPORT)
+    fields: dict[str, Any] = {"complete_chain": True, "top_k": 2, "always_keep": ["get_weather"]}
+    chosen = names(empty, filters={"exclude": ["search_code"]}, **fields)
+    assert len(chosen) == 2
+    assert "search_code" not in chosen
+    assert chosen[-1] == "get_weather"
+
+
+def test_a_chain_is_followed_for_its_own_intent_where_no_tool_matches(empty: Server):
+    report(empty, REPORT | {"intent": "zorb the quux"}, times=2)
+    headers = {"x-api-key": ACME_OLD}
+    assert empty.names("zorb the quux", headers=headers) == []
+    answer = empty.search(
+        "zorb the quux", complete_chain=True, always_keep=["get_weather"], headers=headers
+    )
+    assert answer.json()["selected_names"] == [*REPORT["chain"], "get_weather"]
+    assert "outcome=weak" in answer.headers["x-tool-selection"]
+    assert empty.names("qqfp kkvd", complete_chain=True, headers=headers) == []
+
+
+def test_one_odd_report_does_not_halve_the_confidence_of_six(empty: Server):
+    report(empty, REPORT, times=6)
+    before = insight(empty, REPORT["intent"])
+    report(empty, REPORT | {"chain": ["get_weather", "send_email"]}, times=1)
+    after = insight(empty, REPORT["intent"])
+    assert after["chain"] == before["chain"]
+    assert after["confidence"] > 0.8 * before["confidence"]
+
+
+def test_the_hot_tools_follow_a_chain(empty: Server):
+    report(empty, REPORT)
+    body = {"message": REPORT["intent"], "tools": TOOLS}
+    tiers = empty.post(body, HOT, {"x-api-key": ACME_OLD}).json()["tiers"]
+    assert set(REPORT["chain"]) <= {tool["name"] for tool in tiers["tier1"]}
+
+
+def test_a_named_tool_stays_before_the_chain(empty: Server):
+    report(empty, REPORT | {"intent": "call resize_image"})
+    headers = {"x-api-key": ACME_OLD}
+    chosen = empty.names("call resize_image", complete_chain=True, headers=headers)
+    assert chosen[0] == "resize_image"
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (REPORT | {"chain": ["alone"]}, "invalid_request"),
+        (REPORT | {"chain": ["a"] * 21}, "invalid_request"),
+        (REPORT | {"intent": " "}, "empty_pattern"),
+        ({"chain": ["a", "b"], "success": True}, "invalid_request"),
+    ],
+)
+def test_a_wrong_chain_is_refused(learning: Server, body: Any, code: str):
+    problem_of(learning.post(body, CHAINS, {"x-api-key": ACME_OLD}), 422, code)
+
+
+def test_an_insight_needs_a_pattern(learning: Server):
+    answer = learning.get(INSIGHTS, **{"x-api-key": ACME_OLD})
+    problem_of(answer, 422, "empty_pattern")
