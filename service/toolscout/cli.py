@@ -24,13 +24,13 @@ EXITS = {
     NOTHING: "a search found nothing, or the service could not listen",
     USAGE: "wrong usage, settings or files; standard error says which, where and what was expected",
 }
-"""What the exit status of a command means."""
+"""The meaning of each exit status."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     commands = parser()
-    if "_ARGCOMPLETE" in os.environ:  # a shell asks for words
+    if "_ARGCOMPLETE" in os.environ:  # a shell requests completions
         import argcomplete
 
         argcomplete.autocomplete(commands)
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ToolscoutError as error:
         said = error.detail
     except BrokenPipeError:
-        # Whoever read has enough. What is still buffered must not fail at the very end.
+        # The reader closed the pipe. Buffered output must not fail when the process exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -58,7 +58,7 @@ def _serve(parsed: argparse.Namespace) -> int:
 
     try:
         return serve(_settings(parsed))
-    except SystemExit:  # uvicorn's way of giving up when it cannot listen, after it said why
+    except SystemExit:  # uvicorn exits if it cannot listen, after printing the reason
         return NOTHING
 
 
@@ -163,7 +163,7 @@ def _openapi(parsed: argparse.Namespace) -> int:
         return OK
 
     class Plain(yaml.SafeDumper):
-        """Repeats shared parts instead of pointing at them: easier to read and to compare."""
+        """Repeats shared parts instead of using aliases: easier to read and to compare."""
 
         def ignore_aliases(self, data: Any) -> bool:
             return True
@@ -188,7 +188,7 @@ def _completion(parsed: argparse.Namespace) -> int:
 
 
 def _shown(value: object) -> str:
-    """A value as it would be written in a settings file or flag."""
+    """Return a value as written in a flag."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return "-" if value is None else str(value)
@@ -203,7 +203,7 @@ def _print_json(value: Any) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says which flag an unknown one may have meant."""
+    """Suggests the nearest flag for an unknown one."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         parsed, unknown = self.parse_known_args(args, namespace)
@@ -230,7 +230,7 @@ def parser() -> argparse.ArgumentParser:
     def command(name: str, run: Callable[[argparse.Namespace], int], about: str) -> Any:
         shown = f"{about[0].upper()}{about[1:]}."
         added = commands.add_parser(name, help=about, description=shown)
-        # A view, so that flags that are added later are in it.
+        # A view, so that it contains flags that are added later.
         added.set_defaults(run=run, flags=added._option_string_actions.keys())
         return added
 
@@ -279,7 +279,7 @@ def parser() -> argparse.ArgumentParser:
 def _add_setting(command: argparse.ArgumentParser, setting: Any) -> None:
     text = f"{setting.help} (default {_shown(setting.default)}; {setting.env})".replace("%", "%%")
     if setting.secret:
-        return  # a secret on the command line shows in every process list
+        return  # every process list shows a secret on the command line
     words = ("on", "off") if setting.kind is bool else setting.choices
     added: Any = command.add_argument(
         setting.flag,

@@ -1,11 +1,11 @@
-"""What can be wrong with a request, as exceptions that know their error code.
+"""The errors of requests, as exceptions with their error codes.
 
 ToolscoutError
 ├── InvalidRequest      a field is missing, of the wrong type or out of bounds
 │   ├── InvalidJson     the bytes are not JSON at all
 │   ├── EmptyPattern    the pattern is blank
 │   ├── TooManyTools    more distinct tools than the limit
-│   ├── BadCursor       a cursor is not one of this list
+│   ├── BadCursor       a cursor belongs to another list
 │   └── InvalidTool     an item of `tools` is no tool of any known shape (also InvalidArgument)
 ├── InvalidArgument     an argument has the wrong type (also a TypeError)
 ├── CatalogUnknown      no catalog of that name or digest is known here
@@ -31,9 +31,9 @@ class FieldError:
 
 
 def wrong_field(root: str, error: msgspec.ValidationError) -> FieldError:
-    """Put a decoder's complaint (`… - at `$[17].name``) into the terms of the request.
+    """Turn a decoder's message (`… - at `$[17].name``) into the path and message of an error.
 
-    What it quotes of a wrong value is left out: errors never repeat tool text.
+    Quoted values are left out, because errors never repeat tool text.
     """
     message, _, where = str(error).partition(" - at `$")
     path = (root + where.rstrip("`")).lstrip(".")
@@ -41,7 +41,7 @@ def wrong_field(root: str, error: msgspec.ValidationError) -> FieldError:
 
 
 def not_json(path: str, error: Exception) -> FieldError:
-    """Say of a place that it is not JSON, without repeating any of it."""
+    """Describe what is not JSON at a path, without repeating any of it."""
     if isinstance(error, RecursionError):
         return FieldError(path, "nested too deeply")
     if isinstance(error, UnicodeDecodeError):
@@ -50,7 +50,7 @@ def not_json(path: str, error: Exception) -> FieldError:
 
 
 class ToolscoutError(Exception):
-    """Base of every error raised on purpose; `code` is the stable name of its kind."""
+    """Base of every expected error; `code` is the stable name of its kind."""
 
     code = "internal_error"
 
@@ -61,7 +61,7 @@ class ToolscoutError(Exception):
 
 
 class InvalidRequest(ToolscoutError):
-    """The request is JSON, but not one this endpoint understands."""
+    """The request is JSON, but not valid for this endpoint."""
 
     code = "invalid_request"
 
@@ -91,7 +91,7 @@ class InvalidArgument(ToolscoutError, TypeError):
 
     @classmethod
     def of(cls, name: str, expected: str, got: object) -> Self:
-        """Say it in the one form all these messages have; values are not repeated."""
+        """Make an error with the common message; values are not repeated."""
         message = f"expected {expected}, got {type(got).__name__}"
         return cls(f"{name}: {message}", (FieldError(name, message),))
 
@@ -107,21 +107,21 @@ class CatalogUnknown(ToolscoutError):
 
 
 class Overloaded(ToolscoutError):
-    """More was asked at once than can be answered in time."""
+    """More requests wait than can be answered in time."""
 
     code = "overloaded"
     reason = "unknown_tools"
-    """What there is too much of, as metrics name it."""
+    """The reason in metrics."""
 
 
 class TooMuchWork(Overloaded):
-    """The threads for long work are all taken, or it took too long in one."""
+    """All threads for long work are busy, or the work took too long."""
 
     reason = "threads"
 
 
 class BadCursor(InvalidRequest):
-    """A cursor is malformed, or belongs to another content."""
+    """A cursor is malformed, or belongs to different content."""
 
     code = "bad_cursor"
 

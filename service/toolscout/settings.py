@@ -24,12 +24,12 @@ Value = str | int | float | bool | None
 def about(
     text: str, low: float | None = None, high: float | None = None, *, secret: bool = False
 ) -> msgspec.Meta:
-    """What a setting is for, its bounds if it is a number, and whether it is shown."""
+    """Describe a setting, with bounds if it is a number; the value of a secret is not shown."""
     return msgspec.Meta(description=text, ge=low, le=high, extra={"secret": secret})
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Effective values, and where each came from."""
+    """Effective values, and the origin of each."""
 
     host: Annotated[str, about("listen on this address")] = "127.0.0.1"
     port: Annotated[int, about("listen on this port", 0, 65_535)] = 8_080
@@ -220,7 +220,7 @@ class Setting:
         """Convert and check one value.
 
         Raises:
-            ConfigurationError: it has the wrong type or is out of bounds; says where it stood.
+            ConfigurationError: it has the wrong type or is out of bounds; names its origin.
         """
         where = f"{self.name} (from {origin})"
         if self.kind is bool:
@@ -263,7 +263,7 @@ def _setting(name: str, hint: Any, default: Value) -> Setting:
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:
-    """The alternatives of a union; else the type itself."""
+    """Return the alternatives of a union, or the type itself."""
     return get_args(kind) if isinstance(kind, UnionType) or get_origin(kind) is Union else (kind,)
 
 

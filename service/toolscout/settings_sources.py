@@ -1,8 +1,8 @@
 """Where values of settings come from: flags, environment, files.
 
 A value comes from the command line, else from `TOOLSCOUT_NAME`, else from the file that
-`TOOLSCOUT_NAME_FILE` names, else from the TOML file, else it is the default. Names that are no
-setting are refused.
+`TOOLSCOUT_NAME_FILE` names, else from the TOML file, else it is the default. Unknown names are
+refused.
 """
 
 import os
@@ -52,7 +52,7 @@ def load(
 def secret_file(
     settings: Settings, name: str, environ: Mapping[str, str] | None = None
 ) -> Path | None:
-    """The file that a setting was read from, where `TOOLSCOUT_NAME_FILE` named one."""
+    """Return the file that `TOOLSCOUT_NAME_FILE` names for a setting, if any."""
     variable = BY_NAME[name].env + "_FILE"
     path = (os.environ if environ is None else environ).get(variable)
     if path is None or settings.origins[name] != _file_origin(path, variable):
@@ -65,7 +65,7 @@ def _file_origin(path: str, variable: str) -> str:
 
 
 def redacted(value: Value) -> Value:
-    """A value as it may be shown: the password in an address replaced by stars."""
+    """Replace the password in an address by stars."""
     return _PASSWORD.sub(r"\1***", value) if isinstance(value, str) else value
 
 
@@ -102,7 +102,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
                 raise ConfigurationError(f"{raw} ({variable}) is empty")
             found[name.removesuffix("_file")] = (value, origin)
         elif name in BY_NAME:
-            # An empty secret is how templates spell "not set"; it must not hide the file.
+            # Templates write "not set" as an empty secret; it must not hide the file.
             if raw or not BY_NAME[name].secret:
                 found[name] = (raw, f"environment {variable}")
         else:
@@ -111,7 +111,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
 
 
 _NOT_SETTINGS = frozenset({PREFIX + "CONFIG", PREFIX + "DATA"})
-"""The settings file itself, and where tests and evaluations find their data."""
+"""Variables that are no settings: the file of settings, and the data of tests and evaluations."""
 
 
 def _from_toml(path: Path) -> dict[str, tuple[Any, str]]:
@@ -128,7 +128,7 @@ def _from_toml(path: Path) -> dict[str, tuple[Any, str]]:
 
 
 def _line(text: str, name: str) -> str:
-    """On which line a name of a TOML file is given a value, or made a table."""
+    """Return the line of a TOML file that sets a name or begins its table."""
     begins = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[]=.]""")
     lines = text.splitlines()
     return next((f", line {n}" for n, line in enumerate(lines, 1) if begins.match(line)), "")

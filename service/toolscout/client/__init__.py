@@ -1,4 +1,4 @@
-"""What a proxy imports: ask which tools to show, and fall open when there is no answer.
+"""Ask the service which tools to show; fall open (show all of them) when there is no answer.
 
     from toolscout.client import Selector
 
@@ -6,7 +6,7 @@
         if tools := selector.select(query, request.pop("tools", None) or []).tools:
             request["tools"] = tools
 
-Only the caller's own mistakes are errors; all else falls open.
+Only mistakes in the arguments raise; every other failure falls open.
 
     ToolscoutError
     ├── InvalidArgument     an argument has the wrong type (also a TypeError)
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the flow of a proxy on first use: who only selects needs none of it."""
+    """Load the flows on first use: most callers only need a selector."""
     if name in ("DiscoveryConfig", "load"):
         from toolscout.client.discovery import config
 

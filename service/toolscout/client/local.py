@@ -10,7 +10,7 @@
 `tool-search` takes the pattern as RE2, in any case, over the name, the description and the names
 and descriptions of the top-level properties; an invalid pattern is searched for as keywords.
 
-Scores, counts, words and matches are the proxy's. Four things are better than there:
+Scores, counts, words and matches are the proxy's. Four things are improved:
 
 - a name counts where it is a word of the query, not where its letters stand inside another word;
 - a keyword counts where it is a whole word: "add" does not find "address", nor "pr" "improve";
@@ -74,7 +74,7 @@ def score(
     recent: Collection[str] = (),
     expanded: Collection[str] = (),
 ) -> int:
-    """How relevant one tool is to a query."""
+    """Return the relevance of one tool to a query."""
     forced = (
         EXPANDED * (name in expanded) + KEPT * (name in always_keep) + RECENT * (name in recent)
     )
@@ -121,9 +121,10 @@ def pick(
     always_keep: Collection[str] = (),
     until: float = inf,
 ) -> list[str]:
-    """The `top_k` best tools by relevance, pins among them; empty when no word speaks for any.
+    """Return the `top_k` best tools by relevance, pins included.
 
-    Empty too when the time (monotonic seconds) is up before all tools have their scores.
+    The list is empty if no tool shares a word with the query, or if the deadline (monotonic
+    seconds) passes before all tools are scored.
     """
     said = Said(query)
     scores: dict[str, int] = {}
@@ -146,7 +147,7 @@ def search(
     max_results: int = DEFAULT_TOP_K,
     always_keep: Collection[str] = (),
 ) -> list[str]:
-    """What `regex_search` finds, cut at `max_results`: by relevance, pins not before a match."""
+    """Cut the result of `regex_search` at `max_results`, by relevance, pins after a match."""
     found = regex_search(pattern, tools, always_keep, max_results)
     cap = max_results if max_results >= 1 else DEFAULT_TOP_K
     offer = Offer(tools)

@@ -8,7 +8,7 @@ from toolscout.common.spelling import forms, key
 from toolscout.contract import Resolution
 
 MAX_SUGGESTIONS = 3
-"""Similar names that are offered for one that does not exist."""
+"""Maximum number of similar names suggested for an unknown one."""
 
 
 class Names:
@@ -25,10 +25,10 @@ class Names:
                 self._without_prefix[form].append(name)
 
     def resolve(self, written: str) -> Resolution:
-        """Find a name to the letter, else in any spelling, else without the prefixes before it.
+        """Find a name exactly, else in any spelling, else without its prefixes.
 
-        A name that fits several tools alike is none of them; one that fits no tool brings the
-        similar ones.
+        A name that fits several tools equally well is ambiguous; for an unknown one, similar names
+        are suggested.
         """
         name = written.strip()
         for spelled in (written, name):

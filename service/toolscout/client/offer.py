@@ -66,10 +66,10 @@ class Offer:
 
     @classmethod
     def unread(cls, tools: Sequence[Any]) -> "Offer":
-        """Tools that raise when they are looked at: all of them, without names."""
+        """Make an offer of tools that raise when they are read: all of them, without names."""
         offer = cls(())
         try:
-            offer.unnamed = tuple(tool for tool in tools)  # asks for no length
+            offer.unnamed = tuple(tool for tool in tools)  # needs no length
         except Exception:
             offer.unnamed = ()
         return offer
@@ -121,7 +121,7 @@ def _uniform_names(tools: Sequence[Any]) -> list[str] | None:
 def _each_once(
     names: Sequence[str], tools: Sequence[Any]
 ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """Names and tools without the later ones of each name."""
+    """Drop all but the first tool of each name."""
     if len(set(names)) == len(names):
         return tuple(names), tuple(tools)
     first = dict(zip(reversed(names), reversed(tools), strict=True))
@@ -130,7 +130,7 @@ def _each_once(
 
 
 def _flat(tools: Sequence[Any]) -> Sequence[Any]:
-    """Gemini's declarations in the place of the tools that hold them; else the tools themselves."""
+    """Replace Gemini's tools by their declarations; return other tools as they are."""
     for tool in (tools[0], tools[-1]) if tools else ():
         if isinstance(tool, dict) and not _DECLARING.isdisjoint(tool):
             return [one for number, tool in enumerate(tools) for one in _declared(tool, number)]

@@ -1,4 +1,4 @@
-"""A gate before tools that can do harm; `tools/risk.py` has the rule."""
+"""A gate that refuses risky calls until their schema was read; `tools/risk.py` judges the risk."""
 
 from hashlib import sha256
 from typing import Any
@@ -35,18 +35,18 @@ def requires_confirmation(tool: Any) -> bool:
 class RiskGate:
     """Remembers which schemas a conversation has read, and refuses risky calls before that.
 
-    A tool that changed since must be read anew. One gate per conversation; not thread-safe.
+    A changed tool must be read again. One gate per conversation; not thread-safe.
     """
 
     def __init__(self) -> None:
         self._read: set[bytes] = set()
 
     def note_read(self, tool: Any) -> None:
-        """The whole schema of this tool was shown to the model."""
+        """Record that the model has read the whole schema of this tool."""
         self._read.add(_fingerprint(tool))
 
     def refusal(self, tool: Any) -> str | None:
-        """What to tell a model that calls this tool too early; None when it may."""
+        """Return the refusal for a model that calls this tool too early, else None."""
         if not requires_full_schema(tool) or _fingerprint(tool) in self._read:
             return None
         name = texts(tool)[0]

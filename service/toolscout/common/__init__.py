@@ -1,1 +1,1 @@
-"""What any room may use: threads, pauses, spelling, addresses. Knows nothing of tools."""
+"""What any package may use: threads, maps, spelling, addresses."""

@@ -1,4 +1,4 @@
-"""Which addresses only this machine can reach."""
+"""Recognise addresses that only this machine can reach."""
 
 import socket
 from ipaddress import ip_address

@@ -1,4 +1,4 @@
-"""A least-recently-used map, bounded by what its values are said to weigh."""
+"""A least-recently-used map, bounded by the sum of its values' sizes."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -10,10 +10,10 @@ V = TypeVar("V")
 
 
 class Lru(Generic[K, V]):
-    """Keeps the values used last; all methods may be called from any thread.
+    """Keeps the most recently used values; thread-safe.
 
     Args:
-        limit: sum of the sizes of all values, at most; a size is 1 unless given.
+        limit: the largest sum of sizes; a size is 1 unless given.
     """
 
     def __init__(self, limit: int) -> None:
@@ -23,7 +23,7 @@ class Lru(Generic[K, V]):
         self.size = 0
 
     def get(self, key: K) -> V | None:
-        """The value, which becomes the most recently used."""
+        """Return a value, which becomes the most recently used."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
@@ -32,7 +32,7 @@ class Lru(Generic[K, V]):
             return entry[0]
 
     def put(self, key: K, value: V, size: int = 1) -> None:
-        """Keep a value; one larger than the whole limit is not kept."""
+        """Store a value, unless it is larger than the whole limit."""
         with self._lock:
             old = self._entries.pop(key, None)
             if old is not None:

@@ -7,11 +7,11 @@ import re
 import unicodedata
 
 SEPARATORS = re.compile(r"__+|[.:/]+")
-"""What separates a server or namespace from the tool's own name."""
+"""Separators of a server or namespace from the tool's own name."""
 
 MAXSEPARATORS = 16
-"""Prefixes that a name may be called without, counted from its end: a name of 1,024 characters
-could have 511, and a form for each."""
+"""Maximum number of separators, counted from the end, after which a name may begin: a name of 1,024
+characters could have 511, and a form for each."""
 
 _PREFIXED = re.compile(r"(?s)^(.*)(?:__|[.:/])(?=.)")
 _JOINTS = re.compile(r"[\W_]+")
@@ -32,14 +32,14 @@ def fold(text: str) -> str:
 
 
 def key(written: str) -> str:
-    """What all spellings of one name share: its letters and digits, folded."""
+    """Return what all spellings of a name share: its letters and digits, folded."""
     return fold(written) if written.isalnum() else fold(_JOINTS.sub("", written))
 
 
 def forms(name: str) -> tuple[str, ...]:
-    """The keys a name answers to: whole, then without each prefix before it.
+    """Return the keys of a name: of the whole name, then without each of its prefixes.
 
-    Empty for a name without a letter or digit.
+    The list is empty for a name without a letter or digit.
     """
     if name.isascii() and is_one_piece(name):
         form = name.replace("_", "").lower()
@@ -51,7 +51,7 @@ def forms(name: str) -> tuple[str, ...]:
 
 
 def prefix(name: str) -> str:
-    """What stands before a tool's own name, as it is written: `mcp__git` of `mcp__git__push`."""
+    """Return the prefix before a tool's own name: `mcp__git` of `mcp__git__push`."""
     if is_one_piece(name):
         return ""
     found = _PREFIXED.match(name)
@@ -59,5 +59,5 @@ def prefix(name: str) -> str:
 
 
 def is_one_piece(name: str) -> bool:
-    """Whether a name has no prefix; most have none, and this tells it without an expression."""
+    """Whether a name has no prefix; most have none, and this check needs no regular expression."""
     return name.isidentifier() and "__" not in name

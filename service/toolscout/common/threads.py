@@ -1,8 +1,8 @@
 """Threads with a bounded queue that never keep the process from ending.
 
-The executors of the standard library are joined when the interpreter exits, so one long call holds
-up SIGTERM for as long as it runs. These threads are daemons; `running` says whether any of them is
-at work, for whoever ends the process.
+The executors of the standard library are joined when the interpreter exits, so one long call delays
+SIGTERM for as long as it runs. These threads are daemons; `any_running` tells whether calls are
+still running at the end of the process.
 """
 
 import threading
@@ -21,10 +21,10 @@ _pools: "WeakSet[DaemonPool]" = WeakSet()
 
 
 class DaemonPool(Executor):
-    """Runs calls in a few daemon threads, first come, first served."""
+    """Runs calls in a few daemon threads, in the order of submission."""
 
     def __init__(self, threads: int, name: str, most_waiting: int | None = None) -> None:
-        """Take the number of threads, and of calls that may wait for one; None for any number."""
+        """Take the number of threads, and of calls that may wait; None for no limit."""
         self._threads = threads
         self._name = name
         self._most_waiting = most_waiting
@@ -39,7 +39,7 @@ class DaemonPool(Executor):
         """Run a call in a thread as soon as one is free.
 
         Raises:
-            Overloaded: as many calls wait as may.
+            Overloaded: the queue is full.
         """
         future: Future[T] = Future()
         with self._ready:
@@ -58,7 +58,7 @@ class DaemonPool(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more calls; those that run go on, and are never waited for."""
+        """Take no more calls; running ones continue, and are never waited for."""
         with self._ready:
             self._closed = True
             if cancel_futures:
@@ -92,14 +92,14 @@ class DaemonPool(Executor):
                 if future.set_running_or_notify_cancel():
                     settle(future, call)
             finally:
-                # Nothing of a call may be kept alive by a thread that waits for the next.
+                # A waiting thread must not keep objects of its last call alive.
                 del future, call
                 with self._ready:
                     self._running -= 1
 
 
 def settle(future: "Future[T]", call: Callable[[], T]) -> None:
-    """Make a call, and give a future that runs its result or its error."""
+    """Call a function; return a function that sets the result or error of its future."""
     try:
         result = call()
     except BaseException as error:
@@ -109,5 +109,5 @@ def settle(future: "Future[T]", call: Callable[[], T]) -> None:
 
 
 def any_running() -> bool:
-    """Say whether a call runs in any pool of this process."""
+    """Tell whether a call is running in any pool of this process."""
     return any(pool.running for pool in list(_pools))

@@ -1,8 +1,8 @@
-"""Every bound on what multiplies in a request or an answer, in one table.
+"""Every bound on what multiplies work in a request or an answer, in one table.
 
-A bound is generous for what callers really send and small enough that the most expensive request
-inside all of them is meant to cost the event loop no more than 250 ms on an idle core; the tests
-hold it to a unit of work that is measured in the same run.
+Bounds are generous for real requests, and small enough that the most expensive request within them
+should block the event loop for at most 250 ms on an idle core; tests compare it with a unit of work
+that is measured in the same run.
 """
 
 from dataclasses import dataclass
@@ -86,5 +86,5 @@ BOUNDS: tuple[Bound, ...] = (
     ),
     Bound("levels of nesting, about", MAX_DEPTH, "any JSON; more is `invalid_json` (400)"),
 )
-"""What is bounded and is not a setting; `max_body_bytes`, `max_tools`, `max_pattern_chars`,
+"""Bounds that are no settings; `max_body_bytes`, `max_tools`, `max_pattern_chars`,
 `max_catalogs` and `max_answer_bytes` are."""

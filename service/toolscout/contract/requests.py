@@ -1,4 +1,4 @@
-"""What is asked of a tool list."""
+"""Requests about a tool list."""
 
 from typing import Annotated
 
@@ -46,7 +46,7 @@ class Filters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sources: FilterValues | None = None
     capabilities: FilterValues | None = None
     exclude: Names | None = None
-    """Names of tools, as they stand in `tools`."""
+    """Names of tools, as in `tools`."""
     max_risk: Risk | None = None
 
 

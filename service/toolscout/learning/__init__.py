@@ -1,1 +1,1 @@
-"""Learning from use: which tool worked for which kind of question."""
+"""Learn from use which tool worked for which queries."""

@@ -1,7 +1,7 @@
 """Chains: tools that were used one after the other for an intent.
 
 A chain is learned like a tool: a few typical intents, each with how often the chain worked. For a
-pattern the chains of like intents vote, and the best one is told with how sure that is.
+pattern, the chains of similar intents vote, and the best one is returned with its confidence.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,23 +15,23 @@ from toolscout.learning.prior import STRENGTH, LearnedIndex
 from toolscout.ranking.calibration import proof
 
 MAX_CHAINS = 1_000
-"""Chains of one tenant that are remembered; the least recently used go first."""
+"""Maximum number of chains of one tenant; the least recently used is dropped first."""
 
 SURE = 0.4
-"""Cosine of the nearest intent from which its chain is taken for sure."""
+"""Cosine of the nearest intent from which its chain is certain."""
 
 _join = msgspec.json.Encoder().encode
 _part = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class Insight(NamedTuple):
-    """The chain for a pattern, how sure it is (0 to 1), and how often it was reported."""
+    """The chain for a pattern, its confidence (0 to 1), and how often it was reported."""
 
     chain: tuple[str, ...]
     confidence: float
     evidence: int
     proof: float
-    """How much the nearest reported intent is that of the pattern, 0 to 1."""
+    """How similar the nearest reported intent is to the pattern, 0 to 1."""
 
 
 class Chains:
@@ -44,7 +44,7 @@ class Chains:
         self._index: LearnedIndex | None = None
 
     def learn(self, chain: Sequence[str], observation: Observation, vector: Floats) -> None:
-        """Take one report into account; `vector` is the point of its intent."""
+        """Learn from one report; `vector` is that of its intent."""
         joined = _join(chain).decode()
         self._experience.learn(_without_tool(observation, joined), vector)
 
@@ -55,9 +55,9 @@ class Chains:
         now: float,
         fits: Callable[[str], bool] = lambda _: True,
     ) -> Insight | None:
-        """The chain for a pattern, of those whose tools all fit; None when no chain is near.
+        """Return the chain for a pattern, with only allowed tools; None if none is near.
 
-        `familiarity` is how much of the pattern the embedding model knows, 0 to 1.
+        `familiarity` is the share of the pattern that the embedding model knows, 0 to 1.
         """
         found = self._current(now).prior(pattern) if len(self._experience) else None
         if found is None:

@@ -1,8 +1,8 @@
-"""What one tenant has seen its tools do.
+"""The experience of one tenant with its tools.
 
-Every tool keeps a few typical patterns it was used for, each with how often that worked. Much used
-tools merge what is alike, so a hundred thousand observations take no more room than a few per
-tool. An observation belongs to a tool's name *and* content: a tool that changed starts anew.
+Every tool keeps a few typical patterns, each with its successes and failures. Similar patterns are
+merged, so a hundred thousand observations take no more memory than a few per tool. An observation
+belongs to a tool's name *and* content: a changed tool starts without experience.
 """
 
 from collections import OrderedDict
@@ -18,39 +18,39 @@ import numpy as np
 from toolscout.learning.patterns import Floats, Kept, keep, restore
 
 Key = tuple[str, str]
-"""A tool's name, and the digest of its content or "" where that was not known."""
+"""A tool's name, and the digest of its content, or "" if unknown."""
 
 SLOTS = 8
 """Typical patterns that one tool keeps."""
 
 ALIKE = 0.95
-"""Cosine from which two patterns of a tool are the same one."""
+"""Cosine from which two patterns of a tool are merged."""
 
 MAX_TOOLS = 10_000
-"""Tools of one tenant that are remembered (about 50 MB); the least recently used go first."""
+"""Maximum number of tools of one tenant (about 50 MB); the least recently used is dropped first."""
 
 CHANGES_KEPT = 4_096
 
 
 class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """That a tool was used for a pattern, and how it went."""
+    """A use of a tool for a pattern, and whether it worked."""
 
     pattern: str
     tool: str
     success: bool
     chain: tuple[str, ...] = ()
-    """Tools that were used one after the other; then `tool` says nothing."""
+    """Tools that were used one after the other; `tool` is then empty."""
     catalog: str = ""
-    """Digest of the list that the tool was in, where the caller said so."""
+    """Digest of the list that contained the tool, if the caller sent it."""
     digest: str = ""
-    """Of the tool's content, as far as it was known."""
+    """Digest of the tool's content, if known."""
     duration_ms: float | None = None
     session: str | None = None
     source: str | None = None
     time: float = 0.0
     """Seconds since 1970."""
     origin: str = ""
-    """Who learned it as it was recorded: one process, between two resets."""
+    """The process, between two resets, that learned it when it was recorded."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class Slot:
 
 @dataclass(slots=True)
 class ToolExperience:
-    """What is known of one tool."""
+    """The experience with one tool."""
 
     slots: list[Slot] = field(default_factory=list)
     successes: int = 0
@@ -75,7 +75,7 @@ class ToolExperience:
     seen: float = 0.0
 
     def learn(self, vector: Floats, observation: Observation) -> None:
-        """Take one use into account."""
+        """Learn from one use."""
         worked = observation.success
         self.successes += worked
         self.failures += not worked
@@ -105,7 +105,7 @@ class ToolExperience:
 
 
 class Use(NamedTuple):
-    """What came of a tool's calls; the duration is of the successful ones, in milliseconds."""
+    """Results of a tool's calls; the duration is that of successful ones, in milliseconds."""
 
     successes: int
     failures: int
@@ -113,12 +113,12 @@ class Use(NamedTuple):
 
     @property
     def success_rate(self) -> float:
-        """The share of calls that did what was wanted."""
+        """Share of successful calls, 0 to 1."""
         return round(self.successes / (self.successes + self.failures), 4)
 
     @property
     def typical_duration_ms(self) -> float | None:
-        """The duration as it is shown."""
+        """The duration, rounded for answers."""
         return None if self.duration_ms is None else round(self.duration_ms, 1)
 
 
@@ -134,7 +134,7 @@ class Experience:
         self.observations = 0
 
     def learn(self, observation: Observation, vector: Floats) -> None:
-        """Take one observation into account; `vector` is the point of its pattern."""
+        """Learn from one observation; `vector` is that of its pattern."""
         key = (observation.tool, observation.digest)
         tool = self._tools.get(key)
         if tool is None:
@@ -147,11 +147,11 @@ class Experience:
             self._note(self._tools.popitem(last=False)[0])
 
     def of(self, key: Key) -> ToolExperience | None:
-        """What is known of a tool."""
+        """Return the experience with a tool."""
         return self._tools.get(key)
 
     def use(self, name: str, digest: str) -> Use | None:
-        """What came of a tool's calls, those included of which only its name was known."""
+        """Return the results of a tool's calls, including those reported by name alone."""
         found = [self._tools.get((name, each)) for each in (digest, "")]
         tools = [tool for tool in found if tool is not None]
         if not tools:
@@ -171,11 +171,11 @@ class Experience:
 
     @property
     def changes(self) -> int:
-        """How many changes there have been."""
+        """Number of changes so far."""
         return self._forgotten + len(self._changed)
 
     def changed_since(self, count: int) -> list[Key] | None:
-        """The tools changed since there had been `count` changes; None when it is too long ago."""
+        """Return the tools changed since change number `count`; None if it is too long ago."""
         if count < self._forgotten:
             return None
         return list(islice(self._changed, count - self._forgotten, None))

@@ -1,7 +1,7 @@
 """Experience of all tenants: recorded in the state store, followed by every process.
 
-An observation is written to the tenant's log first and learned then, so what was accepted
-survives, and the next search of this process sees it. Other processes on the same store read the
+An observation is first written to the tenant's log and then learned, so accepted observations
+survive, and the next search of this process uses them. Other processes on the same store read the
 log a moment later.
 """
 
@@ -31,26 +31,26 @@ from toolscout.state.store import START, StoreUnavailable
 from toolscout.text.query import analyse
 
 FOLLOW_S = 1.0
-"""How often the logs are looked at for what other processes observed."""
+"""Seconds between reads of the logs for observations of other processes."""
 
 KEEP = 100_000
-"""Observations that a tenant's log keeps."""
+"""Maximum number of observations in a tenant's log."""
 
 WRITE_S, READ_S = 2.0, 5.0
-"""How long the store may take to take or give observations; no search waits for either."""
+"""Time limits for writing and reading observations; no search waits for either."""
 
 PAGE = 500
 SLICE_S = 0.005
-"""Seconds of learning after which others get a turn: a long pattern takes as long as that alone."""
+"""Seconds of learning after which the event loop gets a turn; one long pattern takes as long."""
 
 INDEXES = 8
-"""Catalogs of a tenant whose index is kept."""
+"""Maximum number of a tenant's catalogs with a cached index."""
 
 AT_ONCE = 1_000
 """Tools up to which an index is made while a search waits: a few milliseconds."""
 
 RECENT = 64
-"""Catalogs of a tenant in which the content of an observed tool is looked up."""
+"""Number of a tenant's latest catalogs in which an observed tool is looked up."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Observation).decode
@@ -59,14 +59,14 @@ _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 class _Tenant:
-    """The experience of one tenant, and how far its log was read."""
+    """The experience of one tenant, and the position in its log."""
 
     def __init__(self, half_life_days: float) -> None:
         self.experience = Experience()
         self.chains = Chains(half_life_days)
         self.position = START
         self.origin = token_hex(8)
-        """Marks in the log what was learned here as it was recorded."""
+        """Marks entries of the log that were learned here when they were recorded."""
         self.epoch: bytes | None = None
         """Changes when the log is reset."""
         self.indexes: OrderedDict[str, LearnedIndex] = OrderedDict()
@@ -79,9 +79,9 @@ class Learner:
 
     Args:
         guard: the store.
-        embedder: the model, for the meaning of patterns.
+        embedder: the model that embeds patterns.
         half_life_days: age at which an observation counts half.
-        catalog: a tenant's catalog by its digest, if it is still known.
+        catalog: returns a tenant's catalog by its digest, if it is still cached.
     """
 
     def __init__(
@@ -100,19 +100,19 @@ class Learner:
         self._tenants: dict[str, _Tenant] = {}
         self._digests: dict[str, tuple[str, ...]] = {}
         self._making: dict[str, asyncio.Task[None]] = {}
-        """Indexes of large catalogs on their way."""
+        """Indexes of large catalogs that are being made."""
 
     def experience(self, tenant: str) -> Experience:
-        """What is known of a tenant's tools."""
+        """Return the experience of a tenant."""
         return self._tenant(tenant).experience
 
     def use(self, tenant: str, catalog: Catalog, row: int) -> Use | None:
-        """What came of the calls of a catalog's tool; None where nothing is known."""
+        """Return the results of calls of a catalog's tool; None if there are none."""
         content = _content_digest(catalog.wires[row])
         return self._tenant(tenant).experience.use(catalog.names[row], content)
 
     def prior(self, tenant: str, catalog: Catalog) -> Prior | None:
-        """What scores a catalog's tools by experience; None while there is none."""
+        """Return a function that scores a catalog's tools by experience; None without any."""
         known = self._tenant(tenant)
         known.recent[catalog.digest] = None
         known.recent.move_to_end(catalog.digest)
@@ -128,7 +128,7 @@ class Learner:
     def insight(
         self, tenant: str, pattern: str, fits: Callable[[str], bool] = lambda _: True
     ) -> Insight | None:
-        """The chain for a pattern, of those whose tools all fit; None when none is near."""
+        """Return the chain for a pattern, with only allowed tools; None if none is near."""
         known = self._tenant(tenant)
         if not len(known.chains):
             return None
@@ -139,15 +139,15 @@ class Learner:
         return known.chains.insight(vector, familiarity, self._clock(), fits)
 
     def chain(self, tenant: str, pattern: str, catalog: Catalog) -> Chain | None:
-        """The chain of a catalog's tools to follow for a pattern; None when none is near."""
+        """Return the chain of a catalog's tools to follow for a pattern; None if none is near."""
         found = self.insight(tenant, pattern, catalog.rows.__contains__)
         return None if found is None else Chain(found.chain, found.confidence, found.proof)
 
     async def record(self, tenant: str, observations: Sequence[Observation]) -> None:
-        """Keep observations and learn from them.
+        """Store observations and learn from them.
 
         Raises:
-            StoreUnavailable: the store did not take them; nothing was learned.
+            StoreUnavailable: they could not be stored; nothing was learned.
         """
         known = self._tenant(tenant)
         complete = [
@@ -168,18 +168,18 @@ class Learner:
         """Forget everything of a tenant, in every process.
 
         Raises:
-            StoreUnavailable: the store could not be reached, and some or all is still known.
+            StoreUnavailable: the store failed, and some or all experience may remain.
         """
         store = self._guard.store
         epoch = token_hex(8).encode()
-        # The epoch last: who sees it reads the log anew, which must be empty by then.
+        # The epoch comes last: processes that see it read the log again, which must be empty.
         await self._guard.run("drop", store.drop(key("learning", tenant)), WRITE_S)
         await self._guard.run("put", store.put(key("learning-epoch", tenant), epoch), WRITE_S)
         fresh = self._tenants[tenant] = _Tenant(self._half_life)
         fresh.epoch = epoch
 
     async def follow(self, tenants: Iterable[str], report: Callable[[str], None]) -> None:
-        """Read what is in the logs, then what other processes add, until cancelled."""
+        """Read the logs, then the entries that other processes add, until cancelled."""
         for tenant in tenants:
             self._tenant(tenant)
         reached = True
@@ -195,7 +195,7 @@ class Learner:
             await asyncio.sleep(FOLLOW_S)
 
     async def _catch_up(self, tenant: str, report: Callable[[str], None]) -> None:
-        """Learn what the log has gained, but for what was learned as it was recorded."""
+        """Learn the log's new entries, except those that were learned when they were recorded."""
         store, known = self._guard.store, self._tenant(tenant)
         epoch = await self._guard.run("get", store.get(key("learning-epoch", tenant)), READ_S)
         if epoch != known.epoch:
@@ -230,7 +230,7 @@ class Learner:
                 began = perf_counter()
 
     def _index(self, known: _Tenant, catalog: Catalog) -> LearnedIndex | None:
-        """The index of a catalog; None while that of a large one is made beside the loop."""
+        """Return the index of a catalog; None while a thread makes that of a large one."""
         now, digest = self._clock(), catalog.digest
         index = known.indexes.get(digest)
         if index is None or not index.is_current(known.experience, now):
@@ -256,7 +256,7 @@ class Learner:
             del self._making[catalog.digest]
 
     def _content(self, tenant: str, known: _Tenant, seen: Observation) -> str:
-        """The digest of a tool's content in the catalog named, or the latest that has it."""
+        """Return the digest of a tool's content in the named or the latest catalog that has it."""
         for digest in [seen.catalog] if seen.catalog else reversed(known.recent):
             catalog = self._catalog(tenant, digest)
             row = None if catalog is None else catalog.rows.get(seen.tool)
@@ -265,7 +265,7 @@ class Learner:
         return ""
 
     def _contents(self, catalog: Catalog) -> tuple[str, ...]:
-        """The content digests of a catalog's tools."""
+        """Return the content digests of a catalog's tools."""
         known = self._digests.get(catalog.digest)
         if known is None:
             if len(self._digests) >= RECENT:
@@ -281,8 +281,8 @@ class Learner:
 
 
 def _content_digest(wire: bytes) -> str:
-    """The digest of a tool, available or not, however its JSON is spaced and ordered."""
-    with suppress(*NOT_JSON):  # annotations are not checked: told apart as they were sent
+    """Return a digest of a tool that ignores its status, and spaces and order of its JSON."""
+    with suppress(*NOT_JSON):  # invalid annotations are compared as they were sent
         tool = _decode_tool(wire)
         tool.pop("status", None)
         wire = _encode_sorted(tool)

@@ -1,7 +1,7 @@
-"""A pattern as a point in a space where like patterns lie close together.
+"""Patterns as vectors, so that similar patterns have a high cosine.
 
-The first dimensions hold what the pattern means, by the embedding model; the others hold its words,
-hashed, which also tells patterns apart that the model does not understand.
+The first dimensions are the embedding; the others are its hashed words, which also distinguish
+patterns in languages that the model does not know.
 """
 
 from math import sqrt
@@ -17,24 +17,24 @@ from toolscout.text.query import Query
 Floats = NDArray[np.float32]
 
 MEANING = 128
-"""Dimensions of the meaning. The first ones of an embedding carry most of it; all 256 gained
-nothing on the development sets."""
+"""Dimensions of the embedding that are used. All 256 gained nothing on the development sets."""
 
 WORDS = 1_024
 """Dimensions of the words. With fewer, words of a language that the model does not know looked
-alike by chance: with 128, strings of letters were as near to past patterns as good queries."""
+similar by chance: with 128, random letters were as near to past patterns as real queries.
+"""
 
 DIMENSIONS = MEANING + WORDS
 
 MEANING_SHARE = 0.6
-"""Weight of meaning beside words, for patterns that the model knows every word of."""
+"""Weight of the embedding relative to words, for patterns of which the model knows every word."""
 
 WORDS_KEPT = 32
-"""Words of a pattern that are remembered, the heaviest."""
+"""Number of a pattern's words that are stored, those with the highest weights."""
 
 
 class Kept(NamedTuple):
-    """A point as it is remembered: of its words only those that it has."""
+    """A stored vector, with its words in sparse form."""
 
     meaning: NDArray[np.float16]
     places: NDArray[np.uint16]
@@ -42,7 +42,7 @@ class Kept(NamedTuple):
 
 
 def pattern_vector(query: Query, vectors: QueryVectors | None) -> Floats:
-    """The point of an analysed pattern, a unit vector of shape (DIMENSIONS,)."""
+    """Return the unit vector of an analysed pattern, shape (DIMENSIONS,)."""
     point = np.zeros(DIMENSIONS, np.float32)
     share = 0.0
     if vectors is not None:
@@ -54,7 +54,7 @@ def pattern_vector(query: Query, vectors: QueryVectors | None) -> Floats:
     words = point[MEANING:]
     for term in query.terms:
         if term.via is None:
-            # Not Python's own hash: processes that share what they learned must agree.
+            # Not Python's own hash, because processes that share experience must agree.
             code = crc32(term.term.encode("utf-8", "replace"))
             words[code % WORDS] += term.weight if code >> 30 & 1 else -term.weight
     length = sqrt(words @ words)
@@ -64,7 +64,7 @@ def pattern_vector(query: Query, vectors: QueryVectors | None) -> Floats:
 
 
 def keep(point: Floats) -> Kept:
-    """A point without the words that it has not."""
+    """Convert a vector to its stored form."""
     words = point[MEANING:]
     places = words.nonzero()[0]
     if len(places) > WORDS_KEPT:
@@ -78,7 +78,7 @@ def keep(point: Floats) -> Kept:
 
 
 def restore(kept: Kept) -> Floats:
-    """The point that was kept, shape (DIMENSIONS,)."""
+    """Restore a stored vector, shape (DIMENSIONS,)."""
     point = np.zeros(DIMENSIONS, np.float32)
     point[:MEANING] = kept.meaning
     point[MEANING:][kept.places] = kept.weights

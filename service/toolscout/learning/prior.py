@@ -1,9 +1,9 @@
-"""From experience to a prior: which tools worked for patterns like this one.
+"""From experience to a prior: which tools worked for similar patterns.
 
-The nearest past patterns vote, the closer the heavier, for the tools they were used with: successes
-for, failures against. A tool's vote is its share of all uses near the query, smoothed by uses that
-said nothing (a Dirichlet prior), so evidence that is spread over many tools, as among
-near-duplicates, moves none of them much, and few uses and old ones count less.
+The nearest past patterns vote, weighted by similarity, for the tools they were used with: successes
+for, failures against. A tool's vote is its share of all uses near the query, smoothed by a
+Dirichlet prior, so evidence that is spread over many tools, as among near-duplicates, moves none of
+them much, and few or old uses count less.
 """
 
 from collections.abc import Sequence
@@ -18,47 +18,53 @@ from toolscout.learning.patterns import MEANING, WORDS
 Floats = NDArray[np.float32]
 
 NEIGHBOURS = 8
-"""Past patterns that vote."""
+"""Number of past patterns that vote."""
 
 SHARPNESS = 12.0
-"""How fast a vote loses weight with distance: a cosine .1 lower weighs less than a third."""
+"""Decay of a vote's weight with distance: a cosine lower by .1 has less than a third of the weight.
+"""
 
 REACH = 0.3
-"""How much farther than the nearest a pattern may be to vote; beyond, its vote is nothing."""
+"""Maximum distance beyond that of the nearest pattern at which a pattern votes."""
 
 CLOSE = 0.1
-"""How far is looked first: of thousands of patterns, enough are nearly as near as the nearest."""
+"""Distance of the first look-up: of thousands of patterns, enough are nearly as near as the
+nearest.
+"""
 
 ALIKE = 0.2
-"""Cosine of the nearest pattern from which its vote counts in full; below it in proportion. The
-words of a language that the model does not know make no higher ones."""
+"""Cosine of the nearest pattern from which its vote counts in full; below it in proportion. Words
+of a language that the model does not know reach no higher cosines.
+"""
 
 THIN = 3.0
-"""Uses that are missing for certainty: one success counts a quarter of many."""
+"""Strength of the Dirichlet prior: one success counts a quarter of many."""
 
 MOST_USES = 8.0
-"""Uses of one pattern that vote: a tool that is used all day must not outvote the one that was used
-for the very query."""
+"""Maximum number of uses of one pattern that vote, so that a tool in constant use does not outvote
+the one that was used for the same query.
+"""
 
 STRENGTH = 2.1
 CAP = 1.5
-"""What the whole vote would add, and what is added at most, in units of the best score of the
-ranking without it. Chosen on the development sets: more gains on the hardest and loses where many
-tools are nearly alike."""
+"""Score added for the whole vote, and its maximum, in units of the best score without experience.
+Chosen on the development sets: more helps the hardest ones and hurts where many tools are nearly
+equal.
+"""
 
 LEAST = 0.05
-"""What would be added below this is noise: it must not make something of a query for nothing."""
+"""Additions below this are noise, which must not turn a query without a match into one."""
 
 MAX_ROWS = 8_192
-"""Past patterns of one catalog that are compared; with more tools each brings fewer."""
+"""Maximum number of a catalog's past patterns that are compared; with more tools, fewer of each."""
 
 DAY_S = 86_400.0
 STALE_S = 3_600.0
-"""Age from which an index is made anew, so that old uses fade."""
+"""Age in seconds after which an index is rebuilt, so that old uses fade."""
 
 
 class LearnedIndex:
-    """Past patterns of one catalog's tools; follows further experience as it comes.
+    """The past patterns of one catalog's tools; updated with new experience.
 
     Args:
         keys: name and content digest of each tool, in the order of the catalog.
@@ -72,7 +78,7 @@ class LearnedIndex:
         self._row_of: dict[Key, int] = {}
         for row, (name, digest) in enumerate(keys):
             self._row_of[name, digest] = row
-            self._row_of[name, ""] = row  # observed without knowing the content
+            self._row_of[name, ""] = row  # observed by name alone
         self._half_life = half_life_days * DAY_S
         self._slots = min(SLOTS, max(1, MAX_ROWS // max(len(keys), 1)))
         self._size = len(keys)
@@ -93,7 +99,7 @@ class LearnedIndex:
             self._take(key, now)
 
     def is_current(self, experience: Experience, now: float) -> bool:
-        """Bring the index up to date; False when it has to be made anew."""
+        """Update the index; return False if it has to be rebuilt."""
         if experience is not self._experience or now - self._made > STALE_S:
             return False
         if experience.changes != self._seen:
@@ -107,9 +113,9 @@ class LearnedIndex:
         return True
 
     def prior(self, pattern: Floats) -> tuple[Floats, float] | None:
-        """What to add to each tool's score, shape (tools,), and the cosine of the nearest pattern.
+        """Return what to add to each score, shape (tools,), and the nearest pattern's cosine.
 
-        None where experience has nothing to say.
+        None without relevant experience.
         """
         if not self._used:
             return None
@@ -137,7 +143,7 @@ class LearnedIndex:
         return added, closest
 
     def _cosines(self, pattern: Floats) -> Floats:
-        """How near each past pattern is, shape (used,)."""
+        """Return the cosine of each past pattern, shape (used,)."""
         found = inner_products(self._meanings[: self._used], pattern[:MEANING])
         words = pattern[MEANING:]
         for dimension in words.nonzero()[0]:
@@ -145,7 +151,7 @@ class LearnedIndex:
         return found
 
     def _take(self, key: Key, now: float) -> None:
-        """Write the patterns of a tool into its place."""
+        """Write the patterns of a tool to its rows."""
         tool = self._experience.of(key)
         start = self._place.get(key)
         if start is None:
@@ -170,7 +176,7 @@ class LearnedIndex:
             self._gains[row] = (slot.successes - slot.failures) * counted
 
     def _reserve(self, tools: int) -> None:
-        """Have room for the patterns of so many tools."""
+        """Allocate rows for the patterns of this many tools."""
         size = tools * self._slots
         more = size - len(self._owners)
         self._meanings = np.pad(self._meanings, ((0, more), (0, 0)))

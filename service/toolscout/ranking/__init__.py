@@ -1,1 +1,1 @@
-"""One question to a compiled list: scores, judgement and choice. No web framework, no network."""
+"""Answer a search from a list of tools: score, judge and choose."""

@@ -1,8 +1,8 @@
-"""What a session and its surroundings say: soft factors on scores that are there already.
+"""Boost scores by the session and its context, within bounds.
 
-Tools that served a moment ago rise, those that failed sink, and both wear off with every turn.
-Tools of another field than the one at work sink a little. Nothing here makes a match of what is
-none: a factor multiplies, and zero stays zero.
+Tools that just worked rise, those that failed sink, and both effects decay with every turn. Tools
+of another domain than that of the work sink a little. Boosts never make a match: a factor
+multiplies, and zero stays zero.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from toolscout.text.tokens import terms
 Floats = NDArray[np.float32]
 
 MOST = 0.5
-"""No session raises or lowers a score by more than this share."""
+"""Largest share by which a score is raised or lowered."""
 
 HALF_LIFE = 3.0
 """Turns after which a use counts half."""
@@ -28,13 +28,13 @@ EXPANDED = 0.1
 """What an expanded tool gains in its turn."""
 
 REMEMBERED = 100
-"""Latest expanded tools that are looked at: what came before has worn off."""
+"""Number of latest expanded tools that count; the effect of earlier ones has decayed."""
 
 OTHER_DOMAIN = 0.5
-"""Share that a tool of another domain loses when the evidence for this one is complete."""
+"""Share that a tool of another domain loses when the domain is certain."""
 
 SURE_LEAD = 4.0
-"""Telling words by which a domain must lead for its evidence to be complete."""
+"""Lead, in indicative words, from which a domain is certain."""
 
 
 class Boost(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class Boost(msgspec.Struct, frozen=True):
 
 
 class Boosts(msgspec.Struct, frozen=True, eq=False):
-    """The factor of every tool, shape (tools,), and what it is made of."""
+    """The factor of every tool, shape (tools,), and its parts."""
 
     factors: Floats
     of_session: dict[int, list[Boost]]
@@ -55,7 +55,7 @@ class Boosts(msgspec.Struct, frozen=True, eq=False):
     """The tools that `of_domain` lowers."""
 
     def of(self, row: int) -> list[Boost]:
-        """Everything that moves one tool."""
+        """Return all boosts of one tool."""
         parts = self.of_session.get(row, [])
         return [*parts, self.of_domain] if self.of_domain and row in self.elsewhere else parts
 
@@ -68,7 +68,7 @@ def boosts_for(
     taxonomy: Taxonomy,
     elsewhere: Callable[[str], Sequence[int]],
 ) -> Boosts:
-    """Everything a request says about session and surroundings, as factors.
+    """Return the factors of a request's session and context.
 
     `rows` finds tools by name; `elsewhere` gives the rows of tools of other domains than one.
     """
@@ -85,9 +85,9 @@ def boosts_for(
 
 
 def work_of(context: Context, query: Query, taxonomy: Taxonomy) -> tuple[str, float]:
-    """The domain of a request and how sure that is, 0 to 1; "" when too little speaks for one.
+    """Return the domain of a request and its certainty, 0 to 1; "" without enough evidence.
 
-    The query goes first: surroundings only count where it leaves the domain open.
+    The query takes precedence: the context counts only if the query leaves the domain open.
     """
     asked = {term.term for term in query.terms if term.via is None}
     domain, lead = leading(taxonomy.count(asked))
@@ -105,7 +105,7 @@ def _of_session(session: Session, rows: Mapping[str, int]) -> dict[int, list[Boo
         successes, failures = use.successes or 0.0, use.failures or 0.0
         if row is None or successes + failures == 0:
             continue
-        # One success says less than ten: half of what it could.
+        # One success is weaker evidence than ten: it counts half.
         weight = MOST * _worn(use.turns_ago or 0.0) / (successes + failures + 1.0)
         parts = found.setdefault(row, [])
         if successes:
@@ -124,7 +124,7 @@ def _worn(turns: float) -> float:
 
 
 def _bounded(parts: list[Boost]) -> list[Boost]:
-    """The parts, scaled down together where their sum would go too far."""
+    """Scale the parts down together if their sum exceeds the bound."""
     total = abs(sum(part.change for part in parts))
     if total <= MOST:
         return parts

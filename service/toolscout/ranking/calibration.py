@@ -1,7 +1,7 @@
-"""What a score means: the chance, 0 to 1, that a tool is one the query wants.
+"""Calibrated scores: the probability, 0 to 1, that a tool is wanted.
 
-A logistic model over unnormalised evidence, fitted by `python -m evals.calibrate`. Fused scores
-will not do: they are normalised per query and call the best hit 1 even when nothing fits.
+A logistic model over unnormalised evidence, fitted by `python -m evals.calibrate`. Fused scores are
+unsuitable: they are normalised per query, and the best is 1 even when nothing fits.
 """
 
 from math import exp
@@ -12,61 +12,65 @@ from toolscout.contract import Outcome
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """What speaks for one tool; None where the ranker has no opinion of that kind."""
+    """The evidence for one tool; None for kinds that the ranker does not use."""
 
     coverage: float | None
     """Share of the query's weight, by rarity, that the tool has words for (0 to 1)."""
     mass: float | None
-    """That weight in units of a word that no tool has: how many telling words matched."""
+    """That weight in units of a word that no tool has: the number of rare words matched."""
     cosine: float | None
     familiarity: float = 0.0
-    """How much of the query the embedding model knows (0 to 1)."""
+    """Share of the query that the embedding model knows (0 to 1)."""
     unspaced: float = 0.0
     """Share of the query's letters in scripts without spaces between words (0 to 1)."""
 
 
 MASS_LIMIT = 3.0
-"""Telling words beyond the third add no more certainty."""
+"""Rare words beyond the third add no certainty."""
 
 COVERED = 0.5
-"""When a tool has words, or stand-ins, for this share of the query, something fits at least
-weakly."""
+"""If a tool has this share of the query's words, or synonyms of them, the outcome is at least weak.
+"""
 
 SOME_COVERAGE, SOME_COSINE = 0.10, 0.24
-"""Likewise when there are a telling word and some likeness at once: rare words without a hit lower
-the confidence, they do not rule out."""
+"""The same with a lower coverage and some similarity together: rare words without a hit lower the
+confidence, but do not exclude a match."""
 
 UNLIKE, ALIKE = (0.4, 0.15), (0.7, 0.35)
-"""Likeness of two queries below which what worked for one proves nothing for the other, and from
-which it does: where the model knows all words of the query, and where it knows none. On the
-development sets 95 % of the hopeless queries have no past query nearer than .4, half of the good
-ones have one nearer than .6; words alone are nearer than .2 to only 5 % of strings of letters."""
+"""Cosine of two queries below which experience with one proves nothing for the other, and from
+which it does: if the model knows all words of the query, and if it knows none. On the development
+sets 95 % of the hopeless queries have no past query nearer than .4, half of the good ones have one
+nearer than .6; words alone are nearer than .2 to only 5 % of strings of letters.
+"""
 
 MATCH = 0.10
-"""Relevance of the best tool from which the answer is a match: more than 85 % of the hopeless
-queries of the development sets stay below."""
+"""Relevance of the best tool from which the answer is a match: more than 85 % of the development
+sets' queries without a fitting tool stay below.
+"""
 
 WEAK = 0.02
 """Below this relevance of the best tool there is no match, unless a request or the setting
-`no_match_below` says otherwise; low, because a good query that is taken for hopeless loses every
-tool, and a hopeless one taken for weak only gets poor ones."""
+`no_match_below` says otherwise; low, because a false no match loses every tool, and a false weak
+match only shows poor ones.
+"""
 
 FAMILIAR = 0.6
-"""Familiarity of a query from which its meaning is judged; the likeness of a few known pieces in a
-text that the model cannot read says nothing."""
+"""Familiarity of a query from which its cosine counts; that of a few known pieces in a text that
+the model cannot read means nothing.
+"""
 
 
 def relevance(evidence: Evidence) -> float:
     """The calibrated score of one tool.
 
-    Words and meaning are weighed together as far as the model knows the words of the query;
-    for the rest, words alone decide.
+    Words and meaning count together for the share of the query that the model knows; for the
+    rest, words alone decide.
     """
     coverage, cosine = evidence.coverage, evidence.cosine
     if coverage is None:
         return _with_meaning(0.0, cosine or 0.0)
     mass = min(evidence.mass or 0.0, MASS_LIMIT)
-    # The fit said -4.57; raised so that the thresholds cost words alone as few good queries.
+    # The fit gave -4.57; raised so that few answerable queries fall below the thresholds.
     by_words = _chance(-4.17 + 2.40 * coverage + 1.31 * mass)
     if evidence.unspaced:
         # Character bigrams overlap and repeat, so a good match covers a smaller share of them.
@@ -83,18 +87,18 @@ def _with_meaning(coverage: float, cosine: float) -> float:
 
 
 def with_experience(chance: float, learned: float, likeness: float, familiarity: float) -> float:
-    """Raise a chance towards certain by what experience adds to the score of a tool.
+    """Raise a probability by what experience adds to the score of a tool.
 
-    `likeness` is the cosine of the nearest query that it comes from. Some tool worked for the
-    nearest of any query; only one that is alike proves something. A failure lowers no chance: it
-    does not say that another tool was wanted.
+    `likeness` is the cosine of the nearest past query. Every query has a nearest one; only a
+    similar one is evidence. A failure does not lower the probability, because it does not show that
+    another tool was wanted.
     """
     learned = max(0.0, min(1.0, learned * proof(likeness, familiarity)))
     return chance + (1.0 - chance) * learned
 
 
 def proof(likeness: float, familiarity: float) -> float:
-    """How much a past query proves for the present one, 0 to 1, by the cosine of the two."""
+    """Return how much a past query proves for the present one, 0 to 1, by their cosine."""
     known, unknown = familiarity, 1.0 - familiarity
     unlike = UNLIKE[0] * known + UNLIKE[1] * unknown
     alike = ALIKE[0] * known + ALIKE[1] * unknown
@@ -102,17 +106,17 @@ def proof(likeness: float, familiarity: float) -> float:
 
 
 def has_evidence(coverage: float, cosine: float | None) -> bool:
-    """Whether something speaks for a tool although the relevance of the best one is low.
+    """Whether there is evidence for a tool although the relevance of the best one is low.
 
-    `coverage` and `cosine` are the highest of any tool, not necessarily of the same one; without
-    an opinion on meaning, words alone decide.
+    `coverage` and `cosine` are the highest of any tool, not necessarily of the same one; without a
+    cosine, words alone decide.
     """
     some = coverage >= SOME_COVERAGE and (cosine is None or cosine >= SOME_COSINE)
     return some or coverage >= COVERED
 
 
 def outcome(best: float, no_match_below: float = WEAK) -> Outcome:
-    """Match, weak or no_match, by the relevance of the best tool."""
+    """Return match, weak or no_match by the relevance of the best tool."""
     if best < no_match_below:
         return "no_match"
     return "match" if best >= MATCH else "weak"

@@ -1,7 +1,7 @@
-"""Bringing the tools of a learned chain into an answer.
+"""Add the tools of a learned chain to an answer.
 
-Only slots that nothing convincing holds are given away: free ones, and those of tools that would
-not make a match by themselves. Names and pins stay.
+They take free places, and those of tools that would not make a match by themselves. Named tools and
+pins stay.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ class Chain(msgspec.Struct, frozen=True):
 
     names: tuple[str, ...]
     confidence: float
-    """How sure it is that this chain is the wanted one, 0 to 1."""
+    """Confidence that this chain is the wanted one, 0 to 1."""
     proof: float
-    """How much the intent it was reported for is that of the query, 0 to 1."""
+    """How similar its reported intent is to that of the query, 0 to 1."""
 
     @property
     def is_sure(self) -> bool:
@@ -30,7 +30,7 @@ class Chain(msgspec.Struct, frozen=True):
 
     @property
     def is_evidence(self) -> bool:
-        """Whether it speaks for its tools where no word and no meaning does."""
+        """Whether it is evidence for its tools without a match by words or meaning."""
         return self.is_sure and self.proof >= 1.0
 
 

@@ -1,4 +1,4 @@
-"""From a ranking to the names that are shown: the cap, the pins, the three outcomes."""
+"""Choose the tools to show from a ranking: the cap, the pins, names first."""
 
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
@@ -11,19 +11,19 @@ from toolscout.index.names import Mention
 NoMatch = Literal["empty", "pins"]
 
 MAX_PLACES_LOST = 2
-"""Places that reports of failure alone lower a tool by, at most."""
+"""Maximum number of places by which reported failures lower a tool."""
 
 FEW = 16
-"""Rows up to which taking the best of what is left again and again is faster than sorting."""
+"""Number of rows up to which repeated selection of the best is faster than sorting."""
 
 
 def best(scores: NDArray[np.float32], count: int) -> list[int]:
-    """The `count` best rows with a score above zero, best first, equal scores in row order."""
+    """Return the `count` best rows with a score above zero, best first, equals in row order."""
     return _taken(scores, count) if count <= FEW else _sorted(scores, count)
 
 
 def among_best(scores: NDArray[np.float32], count: int) -> NDArray[np.intp]:
-    """The `count` best rows with a score above zero, in no order: half the cost of `best`."""
+    """Return the `count` best rows with a score above zero, unsorted: half the cost of `best`."""
     rows = scores.argpartition(-count)[-count:] if count < len(scores) else np.arange(len(scores))
     found: NDArray[np.intp] = rows[scores[rows] > 0]
     return found
@@ -33,7 +33,7 @@ def _taken(scores: NDArray[np.float32], count: int) -> list[int]:
     left = scores.copy()
     ranked: list[int] = []
     for _ in range(min(count, len(left))):
-        row = int(left.argmax())  # of equals the first
+        row = int(left.argmax())  # the first of equals
         if left[row] <= 0:
             break
         left[row] = 0
@@ -42,11 +42,11 @@ def _taken(scores: NDArray[np.float32], count: int) -> list[int]:
 
 
 def _sorted(scores: NDArray[np.float32], count: int) -> list[int]:
-    # Without the many zeros, among which the count-th best is found ten times slower.
+    # Without the many zeros, which make partitioning ten times slower.
     rows = np.flatnonzero(scores > 0)
     found = scores[rows]
     if len(rows) > count:
-        # Everything from the count-th best score up: a tie at the border is seen whole.
+        # Everything from the count-th best score up, including all of a tie at the border.
         among = found >= np.partition(found, -count)[-count]
         rows, found = rows[among], found[among]
     ranked: list[int] = rows[(-found).argsort(kind="stable")][:count].tolist()
@@ -56,9 +56,9 @@ def _sorted(scores: NDArray[np.float32], count: int) -> list[int]:
 def names_first(
     ranked: list[int], mentions: list[Mention], names: Sequence[str], slots: int
 ) -> list[int]:
-    """Sure mentions lead, the exact spelling before others and the best of equals first.
+    """Put sure mentions first: exact spellings before others, equals by score.
 
-    A mention that is less than sure is at least not cut off while there is more than one slot.
+    A less certain mention is at least not cut off if there is more than one place.
     """
     if not mentions:
         return ranked
@@ -90,13 +90,13 @@ class Pins(NamedTuple):
     """The rows of `always_keep` that are among the tools, by whether the query wants them."""
 
     matching: tuple[int, ...] = ()
-    """Pins with evidence of their own; they are ranked like any tool."""
+    """Pins with evidence; they are ranked like any tool."""
     others: tuple[int, ...] = ()
     """Pins without evidence, in `always_keep` order; they come last."""
 
 
 def in_rank_order(ranked: Sequence[int], pins: Pins, scores: NDArray[np.float32]) -> list[int]:
-    """Put every matching pin where it ranks, and take out the pins without evidence."""
+    """Place every matching pin by its rank, and remove the pins without evidence."""
     known, others = set(ranked), set(pins.others)
     deeper = [row for row in pins.matching if row not in known]
     deeper.sort(key=lambda row: (-scores[row], row))
@@ -104,10 +104,9 @@ def in_rank_order(ranked: Sequence[int], pins: Pins, scores: NDArray[np.float32]
 
 
 def kept_pins(ranked: Sequence[int], pins: Pins, top_k: int) -> list[int]:
-    """The pins that an answer has room for: those that match, then the others in order.
+    """Return the pins that an answer has room for: those that match, then the others in order.
 
-    The best match always keeps its slot, whether it is pinned or not; pins without evidence never
-    take it.
+    The best match always keeps its place, pinned or not; pins without evidence never take it.
     """
     matching = set(pins.matching)
     slots = top_k if not ranked or ranked[0] in matching else top_k - 1
@@ -117,7 +116,7 @@ def kept_pins(ranked: Sequence[int], pins: Pins, top_k: int) -> list[int]:
 
 
 def choose(ranked: Sequence[int], kept: Sequence[int], top_k: int) -> tuple[list[int], list[int]]:
-    """Fill the slots of an answer that has room for the pins `kept`.
+    """Fill the places of an answer that has room for the pins `kept`.
 
     Returns:
         The ranked rows of the answer, matching pins among them, and the pins that come last.
@@ -149,7 +148,7 @@ def lower_failed(
         row = chosen[number]
         if row in fixed or changes[row] >= 0:
             return number
-        # A half beyond whole places: behind the tool that it lets pass.
+        # The half puts it behind the tool at its new place.
         return number + (MAX_PLACES_LOST + 0.5) * min(1.0, -float(changes[row]))
 
     return [chosen[number] for number in sorted(range(len(chosen)), key=place)]

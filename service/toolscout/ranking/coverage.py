@@ -1,7 +1,7 @@
-"""Several wishes in one request: each has its tool among the first.
+"""Cover the clauses of a request for several tools, so that each finds its tool among the first.
 
-Greedy facility location (Nemhauser, Wolsey and Fisher 1978): every slot goes to the tool that adds
-most to what is covered of the clauses, and is good for the whole as well.
+Greedy facility location (Nemhauser, Wolsey and Fisher 1978): every place goes to the tool that adds
+most to the coverage of the clauses and the score of the whole request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,20 +19,20 @@ from toolscout.text.clauses import clauses
 from toolscout.text.tokens import words
 
 WHOLE = 0.7
-"""Weight of the score for the whole request beside the sum of what a tool adds to the clauses."""
+"""Weight of the score for the whole request, relative to the coverage of the clauses."""
 
 RELEVANT = 0.05
-"""Relevance of a clause's best tool, by meaning, below which it asks for nothing."""
+"""Relevance of a clause's best tool, by meaning, below which the clause is ignored."""
 
 DEPTH = 10
-"""Best tools of a clause that may come before the best of the whole."""
+"""Number of best tools of a clause that may come before the best of the whole request."""
 
 DEPTH_OF_WHOLE = 20
-"""Best tools of the whole request that are looked at, however many are asked for."""
+"""Number of best tools of the whole request that are considered, whatever `top_k` is."""
 
 
 def cover(ranking: Ranking) -> list[int] | None:
-    """The ranked rows in the order in which they cover the clauses; None if there is only one.
+    """Return the ranked rows in the order in which they cover the clauses; None for one clause.
 
     Clauses are compared by meaning alone: a clause is short, its words may be in any tool, and
     those of the whole request have been counted.
@@ -58,7 +58,7 @@ def cover(ranking: Ranking) -> list[int] | None:
 def _wishes(
     parts: Sequence[str], embedder: Embedder, index: VectorIndex, allowed: Allowed | None
 ) -> Iterator[Floats]:
-    """How well each tool serves each clause that asks for something, 0 to 1."""
+    """Return how well each tool fits each relevant clause, 0 to 1, shape (clauses, tools)."""
     for part in parts:
         vectors = embedder.query([words(part)])
         if vectors is None or vectors.familiarity < calibration.FAMILIAR:
@@ -72,10 +72,10 @@ def _wishes(
 
 
 def _greedy(served: Floats, scores: Floats) -> Iterator[int]:
-    """The columns that cover the most, until nothing is left to cover.
+    """Return the columns that cover the most, until nothing is left to cover.
 
     Args:
-        served: how well each tool serves each clause, 0 to 1, shape (clauses, tools).
+        served: how well each tool fits each clause, 0 to 1, shape (clauses, tools).
         scores: of each tool for the whole request, shape (tools,).
     """
     left = scores * np.float32(WHOLE / max(scores.max(), 1e-9))

@@ -1,4 +1,4 @@
-"""Why a tool was chosen: its calibrated score and the typed reasons behind it."""
+"""Explain the chosen tools: calibrated scores with typed reasons."""
 
 from toolscout.contract import Match, Reason, Via
 from toolscout.ranking.ask import Decision
@@ -7,7 +7,7 @@ from toolscout.text.tokens import fold
 
 
 def explain(decision: Decision) -> list[Match]:
-    """The matches of a decision, in answer order."""
+    """Return the matches of a decision, in answer order."""
     pinned = set(decision.pinned)
     return [
         Match(

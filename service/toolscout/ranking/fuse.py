@@ -1,7 +1,7 @@
-"""Two opinions into one: how lexical and semantic scores are fused.
+"""Fuse lexical and semantic scores.
 
 The weighted sum of max-normalised BM25 and min-max-normalised cosine is the default because
-it measured best; reciprocal rank fusion is here by name, for comparison (see docs/ranking.md).
+it measured best; reciprocal rank fusion can be chosen for comparison (see docs/ranking.md).
 """
 
 import numpy as np
@@ -10,28 +10,30 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 SEMANTIC_WEIGHT = 0.7
-"""Share of meaning in the weighted sum when every word is known to the model; chosen on the
-development sets."""
+"""Share of the cosine in the weighted sum if the model knows every word; chosen on the development
+sets.
+"""
 
 MIN_SPAN = 0.3
-"""Difference of cosines that counts as one between the best and the worst tool at least: among
-near-duplicates a hair must not outweigh a word."""
+"""Smallest span of cosines that is scaled to 1, so that near-duplicates are ranked by words and not
+by tiny differences of meaning.
+"""
 
 RRF_K = 60
 """Rank constant of Cormack et al., SIGIR 2009."""
 
 RRF_DEPTH = 30
-"""Ranks of each list that count, at least; a longer answer looks as deep as it is long."""
+"""Minimum number of ranks of each list that count; for longer answers it is `top_k`."""
 
 
 def weighted_sum(lexical: Floats, cosine: Floats, weight: float = SEMANTIC_WEIGHT) -> Floats:
     """Max-normalised `lexical` and min-max-normalised `cosine`, both of shape (tools,).
 
-    When one side has no opinion (no word hit, or a zero query vector) the other decides.
+    If one side has no evidence (no word hit, or a zero query vector), the other decides.
     """
     if not len(lexical):
         return lexical
-    # By their places, which are found four times faster than the values.
+    # By position: argmin is four times faster than min.
     top = lexical[lexical.argmax()]
     low, high = cosine[cosine.argmin()], cosine[cosine.argmax()]
     if high <= low:

@@ -1,4 +1,4 @@
-"""Judging: what speaks for a tool, how relevant that makes it, and whether anything fits at all."""
+"""Judge the ranked tools: their evidence, their relevance, and whether anything fits."""
 
 from collections.abc import Sequence
 
@@ -8,14 +8,14 @@ from toolscout.ranking.ask import Ranking
 from toolscout.ranking.choose import Pins
 
 JUDGED = 3
-"""Best tools whose relevance decides the outcome."""
+"""Number of best tools whose relevance decides the outcome."""
 
 DIGITS = 4
 """Of a score as it is shown."""
 
 
 def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
-    """What speaks for one tool, in units that mean the same for every query."""
+    """Return the evidence for one tool, in units that are comparable between queries."""
     coverage = mass = cosine = None
     if ranking.lexical is not None:
         covered = ranking.lexical.covered.item(row)
@@ -28,7 +28,7 @@ def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
 
 
 def score(ranking: Ranking, row: int) -> float:
-    """The calibrated relevance of one tool, 0 to 1; 1 where its name or the regex matched."""
+    """Return the calibrated relevance of one tool, 0 to 1; 1 if its name or the regex matched."""
     if any(mention.row == row and mention.sure for mention in ranking.mentions):
         return 1.0
     if ranking.ranker == "regex":
@@ -42,7 +42,7 @@ def score(ranking: Ranking, row: int) -> float:
 
 
 def _experienced(ranking: Ranking, row: int, chance: float) -> float:
-    """Raise the relevance of a tool that worked for queries like this one."""
+    """Raise the relevance of a tool that worked for similar queries."""
     if ranking.learned is None:
         return chance
     learned, likeness = float(ranking.learned[row]), ranking.likeness
@@ -50,7 +50,7 @@ def _experienced(ranking: Ranking, row: int, chance: float) -> float:
 
 
 def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Outcome:
-    """The outcome by the most relevant of the first few: the top hit may lead by a hair."""
+    """Return the outcome by the most relevant of the first few, which may be nearly equal."""
     if any(mention.sure for mention in ranking.mentions):
         return "match"
     if not ranked and not ranking.mentions:
@@ -68,9 +68,9 @@ def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Out
 
 
 def wanted_pins(ranking: Ranking) -> Pins:
-    """Divide pins into those that the query wants, by score, name or chain, and the others.
+    """Divide pins into those that match the query, by score, name or chain, and the others.
 
-    In a weak answer what is as good as the best of it is wanted, too.
+    In a weak answer, pins that are as good as its best tool match too.
     """
     rows, least = ranking.pinned, ranking.ask.no_match_below
     if not rows:
@@ -89,7 +89,7 @@ def wanted_pins(ranking: Ranking) -> Pins:
 
 
 def _is_weak(ranking: Ranking) -> bool:
-    """Whether something speaks for a tool that its relevance does not show."""
+    """Whether there is evidence for a tool that its relevance does not show."""
     if ranking.lexical is not None and ranking.source.has_telling_word(
         ranking.query, ranking.allowed
     ):
@@ -98,6 +98,6 @@ def _is_weak(ranking: Ranking) -> bool:
     if ranking.lexical is not None and ranking.lexical.total > 0:
         coverage = float(ranking.lexical.covered.max(initial=0.0)) / ranking.lexical.total
     if ranking.cosine is not None and ranking.familiarity >= calibration.FAMILIAR:
-        # By the best sentence: one of a long dialogue may ask for a tool that the rest is far from.
+        # By the best sentence, because one sentence of a long dialogue may ask for a tool.
         cosine = float(ranking.cosine.max(initial=0.0)) * ranking.familiarity
     return calibration.has_evidence(coverage, cosine)

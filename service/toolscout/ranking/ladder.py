@@ -1,7 +1,7 @@
-"""The latency ladder: which ranker still fits into the time that is left.
+"""The latency ladder: choose a ranker that fits into the remaining time.
 
-Rankers are tried from the one asked for downwards. What each costs is learned from what it has
-cost lately, so the ladder adapts to the machine; time itself is passed in.
+Rankers are tried from the requested one downwards. Their costs are estimated from recent
+measurements, so the ladder adapts to the machine; callers pass the time.
 """
 
 RUNGS: dict[str, tuple[str, ...]] = {
@@ -13,7 +13,7 @@ RUNGS: dict[str, tuple[str, ...]] = {
     "okapi": ("okapi", "bm25", "keyword"),
     "regex": ("regex", "keyword"),
 }
-"""For each ranker, what stands in for it when time is short, cheapest last."""
+"""For each ranker, its substitutes when time is short, cheapest last."""
 
 FIRST_GUESS_MS = {
     "keyword": 0.05,
@@ -24,34 +24,37 @@ FIRST_GUESS_MS = {
     "scan": 0.02,
     "read": 0.02,
 }
-"""Cost before anything was measured: of compile and scan per tool, of reading and scanning together
-per KiB of tools, of matching a pattern per MiB of text, of the others per question. What follows a
-colon in a name tells kinds of one thing apart."""
+"""Cost before the first measurement: of compile and scan per tool, of reading and scanning together
+per KiB of tools, of matching a pattern per MiB of text, of the others per question. The part of a
+name after a colon distinguishes kinds.
+"""
 
 OTHER_GUESS_MS = 0.2
 """Cost of anything else before it was measured."""
 
 PESSIMISM = 2.0
-"""Estimates are multiplied by this: a late answer costs the caller more than a plainer one."""
+"""Factor on estimates, because a late answer is worse for the caller than a simpler one."""
 
 _OUTLIER = 5.0
-"""Times the estimate at which a measurement is cut: a stalled machine says nothing of a ranker."""
+"""Multiple of the estimate at which a measurement is capped, because a stalled machine is no
+evidence.
+"""
 
 _FORGIVENESS = 0.95
-"""What is left of an estimate each time it made a rung look too dear."""
+"""Factor on an estimate each time it made a ranker too expensive to try."""
 
 _MEMORY = 0.9
-"""Share of the old estimate that a new measurement leaves standing."""
+"""Weight of the old estimate after a new measurement."""
 
 
 class Costs:
-    """Running estimates of what things cost, in milliseconds."""
+    """Running estimates of costs, in milliseconds."""
 
     def __init__(self) -> None:
         self._mean = dict(FIRST_GUESS_MS)
 
     def learn(self, what: str, milliseconds: float) -> None:
-        """Take one measurement into account; one far off counts no more than one somewhat off."""
+        """Record one measurement, capped at a multiple of the estimate."""
         known = self._known(what)
         clipped = min(milliseconds, _OUTLIER * known)
         self._mean[what] = _MEMORY * known + (1.0 - _MEMORY) * clipped
@@ -61,23 +64,23 @@ class Costs:
         return self._mean.get(what, FIRST_GUESS_MS.get(kind, OTHER_GUESS_MS))
 
     def forget(self, what: str) -> None:
-        """Lower an estimate that kept something from being tried: only trying it tells."""
+        """Lower an estimate that kept a ranker from being tried and measured."""
         if what in self._mean:
             self._mean[what] *= _FORGIVENESS
 
     def expected(self, what: str, times: float = 1.0) -> float:
-        """What `what` costs on average."""
+        """Return the average cost of `what`."""
         return times * self._known(what)
 
     def estimate(self, what: str, times: float = 1.0) -> float:
-        """What `what` is expected to cost, on the safe side."""
+        """Return the expected cost of `what`, with a safety margin."""
         return PESSIMISM * self.expected(what, times)
 
 
 def affordable(ranker: str, remaining_ms: float, costs: Costs, size: int) -> str | None:
-    """The rung to step down to, or None when the ranker asked for fits.
+    """Return the substitute to run, or None if the requested ranker fits.
 
-    The last rung is taken whatever it costs: late words beat no answer.
+    The last substitute is taken at any cost, because a late answer is better than none.
     """
     rungs = RUNGS[ranker]
     for rung in rungs[:-1]:
@@ -89,5 +92,5 @@ def affordable(ranker: str, remaining_ms: float, costs: Costs, size: int) -> str
 
 
 def bucket(size: int) -> int:
-    """Catalogs of similar size cost alike: the number of binary digits of the size."""
+    """Group catalogs of similar size, and therefore cost: return the bit length of the size."""
     return size.bit_length()

@@ -1,10 +1,11 @@
-"""Limits of an answer beside `top_k`: a least score, and a budget of prompt tokens."""
+"""Limits of an answer besides `top_k`: a minimum score, and a budget of prompt tokens."""
 
 from collections.abc import Callable, Iterable, Sequence
 
 DEPTH = 100
-"""Tools looked at beyond `top_k` for one that still fits the budget: what ranks lower fits by
-accident."""
+"""Tools tried beyond `top_k` for one that still fits the budget; lower ranks would fit only by
+chance.
+"""
 
 
 def within_limits(  # noqa: PLR0913  # limits of different kinds, by name
@@ -17,11 +18,11 @@ def within_limits(  # noqa: PLR0913  # limits of different kinds, by name
     cost: Callable[[int], int],
     budget: int | None,
 ) -> list[int]:
-    """Fill the slots in rank order; what does not fit is skipped, and the next is tried.
+    """Fill the slots in rank order; skip what does not fit, and try the next.
 
-    `slots` excludes pins. Pins cost but are never refused, and those that are ranked
-    keep their place. A tool below `min_score` keeps its slot empty and costs
-    nothing: the score is looked at last, and no worse tool moves up for it.
+    `slots` excludes pins. Pins cost tokens but are never refused, and ranked ones keep their place.
+    A tool below `min_score` leaves its slot empty and costs nothing, because no worse tool moves
+    up.
     """
     kept = set(pinned)
     left = None if budget is None else budget - sum(map(cost, kept))

@@ -1,7 +1,7 @@
-"""The story of one query, stage by stage; `STAGES` tells it in order.
+"""The pipeline of one query; `STAGES` lists its stages in order.
 
-Every stage is a pure function: it takes what is known of the question and returns it with what it
-found out, so equal questions to equal catalogs with equal experience get equal answers.
+Every stage is a pure function: it takes the state of the question and returns it with its results,
+so equal questions to equal catalogs with equal experience get equal answers.
 """
 
 from toolscout.index.lines import Scan
@@ -38,10 +38,10 @@ def decide(  # noqa: PLR0913  # everything that a decision is a function of
 ) -> Decision:
     """Answer a question from a tool list.
 
-    `degraded` names the ranker to run instead of the one asked for, when time is short. A list
-    without vectors answers `semantic` and `hybrid` by words, and says so. `prior` is what
-    experience says; only `hybrid` listens to it. `chain` is the learned chain to follow. `scan` is
-    what the pattern matched as a regular expression, where that was found out before.
+    `degraded` is the ranker to run instead of the requested one, when time is short. A list without
+    vectors answers `semantic` and `hybrid` by words, with a note. `prior` is the experience, which
+    only `hybrid` uses. `chain` is the learned chain to follow. `scan` has the matches of the
+    pattern as a regular expression, if it was matched before.
     """
     ranking = _begin(source, ask, embedder, degraded, prior, chain, scan)
     for stage in STAGES:
@@ -60,7 +60,7 @@ def rank(
 
 
 def regex_of(ask: Ask) -> str | None:
-    """Return the pattern where it is to be matched as a regular expression, else None."""
+    """Return the pattern if it is to be matched as a regular expression, else None."""
     if ask.ranker not in ("auto", "regex"):
         return None
     pattern = ask.ranking_part

@@ -1,4 +1,4 @@
-"""Bringing the tools that find what the best ones require: `find_customer` for `create_invoice`."""
+"""Add tools that find what the best ones require: `find_customer` for `create_invoice`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,27 +7,27 @@ from toolscout.ranking.ask import Ranking
 from toolscout.text.tokens import word_terms
 
 DEPTH = 3
-"""Best tools whose requirements are looked at."""
+"""Number of best tools whose requirements count."""
 
 NEAR = 0.7
-"""Share of the best score from which a tool's requirements count."""
+"""Share of the best score that such a tool needs."""
 
 EVERY = 3
-"""One in so many slots at most is given to a tool that was brought."""
+"""At most one place in this many is given to an added tool."""
 
 _IDENTIFIER = re.compile(r"(?=[\w-]*\d)[\w-]{3,}")
-"""What may be an identifier, where the noun stands close before it."""
+"""A possible identifier, if its noun is close before it."""
 
 _WORDS = re.compile(r"[\w-]+")
 _CLOSE = 4
-"""Words between a noun and its identifier at most: `invoice with the number A-17`."""
+"""Maximum number of words between a noun and its identifier: `invoice with the number A-17`."""
 
 
 def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
-    """Put the tools that are required into a ranking, each behind at least two others.
+    """Insert the required tools into a ranking, each behind at least two others.
 
     Returns:
-        The rows in order, and for each that was brought the row that requires it.
+        The rows in order, and for each added one the row that requires it.
     """
     ranked = ranking.ranked
     brought: dict[int, int] = {}
@@ -47,7 +47,7 @@ def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
 
 
 def _found_by(ranking: Ranking) -> Iterator[tuple[int, Sequence[int]]]:
-    """The best rows that require what the query does not have, with those that may find it."""
+    """Yield rows that require an identifier missing in the query, with rows that may find it."""
     ranked, scores, allowed = ranking.ranked, ranking.scores, ranking.allowed
     given: set[str] | None = None
     for row in ranked[:DEPTH]:
@@ -61,7 +61,7 @@ def _found_by(ranking: Ranking) -> Iterator[tuple[int, Sequence[int]]]:
 
 
 def _given(text: str) -> set[str]:
-    """The nouns, as terms, whose identifiers a query holds: `order A-17`, `user id 42`."""
+    """Return the nouns, as terms, with an identifier in the query: `order A-17`, `user id 42`."""
     found: set[str] = set()
     terms = [(word, word_terms(word)[-1]) for word in _WORDS.findall(text)]
     for place, (word, _) in enumerate(terms):

@@ -1,4 +1,4 @@
-"""Finding the tool that a written name stands for."""
+"""Find the tool that a written name means."""
 
 from functools import cached_property
 
@@ -11,18 +11,20 @@ from toolscout.contract import MAX_NAME_CHARS, Resolution
 from toolscout.index.catalog import Catalog
 
 SIMILAR = 0.85
-"""Jaro-Winkler similarity of letters and digits from which a name is suggested: a slip of the
-pen or two, or a beginning."""
+"""Jaro-Winkler similarity of letters and digits from which a name is suggested: it allows one or
+two typing errors, or a prefix.
+"""
 
 MAX_SUGGESTIONS = 5
 
 COMPARED = 64
-"""Letters and digits of a name that are compared: no provider accepts longer ones, and the time
-goes with the square."""
+"""Letters and digits of a name that are compared: no provider accepts longer names, and the time is
+quadratic.
+"""
 
 
 class Resolver:
-    """Resolves names against one catalog; what suggestions need is prepared once."""
+    """Resolves names against one catalog; the data for suggestions is prepared once."""
 
     def __init__(self, catalog: Catalog, pause: Pause = at_once) -> None:
         """Take a catalog; `pause` is called before every name."""
@@ -30,14 +32,14 @@ class Resolver:
         self._pause = pause
 
     def resolve(self, written: str) -> Resolution:
-        """Find a name to the letter, else in any spelling, else without the prefixes before it.
+        """Find a name exactly, else in any spelling, else without its prefixes.
 
-        A name that fits several tools alike is none of them; one that fits no tool brings the
-        similar ones.
+        A name that fits several tools equally well is ambiguous; for an unknown one, similar names
+        are suggested.
         """
         self._pause()
         if len(written) > MAX_NAME_CHARS:
-            return Resolution(written[:MAX_NAME_CHARS])  # no tool has a name as long
+            return Resolution(written[:MAX_NAME_CHARS])  # no tool has such a long name
         names, name = self._catalog.names, written.strip()
         for spelled in (written, name):
             if spelled in self._catalog.rows:

@@ -1,4 +1,4 @@
-"""The rankers: what each looks at, and what its opinions of one tool add up to."""
+"""The rankers: which evidence each uses, and how it becomes one score."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,23 +14,23 @@ from toolscout.ranking.choose import among_best
 from toolscout.text.query import Query
 
 NO_SIMILARITY = 0.12
-"""Cosine below which a tool that shares no word with the query is not offered at all."""
+"""Cosine below which a tool that shares no word with the query gets no score."""
 
 
 def by_words(ranking: Ranking) -> Floats:
-    """BM25 alone."""
+    """Score by BM25 alone."""
     return _nothing(ranking) if ranking.lexical is None else ranking.lexical.bm25
 
 
 def by_meaning(ranking: Ranking) -> Floats:
-    """The cosine alone, where it is worth an answer."""
+    """Score by the cosine alone; zero below `NO_SIMILARITY`."""
     if ranking.cosine is None:
         return _nothing(ranking)
     return np.where(ranking.cosine >= NO_SIMILARITY, ranking.cosine, np.float32(0))
 
 
 def by_both(ranking: Ranking) -> Floats:
-    """The weighted sum of both; zero where a tool has no evidence worth an answer."""
+    """Score by the weighted sum of both; zero without a shared word or enough similarity."""
     lexical, cosine = ranking.lexical, ranking.cosine
     if lexical is None or cosine is None:
         return by_words(ranking)
@@ -41,7 +41,7 @@ def by_both(ranking: Ranking) -> Floats:
 
 
 def by_rank(ranking: Ranking) -> Floats:
-    """Reciprocal rank fusion of both."""
+    """Score by reciprocal rank fusion of both."""
     lexical, cosine = ranking.lexical, ranking.cosine
     if lexical is None or cosine is None:
         return by_words(ranking)
@@ -49,24 +49,24 @@ def by_rank(ranking: Ranking) -> Floats:
 
 
 def by_expression(ranking: Ranking) -> Floats:
-    """The matches of a regular expression, in the order of the words spelled out in it."""
+    """Score the matches of a regular expression by its literal words."""
     assert ranking.lexical is not None
     scores = _nothing(ranking)
     rows = list(ranking.matched)
-    # A match without a spelled-out word still counts; words only order the matches.
+    # A match without a literal word still counts; words only order the matches.
     scores[rows] = 1.0 + ranking.lexical.bm25[rows]
     return scores
 
 
 NAME_SHARE = 0.2
-"""What a name that is found word by word in the query adds to a fused score of 0 to 1."""
+"""Score added, to a fused score of 0 to 1, for a name whose words all occur in the query."""
 
 NAMED_TOKENS = 16
-"""Distinct tokens of a query up to which names count fully: among more, any word finds one that is
-alike."""
+"""Distinct tokens of a query up to which names count fully: among more, any word has a similar one.
+"""
 
 NAMED_DEPTH = 16
-"""The best tools whose names are compared."""
+"""Number of best tools whose names are compared."""
 
 
 Words = Callable[[Source, Query], LexicalScores]
@@ -83,7 +83,7 @@ def _one_text(source: Source, query: Query) -> LexicalScores:
 
 
 class Scorer(NamedTuple):
-    """What a ranker looks at, and how that becomes one score of each tool."""
+    """The evidence that a ranker uses, and how it becomes one score per tool."""
 
     words: Words | None
     meaning: bool
@@ -104,7 +104,7 @@ SCORERS = {
 
 
 def with_names(ranking: Ranking, scores: Floats) -> Floats:
-    """Add how well a tool's name is found in the query, for the best tools."""
+    """Add the similarity of a tool's name to the query, for the best tools."""
     embedder, vectors = ranking.embedder, ranking.vectors
     if embedder is None or vectors is None:
         return scores
@@ -120,10 +120,10 @@ def with_names(ranking: Ranking, scores: Floats) -> Floats:
 
 
 def with_experience(ranking: Ranking, scores: Floats) -> Floats:
-    """Add what worked before to the scores, which may make a match of what had no evidence.
+    """Add experience of successes to the scores, even to tools without other evidence.
 
-    What failed before is lowered by places instead (`lower_failed`): a failure does not say that
-    the tool was the wrong one.
+    Failures lower places instead (`lower_failed`), because a failure does not show that the tool
+    was wrong.
     """
     if ranking.learned is None:
         return scores
@@ -132,10 +132,10 @@ def with_experience(ranking: Ranking, scores: Floats) -> Floats:
 
 
 def boosted(ranking: Ranking, factors: Floats) -> Floats:
-    """The scores again, from evidence times factors; what had no score gets none.
+    """Score again, from evidence times factors; zero scores stay zero.
 
-    Not the fused score is multiplied: scaled between the best and the worst tool, it can be far
-    apart for two tools that are nearly alike.
+    The evidence is multiplied and not the fused score, which is scaled between the best and the
+    worst tool and can differ much between nearly equal tools.
     """
     if ranking.cosine is None or ranking.ranker == "regex":
         return ranking.scores * factors

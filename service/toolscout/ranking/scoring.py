@@ -1,4 +1,4 @@
-"""The first stages of a question: what may be selected, and what speaks for each tool."""
+"""The first stages of the pipeline: which tools may be selected, and the evidence for each."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -34,7 +34,7 @@ def allow(ranking: Ranking) -> Ranking:
 
 
 def read(ranking: Ranking) -> Ranking:
-    """Settle on a ranker, and analyse the pattern for it."""
+    """Choose the ranker, and analyse the pattern for it."""
     ask, source, embedder, scan = ranking.ask, ranking.source, ranking.embedder, ranking.scan
     ranker = ranking.degraded or ask.ranker
     note = None if scan is None else scan.note
@@ -56,7 +56,7 @@ def read(ranking: Ranking) -> Ranking:
 
 
 def score(ranking: Ranking) -> Ranking:
-    """Look at words and meaning, as far as the ranker does, and at experience."""
+    """Compute the evidence that the ranker uses: words, meaning and experience."""
     scorer, source, query = SCORERS[ranking.ranker], ranking.source, ranking.query
     lexical = None if scorer.words is None else scorer.words(source, query)
     if not scorer.meaning:
@@ -85,7 +85,7 @@ def score(ranking: Ranking) -> Ranking:
 
 
 def exclude(ranking: Ranking) -> Ranking:
-    """Take away the evidence of tools that are not allowed, before it is weighed."""
+    """Remove the evidence of tools that are not allowed, before fusion."""
     allowed, lexical, learned = ranking.allowed, ranking.lexical, ranking.learned
     if allowed is None:
         return ranking
@@ -93,7 +93,7 @@ def exclude(ranking: Ranking) -> Ranking:
     if lexical is not None:
         lexical = replace(lexical, bm25=lexical.bm25 * allowed, covered=lexical.covered * allowed)
     if cosine is not None and whole is not None:
-        # The least of the others: it neither ranks nor moves the scale of those that do.
+        # The lowest of the others, so that it affects neither the ranking nor the scale.
         least = cosine[allowed].min() if allowed.any() else np.float32(0)
         cosine = np.where(allowed, cosine, least)
         whole = np.where(allowed, whole, np.float32(0))
@@ -113,7 +113,7 @@ def name(ranking: Ranking) -> Ranking:
 
 
 def fuse(ranking: Ranking) -> Ranking:
-    """Add up the evidence for each tool."""
+    """Fuse the evidence for each tool into one score."""
     scores = SCORERS[ranking.ranker].fuse(ranking)
     if ranking.ranker == "hybrid":
         scores = with_names(ranking, scores)
@@ -133,5 +133,5 @@ def _matched(scan: Scan | None, allowed: Allowed | None) -> tuple[int, ...]:
 
 
 def _no_word(_: str) -> bool:
-    """Without a model no word is known to be one of the language."""
+    """Tell, in place of a model, that no word is known."""
     return False

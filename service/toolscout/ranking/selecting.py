@@ -1,4 +1,4 @@
-"""The last stages of a question: whether anything fits, and which tools are shown."""
+"""The last stages of the pipeline: whether anything fits, and which tools are shown."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ COMPARABLE = 0.7
 
 
 def judge(ranking: Ranking) -> Ranking:
-    """Say whether anything fits."""
+    """Decide the outcome."""
     ranked = choosing.best(ranking.scores, _depth(ranking))
     if ranking.ranker == "regex":
         return replace(ranking, ranked=ranked)
@@ -28,9 +28,9 @@ def judge(ranking: Ranking) -> Ranking:
 
 
 def boost(ranking: Ranking) -> Ranking:
-    """Move scores by what session and surroundings say.
+    """Adjust scores by session and context.
 
-    After judging: what served before does not make a match of what is none now.
+    This follows judging, so that earlier calls cannot make a match.
     """
     ask, source = ranking.ask, ranking.source
     if ask.session is None and ask.context is None:
@@ -44,7 +44,7 @@ def boost(ranking: Ranking) -> Ranking:
 
 
 def cover(ranking: Ranking) -> Ranking:
-    """Give each of several wishes its tool."""
+    """Cover the clauses of a request for several tools."""
     if ranking.ranker != "hybrid" or ranking.outcome == "no_match":
         return ranking
     ranked = coverage.cover(ranking)
@@ -52,10 +52,9 @@ def cover(ranking: Ranking) -> Ranking:
 
 
 def require(ranking: Ranking) -> Ranking:
-    """Bring the tools that find what the best tools require.
+    """Add the tools that find what the best tools require.
 
-    The query may have the identifier already: then nothing is to be found. A learned chain knows
-    better and goes first.
+    If the query already has the identifier, nothing is added. A learned chain takes precedence.
     """
     if not ranking.ask.prerequisites or ranking.ranker != "hybrid" or ranking.following:
         return ranking
@@ -64,7 +63,7 @@ def require(ranking: Ranking) -> Ranking:
 
 
 def recall(ranking: Ranking) -> Ranking:
-    """Let a chain that is proved speak for its tools where nothing else does."""
+    """Make the outcome weak if only a proven chain is evidence for its tools."""
     chain = ranking.chain
     if ranking.outcome != "no_match" or not ranking.following or chain is None:
         return ranking
@@ -74,7 +73,7 @@ def recall(ranking: Ranking) -> Ranking:
 
 
 def order(ranking: Ranking) -> Ranking:
-    """Put names first, then the best; find the pins' places and the chain's."""
+    """Put named tools first, then the best; place the pins and the chain."""
     ask, pinned = ranking.ask, ranking.pinned
     if ranking.outcome == "no_match":
         kept = list(pinned[: ask.top_k]) if ask.no_match == "pins" else []
@@ -107,7 +106,7 @@ def fill(ranking: Ranking) -> Ranking:
 
 
 def limit(ranking: Ranking) -> Ranking:
-    """Leave out what scores too low, and what the budget has no room for."""
+    """Drop tools below `min_score`, and those that do not fit the budget."""
     ask = ranking.ask
     if ask.min_score <= 0 and ask.budget_tokens is None:
         return ranking
@@ -124,7 +123,7 @@ def limit(ranking: Ranking) -> Ranking:
 
 
 def choose(ranking: Ranking) -> Ranking:
-    """Fill the slots; what failed before is lowered within them."""
+    """Fill the places; lower tools that failed within them."""
     chosen, last = choosing.choose(ranking.ranked, ranking.kept, ranking.ask.top_k)
     if ranking.learned is not None:
         sure = {mention.row for mention in ranking.mentions if mention.sure}
@@ -133,9 +132,9 @@ def choose(ranking: Ranking) -> Ranking:
 
 
 def _depth(ranking: Ranking) -> int:
-    """How many of the best are looked at.
+    """Return how many of the best rows are considered.
 
-    They are as many as are judged, too: the outcome does not depend on how many are asked for.
+    At least as many as are judged, so that the outcome does not depend on `top_k`.
     """
     ask = ranking.ask
     depth = max(ask.top_k, judging.JUDGED) + len(ranking.pinned) + len(ranking.mentions)

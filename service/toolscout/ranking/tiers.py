@@ -1,8 +1,8 @@
-"""What an agent has at hand: a few tools whole, some in brief, the rest on demand.
+"""The tools of an agent's next turn: a few whole, some in brief, the rest on demand.
 
-Tier 0 is named by the caller and shown whole, or in brief where only that fits. Tier 1 fits the
-message and is shown in brief. Both are filled in order; what does not fit is passed over, and what
-comes behind it has its chance.
+Tier 0 is named by the caller and shown whole, or in brief if only that fits. Tier 1 fits the
+message and is shown in brief. Both are filled in order; a tool that does not fit is skipped, and
+the next is tried.
 """
 
 from collections import Counter
@@ -13,19 +13,19 @@ from toolscout.tools.traits import Traits
 
 TOKEN_BUDGET = 3_800
 TIER0_SHARE, TIER1_SHARE = 1_200 / 3_800, 1_800 / 3_800
-"""Shares of the budget; what is left is for the instructions that go with the tools."""
+"""Shares of the budget; the rest is for the instructions that go with the tools."""
 
 TIER1_TOOLS = 10
-"""Tools in tier 1 at most: more is what search is for."""
+"""Maximum number of tools in tier 1; for more, the agent searches."""
 
 
 def fill(
     rows: Iterable[int], budget: int, *costs: Callable[[int], int], most: int | None = None
 ) -> tuple[list[tuple[int, int]], int]:
-    """Take rows in order while they fit, each at the first of its costs that does.
+    """Take rows in order if they fit, each at the first of its costs that does.
 
     Returns:
-        Each row taken with the number of its cost, and what all of them cost.
+        Each row with the index of its cost, and the total cost.
     """
     taken: list[tuple[int, int]] = []
     spent = 0
@@ -44,7 +44,7 @@ def fill(
 def core_tools(
     names: Sequence[str], traits: Sequence[Traits], successes: Mapping[str, int]
 ) -> list[int]:
-    """All rows in the order in which to show them where nothing is known of the task.
+    """Return all rows in the order in which to show them for an unknown task.
 
     First the tools that worked most often, then the agent's own (those without a namespace, the
     harmless ones first), then one of each namespace in turn. Ties break by name.

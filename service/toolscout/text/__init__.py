@@ -1,1 +1,1 @@
-"""Text in, text out: words, query analysis, domains, and how relevant words are."""
+"""Text processing: words, query analysis, domains, patterns."""

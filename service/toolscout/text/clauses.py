@@ -1,4 +1,4 @@
-"""Several wishes in one request: where one ends and the next begins."""
+"""Split a request for several tools into clauses."""
 
 import re
 from collections.abc import Iterator
@@ -9,19 +9,19 @@ from toolscout import data
 from toolscout.text.tokens import is_cjk
 
 MAX_CLAUSES = 6
-"""Clauses that are looked at."""
+"""Maximum number of clauses."""
 
 MIN_WORDS = 3
-"""Words of a clause: what is shorter names a thing ("Rome and Paris") and asks for nothing."""
+"""Minimum words of a clause; shorter ones ("Rome and Paris") ask for nothing."""
 
 MIN_UNSPACED = 4
-"""Characters of a clause in a script that is written without spaces."""
+"""Minimum characters of a clause in a script without spaces."""
 
 _ENDS = (".", "!", "?", ";", ":")
 
 
 def clauses(text: str) -> list[str]:
-    """The clauses of a text, cut at the ends of sentences and at words such as "and" and "then"."""
+    """Split a text at the ends of sentences and at words such as "and" and "then"."""
     return list(islice(_clauses(text), MAX_CLAUSES))
 
 

@@ -1,6 +1,6 @@
-"""Fields of work: which one a tool, a request or a workspace belongs to, by telling words.
+"""Domains of work: find that of a tool, a request or a workspace by indicative words.
 
-One word proves nothing ("model" is said of cars, too): at least two different ones are needed, and
+One word proves nothing ("model" may mean a car): at least two different ones are needed, and
 more than for any other domain. For filters alone, one word of a tool's name is enough (`k8s`). The
 taxonomy is a data file.
 """
@@ -17,11 +17,11 @@ from toolscout.text.tokens import fold, spoken_name, terms, word_terms, words
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 MIN_SIGNALS = 2
-"""Different telling words before a domain is named."""
+"""Different indicative words needed for a domain."""
 
 
 class Taxonomy:
-    """Telling words of each domain, and what names of files stand for."""
+    """Indicative words of each domain, and the words that names of files stand for."""
 
     __slots__ = ("_files", "_names", "_signals", "_terms", "domains")
 
@@ -30,7 +30,7 @@ class Taxonomy:
     ) -> None:
         """Take words, separated by blanks, for each domain and each file name or ending.
 
-        `names` holds the words of each domain that tell it alone where a tool is named by them.
+        `names` has words of each domain of which one in a tool's name is enough.
         """
         self.domains = tuple(signals)
         self._signals: dict[str, tuple[str, ...]] = {}
@@ -45,13 +45,13 @@ class Taxonomy:
         self._files = {name.lower(): tuple(terms(text)) for name, text in files.items()}
 
     def domain_of(self, found: Iterable[str]) -> str:
-        """The one domain that most telling words among some terms speak for, or ""."""
+        """Return the domain with the most indicative words among some terms, or ""."""
         telling = self._terms.intersection(found)
         return leading(self.count(telling))[0] if len(telling) >= MIN_SIGNALS else ""
 
     def domains_named(self, name: str) -> tuple[str, ...]:
-        """The domains that single words of a name tell, in their order, however it is written."""
-        # Where digits join what is around them `s3Run` is one word, where they do not `AWSRun` is.
+        """Return the domains indicated by single words of a name, in their order."""
+        # `s3Run` is one word where digits join their neighbours, `AWSRun` where they do not.
         cut = " ".join((spoken_name(name), *words(_CAMEL.sub(" ", name))))
         parts = [fold(part) for part in cut.split()]
         pairs = [first + second for first, second in pairwise(parts)]  # BigQuery, GitHub
@@ -60,7 +60,7 @@ class Taxonomy:
         return tuple(dict.fromkeys(known[form] for form in (*forms, *pairs) if form in known))
 
     def count(self, found: Iterable[str], weight: float = 1.0) -> dict[str, float]:
-        """How many different telling words there are of each domain, times a weight."""
+        """Count the different indicative words of each domain, times a weight."""
         counted: dict[str, float] = {}
         for term in self._terms.intersection(found):
             for domain in self._signals[term]:
@@ -68,7 +68,7 @@ class Taxonomy:
         return counted
 
     def file_terms(self, name: str) -> tuple[str, ...]:
-        """The telling words that a file stands for, by its name or its ending."""
+        """Return the indicative words of a file, by its name or its ending."""
         base = name.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
         known = self._files.get(base)
         if known is None:
@@ -77,7 +77,7 @@ class Taxonomy:
 
 
 def leading(counted: Mapping[str, float]) -> tuple[str, float]:
-    """The domain with the most signals and by how many it leads; "" when it has too few or ties."""
+    """Return the leading domain and its lead; "" if it has too few signals or there is a tie."""
     first, second = "", ""
     for domain in sorted(counted):
         if counted[domain] > counted.get(first, 0.0):
@@ -92,6 +92,6 @@ def leading(counted: Mapping[str, float]) -> tuple[str, float]:
 
 @cache
 def bundled() -> Taxonomy:
-    """The taxonomy that comes with the package."""
+    """Return the bundled taxonomy."""
     table: dict[str, Any] = data.load("domains")
     return Taxonomy(table["signals"], table["files"], table["names"])

@@ -1,4 +1,4 @@
-"""What the caller asked, analysed once: words, weighted terms, and whether it is a regex."""
+"""Analyse a query once: words, weighted terms, sentences."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,26 +12,26 @@ from toolscout.text import senses
 from toolscout.text.tokens import MAX_WORD, is_cjk, normalise, word_terms, words
 
 MAX_PATTERN_CHARS = 4_096
-"""Characters of a pattern that rank, unless configured otherwise."""
+"""Characters of a pattern that are ranked by, unless configured otherwise."""
 
 MAX_QUERY_WORDS = 256
-"""Distinct words that rank: a pasted page says no more with its last thousand words."""
+"""Maximum number of distinct words to rank by; a pasted page gains nothing from more."""
 
 SENTENCE_CHARS = 13
-"""Shorter sentences of a query ("Thanks!", "Hi there.") are not looked at on their own."""
+"""Minimum characters of a sentence that is embedded separately; "Thanks!" is shorter."""
 
 MAX_SENTENCES = 16
-"""Sentences that are looked at on their own."""
+"""Maximum number of sentences that are embedded separately."""
 
 _PLACEHOLDERS = re.compile(r"<[^<>]*>")
 _STOPS = re.compile(r"[.!?。！？\n]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|\n+(?=\S)|(?<=[。！？])(?=\S)")
 
 STOP_WEIGHT = 0.15
-"""What a stop word counts beside content words: enough to break ties, too little to rank."""
+"""Weight of a stop word: enough to break ties, too little to rank."""
 
 ASKING_WEIGHT = 0.5
-"""What "get" or "find" counts: how something is asked, and often part of a tool's name too."""
+"""Weight of words such as "get" or "find", which requests and tools' names have in common."""
 
 
 class QueryTerm(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class QueryTerm(msgspec.Struct, frozen=True):
     via: Via | None = None
     """How it was derived from the word; None when it is the word's own term."""
     credit: float = 0.0
-    """For a derived term: the worth (weight times idf) of the word that it covers."""
+    """For a derived term: weight times idf of the word that it replaces."""
 
 
 class Query(msgspec.Struct, frozen=True):
@@ -52,13 +52,13 @@ class Query(msgspec.Struct, frozen=True):
     text: str
     terms: tuple[QueryTerm, ...]
     spoken: tuple[tuple[str, ...], ...]
-    """The words as they are embedded: of the whole, then of each sentence if there are several."""
+    """The texts to embed: the whole, then each sentence if there are several."""
     unspaced: float = 0.0
     """Share of letters in scripts without spaces between words, 0 to 1."""
     said: str = ""
     """The text with verbs replaced by what they mean in it."""
     meanings: Mapping[str, tuple[str, ...]] = {}
-    """What a verb means here, both as terms."""
+    """From a verb to its meaning here, both as terms."""
 
 
 def analyse(pattern: str) -> Query:
@@ -95,9 +95,9 @@ def analyse(pattern: str) -> Query:
 
 @lru_cache(maxsize=65_536)
 def _word_query_terms(word: str, weight: float) -> tuple[QueryTerm, ...]:
-    """The terms of one word.
+    """Return the terms of one word.
 
-    An identifier's parts and its whole, or the bigrams of a word, overlap: together they weigh
+    The parts and the whole of an identifier, or the bigrams of a word, overlap: together they weigh
     little more than one word.
     """
     parts = word_terms(word)
@@ -113,16 +113,17 @@ def _unspaced(text: str, found: Iterable[str]) -> float:
 
 
 def _spoken(text: str, found: list[str]) -> tuple[tuple[str, ...], ...]:
-    """Words to embed of a text and of its sentences, `<placeholders>` dropped.
+    """Return the texts to embed of a query and of its sentences, without `<placeholders>`.
 
-    A request for several tools names each in a sentence of its own, and a mean over all of them
-    is near to none. Sentences as short as a greeting ask for nothing.
+    A request for several tools often names each in a separate sentence, and a mean over all of them
+    is similar to none. Sentences as short as a greeting ask for nothing.
     """
     if "<" in text:
         text = _PLACEHOLDERS.sub(" ", text)
         found = words(text)
     whole = tuple(found[:MAX_QUERY_WORDS])
-    if not _STOPS.search(text) or not _SENTENCE_END.search(text):  # most have none: found sooner
+    # Most have no stop, and that check is faster.
+    if not _STOPS.search(text) or not _SENTENCE_END.search(text):
         return (whole,)
     parts = [part for part in _SENTENCE_END.split(text) if len(part.strip()) >= SENTENCE_CHARS]
     if len(parts) < 2:
@@ -131,7 +132,7 @@ def _spoken(text: str, found: list[str]) -> tuple[tuple[str, ...], ...]:
 
 
 def telling_terms(query: Query) -> list[str]:
-    """The terms that say what for: no stop words, courtesy or words of asking."""
+    """Return the informative terms: no stop words, courtesy or words of asking."""
     lighter = word_weights()
     return [
         term.term
@@ -142,7 +143,7 @@ def telling_terms(query: Query) -> list[str]:
 
 @cache
 def word_weights() -> dict[str, float]:
-    """Weights below one: of function words, courtesy, and words of asking, lower case."""
+    """Return the weights of function words, courtesy and words of asking, lower case."""
     words_of = {kind: text.split() for kind, text in data.load("stopwords").items()}
     weights = dict.fromkeys(words_of["asking"], ASKING_WEIGHT)
     weights.update(dict.fromkeys(words_of["function"] + words_of["courtesy"], STOP_WEIGHT))

@@ -1,7 +1,7 @@
-"""Patterns as regular expressions, on RE2, with bounds on what one may cost.
+"""Patterns as regular expressions, on RE2, with bounds on their cost.
 
 RE2 is linear in the text, but not cheap for every pattern: its fast automaton (1 to 3 ns per byte)
-gives way to a slow one where a pattern has too many states, and that takes 3 to 7 ns per byte *and
+is replaced by a slow one if a pattern has too many states, and that takes 3 to 7 ns per byte *and
 instruction of the program*. Counters, alternatives and the program are bounded when a pattern is
 compiled.
 """
@@ -11,7 +11,7 @@ import re
 import re2
 
 MAX_PROGRAM_BYTES = 1 << 20
-"""Memory RE2 may spend on one pattern; larger ones are refused and read as words."""
+"""Memory of one compiled pattern; larger ones are refused and read as words."""
 
 MAX_REPETITIONS = 100
 """The largest count in a pattern, as in `x{100}`; RE2 writes out each repetition."""
@@ -27,7 +27,7 @@ _OPTIONS = re2.Options()
 _OPTIONS.case_sensitive = False
 _OPTIONS.max_mem = MAX_PROGRAM_BYTES
 _OPTIONS.log_errors = False
-_OPTIONS.never_nl = True  # a match never runs from one tool's line into the next
+_OPTIONS.never_nl = True  # a match never spans the lines of two tools
 _OPTIONS.never_capture = True
 
 _SPECIAL = frozenset(".|[\\$^")
@@ -46,7 +46,7 @@ _SYNTAX = re.compile(r"\\[a-zA-Z](?:\{\w+\})?|\\.|\[[^\[\]]*\]|\(\?[a-zA-Z:<]*")
 
 
 class TooCostly(Exception):  # noqa: N818 - an answer, not a failure
-    """A pattern that is past a bound, and is therefore not compiled or not tried."""
+    """The pattern exceeds a bound, and is therefore not compiled or not matched."""
 
 
 def compile_pattern(pattern: str) -> "re2._Regexp | None":
@@ -77,10 +77,10 @@ def compile_pattern(pattern: str) -> "re2._Regexp | None":
 
 def looks_like_regex(pattern: str) -> bool:
     """Whether a pattern is meant as a regular expression rather than as words."""
-    # Nearly all patterns are prose, and a set tells so at a tenth of the cost.
+    # Nearly all patterns are prose, which a set recognises at a tenth of the cost.
     return not _SPECIAL.isdisjoint(pattern) and bool(_LOOKS_LIKE_REGEX.search(pattern))
 
 
 def literal_words(pattern: str) -> str:
-    """The words a pattern spells out, for ordering what it matched."""
+    """Return the literal words of a pattern, for ordering its matches."""
     return _SYNTAX.sub(" ", pattern)

@@ -1,8 +1,8 @@
-"""The relevance filter: which tools stay in front of a model, by shared words alone.
+"""The relevance filter: which tools a model is shown, by shared words alone.
 
-Scores and cut are those of the proxy that this service is called by; the client filters with this
-very module, so it needs no catalog and nothing but the standard library. One thing is better than
-there: a name counts where it is a word of the query, so that `add` is not found in "address".
+Scores and cut are those of the proxy that calls this service; the client filters with the same
+module, so it needs no catalog and only the standard library. Unlike in the proxy, a name counts
+only as a word of the query, so that `add` is not found in "address".
 """
 
 import re
@@ -14,13 +14,13 @@ from typing import NamedTuple
 from toolscout.common.pauses import Pause, at_once
 
 EXPANDED, KEPT, RECENT, NAMED, WORD = 1_000, 100, 100, 50, 10
-"""What it is worth to be expanded, always kept, used lately, named in the query, and to share a
-word with it (each time the query says it)."""
+"""Scores of a tool that is expanded, always kept, recently used, named in the query, and for each
+shared word of the query (repeats count)."""
 
 MIN_TOOLS, MAX_TOOLS, TARGET_RATIO = 5, 25, 0.8
 
 MAX_QUERY_CHARS = 4_096
-"""Characters of a query that count, unless a caller says otherwise."""
+"""Characters of a query that count by default."""
 
 MAX_TEXT_CHARS = 8_192
 """Characters of a description that count: more is documentation pasted into it."""
@@ -30,7 +30,8 @@ _NO_WORD = re.compile(r"[^a-z0-9]+")
 _UNIT = re.compile(r"[a-z0-9_]+")
 _UNITS = re.compile(r"[a-z0-9_]+|(?s:.)")
 _BEGINS, _ENDS = "\ufdd0", "\ufdd1"
-"""Where a name may begin or end in a text: noncharacters of Unicode, which texts do not use."""
+"""Marks where a name may begin or end in a text: noncharacters of Unicode, which texts do not use.
+"""
 
 _FUNCTION_WORDS = """
 the and for are but not you all any can her was our out has had him his how its may did she too who
@@ -42,7 +43,7 @@ _STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 class Candidate(NamedTuple):
-    """A tool by what is compared: its name and its description."""
+    """The compared parts of a tool: its name and its description."""
 
     name: str
     description: str
@@ -54,7 +55,7 @@ def keep_count(
     max_tools: int = MAX_TOOLS,
     target_ratio: float = TARGET_RATIO,
 ) -> int:
-    """How many of `total` tools stay: at least `min_tools`, even if there are not as many."""
+    """Return how many of `total` tools are kept: at least `min_tools`, even if there are fewer."""
     return max(min(int(total * target_ratio), max_tools), min_tools)
 
 
@@ -71,11 +72,11 @@ def keep_relevant(  # noqa: PLR0913  # the calling proxy's options
     max_query_chars: int = MAX_QUERY_CHARS,
     pause: Pause = at_once,
 ) -> tuple[list[str], list[str]]:
-    """Split tools into those that stay and those that are deferred.
+    """Split tools into those that are kept and those that are deferred.
 
-    Of the query the first `max_query_chars` count. Tools that are expanded or always kept fill
-    places first and stay beyond the number of them. Nothing is deferred when all would stay.
-    `pause` is called after each tool; what it raises ends the work.
+    The first `max_query_chars` of the query count. Expanded and always kept tools come first and
+    are kept even if they exceed the number of places. `pause` is called after each tool; an
+    exception of it ends the work.
 
     Returns:
         The names kept and the names deferred, each by falling score; equals in the given order.
@@ -101,12 +102,12 @@ def keep_relevant(  # noqa: PLR0913  # the calling proxy's options
 
 
 class Said:
-    """A query, prepared once for all tools: what a tool costs does not grow with its repeats."""
+    """A query, prepared once for all tools, so that repeated words cost nothing more per tool."""
 
     __slots__ = ("_counts", "_marked", "_units", "_words")
 
     def __init__(self, query: str, most: int = MAX_QUERY_CHARS) -> None:
-        """Take the first `most` characters of a query; the others say nothing."""
+        """Take the first `most` characters of a query; the others are ignored."""
         query = query[:most]
         text = query.lower()
         self._counts = Counter(tokens(query))
@@ -115,11 +116,11 @@ class Said:
         self._marked = _BEGINS + _marked(text) + _ENDS
 
     def shared(self, words: frozenset[str]) -> int:
-        """Count how often the query says words that a tool has too."""
+        """Count the words of the query, with repeats, that a tool has too."""
         return sum(self._counts[word] for word in words & self._words)
 
     def names(self, name: str) -> bool:
-        """Tell whether the query holds a name as a word of its own; case does not count."""
+        """Tell whether the query has a name as a separate word, in any case."""
         name = name.lower()
         if _UNIT.fullmatch(name):
             return name in self._units
@@ -127,10 +128,10 @@ class Said:
 
 
 def _marked(text: str) -> str:
-    """Mark between the units of a text where a name may end and where one may begin.
+    """Mark where in a text a name may end and where one may begin.
 
     Neither is possible next to a letter, digit or underscore outside the name. With the marks, one
-    search finds a name without looking at each place where its letters occur.
+    search finds a name without a check of each place where its letters occur.
     """
     units = _UNITS.findall(text)
     parts = units[:1]
@@ -142,7 +143,7 @@ def _marked(text: str) -> str:
 
 
 def relevance(tool: Candidate, said: Said) -> int:
-    """What a tool has in common with a query."""
+    """Return the score of a tool for a query."""
     words = frozenset(tokens(f"{tool.name} {tool.description[:MAX_TEXT_CHARS]}"))
     return NAMED * said.names(tool.name) + WORD * said.shared(words)
 

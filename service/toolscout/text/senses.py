@@ -1,4 +1,4 @@
-"""What a verb means by the noun after it: filing a bug is creating it.
+"""The sense of a verb by the noun after it: filing a bug means creating it.
 
 Only English verbs, where a request gives an order: at its beginning or after words such as "to",
 "please" and "can you". In "list open issues" and "the log file" nothing is opened or logged.
@@ -13,27 +13,27 @@ from toolscout import data
 from toolscout.text.tokens import word_terms
 
 REACH = 5
-"""Words after a verb among which its noun is looked for."""
+"""Words after a verb in which its noun is searched."""
 
 _ENDS = (".", "!", "?", ";", ":", ",")
 _MARKS = ".,!?;:\"'()"
 _PIECES = re.compile(r"\S+")
 _CHANNEL = re.compile(r"#[^\W\d][\w-]*")
-"""A channel of a chat, where a preposition stands before it: "send it to #general"."""
+"""A channel of a chat, after a preposition: "send it to #general"."""
 
 
 class Reading(NamedTuple):
-    """A text with its verbs replaced by what they mean, and which those were."""
+    """A text with verbs replaced by their meanings, and the replaced verbs."""
 
     text: str
     meanings: dict[str, tuple[str, ...]]
-    """What a verb means that is nothing else in the text, both as terms."""
+    """From a verb with only one sense in the text to its meaning, both as terms."""
 
 
 class _Sense(NamedTuple):
     verb: tuple[str, ...]
     objects: frozenset[str] | None
-    """Terms of nouns; None where any will do."""
+    """Terms of nouns; None for any noun."""
     meaning: str
 
 
@@ -45,7 +45,7 @@ class _Senses(NamedTuple):
 
 
 def read(text: str, terms: Mapping[str, object]) -> Reading:
-    """Find the verbs of a text that mean something else; `terms` are those of its words."""
+    """Find the verbs of a text with another sense; `terms` are those of its words."""
     if "#" not in text and _senses().of.keys().isdisjoint(terms.keys()):
         return Reading(text, {})
     pieces = list(_PIECES.finditer(text))
@@ -63,7 +63,7 @@ def read(text: str, terms: Mapping[str, object]) -> Reading:
 
 
 def _meant(found: Sequence[str], terms: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Where what means something else begins and ends, and what it means."""
+    """Yield the begin and end of each replaced verb, and its meaning."""
     senses, past = _senses(), 0
     for at, word in enumerate(found):
         if at and _CHANNEL.match(word) and found[at - 1].lower() in senses.breaks:
@@ -84,9 +84,9 @@ def _is_order(found: Sequence[str], at: int) -> bool:
 
 
 def _is_about(found: Sequence[str], objects: frozenset[str] | None) -> bool:
-    """Whether one of some nouns comes next, with an article or an adjective before it at most.
+    """Whether one of some nouns follows, after at most an article or an adjective.
 
-    A plural without either is no noun of this verb: "open issues" are those that are open.
+    A plural without either is not the verb's object: "open issues" are issues that are open.
     """
     if objects is None:
         return True

@@ -1,9 +1,9 @@
-"""How text becomes terms, the same way for tools and for queries.
+"""Split text into terms, in the same way for tools and for queries.
 
 A *word* is a run of letters and digits (every punctuation mark separates). A word becomes
 one or more *terms*: identifiers are split at camelCase, acronyms and digits *before* case is
 folded, accents are folded, English words are stemmed, and scripts written without spaces
-become character bigrams. What was written as one identifier is kept whole beside its parts,
+become character bigrams. An identifier is indexed whole and by its parts,
 so `s3`, `k8s` and `base64` are found both ways.
 """
 
@@ -19,7 +19,7 @@ MAX_WORD = 64
 """Characters of one word that count; longer runs are encoded data, not language."""
 
 _WORD_CACHE_LIMIT = 200_000
-"""Words remembered process-wide (about 30 MB); past it the cache starts anew."""
+"""Maximum number of words cached in the process (about 30 MB); then the cache is cleared."""
 
 _MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
@@ -54,19 +54,19 @@ _terms_of: dict[str, tuple[str, ...]] = {}
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in order, case kept."""
-    if text.isascii():  # what nearly all tools are written in, at a third of the cost
+    """Return the words of a text in order, case kept."""
+    if text.isascii():  # nearly all tools are ASCII, at a third of the cost
         return text.encode().translate(_SPACED).decode().split()
     return _WORDS.findall(normalise(text))
 
 
 def terms(text: str) -> list[str]:
-    """The index terms of a text in order, repeats kept."""
+    """Return the index terms of a text in order, repeats kept."""
     return words_to_terms(words(text))
 
 
 def words_to_terms(found: list[str]) -> list[str]:
-    """The index terms of words in order, repeats kept."""
+    """Return the index terms of words in order, repeats kept."""
     try:
         return list(chain.from_iterable(map(_terms_of.__getitem__, found)))
     except KeyError:
@@ -74,7 +74,7 @@ def words_to_terms(found: list[str]) -> list[str]:
 
 
 def word_terms(word: str) -> tuple[str, ...]:
-    """The terms of one word: its stemmed parts, and the whole beside them when it has several."""
+    """Return the terms of one word: its stemmed parts, and the whole if it has several."""
     known = _terms_of.get(word)
     if known is None:
         if len(_terms_of) >= _WORD_CACHE_LIMIT:
@@ -84,14 +84,14 @@ def word_terms(word: str) -> tuple[str, ...]:
 
 
 def split_identifier(word: str) -> list[str]:
-    """Parts of an identifier, case kept: `HTTPServer2` → `HTTP`, `Server`, `2`."""
+    """Split an identifier, case kept: `HTTPServer2` → `HTTP`, `Server`, `2`."""
     if word.isascii():
         return _ASCII_PARTS.findall(word)
     return [part for kind, run in _runs(word) for part in ([run] if kind == "cjk" else _cut(run))]
 
 
 def spoken_name(name: str) -> str:
-    """A tool name as words a sentence would use; letters and digits stay together.
+    """Return a tool name as words of a sentence; letters and digits stay together.
 
     `mcp__github__getPRDiff` → `mcp github get PR Diff`, `s3_put` → `s3 put`.
     """
@@ -119,7 +119,7 @@ def _identifier_terms(word: str, parts: list[str]) -> tuple[str, ...]:
     whole = fold(word)
     if len(parts) == 1:
         return (_stem(whole),)
-    # One letter or one digit cut out of `s3` or `k8s` says nothing on its own.
+    # A single letter or digit of `s3` or `k8s` has no meaning alone.
     kept = [_stem(fold(part)) for part in parts if len(part) > 1]
     return (*kept, whole)
 

@@ -1,4 +1,4 @@
-"""The words that a catalog knows, for completing and correcting those it does not."""
+"""The words of a catalog, for completing and correcting unknown words."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -9,13 +9,13 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
 MIN_WORD = 3
-"""Characters below which no word is offered as a correction."""
+"""Minimum characters of a correction."""
 
 MAX_ALTERNATIVES = 4
-"""Words that one word is completed or corrected to at most."""
+"""Maximum number of completions or corrections of one word."""
 
 REMEMBERED = 2_000
-"""Corrections that are remembered (about 0.4 MB): few words are new for long."""
+"""Maximum number of cached corrections (about 0.4 MB)."""
 
 
 class Vocabulary:
@@ -40,17 +40,17 @@ class Vocabulary:
         return [*chain.from_iterable(self._by_letter.values())]
 
     def beginning_with(self, prefix: str) -> list[str]:
-        """A few terms that begin so, the shortest first."""
+        """Return a few terms with this prefix, the shortest first."""
         words = self._by_letter.get(prefix[:1], [])
         start, end = bisect_left(words, prefix), bisect_left(words, prefix + "\U0010ffff")
         return sorted(words[start:end], key=lambda term: (len(term), term))[:MAX_ALTERNATIVES]
 
     def corrections(self, written: str) -> list[tuple[str, int]]:
-        """A few terms within typing distance, nearest first, with their edits.
+        """Return a few terms within the edit distance of a typo, nearest first, with their edits.
 
         Edits are insertions, deletions, substitutions and transpositions of neighbours: one up to
         four characters, two up to twelve, three beyond. The first letter, or the first two
-        swapped, must stand: people rarely mistype it.
+        swapped, must match, because people rarely mistype it.
         """
         known = self._corrected.get(written)
         if known is None:

@@ -1,4 +1,4 @@
-"""Tools of any provider's shape as the contract's own."""
+"""Convert tools of any provider's shape to the contract's."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ FOREIGN_KEYS = tuple(
     for key in ("title", *WRAPPERS, *SCHEMAS, *DECLARATIONS)
     if key not in Tool.__struct_fields__
 )
-"""Keys of providers' shapes that the contract's own shape has not: such a tool is converted."""
+"""Keys that only providers' shapes have; a tool with one is converted."""
 
 _encode = msgspec.json.Encoder().encode
 _FIELDS = frozenset(Tool.__struct_fields__)
@@ -33,10 +33,10 @@ _FOREIGN = frozenset(FOREIGN_KEYS)
 
 
 def read_tools(values: Iterable[Any], path: str = "tools") -> list[Tool]:
-    """Convert tools of any shape; a provider's built-ins without a name are passed over.
+    """Convert tools of any shape; a provider's built-ins without a name are skipped.
 
     Raises:
-        InvalidRequest: an entry is no tool, or none of them is one; says which.
+        InvalidRequest: an entry is no tool, or there is none; names the entry.
     """
     tools: list[Tool] = []
     offered = 0
@@ -49,9 +49,9 @@ def read_tools(values: Iterable[Any], path: str = "tools") -> list[Tool]:
 
 
 def read_entry(entry: Any, path: str, sent: msgspec.Raw | None = None) -> tuple[list[Tool], int]:
-    """The tools of one entry, and how many built-ins without a name it holds.
+    """Return the tools of one entry, and the number of its built-ins without a name.
 
-    `sent` is the entry as JSON, kept as the tool's definition where there is no other.
+    `sent` is the entry as JSON, used as the tool's definition if there is no other.
 
     Raises:
         InvalidRequest: the entry is no tool.
@@ -69,10 +69,10 @@ def read_entry(entry: Any, path: str, sent: msgspec.Raw | None = None) -> tuple[
 
 
 def check_usable(tools: int, offered: int, path: str) -> None:
-    """Check that a list that is not empty has a tool that can be shown.
+    """Check that a non-empty list has at least one usable tool.
 
     Raises:
-        InvalidRequest: it has none; says which shapes are known.
+        InvalidRequest: it has none; the message lists the known shapes.
     """
     if offered and not tools:
         message = f"none of the {offered} entries has a name; a tool is one of: {KNOWN}"

@@ -1,4 +1,4 @@
-"""How many prompt tokens a tool costs, estimated without a tokenizer."""
+"""Estimate the prompt tokens of a tool, without a tokenizer."""
 
 from toolscout.contract import Tool
 
@@ -7,12 +7,12 @@ CHARS_PER_TOKEN = 4
 
 
 def tool_tokens(tool: Tool) -> int:
-    """Tokens of a tool as it would stand in a prompt: its raw definition, or name and text."""
+    """Estimate the tokens of a tool in a prompt: of its raw definition, or of name and text."""
     definition = len(memoryview(tool.definition)) or len(memoryview(tool.parameters))
     spelled = len(tool.name) + len(tool.description or "")
     return -(-max(definition, spelled) // CHARS_PER_TOKEN)
 
 
 def text_tokens(text: str) -> int:
-    """Tokens of a text."""
+    """Estimate the tokens of a text."""
     return -(-len(text) // CHARS_PER_TOKEN)

@@ -1,7 +1,7 @@
-"""What a tool says about itself, read from any provider's shape.
+"""Read the searchable text of a tool, in any provider's shape.
 
 OpenAI (chat and Responses), Anthropic, MCP, Gemini, Bedrock and bare JSON Schema definitions
-all come down to the same text fields. Keys that are not understood are passed over.
+all give the same text fields. Unknown keys are ignored.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ MAX_FIELD_CHARS = 8_192
 """Characters of one field that are indexed; more is documentation pasted into a schema."""
 
 MAX_ENUM_VALUES = 32
-"""Values of one enumeration that are indexed; longer ones list countries or currencies."""
+"""Values of one enumeration that are indexed; longer enumerations list countries or currencies."""
 
 PURPOSE_CHARS = 250
 """Characters of a description that are embedded: a mean over a long text blurs its point."""
@@ -32,11 +32,11 @@ _NESTING = frozenset({"properties", *_SUBSCHEMAS, *_SUBSCHEMA_LISTS, *_SUBSCHEMA
 
 
 class Document(msgspec.Struct, frozen=True):
-    """The text fields of one tool. `aliases` are further names it answers to."""
+    """The text fields of one tool; `aliases` are its further names."""
 
     name: str
     description: str
-    """What is searched: what the tool says, keywords and tags."""
+    """The searched text: description, keywords and tags."""
     said: str
     """The description alone."""
     purpose: str
@@ -67,7 +67,7 @@ def read_tool(tool: Tool) -> Document:
         description = next(filter(None, texts), "")
     titles = [text_of(layer.get("title")) for layer in layers if "name" in layer]
     titles.append(text_of((hints or {}).get("title")))
-    # Chosen by the tool's author to be found by: as good as the description.
+    # The tool's author chose these words for searching, so they count like the description.
     labels = " ".join(
         (*dict.fromkeys(filter(None, titles)), *(tool.keywords or ()), *(tool.tags or ()))
     )
@@ -100,7 +100,7 @@ def read_tool(tool: Tool) -> Document:
 
 
 def _bodies(tool: Tool) -> tuple[str, list[Any]]:
-    """The description, and everything that is JSON, the description itself if it is an object."""
+    """Return the description, and the JSON objects to read (the description may be one)."""
     raws = (tool.definition, tool.parameters)
     bodies = [msgspec.json.decode(raw) for raw in raws if not is_absent(raw)]
     description = tool.description or ""
@@ -109,7 +109,7 @@ def _bodies(tool: Tool) -> tuple[str, list[Any]]:
 
 
 def _hints(tool: Tool, layers: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The hints of MCP, beside the definition or in it."""
+    """Return the hints of MCP, from the tool or its definition."""
     hints = None if is_absent(tool.annotations) else _json_object(tool.annotations)
     within = (hint for layer in layers if isinstance(hint := layer.get("annotations"), dict))
     return next(within, None) if hints is None else hints
@@ -160,7 +160,7 @@ def schema_properties(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _described(schema: dict[str, Any]) -> str:
-    """The description of a property, and the texts that it can be."""
+    """Return the description of a property with its enumerated strings."""
     text, values = schema.get("description"), schema.get("enum")
     said = [text] if isinstance(text, str) else []
     if isinstance(values, list):
@@ -169,7 +169,7 @@ def _described(schema: dict[str, Any]) -> str:
 
 
 def _layers(body: Any) -> Iterator[dict[str, Any]]:
-    """The definition itself, what it wraps, and the schemas they hold."""
+    """Yield the definition, the objects it wraps, and their schemas."""
     if not isinstance(body, dict):
         return
     yield body

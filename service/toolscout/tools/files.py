@@ -1,4 +1,4 @@
-"""Files that hold lists of tools."""
+"""Read files with lists of tools."""
 
 import re
 from pathlib import Path
@@ -17,8 +17,8 @@ def read_file(path: Path) -> list[Tool]:
     """Read a file: a JSON array of tools, an MCP `tools/list` answer, or a search request.
 
     Raises:
-        InvalidJson: the file is not JSON; says where.
-        InvalidRequest: it holds no tools, or one without a name.
+        InvalidJson: the file is not JSON; the message has line and column.
+        InvalidRequest: it has no tools, or one without a name.
         OSError: it cannot be read.
     """
     try:
@@ -45,7 +45,7 @@ def read_file(path: Path) -> list[Tool]:
 
 
 def _place(data: bytes, error: Exception) -> str:
-    """Where bytes stop being JSON, as `:LINE:COLUMN` from 1; nothing where that is not known."""
+    """Return where bytes stop being JSON, as `:LINE:COLUMN` from 1; empty if unknown."""
     if isinstance(error, UnicodeDecodeError):
         end = error.start
     elif found := _BYTE.search(str(error)):

@@ -1,14 +1,13 @@
-"""What stands before a tool's own name: the server or package it belongs to, and its protocol."""
+"""Find the namespace (server or package) and the protocol in the prefix of a tool's name."""
 
 from toolscout.common.spelling import SEPARATORS, is_one_piece
 
 _PROTOCOLS = frozenset(("mcp", "acp", "a2a", "toolbus"))
-"""Prefixes that say how a tool is reached, which is its source; the server behind it is the
-namespace."""
+"""Prefixes that name a protocol, the tool's source; the next part is the namespace."""
 
 
 def namespace_in(name: str) -> str:
-    """What stands before a tool's own name, its parts joined by dots; "" for a plain name."""
+    """Return the prefix of a tool's name, its parts joined by dots; "" for a plain name."""
     if not ("__" in name or "." in name or ":" in name or "/" in name):
         return ""  # at once: nearly all names are plain
     parts = [part for part in SEPARATORS.split(name) if part]
@@ -19,7 +18,7 @@ def namespace_in(name: str) -> str:
 
 
 def source_in(name: str) -> str:
-    """The protocol that a name begins with, such as `mcp` in `mcp.k8s.apply`; "" without one."""
+    """Return the protocol of a name, such as `mcp` in `mcp.k8s.apply`; "" without one."""
     if is_one_piece(name):
         return ""  # at once: nearly all names are plain
     first, *rest = SEPARATORS.split(name, maxsplit=1)

@@ -1,8 +1,8 @@
-"""How much harm a tool can do: the one rule, for the client as for the service.
+"""Classify the risk of a tool: one rule for client and service.
 
-A tool's risk is what its MCP annotations say, else what the first verb of its name or of its
-description says, by the table in `data/risk.toml`. Where no verb is known a tool is taken to write
-somewhere else, so that a limit on risk errs on the safe side.
+The risk follows from MCP annotations, else from the first verb of the name or of the
+description, by the table in `data/risk.toml`. Without a known verb a tool counts as `write_remote`,
+so that a limit on risk errs on the safe side.
 """
 
 import re
@@ -20,10 +20,10 @@ PURPOSE_CHARS = 160
 """Characters of a description that are read: a verb or its object stands at the beginning."""
 
 _VERB_WITHIN = 3
-"""Words of a description among which its verb is looked for: "This tool deletes"."""
+"""Words of a description in which its verb is searched: "This tool deletes"."""
 
 _OBJECT_WITHIN = 8
-"""Words of a description among which the object of its verb is looked for."""
+"""Words of a description in which the object of its verb is searched."""
 
 _KINDS = ("read_only", "write", "write_remote", "destructive")
 _JOINED = frozenset(("and", "or"))
@@ -47,13 +47,13 @@ _ENDINGS = (
     ("al", ("", "e")),
     ("ment", ("",)),
 )
-"""Endings of a verb's forms, and what stands in their place in the verb itself."""
+"""Endings of a verb's forms, and their replacements in the infinitive."""
 
 
 def risk(name: str, description: str, annotations: Any, *, is_elsewhere: bool) -> Risk:
     """Judge a tool by its name, its description and the hints of MCP.
 
-    `is_elsewhere` says that the tool belongs to a server: what it writes, it writes there.
+    `is_elsewhere`: the tool belongs to a server, so its writes are remote.
     """
     if isinstance(annotations, Mapping):
         found = _annotated(annotations, is_elsewhere=is_elsewhere)
@@ -63,13 +63,13 @@ def risk(name: str, description: str, annotations: Any, *, is_elsewhere: bool) -
 
 
 def verb_kind(name: str) -> str | None:
-    """What the first verb of a name does: `read_only`, `write`, `write_remote`, `destructive`."""
+    """Return the kind of a name's first verb: `read_only`, `write`, `write_remote`, …."""
     kinds, _ = _table()
     return next((kinds[word] for word in _words(name) if word in kinds), None)
 
 
 def _annotated(hints: Mapping[str, Any], *, is_elsewhere: bool) -> Risk | None:
-    """What MCP hints say; None when they leave it open."""
+    """Return the risk by MCP hints; None if they do not decide it."""
     if hints.get("readOnlyHint") is True:
         return "read_only"
     if hints.get("destructiveHint") is True:
@@ -84,7 +84,7 @@ def _annotated(hints: Mapping[str, Any], *, is_elsewhere: bool) -> Risk | None:
 
 
 def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk:
-    """By the first verb of the name, else of the description; by the worst of several in a name."""
+    """Return the risk by the worst verb of the name, else the description's first verb."""
     kinds, local = _table()
     in_name, in_text = list(_words(name)), list(_words(description))
     found = [kinds[word] for word in in_name if word in kinds]
@@ -103,14 +103,14 @@ def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Words in lower case, a form of a known verb as the verb itself."""
+    """Return words in lower case, with forms of known verbs as their infinitives."""
     for word in _WORD.findall(text):
         yield _verb(word.lower())
 
 
 @lru_cache(maxsize=8_192)
 def _verb(word: str) -> str:
-    """The verb that a word is a form of: `deletion`, `wiped`, `uninstalling`; else the word."""
+    """Return the infinitive of `deletion`, `wiped` or `uninstalling`; else the word."""
     kinds, _ = _table()
     for ending, replacements in _ENDINGS:
         if not word.endswith(ending):
@@ -125,7 +125,7 @@ def _verb(word: str) -> str:
 
 @cache
 def _table() -> tuple[dict[str, str], frozenset[str]]:
-    """Each verb's kind, and the nouns of things on the user's own machine."""
+    """Return each verb's kind, and the nouns of things on the user's own machine."""
     table = data.load("risk")
     kinds = {verb: kind for kind, verbs in table["verbs"].items() for verb in verbs.split()}
     return kinds, frozenset(table["local"]["nouns"].split())

@@ -1,8 +1,8 @@
-"""The shapes in which tools come, and the parts of each: the one place that knows them.
+"""All shapes of tools, and how to find the parts of each.
 
 OpenAI (chat and Responses), Anthropic, MCP, Gemini, Bedrock and the contract's own, as mappings,
 dataclasses, msgspec structs or pydantic models; LangChain's, the OpenAI Agents SDK's and
-pydantic-ai's tools by the schemas that they carry.
+pydantic-ai's tools by their schema attributes.
 """
 
 import dataclasses
@@ -26,21 +26,21 @@ DECLARATIONS = ("functionDeclarations", "function_declarations")
 """Keys under which one tool of Gemini declares several functions."""
 
 LISTS = ("tools", "toolConfig", "result", *DECLARATIONS)
-"""Keys that lead to the tools of a request, a file, or an answer to MCP's `tools/list`."""
+"""Keys of the tools in a request, a file, or an answer to MCP's `tools/list`."""
 
 ORDINARY_TYPES = frozenset({None, "function"})
-"""Values of `type` of tools that are functions whatever else they hold; `custom` means one thing
-to Anthropic and another to OpenAI."""
+"""Values of `type` that a function may have; `custom` has different meanings for Anthropic and
+OpenAI."""
 
 _CARRIED_SCHEMAS = ("params_json_schema", "parameters_json_schema", "args_schema")
-"""Attributes of the OpenAI Agents SDK, of pydantic-ai, and of LangChain and CrewAI."""
+"""Schema attributes of the OpenAI Agents SDK, of pydantic-ai, and of LangChain and CrewAI."""
 
 _DECLARING = frozenset(DECLARATIONS)
 _DESCRIBING = frozenset((*Tool.__struct_fields__, *WRAPPERS, *SCHEMAS, *DECLARATIONS, "properties"))
 
 
 def as_mapping(tool: Any, path: str = "tools[0]") -> Mapping[str, Any]:
-    """One tool as a mapping, without copying where it is one already.
+    """Return a tool as a mapping, without copying one.
 
     Raises:
         InvalidTool: it is neither a mapping, a dataclass, a struct, a pydantic model nor a tool of
@@ -58,12 +58,12 @@ def as_mapping(tool: Any, path: str = "tools[0]") -> Mapping[str, Any]:
 
 
 def declared(tool: Any, path: str = "tools[0]") -> tuple[list[Any], dict[str, Any]]:
-    """The functions of a tool that declares several, as Gemini's do, and what else it holds.
+    """Return the functions that a tool declares, as Gemini's do, and its other keys.
 
-    Any other tool is its own only function.
+    Any other tool is returned as its only function.
 
     Raises:
-        InvalidTool: what it declares is no list.
+        InvalidTool: its declarations are no list.
     """
     if not isinstance(tool, Mapping) or _DECLARING.isdisjoint(tool):
         return [tool], {}
@@ -86,18 +86,18 @@ def core_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def name_of(tool: Mapping[str, Any]) -> str:
-    """The name of a tool, empty where it has none; its own goes before one that it wraps."""
+    """Return the name of a tool, or ""; a top-level name takes precedence over a wrapped one."""
     return text_of(tool.get("name")) or text_of(core_of(tool).get("name"))
 
 
 def texts(tool: Any) -> tuple[str, str]:
-    """Name and description of a tool, empty where it has none."""
+    """Return name and description of a tool, "" if absent."""
     whole = as_mapping(tool)
     return name_of(whole), text_of(core_of(whole).get("description"))
 
 
 def schema_of(tool: Any) -> Mapping[str, Any]:
-    """The JSON Schema of a tool's input, empty where it has none."""
+    """Return the JSON Schema of a tool's input, empty if absent."""
     core = core_of(as_mapping(tool))
     for key in SCHEMAS:
         schema = core.get(key)
@@ -108,7 +108,7 @@ def schema_of(tool: Any) -> Mapping[str, Any]:
 
 
 def runs_at_provider(tool: Mapping[str, Any]) -> bool:
-    """Whether a tool that has a name is run by the provider, or takes no arguments by a schema.
+    """Whether a tool with a name is run by the provider, or takes no arguments by a schema.
 
     Anthropic's `{"type": "bash_20250124", "name": "bash"}`; of OpenAI's Responses also
     `{"type": "custom", "name": …}`, which takes free text, unlike Anthropic's type of that name.
@@ -120,7 +120,7 @@ def runs_at_provider(tool: Mapping[str, Any]) -> bool:
 
 
 def is_nameless_builtin(tool: Mapping[str, Any]) -> bool:
-    """Whether an entry without a name is a provider's built-in, and not a tool that lost its name.
+    """Whether an entry without a name is a provider's built-in, not an incomplete tool.
 
     `{"type": "web_search"}`, `{"googleSearch": {}}`, `{"cachePoint": {"type": "default"}}`.
     """
@@ -133,12 +133,12 @@ def is_nameless_builtin(tool: Mapping[str, Any]) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """A value if it is a text, else the empty one."""
+    """Return a value if it is a string, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def _framework_tool(tool: Any) -> dict[str, Any] | None:
-    """A tool that carries its schema beside Python objects that JSON has no form for."""
+    """Read a framework's tool by its schema attribute, without its Python objects."""
     definition = getattr(tool, "tool_def", None)  # pydantic-ai's `Tool`
     for key in _CARRIED_SCHEMAS:
         schema = getattr(tool if definition is None else definition, key, None)
@@ -157,5 +157,5 @@ def _dumped(tool: Any) -> Any:
     if isinstance(tool, msgspec.Struct):
         return msgspec.to_builtins(tool)
     dump = getattr(tool, "model_dump", None)
-    # As it goes over the wire: aliases (`inputSchema`), no nulls.
+    # As in JSON requests: aliases (`inputSchema`), no nulls.
     return dump(mode="json", by_alias=True, exclude_none=True) if callable(dump) else None

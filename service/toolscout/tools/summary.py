@@ -1,10 +1,10 @@
-"""The first sentence of a description: what a tool is for, in one line."""
+"""Summarise a tool by the first sentence of its description, in one line."""
 
 import re
 import unicodedata
 
 SUMMARY_CHARS = 200
-"""Characters of a summary; a longer sentence is cut and says so."""
+"""Characters of a summary; a longer sentence is cut, with an ellipsis."""
 
 CUT = "..."
 
@@ -16,9 +16,9 @@ _MAY_END = frozenset(("etc", "no", "resp", "inc", "ltd"))
 
 
 def first_sentence(text: str, limit: int = SUMMARY_CHARS) -> str:
-    """The first sentence of a text, on one line; cut after `limit` characters, never inside one.
+    """Return the first sentence of a text on one line, cut after `limit` characters.
 
-    "e.g." and other abbreviations end no sentence, nor do initials and version numbers.
+    Abbreviations such as "e.g.", initials and version numbers end no sentence.
     """
     line = " ".join(_PARAGRAPH.split(text.strip(), maxsplit=1)[0].split())
     for match in _END.finditer(line, 0, limit):
@@ -33,7 +33,7 @@ def first_sentence(text: str, limit: int = SUMMARY_CHARS) -> str:
 
 
 def _is_abbreviation(line: str, stop: int) -> bool:
-    """Whether the stop at `stop` belongs to the word before it."""
+    """Whether the full stop at `stop` belongs to the word before it."""
     if line[stop] != ".":
         return False
     word = line[:stop].rpartition(" ")[2].lstrip("(\"'").lower()

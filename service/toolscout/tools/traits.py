@@ -1,4 +1,4 @@
-"""What a tool says about itself beside its text: given by the caller, inferred where it is not.
+"""Traits of a tool: declared by the caller, else inferred.
 
 The namespace comes from the name (`a.b`, `a__b`, `mcp__srv__tool`), the domain from words of the
 taxonomy, the risk from MCP annotations or from verbs.
@@ -19,7 +19,7 @@ from toolscout.tools.risk import PURPOSE_CHARS, risk
 
 
 class Traits(msgspec.Struct, frozen=True, gc=False):
-    """What filters, the domain prior and details look at; "" where nothing is known."""
+    """The traits that filters, the domain prior and details use; "" if unknown."""
 
     namespace: str = ""
     domain: str = ""
@@ -29,12 +29,12 @@ class Traits(msgspec.Struct, frozen=True, gc=False):
     risk: Risk = "write_remote"
     available: bool = True
     named_domains: tuple[str, ...] = ()
-    """Domains that a word of the name or namespace tells; a filter takes them where the tool
-    declares none."""
+    """Domains indicated by a word of the name or namespace; filters use them if none is declared.
+    """
 
 
 class Clues(msgspec.Struct, frozen=True, gc=False):
-    """What the traits of a tool are inferred from, kept from when its text was read."""
+    """The parts of a tool's text from which its traits are inferred."""
 
     name: tuple[str, ...]
     """The terms of the name, in order."""
@@ -61,7 +61,7 @@ def unpack_clues(packed: bytes) -> Clues:
 
 
 def infer(tool: Tool, clues: Clues, taxonomy: Taxonomy) -> Traits:
-    """The traits of a tool whose text was read already."""
+    """Infer the traits of a tool whose text has been read."""
     said = declared(tool)
     level = tool.risk
     if level is None:
@@ -76,7 +76,7 @@ def infer(tool: Tool, clues: Clues, taxonomy: Taxonomy) -> Traits:
 
 
 def declared(tool: Tool) -> Traits:
-    """What a tool says of itself, and its namespace; domain and risk are not inferred."""
+    """Return the declared traits and the namespace; domain and risk are not inferred."""
     return Traits(
         tool.namespace or namespace_in(tool.name),
         tool.domain or "",
@@ -89,7 +89,7 @@ def declared(tool: Tool) -> Traits:
 
 
 def read_traits(tool: Tool, taxonomy: Taxonomy) -> Traits:
-    """The traits of a tool that is not compiled; a definition that is not JSON says nothing."""
+    """Return the traits of a tool that is not compiled; ignore a definition that is not JSON."""
     try:
         document = read_tool(tool)
     except NOT_JSON:

@@ -1,4 +1,4 @@
-"""What the meta-tools answer: JSON text for a model, short however many tools there are."""
+"""Write the answers of the meta-tools: JSON text for a model, short for any number of tools."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,17 +17,17 @@ from toolscout.tools.summary import first_sentence
 PAGE_SIZE = 50
 MAX_PAGE_SIZE = 200
 MAX_SCHEMAS = 20
-"""Schemas in one answer; each may have thousands of tokens."""
+"""Maximum number of schemas in one answer; each may have thousands of tokens."""
 
 MAX_HINTS = 10
-"""Namespaces or names that are listed when nothing fits."""
+"""Maximum number of namespaces or names to list when nothing fits."""
 
 MAX_HINT_CHARS = 128
 """Longer names are left out of such a list."""
 
 
 def search_answer(selection: Selection, offer: Offer) -> str:
-    """Answer a search: the tools, or that nothing fits, or that nobody could be asked."""
+    """Answer a search: the tools, that nothing fits, or that the service could not be asked."""
     if selection.reason is Reason.EMPTY_SELECTION and selection.fell_open:
         return _nothing_fits(offer)
     if selection.fell_open:
@@ -59,7 +59,7 @@ def list_answer(arguments: Mapping[str, Any], offer: Offer) -> str:
 
 
 def info_answer(arguments: Mapping[str, Any], offer: Offer, gate: RiskGate | None) -> str:
-    """Answer with one tool whole, by its name in any spelling."""
+    """Answer with one whole tool, by its name in any spelling."""
     name = arguments.get("name")
     if not isinstance(name, str):
         return error_answer("name: expected a text")
@@ -74,7 +74,7 @@ def info_answer(arguments: Mapping[str, Any], offer: Offer, gate: RiskGate | Non
 
 
 def schemas_answer(arguments: Mapping[str, Any], offer: Offer, gate: RiskGate | None) -> str:
-    """Answer with several tools whole, and for each other name what it may have meant."""
+    """Answer with several whole tools, and with similar names for each unknown one."""
     wanted = arguments.get("names")
     if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
         return error_answer("names: expected a list of texts")

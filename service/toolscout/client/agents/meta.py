@@ -1,4 +1,4 @@
-"""Meta-tools: an agent that finds its tools itself, instead of being shown all of them.
+"""Meta-tools, with which an agent finds its tools itself instead of being shown all of them.
 
     tools = [*meta_tools("anthropic"), *pinned]
     …
@@ -83,7 +83,7 @@ def meta_tools(provider: ProviderName = "openai") -> list[Any]:
 
 
 def instructions() -> str:
-    """What to put into a system prompt beside the meta-tools."""
+    """Return the instructions for a system prompt with the meta-tools."""
     return (
         "You have more tools than are listed. Call search_tools with the task in a few words to "
         "find them, then tool_info to read the input schema of the one you choose, or "
@@ -101,18 +101,17 @@ def handle_meta_call(  # noqa: PLR0911  # one answer for each kind of call
     selector: Selector | None = None,
     gate: RiskGate | None = None,
 ) -> str | None:
-    """Answer a call of a meta-tool with JSON text; None when `name` is none, or a tool of yours.
+    """Answer a call of a meta-tool with JSON text; None when `name` is no meta-tool.
 
     Args:
         name: the tool the model called.
-        arguments: what it called it with, as an object or as JSON text; what is wrong with them is
-            said in the answer.
+        arguments: those of the call, as an object or as JSON text; errors are in the answer.
         tools: all tools there are, of any shape.
         selector: asks the service; without one the search is local.
-        gate: is told which schemas were read.
+        gate: records which schemas were read.
 
     Raises:
-        InvalidArgument: `tools` are none.
+        InvalidArgument: `tools` is no sequence of tools.
     """
     offer = Offer(tools)
     if name not in _META or name in offer.names:

@@ -1,4 +1,4 @@
-"""What a conversation has called so far, told to the service with each search.
+"""Track the tools that a conversation has called, and send them with each search.
 
     tracker = SessionTracker()
     selector.select(query, tools, fields=tracker.fields())
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 MAX_TOOLS = 50
-"""Tools remembered; the one used longest ago goes first."""
+"""Maximum number of tools remembered; the least recently used is dropped first."""
 
 
 class Use(msgspec.Struct):
@@ -33,7 +33,7 @@ class SessionTracker:
         self.reset()
 
     def record(self, name: str, success: bool = True) -> None:
-        """A tool was called in this turn."""
+        """Record a call of a tool in this turn."""
         use = self._uses.setdefault(name, Use())
         use.successes += success
         use.failures += not success
@@ -43,7 +43,7 @@ class SessionTracker:
             self._uses.popitem(last=False)
 
     def advance_turn(self) -> None:
-        """The user speaks again: what was called before lies one turn further back."""
+        """Begin a new turn: all recorded calls are one turn older."""
         self._turn += 1
 
     def reset(self) -> None:
@@ -52,7 +52,7 @@ class SessionTracker:
         self._uses: OrderedDict[str, Use] = OrderedDict()
 
     def fields(self) -> dict[str, Any]:
-        """The `session` field of a search, latest first; nothing before the first call."""
+        """Return the `session` field of a search, latest use first; empty before the first call."""
         recent = [
             {
                 "name": name,

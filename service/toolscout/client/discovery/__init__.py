@@ -1,1 +1,1 @@
-"""The flow of a proxy: a turn of the model, from its tools to the call it makes."""
+"""The flow of a proxy: a turn of the model, from its tools to its calls."""

@@ -1,6 +1,6 @@
 """Response bodies as SDKs hand them out: dicts, or pydantic objects that are read as dicts.
 
-A flow works on dicts. Who forwards with an SDK gets an object of the SDK's type back.
+A flow works on dicts. A caller that forwards with an SDK gets an object of the SDK's type back.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from toolscout.client.providers.provider import Json, as_dict
 from toolscout.errors import InvalidArgument
 
 _REQUEST_ID = "_request_id"
-"""Where the OpenAI and Anthropic SDKs keep a response header that is no part of the body."""
+"""Attribute in which the OpenAI and Anthropic SDKs keep a response header."""
 
 
 def body_of(response: Any) -> Json:
@@ -46,5 +46,6 @@ def _construct(kind: Any, body: Json) -> Any:
     try:
         return kind.model_validate(body)
     except ValueError:
-        # Providers send what their SDK does not know yet; the SDKs construct it all the same.
+        # Providers send fields that their SDK does not know yet; the SDKs keep them without
+        # validation.
         return kind.model_construct(**body)

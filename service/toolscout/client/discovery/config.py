@@ -4,8 +4,8 @@
 
 Names, defaults and forced values are the proxy's, with one default of our own: the selector call
 may take 1.5 s, not 10. `${VAR}` and `${VAR:-default}` are filled in from the environment. An
-unknown strategy or key is an error that names the nearest known one; keys of the proxy that mean
-nothing here are passed over. `provider` is kept, and as in the proxy not used for the call.
+unknown strategy or key is an error that names the nearest known one; keys of the proxy that have no
+meaning here are ignored. `provider` is read and, as in the proxy, not used for the call.
 """
 
 import os
@@ -25,11 +25,11 @@ from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
 
 STRATEGIES = ("passthrough", "relevance", "tool-search", "api")
 STRATEGY_ALIASES = {"compresr": "api"}
-"""What later releases of the proxy call a strategy, after their vendor."""
+"""Names of strategies in later releases of the proxy, after their vendor."""
 
 SEARCH_TOOL_NAME = "gateway_search_tools"
 SECRET = ("api_key", "endpoint")
-"""Keys whose values no message repeats."""
+"""Keys whose values are never part of a message."""
 
 _API_KEYS = ("endpoint", "api_key", "timeout", "model", "query_agnostic")
 _KEYS_OF_THE_PROXY = (
@@ -39,7 +39,7 @@ _KEYS_OF_THE_PROXY = (
     "search_result_compression",
     "enable_tool_description_compression",
 )
-"""Keys that some release of the proxy reads and that mean nothing here, with `model` above."""
+"""Keys of some release of the proxy that have no meaning here, as `model` above."""
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
@@ -47,14 +47,14 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0
 
 
 class ApiConfig(msgspec.Struct, frozen=True):
-    """Where the selector is. `timeout` in seconds."""
+    """The address of the service; `timeout` in seconds."""
 
     endpoint: str = ""
     api_key: str = ""
     timeout: float = DEFAULT_TIMEOUT_S
 
     def __repr__(self) -> str:
-        """Without the key, and without what else of the endpoint is secret."""
+        """Show neither the key nor secret parts of the endpoint."""
         key = "'…'" if self.api_key else "''"
         endpoint = without_secrets(self.endpoint)
         return f"ApiConfig(endpoint={endpoint!r}, api_key={key}, timeout={self.timeout})"
@@ -79,7 +79,7 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         """Check the strategy.
 
         Raises:
-            ConfigurationError: there is none of that name; says which is near.
+            ConfigurationError: it is unknown; the message has the nearest known one.
         """
         if self.strategy not in STRATEGIES:
             near = _did_you_mean(self.strategy, STRATEGIES)
@@ -92,8 +92,8 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         """Read a parsed configuration file, or its `tool_discovery` section alone.
 
         Raises:
-            ConfigurationError: a value has the wrong type, or a key or the strategy is unknown;
-                says which, what was expected, and which known one is near.
+            ConfigurationError: a value has the wrong type, or a key or the strategy is unknown; the
+                message names it, what was expected, and the nearest known one.
         """
         section = _tool_discovery(document)
         _check_keys(section, (*cls.__struct_fields__, "compresr", *_KEYS_OF_THE_PROXY))
@@ -145,7 +145,7 @@ def load(path: str | Path) -> DiscoveryConfig:
 
 
 def _tool_discovery(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The section `pipes.tool_discovery`, empty where a file has other pipes alone."""
+    """Return the section `pipes.tool_discovery`, empty if the file has only other pipes."""
     if "pipes" in document:
         pipes = _section(document["pipes"], "pipes")
         if "tool_discovery" not in pipes:
@@ -181,7 +181,7 @@ def _section(value: Any, name: str) -> Mapping[str, Any]:
 
 
 class _Reader:
-    """Typed access to one section; missing and null are the zero of the type, as in the proxy."""
+    """Typed access to one section; missing and null values are the type's zero, as in the proxy."""
 
     def __init__(self, section: Mapping[str, Any], prefix: str = "") -> None:
         self._section = section

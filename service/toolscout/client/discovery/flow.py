@@ -8,8 +8,8 @@ tools; the model searches, the found tools come back, and the client never sees 
 With `relevance` the tools are filtered here; `passthrough` forwards the request as it is.
 
 A flow is one coroutine, or one asynchronous generator for streams, around `forward` and the
-searches. The blocking face runs the same coroutine in the caller's thread, without an event loop:
-there both of them block and the coroutine never waits.
+searches. The blocking class runs the same coroutine in the caller's thread, without an event loop:
+there `forward` and searches block, so the coroutine never waits.
 """
 
 import asyncio
@@ -37,13 +37,13 @@ Open = Callable[[Json], Iterator[bytes]]
 AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
 
 END_OF_EVENT = b"\n\n"
-"""Fed after a stream, for those that end without it."""
+"""Fed after every stream, because some end without it."""
 
 logger = logging.getLogger("toolscout.client")
 
 
 class Flow(Preparation):
-    """What both faces run."""
+    """The coroutine and the generator that both classes run."""
 
     @abstractmethod
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
@@ -58,7 +58,7 @@ class Flow(Preparation):
             begun.end()
 
     async def _go_on(self, turn: Turn, given: Any, forward: AsyncForward[Any]) -> Any:
-        """Search and forward until a response is the client's to see; return it in its type."""
+        """Search and forward until a response is for the client; return it in its original type."""
         response = body_of(given)
         while calls := turn.searches(response):
             request = turn.resume(response, await self._search(turn, calls))
@@ -67,7 +67,7 @@ class Flow(Preparation):
             try:
                 given = await forward(request)
             except Exception:
-                # What was added to the request may be why; the client is owed what it asked for.
+                # The added tools may be the cause, so the client's own request is tried.
                 logger.warning("forwarding failed after a search; the request goes out as it came")
                 given = await forward(turn.original)
                 return in_type_of(given, turn.with_usage(body_of(given)))
@@ -77,7 +77,7 @@ class Flow(Preparation):
     async def _stream(
         self, turn: Turn, opened: AsyncIterator[bytes], forward: AsyncOpen
     ) -> AsyncGenerator[bytes, None]:
-        """As `_go_on`, for a stream that was opened with the request of the turn."""
+        """Do the same for a stream that was opened with the request of the turn."""
         assert turn.provider.stream is not None
         stream = turn.provider.stream(turn.search_name)
         started_over = False
@@ -136,9 +136,9 @@ class AsyncToolDiscovery(Flow):
         return response
 
     async def resume(self, turn: Turn, response: Body, forward: AsyncForward[Body]) -> Body:
-        """Go on with a turn from `begin` whose request was forwarded elsewhere.
+        """Continue a turn from `begin` whose request was forwarded elsewhere.
 
-        For proxies that call hooks before and after a forwarding of their own.
+        This is for proxies that call hooks before and after they forward.
         """
         try:
             final: Body = await self._go_on(turn, response, forward)
@@ -207,20 +207,20 @@ class ToolDiscovery(Flow):
         session: str | None = None,
         scope: str = "",
     ) -> Body:
-        """Forward a request, searching as often as the model asks for; the final response.
+        """Forward a request, search as often as the model asks, and return the final response.
 
         Args:
             request: the provider's request body; not changed.
             forward: sends a body to the model and returns the response body, as a dict or as the
-                SDK's own (pydantic) object; what is returned here has its type. What it raises is
-                raised; but where that follows a search, the request is first forwarded as it came.
+                SDK's own (pydantic) object; the result has the same type. Its exceptions are
+                raised; after a search, the request is first forwarded once more as it came.
             provider: whose shapes these are.
-            session: names the conversation; made from its first user message when missing.
+            session: id of the conversation; by default derived from its first user message.
             scope: keeps equal conversations of different users apart.
 
         Raises:
-            InvalidArgument: there is no provider of that name, or `forward` returned what is no
-                response body.
+            InvalidArgument: there is no provider of that name, or `forward` returned no response
+                body.
         """
 
         async def forwarded(body: Json) -> Body:
@@ -239,13 +239,13 @@ class ToolDiscovery(Flow):
         session: str | None = None,
         scope: str = "",
     ) -> Generator[bytes, None, None]:
-        """As `complete`, for a request that streams: the events for the client, as they come.
+        """Do the same for a request that streams: yield the events for the client as they come.
 
         Args:
             request: the provider's request body, with streaming switched on; not changed.
             forward: sends a body and yields the bytes of its server-sent events, in any pieces.
             provider: `openai` or `anthropic`; other streams are passed on as they are.
-            session: names the conversation.
+            session: id of the conversation.
             scope: keeps equal conversations of different users apart.
         """
         self.run_shadow_search(request, provider)
@@ -280,7 +280,7 @@ class ToolDiscovery(Flow):
 
 
 class _Blocking(AsyncIterator[bytes]):
-    """A blocking iterator in the form of an asynchronous one; it never waits."""
+    """Adapts a blocking iterator to the asynchronous protocol; it never waits."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = iter(chunks)

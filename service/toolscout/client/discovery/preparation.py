@@ -1,4 +1,4 @@
-"""Prepare a request: which tools are deferred, and whether anything is done at all."""
+"""Prepare a request: decide whether tools are deferred, and which."""
 
 import logging
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from toolscout.client.selector.settings import SelectorBase, SelectorOptions
 from toolscout.errors import InvalidArgument
 
 TOOL_KEYS = ("tools", "toolConfig", "functions")
-"""A request with any of these says itself which tools it has, an empty list included."""
+"""Keys of a request's tools; one with an empty list says that it has none."""
 
 logger = logging.getLogger("toolscout.client")
 
@@ -41,7 +41,7 @@ class Preparation:
         max_rounds: searches in one turn, at most.
         store: remembers what each session has found.
         turn_observers: called with a `TurnEvent` when tools are filtered or deferred and when a
-            turn is over; None is nobody.
+            turn is over; None for no observers.
         selector_options: further arguments of the selector: rollout, fallback, redact, observers …
     """
 
@@ -72,11 +72,11 @@ class Preparation:
         )
         self._turn_observers = checked_observers("turn_observers", turn_observers)
         self._rollout = Rollout.parse(rollout)
-        # A percentage is decided here, for the whole turn; dark and shadow are the selector's.
+        # A percentage is decided here, for the whole turn; the selector handles dark and shadow.
         mode = self._rollout if self._rollout.mode in ("dark", "shadow") else Rollout("on")
         asks = config.strategy == "api"
         if "permit" in selector_options:
-            # After the last search a turn has every tool of its request again.
+            # The forward after the last search has every tool of the request again.
             raise InvalidArgument("permit: filter the tools of the request before the flow begins")
         self._prepare(
             {
@@ -100,9 +100,9 @@ class Preparation:
         session: str | None = None,
         scope: str = "",
     ) -> Turn | Json:
-        """Prepare a request: a turn with deferred tools, or what to forward as the only one.
+        """Prepare a request: return a turn with deferred tools, or the body to forward once.
 
-        Whatever is odd about a request, it is forwarded as it came.
+        A malformed request is forwarded as it came.
 
         Raises:
             InvalidArgument: there is no provider of that name.
@@ -117,7 +117,7 @@ class Preparation:
     def begin_stream(
         self, request: Json, provider: ProviderName, session: str | None, scope: str
     ) -> Turn | Json:
-        """As `begin`; where streams are not understood, nothing may be deferred."""
+        """Do the same for a stream; defer nothing without a reader for such streams."""
         if provider_named(provider).stream is None and self.config.strategy != "relevance":
             return request
         return self.begin(request, provider, session, scope)
@@ -189,7 +189,7 @@ class Preparation:
     def _shadow_query(
         self, request: Json, provider: ProviderName
     ) -> tuple[str, Sequence[Any]] | None:
-        """What a dark or shadow rollout asks about a request; None in any other, or if it cannot.
+        """Return the query of a dark or shadow rollout; None if there is none.
 
         Raises:
             InvalidArgument: there is no provider of that name.
@@ -199,14 +199,14 @@ class Preparation:
             return None
         try:
             tools, query = shapes.tools(request), shapes.query(request)
-            Offer(tools)  # what is no tool is the request's own business
+            Offer(tools)  # invalid tools are left to the provider
         except Exception:
             logger.warning("a request could not be read; the service is not asked about it")
             return None
         return (query, tools) if tools and query else None
 
     def _question(self, turn: Turn, call: Call) -> dict[str, Any]:
-        """The arguments with which a selector answers a search of the model."""
+        """Return the selector's arguments for a search of the model."""
         return {
             "pattern": call.query,
             "tools": turn.offer.everything,
@@ -217,7 +217,7 @@ class Preparation:
         }
 
     def _local_search(self, turn: Turn, call: Call) -> Selection[Any]:
-        """Strategy `tool-search`: what the local search finds; nothing is a fact, not a failure."""
+        """Search locally (strategy `tool-search`); an empty result is no failure."""
         config, offer = self.config, turn.offer
         started = perf_counter()
         found = local.search(
@@ -232,6 +232,6 @@ class Preparation:
 
 
 def session_of(request: Json, provider: Provider, scope: str = "") -> str:
-    """The id of a request's conversation; empty when it has no user message."""
+    """Return the id of a request's conversation; empty without a user message."""
     first = provider.first_message(request)
     return "" if first is None else hashed(first, scope)

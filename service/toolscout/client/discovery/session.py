@@ -1,8 +1,8 @@
 """Sessions: which tools a conversation has deferred, and which it has found so far.
 
-In memory, bounded, an hour from the last write, swept every five minutes, as in the proxy. There,
-two users whose first messages are equal share a session; here the caller can add a scope (a user, a
-key) that keeps them apart.
+They are in memory, bounded, and expire an hour after the last write (checked every five minutes),
+as in the proxy. There, two users whose first messages are equal share a session; here the caller
+can add a scope (a user, a key) that keeps them apart.
 """
 
 import json
@@ -23,7 +23,7 @@ TTL_S = 3_600.0
 SWEEP_S = 300.0
 MAX_SESSIONS = 10_000
 MAX_CATALOG_BYTES = 64 * 1024 * 1024
-"""Definitions of deferred tools in memory, as JSON; equal lists of all sessions are kept once."""
+"""Maximum bytes of deferred definitions in memory, as JSON; equal lists are stored once."""
 
 ID_CHARS = 16
 
@@ -33,7 +33,7 @@ _GO_ESCAPES = str.maketrans(
 
 
 def session_id(request: Mapping[str, Any], scope: str = "") -> str:
-    """The id of a conversation: 16 hex digits of a hash over its first user message.
+    """Return the id of a conversation: 16 hex digits of a hash over its first user message.
 
     Without a scope it is the proxy's own id, byte for byte. Empty when there is no user message.
     """
@@ -45,7 +45,7 @@ def session_id(request: Mapping[str, Any], scope: str = "") -> str:
 
 
 def hashed(message: Any, scope: str = "") -> str:
-    """The id that a first user message gives, whatever the shape it has."""
+    """Return the id for a first user message of any shape."""
     try:
         text = json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
@@ -55,19 +55,19 @@ def hashed(message: Any, scope: str = "") -> str:
 
 
 class Session(msgspec.Struct):
-    """What is remembered of one conversation."""
+    """The state of one conversation."""
 
     deferred: tuple[str, ...] = ()
     """Names of the tools it deferred last."""
     catalog: tuple[str, bytes] | None = None
-    """Whose shape their definitions have, and the key they are kept under."""
+    """The provider whose shape their definitions have, and the key of the definitions."""
     expanded: dict[str, None] = msgspec.field(default_factory=dict)
-    """Names it has found, in the order of finding."""
+    """Names it has found, oldest first."""
     written: float = 0.0
 
 
 class SessionStore:
-    """Sessions by id; thread-safe. When there are too many, the one written longest ago goes."""
+    """Sessions by id; thread-safe. The one written longest ago is dropped first."""
 
     def __init__(
         self,
@@ -90,9 +90,10 @@ class SessionStore:
             return found.deferred if found else ()
 
     def deferred_tools(self, session: str, provider: str) -> list[Any]:
-        """The definitions of the tools deferred last; empty if they had another provider's shape.
+        """Return the definitions of the tools deferred last.
 
-        Empty too when they had to make room for those of other sessions.
+        They are empty if they had another provider's shape, or were dropped for those of other
+        sessions.
         """
         with self._lock:
             found = self._live(session)
@@ -117,7 +118,7 @@ class SessionStore:
         """Replace the deferred tools: their names, and their definitions in a provider's shape."""
         key = None
         if tools:
-            with suppress(Exception):  # what is no JSON cannot be kept
+            with suppress(Exception):  # not JSON, so it cannot be stored
                 written = msgspec.json.encode(tools)
                 key = sha256(written).digest()
                 self._catalogs.put(key, written, len(written))
@@ -152,7 +153,7 @@ class SessionStore:
         return found
 
     def _sweep(self) -> None:
-        """Drop what has expired; sessions lie in the order of writing, so the oldest are first."""
+        """Drop expired sessions; they are in the order of writing, so the oldest come first."""
         now = self._clock()
         if now - self._swept < self._sweep_s:
             return
@@ -165,5 +166,5 @@ class SessionStore:
 
 
 def _shared(name: str) -> str:
-    """The same text for the same name: thousands of sessions have the same tools."""
+    """Share equal strings, because thousands of sessions have the same tools."""
     return sys.intern(str(name))

@@ -1,11 +1,11 @@
 """One turn of a conversation with deferred tools, without any input or output.
 
-    turn = begin(…)                    tools deferred, the search tool in their place
+    turn = begin(…)                    tools deferred, replaced by the search tool
     forward turn.request               → response
-    turn.searches(response)            the searches the model asks for; none: the turn is over
-    turn.resume(response, selections)  found tools are back, the results appended: forward again
-    turn.finish(response)              what the client sees: no trace of the search tool
-    turn.end()                         report the turn to whoever observes it
+    turn.searches(response)            the searches the model asks for; empty: the turn is over
+    turn.resume(response, selections)  adds the found tools and the results: forward again
+    turn.finish(response)              the response for the client, without the search tool
+    turn.end()                         report the turn to the observers
 
 At most five rounds of searches; the forward after the last has every tool and no search tool, so
 a model that only ever searches still gets to act.
@@ -27,8 +27,10 @@ from toolscout.tools.shapes import texts
 from toolscout.tools.summary import first_sentence
 
 Order = Literal["rank", "catalog", "append"]
-"""Where found tools go: best first before earlier finds, in the order of the request's own list,
-or behind what is there already. Any change of the tools loses a cached prompt, in every order."""
+"""Position of found tools: best first before earlier finds (`rank`), in the request's order
+(`catalog`), or last (`append`). Any change of the tools invalidates a cached prompt, in every
+order.
+"""
 
 MAX_ROUNDS = 5
 
@@ -37,7 +39,7 @@ DESCRIPTION = (
     "here: describe the action in a few words, then call the tools that appear."
 )
 MAX_LISTED = 25
-"""Found tools that the result lists; the model sees the definitions of all of them anyway."""
+"""Maximum number of found tools in the result text; the model gets the definitions of all."""
 
 logger = logging.getLogger("toolscout.client")
 
@@ -46,7 +48,7 @@ Found = tuple[Call, Selection[Any]]
 
 
 class TurnSettings(msgspec.Struct, frozen=True):
-    """What all turns of a flow have in common."""
+    """Settings that all turns of a flow share."""
 
     store: SessionStore
     search_name: str
@@ -57,7 +59,7 @@ class TurnSettings(msgspec.Struct, frozen=True):
 
 
 class Turn:
-    """A request whose tools are deferred, on its way to an answer.
+    """A request whose tools are deferred, until it is answered.
 
     Args:
         request: as it came.
@@ -93,7 +95,7 @@ class Turn:
         known = [*settings.store.expanded(session), *provider.recent(request)]
         if forced := provider.forced(request):
             known.append(forced)
-        # Tools that are gone from the request are gone for the client too, whatever was found then.
+        # A found tool that is no longer in the request must not be shown.
         self._shown = [name for name in dict.fromkeys(known) if name in offer.by_name]
         self.original = request
         self.request = self._with_tools(request)
@@ -101,22 +103,21 @@ class Turn:
             settings.store.store_deferred(session, offer.names, tools, provider.name)
 
     def searches(self, response: Json) -> list[Call]:
-        """The searches that a response asks for; empty when it is the client's to see."""
+        """Return the searches that a response asks for; empty if it is for the client."""
         calls = self.provider.calls(response)
         found = [call for call in calls if call.name == self.search_name]
         return found if self.rounds < self._settings.max_rounds else []
 
     def is_mixed(self, response: Json) -> bool:
-        """Whether a response calls other tools beside the search.
+        """Whether a response calls other tools besides the search.
 
-        Those calls are the client's: only it can answer them, and a provider takes no turn back in
-        which some calls have no answer. So they go out at once, and what the search finds is there
-        in the client's next request.
+        Only the client can answer those calls, and providers refuse a turn with unanswered calls.
+        So they are returned immediately, and the found tools are in the client's next request.
         """
         return any(call.name != self.search_name for call in self.provider.calls(response))
 
     def resume(self, response: Json, found: Sequence[Found]) -> Json | None:
-        """Take in what the searches found; the next request to forward, or None in a mixed turn."""
+        """Add the found tools; return the next request to forward, or None in a mixed turn."""
         self.rounds += 1
         self.search_count += len(found)
         results = []
@@ -125,7 +126,7 @@ class Turn:
             results.append((call, result_text(selection, new, self.offer)))
         if self.is_mixed(response):
             if self._fell_open and self.session:
-                # Only the client goes on with this turn, and its next request needs every tool.
+                # Only the client continues this turn, and its next request needs every tool.
                 self._settings.store.mark_expanded(self.session, self.offer.names)
             return None
         self._spent = self._usage_with(response)
@@ -133,7 +134,7 @@ class Turn:
         return self.request
 
     def end_searching(self) -> None:
-        """Take the next response as the last one, whatever it asks for."""
+        """Treat the next response as the last one, even if it asks for a search."""
         self.rounds = self._settings.max_rounds
 
     def finish(self, response: Json) -> Json:
@@ -141,7 +142,7 @@ class Turn:
         return self.with_usage(self.provider.without_calls(response, self.search_name))
 
     def end(self) -> None:
-        """Report once that the turn has ended: with its last response, or with an error."""
+        """Report the end of the turn once, with its last response or with an error."""
         if not self._has_ended:
             self._has_ended = True
             self._settings.on_end(self)
@@ -163,7 +164,7 @@ class Turn:
         return {key: value for key, value in summed.items() if value is not None}
 
     def _show(self, selection: Selection[Any]) -> list[str]:
-        """Bring found tools back, each once; raw definitions that are no objects are left out."""
+        """Add found tools, each once; raw definitions that are no objects are left out."""
         new = []
         for name in selection.names:
             raw = self.offer.by_name.get(name)
@@ -205,7 +206,7 @@ def free_name(wanted: str, taken: Sequence[str]) -> str:
 
 
 def result_text(selection: Selection[Any], new: Sequence[str], offer: Offer) -> str:
-    """What the model is told about a search."""
+    """Return the result of a search as text for the model."""
     if selection.fell_open:
         return "The search gave no answer, so all tools are available now."
     if not selection.names:

@@ -1,4 +1,4 @@
-"""Structured events of searches and of whole turns, for logs and for hooks of the caller's own."""
+"""Structured events of searches and of whole turns, for logs and the caller's observers."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from toolscout.errors import InvalidArgument
 E = TypeVar("E")
 
 QueryLog = Literal["off", "hashed", "full"]
-"""What of a query goes into events; a hash still shows which queries repeat."""
+"""Form of the query in events; equal queries have equal hashes."""
 
 MAX_LOGGED_NAMES = 20
 """Names in the message of a log record; its fields have all of them."""
@@ -74,7 +74,7 @@ class Telemetry:
         Args:
             selection: its result.
             query: what was searched for.
-            session: whose conversation it was; empty when unknown.
+            session: id of the conversation; empty when unknown.
             offered: number of tools that were searched.
             loop: which search of one model turn it was, from 1; 0 outside of a loop.
         """
@@ -110,9 +110,9 @@ class Telemetry:
 
 
 def log_event(event: SearchEvent) -> None:
-    """Log an event, its fields on the record: falling open is a WARNING, all else INFO.
+    """Log an event with its fields on the record: falling open as WARNING, all else as INFO.
 
-    An open circuit is INFO too: the failures that opened it were warned of.
+    An open circuit is INFO too, because the failures that opened it were logged as warnings.
     """
     quiet = event.status != "fell_open" or event.reason is Reason.CIRCUIT_OPEN
     level = logging.INFO if quiet else logging.WARNING
@@ -145,7 +145,7 @@ Stage = Literal["filtered", "deferred", "finished"]
 
 
 class TurnEvent(msgspec.Struct, frozen=True):
-    """What became of the tools of one request. Holds counts, neither names nor texts."""
+    """How the tools of one request were shown. Holds counts, neither names nor texts."""
 
     stage: Stage
     """`filtered` (strategy `relevance`) or `deferred` before the first forward, `finished` after
@@ -156,18 +156,18 @@ class TurnEvent(msgspec.Struct, frozen=True):
     offered: int
     """Tools of the request that have a name."""
     shown: int
-    """How many of them went to the model, the search tool counted; `finished`: in the end."""
+    """How many of them the model got, the search tool included; for `finished`: at the end."""
     searches: int = 0
-    """Searches that the model made; 0 in `finished`: it never searched."""
+    """Searches that the model made; 0 in `finished` if it never searched."""
     rounds: int = 0
-    """Forwards that a search made necessary."""
+    """Forwards after a search."""
 
 
 TurnObserver = Callable[[TurnEvent], None]
 
 
 def log_turn(event: TurnEvent) -> None:
-    """Log an event, its fields on the record: INFO."""
+    """Log an event with its fields on the record, as INFO."""
     if not logger.isEnabledFor(logging.INFO):
         return
     message = f"tools {event.stage}: {event.offered} -> {event.shown} ({event.strategy})"
@@ -178,7 +178,7 @@ def log_turn(event: TurnEvent) -> None:
 
 
 def notify(observers: tuple[Callable[[E], None], ...], event: E, kind: str) -> None:
-    """Call every observer; one that fails is logged and never the caller's problem."""
+    """Call every observer; log one that fails, and never raise."""
     for observer in observers:
         try:
             observer(event)
@@ -187,7 +187,7 @@ def notify(observers: tuple[Callable[[E], None], ...], event: E, kind: str) -> N
 
 
 def checked_observers(name: str, given: object) -> tuple[Any, ...]:
-    """Check an argument that lists observers; None is nobody.
+    """Check an argument that lists observers; None for no observers.
 
     Raises:
         InvalidArgument: it is no sequence of functions.

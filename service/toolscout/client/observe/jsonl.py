@@ -1,10 +1,10 @@
-"""Write events as JSON lines, one object each, from a thread of its own.
+"""Write events as JSON lines, one object each, in a separate thread.
 
     lines = JsonLines("events.jsonl")
     discovery = ToolDiscovery(url, observers=[log_event, lines], turn_observers=[log_turn, lines])
 
-Whoever makes an event only puts it into a queue. What does not fit into the queue, and what cannot
-be written, is dropped and counted; nothing of it ever reaches the caller.
+A call only puts its event into a queue. Events that do not fit into the queue or cannot be written
+are dropped and counted; no failure reaches the caller.
 """
 
 import logging
@@ -23,16 +23,16 @@ import msgspec
 from toolscout.errors import InvalidArgument
 
 MAX_WAITING = 1_000
-"""Events that wait to be written; more are dropped."""
+"""Maximum number of events that wait to be written; more are dropped."""
 
 MAX_LINE_BYTES = 64 * 1024
-"""A longer event is dropped."""
+"""Longer events are dropped."""
 
 MAX_FILE_BYTES = 100 * 1024 * 1024
 """A file that would grow beyond this is renamed to `NAME.1`, in place of an older one."""
 
 CLOSE_S = 1.0
-"""How long closing waits for what is still to be written."""
+"""Seconds that closing waits for queued events."""
 
 logger = logging.getLogger("toolscout.client")
 
@@ -81,7 +81,7 @@ class JsonLines:
             self.dropped += 1
 
     def close(self) -> None:
-        """Write what waits, for a second at most; a later event starts anew."""
+        """Write the queued events, for at most a second; a later event starts a new thread."""
         with self._lock:
             writer, self._writer = self._writer, None
         if writer is not None:
@@ -102,7 +102,7 @@ class JsonLines:
         with self._lock:
             if self._writer is None or self._writer.pid != os.getpid():  # a fork has no threads
                 self._writer = _Writer(self._sink, self._max_waiting)
-                # Also when the process ends, so that the last lines are not lost.
+                # At the end of the process too, so that the last lines are not lost.
                 weakref.finalize(self, self._writer.stop)
             return self._writer
 
@@ -118,7 +118,7 @@ class _Writer:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread once all is written, or leave it behind when that takes too long."""
+        """End the thread once everything is written, or abandon it when that takes too long."""
         if self.pid != os.getpid() or not self._thread.is_alive():
             return
         with suppress(Full):
@@ -132,7 +132,7 @@ class _Writer:
 
 
 class _Sink:
-    """Where lines go; only the writer's thread is here."""
+    """The file or stream of the lines; used by the writer's thread only."""
 
     def __init__(self, target: str | Path | IO[Any], max_file_bytes: int) -> None:
         self._path = Path(target) if isinstance(target, str | Path) else None
@@ -150,7 +150,7 @@ class _Sink:
             stream.flush()
             self._failing = False
         except Exception as error:
-            if not self._failing:  # said once, not for every event of an outage
+            if not self._failing:  # logged once, not for every event of an outage
                 logger.warning("events cannot be written (%s)", type(error).__name__)
             self._failing = True
             self.close()

@@ -14,7 +14,7 @@ from toolscout.client.observe.events import SearchEvent
 from toolscout.errors import ConfigurationError
 
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 1.5, 2.5)
-"""Bounds of the latency histogram; p50, p95 and p99 fall between those around the promises."""
+"""Bounds of the latency histogram, close together around the promised latencies."""
 
 
 class PrometheusMetrics:
@@ -55,7 +55,7 @@ class PrometheusMetrics:
         )
 
     def __call__(self, event: SearchEvent) -> None:
-        """Take one event in."""
+        """Count one event."""
         self._searches.labels(event.status, event.reason or "").inc()
         self._latency.observe(event.latency_ms / 1_000)
         self._requests.inc(event.attempts)

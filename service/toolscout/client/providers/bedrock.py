@@ -1,4 +1,4 @@
-"""Bedrock: its own Converse shape, and Anthropic's messages as `InvokeModel` takes them."""
+"""Bedrock: the Converse shape, and Anthropic's messages for `InvokeModel`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from toolscout.client.providers.provider import (
 
 
 class AnthropicOnBedrock(Anthropic):
-    """`InvokeModel` with `anthropic_version` in the body, which is Anthropic's otherwise."""
+    """`InvokeModel`, whose body is Anthropic's with `anthropic_version`."""
 
     name: ProviderName = "bedrock-anthropic"
     stream = None
@@ -39,7 +39,7 @@ class BedrockConverse(Turns):
         return {**rest, "toolConfig": {**config, "tools": list(tools)}} if tools else rest
 
     def query(self, request: Json) -> str:
-        """The last user message that holds text; those with tool results alone are passed over."""
+        """The last user message with text; those with only tool results are skipped."""
         for message in reversed(self.turns(request)):
             if message.get("role") == "user" and (text := _text(message)):
                 return text
@@ -55,7 +55,7 @@ class BedrockConverse(Turns):
         return names_once(names)
 
     def forced(self, request: Json) -> str | None:
-        """`toolConfig.toolChoice.tool.name`; there is no choice of none."""
+        """`toolConfig.toolChoice.tool.name`; Bedrock has no way to forbid calls."""
         choice = mapping(mapping(request.get("toolConfig")).get("toolChoice"))
         name = mapping(choice.get("tool")).get("name")
         return name if isinstance(name, str) else None
@@ -90,7 +90,7 @@ class BedrockConverse(Turns):
         return {**request, "messages": [*(request.get("messages") or []), *turns]}
 
     def without_calls(self, response: Json, name: str) -> Json:
-        """Without these blocks; a turn that has no other calls is simply ended."""
+        """Remove these blocks; a turn without other calls ends with `end_turn`."""
         blocks = _blocks(response)
         kept = [b for b in blocks if mapping(b.get("toolUse")).get("name") != name]
         if len(kept) == len(blocks):

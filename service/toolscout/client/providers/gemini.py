@@ -44,7 +44,7 @@ class Gemini:
         return {**rest, "tools": grouped} if grouped else rest
 
     def query(self, request: Json) -> str:
-        """The last user content that holds text; those with function responses are passed over."""
+        """The last user content with text; those with only function responses are skipped."""
         for content in reversed(_contents(request)):
             if content.get("role", "user") == "user" and (text := _text(content)):
                 return text
@@ -61,9 +61,9 @@ class Gemini:
         return names_once(names)
 
     def forced(self, request: Json) -> str | None:
-        """Mode `NONE`; and where functions are listed as allowed, a request is left alone too.
+        """Forbidden by mode `NONE`, and also if allowed functions are listed.
 
-        The API refuses names that are not declared, and deferred ones are not.
+        The API refuses allowed names that are not declared, and deferred ones are not.
         """
         config = mapping(request.get("toolConfig") or request.get("tool_config"))
         key = "functionCallingConfig"
@@ -78,7 +78,7 @@ class Gemini:
         return {"name": name, "description": description, "parameters": _capitals(schema)}
 
     def calls(self, response: Json) -> list[Call]:
-        """The `functionCall` parts of the first candidate; a missing id is its place."""
+        """The `functionCall` parts of the first candidate; their position replaces a missing id."""
         return [
             Call(_id(part, place), name, arguments_of(_called(part).get("args")))
             for place, part in enumerate(_parts(_said(response)))
@@ -104,7 +104,7 @@ class Gemini:
         return {**request, "contents": [*_contents(request), *turns]}
 
     def without_calls(self, response: Json, name: str) -> Json:
-        """Every candidate without these parts."""
+        """Remove these parts from every candidate."""
         candidates = []
         changed = False
         for candidate in mappings(response.get("candidates")):

@@ -1,4 +1,4 @@
-"""What a flow needs to know of a provider: its requests, its responses and its stream.
+"""The interface of a provider: its requests, its responses and its stream.
 
 Requests and responses are plain JSON-like dicts. None of these functions changes what it is given.
 """
@@ -21,11 +21,11 @@ class Call(msgspec.Struct, frozen=True):
     id: str
     name: str
     arguments: Mapping[str, Any]
-    """Empty when they are missing or no JSON object."""
+    """Empty if they are missing or no JSON object."""
 
     @property
     def query(self) -> str:
-        """The query of a search call; a single text under another key counts too."""
+        """The query of a search call; a single string under another key is accepted too."""
         query = self.arguments.get("query")
         if isinstance(query, str):
             return query
@@ -36,24 +36,24 @@ class Call(msgspec.Struct, frozen=True):
 class Stream(Protocol):
     """One turn of the client, made of one or more streams of the model.
 
-    All events are passed on as they come, but for calls of the search tool and the end of the
-    turn: whether a turn is over is known only when it ends without a search.
+    All events are passed on as they come, except calls of the search tool and the end of the turn,
+    which is sent only after a turn without a search.
     """
 
     wrote: bool
-    """Whether anything of the model's current turn has gone to the client."""
+    """Whether any part of the model's current turn was sent to the client."""
 
     def feed(self, chunk: bytes) -> bytes:
-        """Take bytes of the model, in any pieces; what may go to the client now."""
+        """Take bytes of the model, in any pieces; return the bytes for the client."""
 
     def response(self) -> Json:
-        """The model's turn, as the response it would have been without streaming."""
+        """Return the model's turn as a response without streaming."""
 
     def next_turn(self) -> None:
-        """The model's turn was a search; another begins."""
+        """Begin another turn of the model, after a search."""
 
     def finish(self) -> bytes:
-        """The model's turn is the last one; what was held back of its end."""
+        """End the client's turn; return the events that were held back."""
 
 
 class Provider(Protocol):
@@ -66,13 +66,13 @@ class Provider(Protocol):
     """Reads a stream, given the name of the search tool; None: streams are passed on unread."""
 
     def tools(self, request: Json) -> list[Any]:
-        """The tools of a request, as they are there."""
+        """The tools of a request, unchanged."""
 
     def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
         """The request with other tools."""
 
     def query(self, request: Json) -> str:
-        """The text of the last message that a person wrote; empty when there is none."""
+        """The text of the user's last message; empty if there is none."""
 
     def first_message(self, request: Json) -> Any:
         """The first message of a user, which names the session; None when there is none."""
@@ -97,7 +97,7 @@ class Provider(Protocol):
 
 
 class Turns:
-    """What the providers have in common whose requests hold turns with roles, and `tools`."""
+    """Base of providers whose requests have turns with roles, and `tools`."""
 
     usage_keys: tuple[str, ...] = ("usage",)
     stream: Callable[[str], Stream] | None = None
@@ -107,11 +107,11 @@ class Turns:
         return mappings(request.get("messages"))
 
     def tools(self, request: Json) -> list[Any]:
-        """`tools`, those that the provider runs itself among them."""
+        """`tools`, including built-ins."""
         return list(request.get("tools") or [])
 
     def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
-        """The request with other tools. An empty `tools` is refused, so the key goes then."""
+        """The request with other tools; without any, no key, because `[]` is refused."""
         rest = {key: value for key, value in request.items() if key != "tools"}
         return {**rest, "tools": list(tools)} if tools else rest
 
@@ -126,12 +126,12 @@ class Turns:
 
 
 def names_once(names: Iterable[Any]) -> list[str]:
-    """Those that are names, each once, in their order."""
+    """Return the strings among some names, each once, in their order."""
     return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
 def arguments_of(raw: Any) -> Mapping[str, Any]:
-    """Arguments as a mapping, from JSON text or as they are; empty when they are neither."""
+    """Return arguments as a mapping, decoded if they are JSON text; empty otherwise."""
     if isinstance(raw, str | bytes):
         try:
             raw = msgspec.json.decode(raw)
@@ -141,7 +141,7 @@ def arguments_of(raw: Any) -> Mapping[str, Any]:
 
 
 def mappings(value: Any) -> list[Json]:
-    """The objects of a list, an SDK's own as dicts; empty for anything else."""
+    """Return the objects of a list as dicts; empty for anything else."""
     if not isinstance(value, list):
         return []
     return [found for item in value if (found := as_dict(item)) is not None]

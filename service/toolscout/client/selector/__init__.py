@@ -1,1 +1,1 @@
-"""Asking the service: one call, its transport, its retries and what falls open."""
+"""One call of the service: its transport, retries, and falling open."""

@@ -9,26 +9,26 @@ import msgspec
 from toolscout.errors import NOT_JSON
 
 MAX_BYTES = 1 << 20
-"""Bytes of an answer, before and after decompression; names fit many times over."""
+"""Maximum bytes of an answer, before and after decompression; far more than names need."""
 
 _GZIP = zlib.MAX_WBITS | 16
 
 
 class AnswerError(ValueError):
-    """The answer is not one; the message says why, without repeating any of it."""
+    """The answer is not usable; the message says why, without repeating any of it."""
 
 
 class BoundedBody:
     """Collects a body chunk by chunk and never holds more than the limit.
 
-    Only gzip is undone, the one encoding that requests ask for.
+    Only gzip is decompressed, the one encoding that requests accept.
     """
 
     def __init__(self, content_encoding: str = "", limit: int = MAX_BYTES) -> None:
         """Prepare for one body.
 
         Raises:
-            AnswerError: it comes in an encoding nobody asked for.
+            AnswerError: its encoding was not requested.
         """
         coding = content_encoding.strip().lower()
         if coding not in ("", "identity", "gzip", "x-gzip"):
@@ -69,7 +69,7 @@ class BoundedBody:
 
 
 def names_in(body: bytes) -> list[str]:
-    """The names an answer gives, in either contract; missing and null are an empty list.
+    """Return the names of an answer, in either contract; missing and null are an empty list.
 
     Keys count in any case, as they do for the proxies.
 
@@ -99,10 +99,10 @@ def names_in(body: bytes) -> list[str]:
 def usable(
     names: Iterable[str], offered: Mapping[str, Any], top_k: int, always_keep: Sequence[str]
 ) -> list[str]:
-    """Known names, each once, at most `top_k`, in the order of the answer.
+    """Return known names, each once, at most `top_k`, in the order of the answer.
 
-    Pins the answer forgot are put at its end, but never in the place of the first match. Nothing
-    known gives an empty list.
+    Missing pins are added at the end, but never replace the first match. Without a known name the
+    list is empty.
     """
     chosen = [name for name in dict.fromkeys(names) if name in offered]
     if not chosen:

@@ -1,7 +1,7 @@
-"""An event loop in a thread of its own, so that blocking callers get the same hard cap.
+"""An event loop in a separate thread, so that blocking callers get the same hard cap.
 
 A blocking read can be given a timeout, but not a name resolution, nor a server that sends a byte
-just before every timeout. A task on an event loop can be left behind at any moment.
+just before every timeout. A task on an event loop can be abandoned at any moment.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 JOIN_S = 1.0
-"""How long closing waits for the thread."""
+"""Seconds that closing waits for the thread."""
 
 
 class Closed(Exception):  # noqa: N818 - nothing went wrong
@@ -35,11 +35,11 @@ class Background:
         self._finalizer: weakref.finalize[Any, Any] | None = None
 
     def run(self, work: Coroutine[Any, Any, T], deadline: float) -> T:
-        """Run something to its end, or give it up at the deadline (monotonic seconds).
+        """Run a coroutine to its end, or cancel it at the deadline (monotonic seconds).
 
         Raises:
             TimeoutError: the deadline came first; the work is cancelled.
-            Closed: somebody closed it meanwhile.
+            Closed: it was closed meanwhile.
         """
         future = asyncio.run_coroutine_threadsafe(work, self._running())
         try:
@@ -50,7 +50,7 @@ class Background:
             future.cancel()
 
     def close(self, last: Coroutine[Any, Any, None]) -> None:
-        """Run a last piece of work, if anything ever ran here, and end the thread."""
+        """Run a last coroutine, if any ran here before, and end the thread."""
         with self._lock:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None

@@ -1,9 +1,9 @@
-"""The circuit breaker: a service that keeps failing is left alone for a while.
+"""The circuit breaker: a service that keeps failing is not called for a while.
 
-Closed until five calls in a row fail, or half of the last twenty; then open for five seconds.
-After that one call goes through as a probe: success closes the circuit, failure opens it for
-twice as long, up to a minute. The pauses vary by a fifth, so that many clients of one service do
-not all probe it at once.
+The circuit is closed until five calls in a row fail, or half of the last twenty; then it is open
+for five seconds. After that one call goes through as a probe: success closes the circuit, failure
+opens it for twice as long, up to a minute. The pauses vary by a fifth, so that many clients of one
+service do not all probe it at once.
 """
 
 import math
@@ -22,9 +22,9 @@ class BreakerPolicy:
     consecutive: int = 5
     """Failures in a row that open it."""
     window: int = 20
-    """Last calls that are looked at."""
+    """Number of last calls in the ratio."""
     ratio: float = 0.5
-    """Share of failures among them, once there are that many, that opens it; above 1 never does."""
+    """Share of failures among them that opens it, once there are that many; above 1 never."""
     first_pause_s: float = 5.0
     longest_pause_s: float = 60.0
     jitter: float = 0.2
@@ -52,7 +52,7 @@ class BreakerPolicy:
 
 
 class CircuitBreaker:
-    """The state of one circuit; thread-safe. Time is given, never read: seconds, any origin."""
+    """The state of one circuit; thread-safe. Callers pass the time: seconds, any origin."""
 
     def __init__(self, policy: BreakerPolicy | None = None) -> None:
         self.policy = policy or BreakerPolicy()
@@ -65,7 +65,7 @@ class CircuitBreaker:
         self._generation = 0
 
     def admit(self, now: float) -> int | None:
-        """Ask to make a call. A ticket to hand back with its end, or None: do not call."""
+        """Ask to make a call; return a ticket for `record`, or None if the circuit is open."""
         with self._lock:
             if self._open_until is not None:
                 if self._probing or now < self._open_until:
@@ -74,9 +74,9 @@ class CircuitBreaker:
             return self._generation
 
     def record(self, ticket: int, failed: bool, now: float) -> None:
-        """Say how an admitted call ended.
+        """Record how an admitted call ended.
 
-        Calls that were admitted before the circuit last changed say nothing about it now.
+        Calls that were admitted before the circuit last changed are ignored.
         """
         with self._lock:
             if ticket != self._generation:
@@ -91,14 +91,14 @@ class CircuitBreaker:
                 self._change(True, now)
 
     def withdraw(self, ticket: int) -> None:
-        """Hand a ticket back unused: the call was abandoned before it could tell anything."""
+        """Return a ticket unused, because the call was abandoned without a result."""
         with self._lock:
             if ticket == self._generation:
                 self._probing = False
 
     @property
     def is_open(self) -> bool:
-        """Whether calls are being kept back, or only a probe let through."""
+        """Whether calls are refused, or only a probe is let through."""
         return self._open_until is not None
 
     @property

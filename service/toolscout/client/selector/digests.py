@@ -1,24 +1,24 @@
-"""Which catalogs the service knows already, so that their tools need not be sent again."""
+"""Digests of catalogs that the service knows, so that their tools need not be sent again."""
 
 import threading
 
 from toolscout.common.lru import Lru
 
 PAUSE_S = 60.0
-"""How long no digest is sent to a service that turned out not to understand or to keep them."""
+"""Seconds without digests after a service did not support or keep them."""
 
 PATIENCE = 2
-"""Times in a row that a catalog may turn out forgotten; a restart forgets it once."""
+"""Times in a row that a catalog may be unknown; after a restart it is unknown once."""
 
 
 class Digests:
-    """From the hash of sent tools to the digest the service gave them; bounded, thread-safe."""
+    """Maps the hash of sent tools to the service's digest; bounded, thread-safe."""
 
     def __init__(self, limit: int = 1_024) -> None:
         self._lock = threading.Lock()
         self._known: Lru[bytes, str] = Lru(limit)
         self._forgotten: Lru[bytes, int] = Lru(limit)
-        """How often in a row the service had forgotten a catalog."""
+        """Times in a row that the service did not know a catalog."""
         self._paused_until = 0.0
 
     def get(self, tools: bytes, now: float) -> str | None:
@@ -26,17 +26,17 @@ class Digests:
         return None if now < self._paused_until else self._known.get(tools)
 
     def learn(self, tools: bytes, digest: str) -> None:
-        """Remember what the service called these tools."""
+        """Remember the service's digest of these tools."""
         self._known.put(tools, digest)
 
     def served(self, tools: bytes) -> None:
-        """The service knew this catalog by its digest."""
+        """Record that the service knew this catalog by its digest."""
         self._forgotten.pop(tools)
 
     def forget(self, tools: bytes, now: float) -> None:
-        """The service does not know this catalog any more.
+        """Record that the service does not know this catalog any more.
 
-        When it forgets the same one again and again, every call would be two requests.
+        If that happens again and again, digests pause, because every call would be two requests.
         """
         with self._lock:
             self._known.pop(tools)
@@ -46,7 +46,7 @@ class Digests:
             self.pause(now)
 
     def pause(self, now: float) -> None:
-        """The service does not understand digests."""
+        """Send no digests for a while, because the service does not support them."""
         self._known.clear()
         self._forgotten.clear()
         self._paused_until = now + PAUSE_S

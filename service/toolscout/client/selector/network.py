@@ -1,10 +1,10 @@
 """Sockets under the connections: names resolved in daemon threads, answers read in small pieces.
 
-An event loop resolves names in its default executor. A resolution that hangs there takes a thread
-from everybody else, and the process waits for it at its end; a daemon thread harms nobody.
+An event loop resolves names in its default executor. A resolution that hangs there blocks a thread
+that others need, and the process waits for it at its end; a daemon thread has neither problem.
 
-A parser works through everything that one read brought before the loop gets its turn, and nothing
-can be given up meanwhile. Ten thousand chunks of one byte fit into one read of the usual size.
+A parser processes everything of one read before the event loop continues, and no call can be given
+up meanwhile. Ten thousand chunks of one byte fit into one read of the usual size.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ _Option = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int,
 
 
 class Resolver:
-    """Resolves names, each name once at a time however many wait for it."""
+    """Resolves names, each only once at a time for all that wait for it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._under_way: dict[tuple[str, int], Future[list[str]]] = {}
 
     async def resolve(self, host: str, port: int) -> list[str]:
-        """The addresses of a host, each once, in the order of the system.
+        """Return the addresses of a host, each once, in the order of the system.
 
         Raises:
             OSError: there is no such host.
@@ -47,7 +47,7 @@ class Resolver:
         with self._lock:
             if key not in self._under_way:
                 future: Future[list[str]] = Future()
-                future.set_running_or_notify_cancel()  # whoever gives up does so alone
+                future.set_running_or_notify_cancel()  # a caller may only cancel itself
                 threading.Thread(
                     target=self._look_up, args=(key, future), name="toolscout-dns", daemon=True
                 ).start()
@@ -101,7 +101,7 @@ class Network(httpcore2.AsyncNetworkBackend):
             raise httpcore2.ConnectError(str(error)) from error
         failure: Exception = httpcore2.ConnectError("no address")
         for number, address in enumerate(addresses):
-            # An address that swallows packets must leave time for those after it.
+            # An address that drops packets must leave time for the next ones.
             share = None if until is None else (until - monotonic()) / (len(addresses) - number)
             try:
                 stream = await self._sockets.connect_tcp(
@@ -119,7 +119,7 @@ class Network(httpcore2.AsyncNetworkBackend):
 
 
 class _Stream(httpcore2.AsyncNetworkStream):
-    """A connection that is read in small pieces, with a turn of the loop between any two."""
+    """A connection that is read in small pieces, yielding to the event loop between them."""
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
         self._stream = stream
@@ -127,7 +127,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         data = await self._stream.read(min(max_bytes, READ_BYTES), timeout)
         if len(data) == READ_BYTES:
-            await asyncio.sleep(0)  # what TLS has decrypted already comes without a wait
+            await asyncio.sleep(0)  # data that TLS has already decrypted arrives without a wait
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -149,10 +149,10 @@ class _Stream(httpcore2.AsyncNetworkStream):
 
 
 def use(network: Network, client: Any) -> None:
-    """Let all connections of an `httpx2.AsyncClient` go through a network.
+    """Route all connections of an `httpx2.AsyncClient` through a network.
 
-    The client has no argument for it, and one for a transport would switch the proxies of the
-    environment off.
+    The client has no argument for it, and passing a transport would disable the proxies of the
+    environment.
     """
     for transport in (client._transport, *client._mounts.values()):
         pool = getattr(transport, "_pool", None)

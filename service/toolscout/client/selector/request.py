@@ -1,10 +1,10 @@
-"""One call of a selector: what is sent, and what the answer means.
+"""One call of a selector: its request, retries and verdict.
 
     breaker → digest or tools → send ─┬─ usable answer → names
                  ↑  catalog_unknown ──┤
                  └─ one retry, paid ──┴─ anything else → why not
 
-The breaker is asked and the tools are written in the caller's thread (`admit`), so an open circuit
+The breaker is asked and the tools are encoded in the caller's thread (`admit`), so an open circuit
 costs next to nothing. The rest is one coroutine (`Request.send`), wherever its event loop runs.
 """
 
@@ -32,10 +32,10 @@ from toolscout.contract import Outcome
 from toolscout.errors import InvalidArgument
 
 MAX_PATTERN_CHARS = 4_096
-"""Characters of a pattern that the service ranks by; more is not sent."""
+"""Characters of a pattern that are sent; the service ranks by no more."""
 
 RECONNECT_PAUSE_S = 0.025
-"""Longest pause before connecting a second time; random, so that clients do not march in step."""
+"""Longest pause before connecting a second time; random, so that clients do not retry together."""
 
 MAX_DIGEST_CHARS = 256
 MAX_RANKER_CHARS = 32
@@ -62,11 +62,11 @@ class Call(msgspec.Struct):
     until: float
     """When the call must be over, on the monotonic clock."""
     verdict: "Verdict | None" = None
-    """How it ended; None where a rollout asks nobody."""
+    """How it ended; None if the rollout does not ask the service."""
 
     @property
     def side(self) -> str:
-        """What decides on which side of a rollout the call is; without a session, its pattern."""
+        """The key of the call in a percentage rollout: its session, else its pattern."""
         return self.pattern if self.session is None else self.session
 
 
@@ -77,9 +77,9 @@ class Verdict(msgspec.Struct):
     reason: Reason | None = None
     detail: str = ""
     failed: bool = False
-    """Whether the service itself is to blame, which is what the breaker counts."""
+    """Whether the service itself failed; the breaker counts these calls."""
     counts: bool = True
-    """Whether the call says anything about the service at all."""
+    """Whether the breaker records the call."""
     request_id: str = ""
     degraded: str | None = None
     outcome: str | None = None
@@ -87,7 +87,7 @@ class Verdict(msgspec.Struct):
 
 
 class Channel:
-    """What calls to one endpoint share: its health, its retry budget, its known catalogs."""
+    """State shared by calls to one endpoint: its breaker, retry budget and known digests."""
 
     def __init__(
         self,
@@ -112,10 +112,10 @@ class Channel:
             self.headers["authorization"] = f"Bearer {api_key}"
 
     def admit(self, call: Call) -> "Request | None":
-        """Make the request of a call; where there is nothing to send, give it a verdict.
+        """Make the request of a call; without one, set the call's verdict.
 
         Raises:
-            InvalidArgument: `redact` returned something else than a dict or None.
+            InvalidArgument: `redact` returned neither a dict nor None.
         """
         if not call.pattern.strip():
             call.verdict = Verdict([], Reason.EMPTY_QUERY, "the pattern is blank")
@@ -147,7 +147,7 @@ class Channel:
 
 
 class Request:
-    """A question that the breaker let through, its tools written."""
+    """A request that the breaker let through, with encoded tools."""
 
     __slots__ = ("_call", "_channel", "_key", "_progress", "_ticket", "_tools")
 
@@ -159,18 +159,18 @@ class Request:
         self._progress = Progress()
 
     async def send(self) -> Verdict:
-        """Ask the service; what it or the network does wrong is in the verdict."""
+        """Ask the service; failures of it or the network are in the verdict."""
         try:
             return await self._exchange()
         except Exception as error:
             return _unexpected(error)
 
     def give_up(self, closed: bool = False) -> Verdict:
-        """Stop waiting for `send` in another thread: its time is up, or the selector is closed."""
+        """Stop waiting for `send` in another thread: time is up, or the selector closed."""
         return self._judged(CLOSED if closed else self._channel.transport.too_late(self._progress))
 
     def settle(self, verdict: Verdict | None) -> None:
-        """Tell the breaker how the call ended; None: it was cancelled, which tells nothing."""
+        """Tell the breaker how the call ended; None if it was cancelled."""
         if verdict is not None and verdict.counts:
             self._channel.breaker.record(self._ticket, verdict.failed, monotonic())
         else:
@@ -192,7 +192,7 @@ class Request:
                 headers, _body(call, catalog), call.deadline, self._progress
             )
             if digests and by_digest and _is_refused(reply, digest):
-                # The tools go after it in what is left of the time; no retry is spent on that.
+                # The tools follow in the remaining time; this is not counted as a retry.
                 by_digest = False
                 if _is_unknown(reply):
                     digests.forget(key, monotonic())
@@ -221,7 +221,7 @@ class Request:
         else:
             verdict = _read(reply, self._call)
             given = reply.headers.get("x-request-id", "")
-        # A reply may name any id; only a plausible one is worth repeating in logs.
+        # A reply may contain any id; only a plausible one may go into logs.
         plausible = given.isprintable() and 0 < len(given) <= 128
         verdict.request_id = given if plausible else self._call.request_id
         verdict.attempts = self._progress.attempts
@@ -251,7 +251,7 @@ def _read(reply: Reply, call: Call) -> Verdict:
 
 
 def _unexpected(error: Exception) -> Verdict:
-    """A fault of ours, or of a hook's: the caller still gets its tools, the log gets the fault."""
+    """Log an unexpected error of this library or of a hook; the caller still gets its tools."""
     logger.error("a tool search failed unexpectedly", exc_info=error)
     return Verdict([], Reason.API_ERROR, f"unexpected {type(error).__name__}", counts=False)
 
@@ -267,12 +267,12 @@ def _body(call: Call, catalog: bytes) -> bytes:
 
 
 def _is_text(name: str) -> bool:
-    """Whether JSON can carry it; half a surrogate pair is in no request."""
+    """Whether a text can be encoded as UTF-8; a lone surrogate cannot."""
     return name.encode("utf-8", "replace").decode() == name
 
 
 def _is_refused(reply: Reply | Failure, digest: str | None) -> bool:
-    """Whether a digest was not taken: refused as a request, or not named back in the answer."""
+    """Whether a digest was not accepted: refused, or not returned in the answer."""
     if isinstance(reply, Failure) or reply.status in (401, 403, 429):
         return False
     if reply.is_success:
@@ -285,7 +285,7 @@ def _is_unknown(reply: Reply | Failure) -> bool:
 
 
 def _pause_before_retry(reply: Reply | Failure, deadline: float) -> float | None:
-    """Seconds to wait before a second try; None when none is due or it would come too late."""
+    """Return the seconds to wait before a retry; None without one, or if it would be too late."""
     if isinstance(reply, Failure):
         pause = random.uniform(0, RECONNECT_PAUSE_S) if reply.again else None  # noqa: S311
     else:
@@ -296,7 +296,7 @@ def _pause_before_retry(reply: Reply | Failure, deadline: float) -> float | None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds until the service wants to be asked again; None where it does not say."""
+    """Return the seconds of `Retry-After`; None if it is absent or malformed."""
     given = headers.get("retry-after", "").strip()
     if not given:
         return None

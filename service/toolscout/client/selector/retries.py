@@ -1,4 +1,4 @@
-"""The retry budget: however bad things are, retries add at most a tenth to the load."""
+"""The retry budget: retries add at most a tenth to the load, in every outage."""
 
 import threading
 
@@ -6,11 +6,11 @@ SHARE = 0.1
 """Retries per call."""
 
 SAVED = 10.0
-"""Retries that quiet times may save up for a burst."""
+"""Maximum number of retries saved up for a burst."""
 
 
 class RetryBudget:
-    """Every call pays in a tenth of a retry; one retry is lent at the start. Thread-safe.
+    """Every call adds a tenth of a retry; the budget starts with one. Thread-safe.
 
     So retries ≤ max(1, calls / 10), from the first call on.
     """
@@ -21,7 +21,7 @@ class RetryBudget:
         self._owed = 1.0
 
     def deposit(self) -> None:
-        """One call begins."""
+        """Add the share of one call."""
         with self._lock:
             if self._owed > 1e-9:
                 self._owed -= SHARE
@@ -29,7 +29,7 @@ class RetryBudget:
                 self._balance = min(self._balance + SHARE, SAVED)
 
     def withdraw(self) -> bool:
-        """Take one retry, if there is one to take."""
+        """Take one retry, if there is one."""
         with self._lock:
             if self._balance < 1.0 - 1e-9:
                 return False

@@ -1,8 +1,8 @@
-"""Rollout: how far the service's choice counts, in one setting.
+"""Rollout: whether the service is asked, and whether its choice is used.
 
 off          nothing is asked, every tool is kept
 dark         the service is asked and its answer logged, every tool is kept
-shadow       as dark, and compared with the local relevance pick
+shadow       as dark, and compared with the local relevance ranking
 percent:25   a quarter of the sessions use the service's choice, the others keep every tool
 on           the service's choice is used
 """
@@ -64,6 +64,6 @@ class Rollout:
 
 
 def overlap(one: list[str], other: list[str]) -> float | None:
-    """Names in both as a share of names in either; None when there are none at all."""
+    """Return the names in both as a share of the names in either; None without any."""
     either = set(one) | set(other)
     return len(set(one) & set(other)) / len(either) if either else None

@@ -1,4 +1,4 @@
-"""What a call returns: the tools to show, and how that came about."""
+"""The result of a call: the tools to show, and how they were selected."""
 
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 T = TypeVar("T")
-"""What the caller has for a tool."""
+"""The caller's type of a tool."""
 
 
 class Reason(StrEnum):
@@ -23,7 +23,7 @@ class Reason(StrEnum):
     UNKNOWN_SELECTION_NAMES = "unknown_selection_names"
     """The answer names only tools that were not offered."""
     CIRCUIT_OPEN = "circuit_open"
-    """The service failed too often just now; nothing was asked."""
+    """The service has just failed too often; nothing was asked."""
 
 
 class Shadow(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ class Shadow(msgspec.Struct, frozen=True):
     names: list[str]
     """The service's choice; empty when it gave none."""
     local: list[str] = []
-    """The local relevance pick it is compared with, in mode `shadow`."""
+    """The local relevance ranking for comparison, in mode `shadow`."""
     overlap: float | None = None
     """Names in both, as a share of names in either, 0 to 1; None when nothing was compared."""
 
@@ -44,7 +44,7 @@ class Selection(msgspec.Struct, Generic[T], frozen=True):
     tools: list[T]
     """The caller's own objects, in the order of `names`; tools without a name come last."""
     fell_open: bool = False
-    """Whether every tool is back because there was no usable selection."""
+    """Whether all tools are returned because there was no usable selection."""
     reason: Reason | None = None
     """Why it fell open."""
     detail: str = ""
@@ -62,4 +62,4 @@ class Selection(msgspec.Struct, Generic[T], frozen=True):
     rollout: str | None = None
     """The rollout mode that kept every tool: `off`, `dark`, `shadow` or `percent`."""
     shadow: Shadow | None = None
-    """What the service chose, when a rollout asked it only to look."""
+    """The service's choice in a dark or shadow rollout."""

@@ -1,4 +1,4 @@
-"""`Selector` and `AsyncSelector`: ask the service which tools to show, and be never worse off.
+"""`Selector` and `AsyncSelector`: ask the service which tools to show.
 
 Whatever the service or the network does, a call returns within its timeout with a usable list of
 tools: the service's choice, checked against the tools that were offered, or all of them.
@@ -43,11 +43,11 @@ class AsyncSelector(SelectorBase):
             pattern: prose, keywords, a tool name or a regular expression.
             tools: any provider's shape; dicts, dataclasses, pydantic models.
             top_k: most names to choose; less than 1 is taken as 5, as the proxies do.
-            always_keep: names to choose in any case, within `top_k`.
-            session: decides on which side of a `percent` rollout the call is.
-            loop: which search of one model turn this is; only reported.
+            always_keep: names to choose always, within `top_k`.
+            session: the key of the call in a `percent` rollout.
+            loop: number of the search within one model turn; only reported.
             fields: further fields of the request, such as `ranker`, `filters` or `min_score`; a
-                service passes over those it does not know.
+                service ignores those it does not know.
 
         Raises:
             InvalidArgument: an argument has the wrong type; nothing else is ever raised.
@@ -61,7 +61,7 @@ class AsyncSelector(SelectorBase):
         return self._finish(call)
 
     async def aclose(self) -> None:
-        """Close connections; a later call opens them anew."""
+        """Close connections; a later call opens new ones."""
         if self._channel is not None:
             await self._channel.transport.aclose()
 
@@ -81,7 +81,7 @@ class Selector(SelectorBase):
     """Selects tools for blocking code; safe to share between threads, a context manager.
 
     Settings and errors are those of `AsyncSelector`, whose coroutine runs here on an event loop in
-    a thread of its own.
+    a separate thread.
     """
 
     def select(  # noqa: PLR0913  # options of the public call
@@ -116,7 +116,7 @@ class Selector(SelectorBase):
             return request.give_up(closed=True)
 
     def close(self) -> None:
-        """Close connections and end the thread; a later call starts them anew."""
+        """Close connections and end the thread; a later call starts new ones."""
         if self._channel is not None:
             self._background.close(self._channel.transport.aclose())
 

@@ -1,4 +1,4 @@
-"""What both selectors do before and after a request: settings, checks, the selection."""
+"""The parts before and after a request that both selectors share."""
 
 import logging
 import os
@@ -37,20 +37,20 @@ logger = logging.getLogger("toolscout.client")
 DEFAULT_TIMEOUT_S = 1.5
 
 MAX_TIMEOUT_S = 86_400
-"""No proxy waits a day; the clocks below take no number of any size."""
+"""Largest timeout, a day; timers do not accept arbitrarily large numbers."""
 
 GIVE_UP_EARLY = 0.03
-"""Share of the timeout kept back for giving up, at most `GIVE_UP_EARLY_S`: the cap is a promise."""
+"""Share of the timeout reserved for giving up in time, at most `GIVE_UP_EARLY_S`."""
 
 GIVE_UP_EARLY_S = 0.03
 
 PICK_S = 50e-6
-"""Kept back for each tool where a local pick may follow, at most `PICK_SHARE` of the timeout."""
+"""Time reserved per tool for the local ranking, at most `PICK_SHARE` of the timeout."""
 
 PICK_SHARE = 0.3
 
 OWN_FIELDS = frozenset({"pattern", "top_k", "always_keep", "tools", "catalog"})
-"""Fields of a request that a call has arguments for."""
+"""Fields of a request that are arguments of a call."""
 
 
 class SelectorOptions(TypedDict, total=False):
@@ -79,20 +79,20 @@ class SelectorBase:
             `/v1/tool-discovery/search` is added. Without one every call falls open, which is logged
             once, as a warning.
         api_key: sent as a bearer token.
-        timeout: seconds of wall-clock time that a call may take in all.
+        timeout: seconds of wall-clock time for the whole call.
         rollout: `off`, `dark`, `shadow`, `percent:N` or `on`.
         fallback: what a call that falls open returns: `all` tools, or the local `relevance` pick.
         definition: how much of each definition is sent: `full`, `minimal` or `none`.
         redact: takes what would be sent of one tool, returns what may be sent, or None.
-        permit: says of a name whether this caller may have the tool. One that is refused, or of
-            which this fails to say, is neither sent nor returned, also when a call falls open.
+        permit: whether this caller may have the tool of a name. One that is refused, or for which
+            this raises, is neither sent nor returned, also when a call falls open.
         use_digests: send the digest of a known catalog instead of its tools.
         breaker: when the circuit opens, and for how long.
-        max_connections: connections at a time; kept open and used again.
-        verify: True, or a context with certificates of one's own.
-        trust_env: use the proxies of the environment, never for this machine itself.
-        log_query: what of a query goes into events: `off`, `hashed` or `full`.
-        observers: called with the event of every search; None is nobody.
+        max_connections: open at a time; they are reused.
+        verify: True, or an `ssl.SSLContext`.
+        trust_env: use the proxies of the environment, but never for loopback addresses.
+        log_query: form of the query in events: `off`, `hashed` or `full`.
+        observers: called with the event of every search; None for no observers.
 
     Raises:
         InvalidArgument: an argument has the wrong type or is out of bounds, or the endpoint is no
@@ -155,7 +155,7 @@ class SelectorBase:
         self._prepare()
 
     def _prepare(self) -> None:
-        """What one kind of selector needs beside all this."""
+        """Prepare what one kind of selector needs."""
 
     def _begin(  # noqa: PLR0913  # the arguments of `select`
         self,
@@ -167,7 +167,7 @@ class SelectorBase:
         loop: int,
         fields: Mapping[str, Any] | None,
     ) -> tuple[Call, Request | None]:
-        """Check a call and ask the breaker; nobody is asked where there is no request."""
+        """Check a call and ask the breaker; without a request the service is not called."""
         started, until = perf_counter(), monotonic() + self.timeout
         top_k = DEFAULT_TOP_K if top_k is None else top_k
         pins = () if always_keep is None else always_keep
@@ -198,7 +198,7 @@ class SelectorBase:
         call = Call(
             pattern=pattern,
             offer=offer,
-            # As the proxies do it: no count, or none that makes sense, is the default.
+            # As in the proxies, a missing or senseless count is the default.
             top_k=min(top_k, MAX_TOP_K) if top_k >= 1 else DEFAULT_TOP_K,
             always_keep=tuple(pins),
             fields=dict(fields or {}),
@@ -271,7 +271,7 @@ class SelectorBase:
         return Shadow(names, local, overlap(names, local))
 
     def _picked(self, call: Call) -> list[str]:
-        """The local pick; empty when there is no time for it, or a tool cannot be read."""
+        """Rank locally; empty if there is no time for it, or a tool cannot be read."""
         try:
             return local.pick(call.pattern, call.offer, call.top_k, call.always_keep, call.until)
         except Exception:

@@ -1,8 +1,8 @@
 """Post a request over HTTP and read its answer, within a wall-clock cap.
 
 The cap holds over everything: waiting for a connection, name resolution, connecting, TLS, writing,
-a server that drips bytes, decompression. Timeouts of single reads could not promise that, so an
-exchange runs as a task of its own and is left behind when its time is up.
+a server that drips bytes, decompression. Timeouts of single reads could not promise that, so a
+request runs as a separate task, which is abandoned when its time is up.
 """
 
 import asyncio
@@ -23,20 +23,20 @@ from toolscout.common.loopback import is_loopback
 logger = logging.getLogger("toolscout.client")
 
 KEEPALIVE_S = 60.0
-"""How long idle connections are kept; the service keeps them longer."""
+"""Seconds that idle connections are kept; the service keeps them longer."""
 
 CONNECT_SHARE = 0.45
-"""Share of the time left that connecting may take, and then a TLS handshake. It must end in a
+"""Share of the remaining time for connecting, and then for a TLS handshake. It must end in a
 timeout and not in a cancellation, which would leave the socket open."""
 
 CLOSE_S = 0.5
-"""How long closing waits for exchanges that were left behind."""
+"""Seconds that closing waits for abandoned requests."""
 
 BEAT_S = 0.05
-"""How often the lag of the event loop is measured while calls are under way."""
+"""Seconds between measurements of the event loop's lag during calls."""
 
 CONGESTED_S = 0.5
-"""Lag of the event loop from which an answer that comes too late says nothing of the service."""
+"""Lag of the event loop, in seconds, above which the service is not blamed for a late answer."""
 
 CROWDED_S = 0.05
 """The same while there are more calls than connections."""
@@ -62,11 +62,11 @@ class Failure(msgspec.Struct, frozen=True):
     again: bool = False
     """Whether a second try may fare better."""
     blame: bool = True
-    """Whether the service is to blame; not when the caller closed the selector meanwhile."""
+    """Whether the breaker counts it; not if the caller closed the selector meanwhile."""
 
 
 class Progress:
-    """How far a call has come, for whoever stops waiting for it in another thread."""
+    """The progress of a call, read by the thread that stops waiting for it."""
 
     __slots__ = ("attempts", "begun", "connected")
 
@@ -121,7 +121,7 @@ class Transport:
     ) -> Reply | Failure:
         """Send a request and read its answer before the deadline (monotonic seconds).
 
-        Whatever goes wrong is returned and not raised.
+        Failures are returned, never raised.
         """
         progress.attempts += 1
         progress.begun, progress.connected = monotonic(), None
@@ -146,21 +146,18 @@ class Transport:
         return CLOSED if task.cancelled() else task.result()
 
     def too_late(self, progress: Progress) -> Failure:
-        """Say of a call whose time is up whether the service or this process is to blame.
-
-        May be asked from any thread.
-        """
+        """Tell whether the service or this process caused a timeout; call from any thread."""
         now, due = monotonic(), self._beat_due
         lag = self._lag if due is None else max(self._lag, now - due)
         crowded = len(self._under_way) > self._max_connections
         if lag > (CROWDED_S if crowded else CONGESTED_S) or progress.begun is None:
             return CONGESTED
-        # The service had its time if that was more than the wait for a connection to it.
+        # The service had enough time if it was longer than the wait for a connection.
         had = 0.0 if progress.connected is None else now - progress.connected
         return TOO_LATE if had > 0.5 * (now - progress.begun) else NO_CONNECTION
 
     def _beat(self) -> None:
-        """Measure how late the event loop is, and go on while calls are under way."""
+        """Measure how late the event loop is, repeatedly during calls."""
         now = monotonic()
         late = 0.0 if self._beat_due is None else now - self._beat_due
         self._lag = max(late, 0.5 * self._lag)
@@ -182,7 +179,7 @@ class Transport:
         if left:
             await asyncio.wait(left, timeout=CLOSE_S)
         await client.aclose()
-        for _ in range(2):  # a socket is closed a turn of the loop after it is told to
+        for _ in range(2):  # a socket closes one turn of the loop later
             await asyncio.sleep(0)
 
     async def _exchange(  # noqa: PLR0911  # one end for each way an exchange ends
@@ -224,13 +221,13 @@ class Transport:
         except (httpx2.NetworkError, httpx2.RemoteProtocolError) as error:
             if answered:
                 return Failure("the answer broke off")
-            # A kept connection that the server closed just then: the request never got in.
+            # The server just closed this idle connection, so it has not read the request.
             return Failure(f"connection lost ({type(error).__name__})", again=reused)
         except Exception as error:
             return Failure(f"request failed ({type(error).__name__})")
 
     def _unusable(self, error: Exception) -> Failure:
-        """Say once that there can be no connection, as with a proxy variable that is wrong."""
+        """Log once that no connection is possible, such as with a wrong proxy variable."""
         if not self._warned:
             self._warned = True
             logger.warning(
@@ -249,7 +246,7 @@ class Transport:
                 limits=self._limits,
                 verify=self._verify,
                 trust_env=self._trust_env,
-                timeout=None,  # the cap in `post` covers more than these do
+                timeout=None,  # the cap in `post` covers more than these timeouts
                 follow_redirects=False,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             )
@@ -268,7 +265,7 @@ async def _read(response: httpx2.Response) -> Reply:
     except AnswerError:
         if response.is_success:
             raise
-        return Reply(response.status_code, lowered, b"")  # the status says enough
+        return Reply(response.status_code, lowered, b"")  # the status is enough
 
 
 def _is_tls(error: BaseException | None) -> bool:

@@ -25,7 +25,7 @@ class Anthropic(Turns):
     stream: Callable[[str], Stream] | None = AnthropicStream
 
     def query(self, request: Json) -> str:
-        """The last user message that holds text; those with tool results alone are passed over."""
+        """The last user message with text; those with only tool results are skipped."""
         for message in reversed(self.turns(request)):
             if message.get("role") == "user" and (text := text_of(message.get("content"))):
                 return text
@@ -54,7 +54,7 @@ class Anthropic(Turns):
         return {"name": name, "description": description, "input_schema": schema}
 
     def calls(self, response: Json) -> list[Call]:
-        """The `tool_use` blocks; what runs on Anthropic's side is none of ours."""
+        """The `tool_use` blocks; calls that Anthropic runs itself are left out."""
         return [
             Call(str(block.get("id") or ""), name, arguments_of(block.get("input")))
             for block in mappings(response.get("content"))
@@ -77,7 +77,7 @@ class Anthropic(Turns):
         return {**request, "messages": [*(request.get("messages") or []), *turns]}
 
     def without_calls(self, response: Json, name: str) -> Json:
-        """Without these blocks; a turn that has no other calls is simply ended."""
+        """Remove these blocks; a turn without other calls ends with `end_turn`."""
         blocks = mappings(response.get("content"))
         kept = [b for b in blocks if b.get("type") != "tool_use" or b.get("name") != name]
         if len(kept) == len(blocks):

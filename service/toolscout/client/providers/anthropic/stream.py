@@ -11,10 +11,10 @@ _THINKING = ("thinking", "redacted_thinking")
 
 
 class AnthropicStream:
-    """Blocks: searches are left out, the others are counted anew and go on.
+    """Removes blocks of searches and renumbers the others.
 
-    Thinking waits for what follows it: before a search it belongs to a turn that the client never
-    sees, and its signature would not fit into the client's.
+    Thinking is held back until the next block: before a search it belongs to a turn that the client
+    never sees, and its signature would not fit into the client's turn.
     """
 
     def __init__(self, search_name: str) -> None:
@@ -27,7 +27,7 @@ class AnthropicStream:
         self.next_turn()
 
     def next_turn(self) -> None:
-        """Start anew but for what the client has seen already, and what it pays for."""
+        """Reset, except for the blocks sent to the client and the usage."""
         self._spent, self._usage = add(self._spent, self._usage or None), {}
         self.wrote = False
         self._splitter = sse.Splitter()
@@ -54,7 +54,7 @@ class AnthropicStream:
         return {"role": "assistant", "content": content}
 
     def finish(self) -> bytes:
-        """The stop reason and the end; without a real call the turn just ends."""
+        """Return the stop reason and the end; without a real call it is `end_turn`."""
         out = b"".join(self._renumbered(event) for event in self._waiting)
         self._waiting = []
         for event in self._held:
@@ -81,7 +81,7 @@ class AnthropicStream:
             self._held.append(event)
             return b""
         if kind == "error":
-            # Nothing ends properly after it, a search that was begun neither.
+            # After an error no block ends properly, not even a search that has begun.
             self._waiting, self._held, self._blocks = [], [], {}
         if kind not in ("content_block_start", "content_block_delta", "content_block_stop"):
             return event.raw
@@ -97,7 +97,7 @@ class AnthropicStream:
         return b"".join(map(self._renumbered, before)) + self._renumbered(event)
 
     def _count_usage(self, holder: Json) -> None:
-        """Take in a usage: what an event says later of a turn replaces what it said before."""
+        """Record a usage; later events of a turn replace earlier ones."""
         usage = mapping(holder.get("usage"))
         self._usage |= {key: value for key, value in usage.items() if value is not None}
 
@@ -119,7 +119,7 @@ class AnthropicStream:
                 block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
 
     def _renumbered(self, event: sse.Event) -> bytes:
-        """Let an event of a block go under the client's count."""
+        """Renumber an event of a block for the client."""
         data = event.data or {}
         index = data.get("index")
         if index not in self._places:

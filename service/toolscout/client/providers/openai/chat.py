@@ -1,4 +1,4 @@
-"""OpenAI chat completions, and everything that speaks like them."""
+"""OpenAI chat completions, and compatible APIs."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -50,9 +50,9 @@ class OpenAIChat(Turns):
         return {"type": "function", "function": function}
 
     def calls(self, response: Json) -> list[Call]:
-        """The `tool_calls` of the first choice; a loop can go on with one choice only.
+        """The `tool_calls` of the first choice, the only one that a loop can continue.
 
-        A call without an id has its place for one.
+        Its position replaces a missing id.
         """
         choices = mappings(response.get("choices"))
         message = mapping(choices[0].get("message")) if choices else {}
@@ -65,7 +65,7 @@ class OpenAIChat(Turns):
     def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
         """The assistant's message with the answered calls, then one `tool` message for each.
 
-        The message keeps what else it holds: some models want their reasoning back.
+        The message keeps its other fields, because some models need their reasoning.
         """
         answered = {call.id for call, _ in results}
         said = mapping(mappings(response.get("choices"))[0].get("message"))
@@ -76,14 +76,14 @@ class OpenAIChat(Turns):
             "tool_calls": [call for call in _identified(said) if call["id"] in answered],
         }
         if isinstance(turn.get("audio"), dict):
-            turn["audio"] = {"id": turn["audio"].get("id")}  # all that may come back of it
+            turn["audio"] = {"id": turn["audio"].get("id")}  # the only key that requests accept
         told = [
             {"role": "tool", "tool_call_id": call.id, "content": text} for call, text in results
         ]
         return {**request, "messages": [*(request.get("messages") or []), turn, *told]}
 
     def without_calls(self, response: Json, name: str) -> Json:
-        """Every choice without these calls; one that has no other calls is simply finished."""
+        """Remove these calls from every choice; one without other calls ends with `stop`."""
         choices = []
         changed = False
         for choice in mappings(response.get("choices")):

@@ -18,8 +18,8 @@ from toolscout.client.providers.provider import (
 class OpenAIResponses(Turns):
     """`POST /v1/responses`.
 
-    With `previous_response_id` the first message of the request is not the conversation's: give the
-    session's name yourself then.
+    With `previous_response_id` the request does not contain the conversation's first message, so
+    the caller must name the session.
     """
 
     name: ProviderName = "openai-responses"
@@ -74,7 +74,7 @@ class OpenAIResponses(Turns):
         return {**request, "input": [*self.turns(request), *said, *told]}
 
     def without_calls(self, response: Json, name: str) -> Json:
-        """Without these items."""
+        """Remove these items."""
         items = mappings(response.get("output"))
         kept = [i for i in items if i.get("type") != "function_call" or i.get("name") != name]
         return response if len(kept) == len(items) else {**response, "output": kept}

@@ -7,17 +7,17 @@ from toolscout.client.providers.provider import Json, mapping, mappings
 from toolscout.client.providers.usage import add
 
 Key = tuple[int, int]
-"""A choice and the place of a call in it: as the model counts them, or as they began."""
+"""A choice and the position of a call in it, by the model's index or by arrival."""
 
 UNCOUNTED = 1 << 20
-"""Places of calls that the model did not count begin here."""
+"""First position of calls without an index."""
 
 
 class OpenAIStream:
-    """Chunks: pieces of searches are cut out, calls are counted anew, the rest goes on.
+    """Removes pieces of searches from chunks and renumbers the other calls.
 
-    Not every model counts its calls, or names each only once: a new id begins a new call, a name
-    may come in pieces or again, and a call waits until its name is no beginning of the search's.
+    Some models send no index, or names in pieces or repeatedly: a new id begins a new call, and a
+    call is held back while its name may still become that of the search tool.
     """
 
     def __init__(self, search_name: str) -> None:
@@ -29,7 +29,7 @@ class OpenAIStream:
         self.next_turn()
 
     def next_turn(self) -> None:
-        """Start anew but for what the client has seen already, and what it pays for."""
+        """Reset, except for the calls sent to the client and the usage."""
         self._spent, self._usage = add(self._spent, self._usage), None
         self.wrote = False
         self._splitter = sse.Splitter()
@@ -58,7 +58,7 @@ class OpenAIStream:
         return {"choices": [{"index": 0, "message": message}]}
 
     def finish(self) -> bytes:
-        """The finish reason, the usage and `[DONE]`; without a real call the turn just stops."""
+        """Return the finish reason, the usage and `[DONE]`; without a real call it is `stop`."""
         out = self._calls_that_waited()
         for event in self._held:
             data = event.data
@@ -77,7 +77,7 @@ class OpenAIStream:
         return out
 
     def _calls_that_waited(self) -> bytes:
-        """Calls that waited for more of their names until the end."""
+        """Return calls that were held back until the end."""
         choices = [
             {"index": key[0], "delta": {"tool_calls": [self._begin_call(key[0], key, piece)]}}
             for key, piece in tuple(self._waiting.items())
@@ -97,7 +97,7 @@ class OpenAIStream:
         self._base = {key: data[key] for key in data if key not in ("choices", "usage")}
         choices = mappings(data["choices"])
         if (self._held or mapping(data.get("usage"))) and all(map(_is_empty, choices)):
-            self._held.append(event)  # the usage belongs to the end, and nothing comes after that
+            self._held.append(event)  # the usage belongs to the end of the turn
             return b""
         kept = [choice for choice in map(self._choice, choices) if choice is not None]
         ending = [choice for choice in kept if choice.get("finish_reason")]
@@ -111,7 +111,7 @@ class OpenAIStream:
         return event.raw if changed == data else sse.write(changed)
 
     def _choice(self, choice: Json) -> Json | None:
-        """A choice without pieces of searches; None when nothing else was in it."""
+        """Remove pieces of searches from a choice; None if nothing is left."""
         number = _index(choice)
         delta = dict(mapping(choice.get("delta")))
         if number == 0 and isinstance(delta.get("content"), str):
@@ -149,7 +149,7 @@ class OpenAIStream:
                 self._thinking.append(dict(piece))
 
     def _call_piece(self, number: int, piece: Json) -> Json | None:
-        """A piece of a call under the client's count; None for a piece of a search."""
+        """Renumber a piece of a call for the client; None for a piece of a search."""
         key = self._key_of(number, piece)
         function = mapping(piece.get("function"))
         call = self._calls.setdefault(
@@ -173,7 +173,7 @@ class OpenAIStream:
         return self._begin_call(number, key, piece)
 
     def _begin_call(self, number: int, key: Key, piece: Json) -> Json:
-        """The piece with which a call begins for the client: all there is of it so far."""
+        """Return everything received of a call, as its first piece for the client."""
         self._places[key] = self._next_place.get(number, 0)
         self._next_place[number] = self._places[key] + 1
         if self._waiting.pop(key, None) is None:
@@ -181,7 +181,7 @@ class OpenAIStream:
         return {**piece, **self._calls[key], "index": self._places[key]}
 
     def _key_of(self, number: int, piece: Json) -> Key:
-        """Which call a piece belongs to: that of its index, until another id comes."""
+        """Return the call of a piece: the one of its index, unless it has a new id."""
         counted = (number, _index(piece))
         key = self._current.get(counted, counted)
         id_ = piece.get("id")
@@ -192,13 +192,13 @@ class OpenAIStream:
         return key
 
     def _with_usage(self, data: Json) -> Json:
-        """Where a chunk has a usage, it counts the model's turns before this one too."""
+        """Add the usage of the model's earlier turns to that of a chunk."""
         if self._spent is None or not mapping(data.get("usage")):
             return data
         return {**data, "usage": add(self._spent, data["usage"])}
 
     def _with_first_id(self, data: Json) -> Json:
-        """The client sees one completion, so every chunk bears the first one's id."""
+        """Give every chunk the first one's id, because the client sees one completion."""
         if self._id is None:
             self._id = data.get("id")
         return {**data, "id": self._id} if "id" in data else data
