@@ -1,8 +1,7 @@
 """Where values of settings come from: flags, environment, files.
 
 A value comes from the command line, else from `TOOLSCOUT_NAME`, else from the file that
-`TOOLSCOUT_NAME_FILE` names, else from the TOML file, else it is the default. Unknown names are
-refused.
+`TOOLSCOUT_NAME_FILE` names, else from the TOML file, else it is the default. Others are refused.
 """
 
 import os

@@ -27,8 +27,7 @@ class Names:
     def resolve(self, written: str) -> Resolution:
         """Find a name exactly, else in any spelling, else without its prefixes.
 
-        A name that fits several tools equally well is ambiguous; for an unknown one, similar names
-        are suggested.
+        A name that fits several tools is ambiguous; an unknown one gets suggestions.
         """
         name = written.strip()
         for spelled in (written, name):

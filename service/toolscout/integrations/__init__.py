@@ -1,1 +1,1 @@
-"""Toolscout inside other programs: a module for each, which imports that program and the client."""
+"""Toolscout inside other programs: one module for each."""

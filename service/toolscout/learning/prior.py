@@ -28,9 +28,7 @@ REACH = 0.3
 """Maximum distance beyond that of the nearest pattern at which a pattern votes."""
 
 CLOSE = 0.1
-"""Distance of the first look-up: of thousands of patterns, enough are nearly as near as the
-nearest.
-"""
+"""Distance of the first look-up, within which thousands of patterns have enough neighbours."""
 
 ALIKE = 0.2
 """Cosine of the nearest pattern from which its vote counts in full; below it in proportion. Words
@@ -41,22 +39,19 @@ THIN = 3.0
 """Strength of the Dirichlet prior: one success counts a quarter of many."""
 
 MOST_USES = 8.0
-"""Maximum number of uses of one pattern that vote, so that a tool in constant use does not outvote
-the one that was used for the same query.
-"""
+"""Maximum uses of one pattern that vote, so that a tool in constant use does not outvote others."""
 
 STRENGTH = 2.1
 CAP = 1.5
 """Score added for the whole vote, and its maximum, in units of the best score without experience.
-Chosen on the development sets: more helps the hardest ones and hurts where many tools are nearly
-equal.
+Chosen on the development sets: more helps the hardest and hurts among near-duplicates.
 """
 
 LEAST = 0.05
 """Additions below this are noise, which must not turn a query without a match into one."""
 
 MAX_ROWS = 8_192
-"""Maximum number of a catalog's past patterns that are compared; with more tools, fewer of each."""
+"""Maximum past patterns of a catalog that are compared; with more tools, fewer of each."""
 
 DAY_S = 86_400.0
 STALE_S = 3_600.0

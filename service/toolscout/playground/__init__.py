@@ -1,7 +1,7 @@
-"""The playground at `/`: a page that shows what the rankers make of one's own tools, and why.
+"""The playground at `/`: a page that shows how the rankers rank one's own tools, and why.
 
-The page is a client like any other: it holds no state here, needs a key where others need one, and
-speaks to nobody but this service. Its files lie in `static` and are served as they are.
+The page is a client like any other: it stores nothing in the service, needs a key where others need
+one, and calls only this service. Its files are in `static` and are served unchanged.
 """
 
 from functools import cache
@@ -28,7 +28,7 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
-    # Asked about every time, and answered with 304: after an upgrade nobody sees the old page.
+    # Revalidated every time (304), so that nobody sees an old page after an upgrade.
     "Cache-Control": "no-cache",
 }
 _MEDIA = {
@@ -49,7 +49,7 @@ class StaticFile(NamedTuple):
 
 
 def is_on(settings: Settings) -> bool:
-    """Whether these settings serve the page; `auto` does where only this machine can ask."""
+    """Whether these settings serve the page; `auto` serves it on loopback addresses."""
     if settings.playground == "auto":
         return is_loopback(settings.host)
     on: bool = settings.playground == "on"
@@ -58,7 +58,7 @@ def is_on(settings: Settings) -> bool:
 
 @cache
 def static_files() -> dict[str, StaticFile]:
-    """The files of the page by name, read once."""
+    """Return the files of the page by name, read once."""
     found: dict[str, StaticFile] = {}
     for entry in files(__name__).joinpath("static").iterdir():
         content = entry.read_bytes()

@@ -1,7 +1,7 @@
 """Add the tools of a learned chain to an answer.
 
-They take free places, and those of tools that would not make a match by themselves. Named tools and
-pins stay.
+They take free places, and those of tools that would not make a match by themselves. Names and pins
+stay.
 """
 
 from collections.abc import Callable, Sequence

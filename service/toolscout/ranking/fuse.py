@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 SEMANTIC_WEIGHT = 0.7
-"""Share of the cosine in the weighted sum if the model knows every word; chosen on the development
-sets.
-"""
+"""Share of the cosine if the model knows every word; chosen on the development sets."""
 
 MIN_SPAN = 0.3
 """Smallest span of cosines that is scaled to 1, so that near-duplicates are ranked by words and not

@@ -36,9 +36,7 @@ PESSIMISM = 2.0
 """Factor on estimates, because a late answer is worse for the caller than a simpler one."""
 
 _OUTLIER = 5.0
-"""Multiple of the estimate at which a measurement is capped, because a stalled machine is no
-evidence.
-"""
+"""Multiple of the estimate at which a measurement is capped: the machine may have stalled."""
 
 _FORGIVENESS = 0.95
 """Factor on an estimate each time it made a ranker too expensive to try."""

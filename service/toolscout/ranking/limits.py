@@ -3,9 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 DEPTH = 100
-"""Tools tried beyond `top_k` for one that still fits the budget; lower ranks would fit only by
-chance.
-"""
+"""Tools tried beyond `top_k` for one that still fits the budget."""
 
 
 def within_limits(  # noqa: PLR0913  # limits of different kinds, by name
@@ -21,8 +19,7 @@ def within_limits(  # noqa: PLR0913  # limits of different kinds, by name
     """Fill the slots in rank order; skip what does not fit, and try the next.
 
     `slots` excludes pins. Pins cost tokens but are never refused, and ranked ones keep their place.
-    A tool below `min_score` leaves its slot empty and costs nothing, because no worse tool moves
-    up.
+    A tool below `min_score` leaves its slot empty and costs nothing: no worse tool moves up.
     """
     kept = set(pinned)
     left = None if budget is None else budget - sum(map(cost, kept))

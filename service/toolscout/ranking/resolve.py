@@ -18,8 +18,7 @@ two typing errors, or a prefix.
 MAX_SUGGESTIONS = 5
 
 COMPARED = 64
-"""Letters and digits of a name that are compared: no provider accepts longer names, and the time is
-quadratic.
+"""Letters and digits of a name that are compared: the time is quadratic.
 """
 
 
@@ -34,8 +33,7 @@ class Resolver:
     def resolve(self, written: str) -> Resolution:
         """Find a name exactly, else in any spelling, else without its prefixes.
 
-        A name that fits several tools equally well is ambiguous; for an unknown one, similar names
-        are suggested.
+        A name that fits several tools is ambiguous; an unknown one gets suggestions.
         """
         self._pause()
         if len(written) > MAX_NAME_CHARS:

@@ -122,8 +122,7 @@ def with_names(ranking: Ranking, scores: Floats) -> Floats:
 def with_experience(ranking: Ranking, scores: Floats) -> Floats:
     """Add experience of successes to the scores, even to tools without other evidence.
 
-    Failures lower places instead (`lower_failed`), because a failure does not show that the tool
-    was wrong.
+    Failures lower places instead (`lower_failed`): they do not show that a tool was wrong.
     """
     if ranking.learned is None:
         return scores

@@ -1,4 +1,4 @@
-"""Wiring: settings in, ASGI application out."""
+"""Build the ASGI application from the settings."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -34,10 +34,10 @@ class Application:
     """The ASGI application: a Litestar app in which one router is mounted."""
 
     service: Service
-    """Made when the server starts, before anything is served; so is the router."""
+    """Made when the server starts, like the router."""
 
     def __init__(self, settings: Settings) -> None:
-        """Wire up what needs neither model nor event loop.
+        """Set up everything that needs neither model nor event loop.
 
         Raises:
             ConfigurationError: a setting is wrong.
@@ -78,7 +78,7 @@ class Application:
     @asynccontextmanager
     async def _lifespan(self, _: Litestar) -> AsyncIterator[None]:
         self.service = service = Service(self._settings, self._keyring, self._store)
-        # Before anything watches the event loop: loading the SDK would look like overload.
+        # Before the lag of the event loop is measured: loading the SDK would look like overload.
         facade = mcp_facade()(service) if service.settings.mcp else None
         self._router = Router(_routes(service.settings, facade))
         self._searches = {
@@ -102,7 +102,7 @@ def _routes(settings: Settings, facade: "McpFacade | None") -> list[Route]:
     if playground.is_on(settings):
         routes += playground_pages.ROUTES
     if facade is not None:
-        # Nothing is ever sent on the stream that a GET would open: its 405 tells clients so.
+        # A GET would open a stream on which nothing is ever sent; 405 tells clients so.
         routes.append(Route(method="POST", path="/mcp", handler=facade.relay, call="mcp"))
     return routes
 
@@ -117,7 +117,7 @@ def create_app(settings: Settings | None = None) -> Application:
 
 
 def mcp_facade() -> "type[McpFacade]":
-    """Import the MCP facade, only where it is wanted: its SDK takes longer to load than the model.
+    """Import the MCP facade only if it is on, because its SDK loads more slowly than the model.
 
     Raises:
         ConfigurationError: the SDK is not installed, or not in a version that works.
@@ -132,7 +132,7 @@ def mcp_facade() -> "type[McpFacade]":
 
 
 def _malformed(request: Request[Any, Any, Any], _: HTTPException) -> Response[bytes]:
-    """Refuse a head that Litestar lets nothing answer: `Host` has characters that no name has."""
+    """Refuse a request that Litestar cannot route, because `Host` has invalid characters."""
     identity = request_id(request.headers.get("x-request-id", "").encode("latin-1", "replace"))
     answer = answer_refused(Refused("bad_request", "Host is not a name"), identity)
     headers = {name.decode(): text.decode() for name, text in answer.head(identity, close=False)}

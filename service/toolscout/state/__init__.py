@@ -1,1 +1,1 @@
-"""What outlives a request: one protocol for state, kept in memory, in a file, or in Redis."""
+"""State beyond a request, behind one protocol: in memory, in a file, or in Redis."""

@@ -1,8 +1,7 @@
-"""Catalogs by digest beyond one process: kept in the state store, found there by any replica.
+"""Catalogs by digest for all replicas, in the state store.
 
-Only tenants' own digests are looked up, so none reaches another's tools. The store is never waited
-for longer than a few milliseconds: without it, a digest is unknown here, and the caller sends its
-tools.
+Keys contain the tenant, so none reaches another's tools. A request waits only a few milliseconds
+for the store: without its answer, a digest is unknown, and the caller sends its tools.
 """
 
 import asyncio
@@ -15,10 +14,10 @@ from toolscout.state.store import StoreUnavailable
 READ_S = 2.0
 WRITE_S = 5.0
 KEPT_S = 7 * 86_400.0
-"""How long a list is kept after it was last compiled anywhere."""
+"""Seconds that a list is stored after it was last compiled anywhere."""
 
 MAX_WRITES = 16
-"""Lists on their way to the store at once; more are left to the next process that compiles them."""
+"""Maximum number of concurrent writes; further lists are left to other processes."""
 
 
 class SharedCatalogs:
@@ -29,14 +28,14 @@ class SharedCatalogs:
         self._writes: set[asyncio.Task[None]] = set()
 
     def keep(self, tenant: str, catalog: Catalog) -> None:
-        """Write a list to the store in the background; a failure is counted and no more."""
+        """Write a list to the store in the background; a failure is only counted."""
         if len(self._writes) < MAX_WRITES and not self._guard.is_open("put"):
             writing = asyncio.create_task(self._write(tenant, catalog))
             self._writes.add(writing)
             writing.add_done_callback(self._writes.discard)
 
     async def find(self, tenant: str, digest: str) -> bytes | None:
-        """The JSON array of a list's tools; None when it is not there or cannot be read."""
+        """Return the JSON array of a list's tools; None if it is absent or cannot be read."""
         try:
             reading = self._guard.store.get(key(CATALOG, tenant, digest))
             return await self._guard.run("get", reading, READ_S)

@@ -1,8 +1,8 @@
-"""A store that never holds a request up: a time limit, and a breaker after failures.
+"""Guard a store by a time limit, and by a breaker after failures.
 
-Whatever the store does, callers get an answer or `StoreUnavailable` within the limit, and go on
-without it. After a few failures in a row it is left alone for a while, so that a dead store costs
-nothing at all. Reads and writes are told apart: a disk that is full can still be read.
+Callers always get an answer or `StoreUnavailable` within the limit. After a few failures in a row
+the store is not called for a while, so that a dead one costs nothing. Reads and writes fail
+separately: a full disk can still be read.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from toolscout.state.store import StateStore, StoreUnavailable
 T = TypeVar("T")
 
 FAILURES = 3
-"""Failures in a row after which the store is left alone."""
+"""Failures in a row after which the store is not called."""
 
 PAUSE_S = 1.0
 MAX_PAUSE_S = 30.0
-"""How long it is left alone: doubled each time the next try fails too."""
+"""Maximum pause in seconds; a pause doubles each time the next try fails too."""
 
 
 READS = frozenset({"get", "keys", "read", "share"})
@@ -29,7 +29,7 @@ READS = frozenset({"get", "keys", "read", "share"})
 
 @dataclass(slots=True)
 class _Circuit:
-    """How one kind of action has gone lately."""
+    """The recent failures of one kind of action."""
 
     failures: int = 0
     pause_s: float = PAUSE_S
@@ -40,8 +40,8 @@ class Guard:
     """Runs actions on a store within a limit of time.
 
     Args:
-        store: what is guarded; also reachable as `store`, for work that no request waits for.
-        failed: told the name of the action each time one fails.
+        store: the guarded store, also an attribute, for work that no request waits for.
+        failed: called with the name of each action that fails.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Guard:
         self._reads, self._writes = _Circuit(), _Circuit()
 
     def is_open(self, name: str) -> bool:
-        """Whether the store is being left alone with actions of this kind."""
+        """Whether actions of this kind are paused."""
         return self._clock() < self._circuit(name).closed_until
 
     def _circuit(self, name: str) -> _Circuit:
@@ -66,7 +66,7 @@ class Guard:
         """Await an action of the store.
 
         Raises:
-            StoreUnavailable: it failed, took longer than `limit_s`, or the store is left alone.
+            StoreUnavailable: it failed, took longer than `limit_s`, or is paused.
         """
         if self.is_open(name):
             if asyncio.iscoroutine(action):
@@ -74,13 +74,13 @@ class Guard:
             raise StoreUnavailable("left alone after failures")
         circuit = self._circuit(name)
         try:
-            # Not wait_for, which loses a cancellation that comes as the action ends.
+            # Not wait_for, which loses a cancellation at the moment when the action ends.
             async with asyncio.timeout(limit_s):
                 result = await action
         except (StoreUnavailable, TimeoutError) as error:
             self._failed(name)
             circuit.failures += 1
-            # What was under way as the store was given up fails too, and says nothing new.
+            # Actions that were running when the circuit opened fail too, and do not count.
             if circuit.failures >= FAILURES and not self.is_open(name):
                 circuit.closed_until = self._clock() + circuit.pause_s
                 circuit.pause_s = min(2 * circuit.pause_s, MAX_PAUSE_S)

@@ -1,22 +1,22 @@
-"""Keys of the state store: what is kept, whose it is, and what it is called.
+"""Keys of the state store: kind, tenant and names.
 
-Every part is quoted, so no tenant and no name can reach into another's keys.
+Every part is quoted, so no tenant and no name can collide with another's keys.
 """
 
 from urllib.parse import quote, unquote
 
 CATALOG = "catalog"
-"""Kind of the lists that were compiled once, by digest."""
+"""Kind of the unregistered tool lists, by digest."""
 
 RECOMPILABLE = CATALOG + "/"
-"""The beginning of keys whose values can be made again: whoever needs one sends its tools."""
+"""Prefix of keys whose values may be evicted, because callers send the tools again."""
 
 
 def key(kind: str, tenant: str, *names: str) -> str:
-    """The key of something; without names, the beginning of all keys of its kind and tenant."""
+    """Return a key; without names, the prefix of all keys of its kind and tenant."""
     return "/".join((kind, *(quote(part, safe="") for part in (tenant, *names))))
 
 
 def last_name(whole: str) -> str:
-    """The last name in a key."""
+    """Return the last name in a key."""
     return unquote(whole.rpartition("/")[2])

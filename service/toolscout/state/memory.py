@@ -1,4 +1,4 @@
-"""State in this process: the default, gone when the process is."""
+"""State in this process: the default, lost with the process."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -9,20 +9,20 @@ from time import time
 from toolscout.state.store import START, Entry, StoreFull
 
 MAX_BYTES = 256 << 20
-"""Bytes of values and entries that are kept; more is refused, as by any store that is full."""
+"""Maximum bytes of values and entries; more are refused."""
 
 ENTRY_BYTES = 200
-"""About what Python needs beside each of them."""
+"""Approximate overhead in bytes of each of them."""
 
 SLACK = 1_000
-"""Outdated times of expiry that are kept before they are cleared away."""
+"""Maximum number of outdated expiry times before they are removed."""
 
 
 class MemoryStore:
     """Values and logs in dictionaries.
 
     Args:
-        max_bytes: how much is kept; `put`, `swap` and `append` raise `StoreUnavailable` beyond it.
+        max_bytes: the limit; `put`, `swap` and `append` raise `StoreUnavailable` beyond it.
     """
 
     def __init__(self, clock: Callable[[], float] = time, max_bytes: int = MAX_BYTES) -> None:
@@ -31,12 +31,12 @@ class MemoryStore:
         self._bytes = 0
         self._values: dict[str, tuple[bytes, float | None]] = {}
         self._until: list[tuple[float, str]] = []
-        """A heap of when values expire; those that were set anew stay in it until then."""
+        """A heap of expiry times; outdated times stay until they pass."""
         self._logs: dict[str, deque[tuple[int, bytes]]] = {}
         self._last = 0
 
     def __len__(self) -> int:
-        """Values that are kept."""
+        """Return the number of values."""
         return len(self._values)
 
     async def get(self, key: str) -> bytes | None:
@@ -48,7 +48,7 @@ class MemoryStore:
         return value
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
-        """Set a value, and forget those that have expired, also if nobody asks for them."""
+        """Set a value, and remove expired ones."""
         now = self._clock()
         while self._until and self._until[0][0] <= now:
             _, expired = heappop(self._until)
@@ -80,17 +80,17 @@ class MemoryStore:
         self._forget(key)
 
     async def keys(self, prefix: str) -> list[str]:
-        """The keys that begin so."""
+        """Return the keys with a prefix."""
         found = sorted(key for key in self._values if key.startswith(prefix))
         return [key for key in found if await self.get(key) is not None]
 
     async def share(self, prefix: str) -> float:
-        """Which part of all that may be kept the values of these keys take."""
+        """Return the share of the limit that the values of these keys take."""
         found = (value for key, (value, _) in self._values.items() if key.startswith(prefix))
         return _size(found) / self._max_bytes
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
-        """Add entries; where there is no room, the log's oldest make it."""
+        """Add entries; without room, remove the log's oldest ones."""
         entries = self._logs.setdefault(log, deque())
         more = _size(values)
         while entries and self._bytes + more > self._max_bytes:
@@ -103,7 +103,7 @@ class MemoryStore:
             self._bytes -= _size([entries.popleft()[1]])
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
-        """Entries behind a position."""
+        """Return the entries after a position."""
         last = int(after or 0)
         behind = (entry for entry in self._logs.get(log, ()) if entry[0] > last)
         return [Entry(str(number), value) for number, value in islice(behind, limit)]
@@ -113,7 +113,7 @@ class MemoryStore:
         self._bytes -= _size(value for _, value in self._logs.pop(log, ()))
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing."""
 
     def _take(self, more: int) -> None:
         if more > 0 and self._bytes + more > self._max_bytes:

@@ -1,4 +1,4 @@
-"""From the setting to a store."""
+"""Open the store of the setting `store`."""
 
 from pathlib import Path
 
@@ -10,12 +10,12 @@ from toolscout.state.store import StateStore
 
 
 def open_store(url: str, max_bytes: int = MAX_BYTES) -> StateStore:
-    """The store that a setting names: `memory`, `sqlite:PATH` or `redis://HOST:PORT/DATABASE`.
+    """Open `memory`, `sqlite:PATH` or `redis://HOST:PORT/DATABASE`.
 
     Connections are made on first use. `max_bytes` bounds a SQLite file.
 
     Raises:
-        ConfigurationError: no store is called so, or what it needs is not installed.
+        ConfigurationError: the store is unknown, or its package is not installed.
     """
     if url == "memory":
         return MemoryStore()
@@ -31,13 +31,13 @@ def open_store(url: str, max_bytes: int = MAX_BYTES) -> StateStore:
 
 
 def sqlite_path(url: str) -> Path | None:
-    """The file of a SQLite store; None for any other."""
+    """Return the file of a SQLite store; None for any other."""
     scheme, _, rest = url.partition(":")
     return Path(rest) if scheme == "sqlite" and rest else None
 
 
 def check_store(url: str) -> None:
-    """Check that the file of a SQLite store can be used, before anything relies on it.
+    """Check that the file of a SQLite store can be used.
 
     Raises:
         ConfigurationError: it was written by a newer release, or it is damaged.

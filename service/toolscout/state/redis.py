@@ -1,7 +1,6 @@
 """State in Redis or Valkey: shared by many replicas.
 
-Logs are streams. Every key begins with a prefix that names the schema's version, so another
-version never reads what it would not understand.
+Logs are streams. Every key begins with the schema's version, so versions never mix.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,10 +14,10 @@ T = TypeVar("T")
 PREFIX = f"toolscout:{SCHEMA}:"
 
 CONNECT_S = 0.5
-"""How long a connection may take to be made."""
+"""Seconds for connecting."""
 
 READ_S = 2.0
-"""How long an answer may take; what a request waits for is cut off earlier, by its own limit."""
+"""Seconds for an answer; requests have shorter limits."""
 
 _SWAP = """
 local present = redis.call('GET', KEYS[1])
@@ -93,7 +92,7 @@ class RedisStore:
         await self._run(lambda: self._redis.delete(PREFIX + key))
 
     async def keys(self, prefix: str) -> list[str]:
-        """The keys that begin so."""
+        """Return the keys with a prefix."""
 
         async def scan() -> list[str]:
             pattern = PREFIX + "".join(f"\\{c}" if c in "*?[]\\^" else c for c in prefix) + "*"
@@ -103,7 +102,7 @@ class RedisStore:
         return await self._run(scan)
 
     async def share(self, prefix: str) -> float:
-        """No limit of ours: the server has its own."""
+        """Return 0, because only the server has a limit."""
         return 0.0
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
@@ -118,18 +117,18 @@ class RedisStore:
         await self._run(add)
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
-        """Entries behind a position."""
+        """Return the entries after a position."""
         first = f"({after}" if after else "-"
 
         async def entries() -> list[Entry]:
             found = await self._redis.xrange(PREFIX + log, first, "+", limit)
-            # An entry that somebody else wrote comes as an empty one, which the reader tells of.
+            # A foreign entry is returned as an empty one, which the reader reports.
             return [Entry(position.decode(), fields.get(b"v", b"")) for position, fields in found]
 
         return await self._run(entries)
 
     async def drop(self, log: str) -> None:
-        """Remove a log's entries; the stream stays, so that its positions go on growing."""
+        """Remove a log's entries; the stream stays, so that its positions keep growing."""
         await self._run(lambda: self._redis.xtrim(PREFIX + log, maxlen=0, approximate=False))
 
     async def close(self) -> None:
@@ -140,8 +139,8 @@ class RedisStore:
         """Run a command.
 
         Raises:
-            StoreUnavailable: it failed in any way. What is not Redis can make the client raise
-                anything, from ValueError to RecursionError.
+            StoreUnavailable: it failed in any way. A server that is not Redis can make the client
+                raise anything, from ValueError to RecursionError.
         """
         try:
             return await action()

@@ -1,7 +1,7 @@
-"""Registered catalogs: tool lists under a name, kept until they are deleted or expire.
+"""Registered catalogs: tool lists under a name, until they are deleted or expire.
 
-A record names the content by its digest; the tools lie beside it. Records change only by
-compare-and-swap, so of two writers who read the same version one is told that it came too late.
+A record has the digest of the content; the tools have a key of their own. Records change only by
+compare-and-swap, so of two writers that read the same version one fails with `Changed`.
 """
 
 from collections.abc import Callable
@@ -16,16 +16,16 @@ from toolscout.state.keys import key, last_name
 from toolscout.state.store import StoreUnavailable
 
 READ_S, WRITE_S = 2.0, 5.0
-"""How long the store may take for what is not a search."""
+"""Time limits of the store for requests other than searches."""
 
 TRIES = 5
-"""How often a record is read again whose tools were replaced in between."""
+"""Maximum number of reads of a record whose tools are replaced meanwhile."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What is known of a registered catalog; times are seconds since 1970."""
+    """The metadata of a registered catalog; times are seconds since 1970."""
 
     digest: str
     tools: int
@@ -34,14 +34,14 @@ class Record(msgspec.Struct, frozen=True):
     updated: float
     expires: float | None
     content: str
-    """Where the tools lie: a name of its own for every time they were written."""
+    """Name of the tools' key; unique for every write."""
 
 
 _decode = msgspec.json.Decoder(Record).decode
 
 
 class Changed(Exception):  # noqa: N818 - somebody was faster
-    """The record is not the one that was read any more."""
+    """The record has changed since it was read."""
 
 
 class Registry:
@@ -55,7 +55,7 @@ class Registry:
         self._clock = clock
 
     async def record(self, tenant: str, name: str) -> Record | None:
-        """The record of a name, None when there is none or it cannot be read any more."""
+        """Return the record of a name; None if there is none or it is malformed."""
         reading = self._guard.store.get(key("registered", tenant, name))
         raw = await self._guard.run("get", reading, READ_S)
         try:
@@ -64,23 +64,23 @@ class Registry:
             return None
 
     async def names(self, tenant: str) -> list[str]:
-        """The names that are registered, in order."""
+        """Return the registered names, sorted."""
         prefix = key("registered", tenant, "")
         found = await self._guard.run("keys", self._guard.store.keys(prefix), READ_S)
         return [last_name(each) for each in found]
 
     async def share(self, tenant: str) -> float:
-        """Which part of the store a tenant's registered tools take, where that has a limit."""
+        """Return the share of the store's limit that a tenant's registered tools take."""
         sharing = self._guard.store.share(key("registered-tools", tenant, ""))
         return await self._guard.run("share", sharing, READ_S)
 
     async def tools(self, tenant: str, name: str, record: Record) -> bytes | None:
-        """The tools of a record as a JSON array; None when it was replaced since it was read."""
+        """Return the tools of a record as a JSON array; None if it was replaced meanwhile."""
         reading = self._guard.store.get(_content(tenant, name, record.content))
         return await self._guard.run("get", reading, READ_S)
 
     async def find(self, tenant: str, name: str) -> tuple[Record, bytes] | None:
-        """The record of a name with its tools; None when there is none."""
+        """Return the record of a name with its tools; None if there is none."""
         for _ in range(TRIES):
             record = await self.record(tenant, name)
             if record is None:
@@ -99,14 +99,14 @@ class Registry:
         tools: list[bytes],
         expires: float | None,
     ) -> Record:
-        """Register tools under a name in place of the record that was read; returns the new one.
+        """Replace the record that was read, or register a new name; return the new record.
 
         The same content again is the same version.
 
         Raises:
             Changed: the record has changed since.
-            StoreUnavailable: perhaps it is registered all the same, if only the answer was lost;
-                so the tools stay, lest a record name tools that are gone.
+            StoreUnavailable: the catalog may be registered nevertheless, if only the answer was
+                lost; so the tools stay, because a record may refer to them.
         """
         store, now = self._guard.store, self._clock()
         same = known is not None and known.digest == digest
@@ -156,7 +156,7 @@ class Registry:
             raise Changed
 
     async def _drop(self, tenant: str, name: str, record: Record) -> None:
-        """Remove the tools of a record that nothing refers to any more, if that is possible."""
+        """Try to remove tools that no record refers to any more."""
         deleting = self._guard.store.delete(_content(tenant, name, record.content))
         with suppress(StoreUnavailable):
             await self._guard.run("delete", deleting, WRITE_S)

@@ -1,8 +1,8 @@
-"""State in a SQLite file: one machine, several processes, nothing acknowledged is lost.
+"""State in a SQLite file: for the processes of one machine, without loss of acknowledged writes.
 
-Write-ahead log with full synchronisation, so a `put` that returned is on the disk. All statements
-run in one thread of their own; several processes may share the file. A file of a newer release, or
-one that is damaged, is never touched: another process may be using it.
+The write-ahead log is fully synchronised, so a `put` that returned is on the disk. All statements
+run in one separate thread; several processes may share the file. A file of a newer release, or
+a damaged one, is never changed, because another process may be using it.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _LAST_CHARACTER = "\U0010ffff"
 """Greater than any character of a key."""
 
 BUSY_S = 1.0
-"""How long a statement waits for another process that is writing."""
+"""Seconds that a statement waits for another process that is writing."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value BLOB NOT NULL, until REAL);
@@ -39,17 +39,18 @@ CREATE INDEX IF NOT EXISTS entries_of_log ON entries (log, position);
 
 
 MAX_BYTES = 1 << 30
-"""Size of the file at which lists that can be compiled again make room for what is new."""
+"""Size of the file from which unregistered lists are evicted."""
 
 EXPIRED_AT_ONCE = 4
-"""Expired values that one write removes: a list of 5 MB takes milliseconds."""
+"""Maximum number of expired values that one write removes: a list of 5 MB takes milliseconds."""
 
 EVICTED_AT_ONCE = 64
-"""Lists that one write removes to make room, at most."""
+"""Maximum number of lists that one write evicts."""
 
 CHECKED_BYTES = 64 << 20
-"""Size up to which a whole file is checked when it is opened; damage in a larger one is met where
-it is read."""
+"""Size up to which a whole file is checked when it is opened; damage in a larger one appears when
+it is read.
+"""
 
 
 class SqliteStore:
@@ -57,9 +58,8 @@ class SqliteStore:
 
     Args:
         path: the file; made with its folders when it is not there.
-        max_bytes: size of the file from which values that can be made again are evicted, the ones
-            that expire first before others; what cannot is refused with `StoreUnavailable` when
-            there are no more of them.
+        max_bytes: size of the file from which unregistered lists are evicted, those that expire
+            first before others; without any, writes fail with `StoreUnavailable`.
     """
 
     def __init__(
@@ -101,15 +101,15 @@ class SqliteStore:
         await self._run(lambda db: db.execute(query, (key,)), write=True)
 
     async def keys(self, prefix: str) -> list[str]:
-        """The keys that begin so."""
-        # A range, which an index answers without reading the values.
+        """Return the keys with a prefix."""
+        # The index answers a range without reading the values.
         query = "SELECT key FROM kept WHERE key >= ? AND key < ? AND (until IS NULL OR until > ?)"
         until = (prefix, prefix + _LAST_CHARACTER, self._clock())
         found = await self._run(lambda db: db.execute(query, until).fetchall())
         return sorted(key for (key,) in found)
 
     async def share(self, prefix: str) -> float:
-        """Which part of all that may be kept the values of these keys take."""
+        """Return the share of the limit that the values of these keys take."""
         query = "SELECT TOTAL(LENGTH(value)) FROM kept WHERE key >= ? AND key < ?"
         bounds = (prefix, prefix + _LAST_CHARACTER)
         (found,) = await self._run(lambda db: db.execute(query, bounds).fetchone())
@@ -130,7 +130,7 @@ class SqliteStore:
         await self._run(appended, write=True)
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
-        """Entries behind a position."""
+        """Return the entries after a position."""
         query = (
             "SELECT position, value FROM entries WHERE log = ? AND position > ? "
             "ORDER BY position LIMIT ?"
@@ -155,7 +155,7 @@ class SqliteStore:
         def transaction() -> T:
             if self._connection is None:
                 self._connection = self._open()
-            # What writes takes the lock with its first statement, or it might lose a race.
+            # A write takes the lock with its first statement, or it could lose a race.
             self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             with self._connection:
                 return action(self._connection)
@@ -175,7 +175,7 @@ class SqliteStore:
             _write_ahead(db)
             db.execute("PRAGMA synchronous = FULL")
             db.executescript(_TABLES)
-            if version != SCHEMA:  # else nothing is written: a disk may be full, or another writes
+            if version != SCHEMA:  # else no write: the disk may be full, or another process writes
                 db.execute(f"PRAGMA user_version = {SCHEMA}")
         except BaseException:
             db.close()
@@ -200,10 +200,10 @@ class SqliteStore:
         db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", (key, value, until))
 
     def _make_room(self, db: sqlite3.Connection, size: int) -> None:
-        """Evict lists that can be compiled again until there is room for more bytes.
+        """Evict unregistered lists until there is room for more bytes.
 
         Raises:
-            sqlite3.OperationalError: there are none left to evict.
+            sqlite3.OperationalError: there is none left to evict.
         """
         for _ in range(EVICTED_AT_ONCE):
             if _used_bytes(db) + size <= self._max_bytes:
@@ -220,7 +220,7 @@ class SqliteStore:
 
 
 def verify(path: Path) -> None:
-    """Check that a file can be used as a store, without changing it; a missing one can.
+    """Check that a file can be used as a store, without changing it; a missing file can.
 
     Raises:
         ConfigurationError: it was written by a newer release, is damaged or is no database.
@@ -234,7 +234,7 @@ def verify(path: Path) -> None:
         finally:
             db.close()
     except sqlite3.OperationalError:
-        return  # busy or not permitted: the file itself may be sound
+        return  # busy or not permitted: the file itself may be intact
     except sqlite3.DatabaseError as error:
         raise ConfigurationError(
             f"store: {path}: {error}; the file was left as it is "
@@ -291,7 +291,7 @@ def _used_bytes(db: sqlite3.Connection) -> int:
 
 
 def _write_ahead(db: sqlite3.Connection) -> None:
-    """Switch to the write-ahead log. The library does not wait for others here by itself."""
+    """Switch to the write-ahead log, waiting for other processes, which SQLite does not do here."""
     until = monotonic() + BUSY_S
     while True:
         try:

@@ -1,19 +1,20 @@
-"""The protocol of a state store: values by key, and logs that are only appended to.
+"""The protocol of a state store: values by key, and append-only logs.
 
-Every store keeps the same promises, and one contract test holds all of them to it:
+Every store keeps the same promises, which one contract test checks:
 
 - `put` with `expected` writes only if the value has not changed since it was read;
-- what `append` and `put` have returned from is there after the process was killed, unless the
-  store lives in memory;
-- positions of a log only grow, also after it was trimmed or dropped.
+- values of an `append` or `put` that returned survive a killed process, unless the store is in
+  memory;
+- positions of a log only grow, even after it was trimmed or dropped.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 SCHEMA = 1
-"""Version of what is kept. A file of a newer version is refused and left as it is; in Redis every
-version has keys of its own."""
+"""Version of the stored data. A file of a newer version is refused and not changed; in Redis every
+version has separate keys.
+"""
 
 
 class StoreUnavailable(Exception):  # noqa: N818 - a state, not a bug
@@ -21,7 +22,7 @@ class StoreUnavailable(Exception):  # noqa: N818 - a state, not a bug
 
 
 class StoreFull(StoreUnavailable):
-    """The store has no room; what is deleted makes some."""
+    """The store is full; deleting makes room."""
 
 
 class Entry(NamedTuple):
@@ -39,10 +40,10 @@ class StateStore(Protocol):
     """Values and logs. All methods raise `StoreUnavailable` when the store cannot serve them."""
 
     async def get(self, key: str) -> bytes | None:
-        """The value of a key, None when there is none or its time is up."""
+        """Return the value of a key; None if missing or expired."""
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
-        """Set a value, for some seconds or for good."""
+        """Set a value, for some seconds or without limit."""
 
     async def swap(
         self, key: str, expected: bytes | None, value: bytes | None, ttl_s: float | None = None
@@ -53,19 +54,19 @@ class StateStore(Protocol):
         """Remove a value, whatever it is."""
 
     async def keys(self, prefix: str) -> list[str]:
-        """The keys that begin so, in order."""
+        """Return the keys with a prefix, sorted."""
 
     async def share(self, prefix: str) -> float:
-        """Which part of all that may be kept the values of these keys take; 0 without a limit."""
+        """Return the share of the limit that the values of these keys take; 0 without a limit."""
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
-        """Add entries; of all entries at least the last `keep` stay, and not many more."""
+        """Add entries; at least the last `keep` of all entries are kept, and not many more."""
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
-        """Entries behind a position, oldest first."""
+        """Return the entries after a position, oldest first."""
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries."""
 
     async def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""

@@ -46,6 +46,5 @@ def _construct(kind: Any, body: Json) -> Any:
     try:
         return kind.model_validate(body)
     except ValueError:
-        # Providers send fields that their SDK does not know yet; the SDKs keep them without
-        # validation.
+        # Providers send fields that their SDK does not know yet; it keeps them unvalidated.
         return kind.model_construct(**body)

@@ -219,8 +219,7 @@ class ToolDiscovery(Flow):
             scope: keeps equal conversations of different users apart.
 
         Raises:
-            InvalidArgument: there is no provider of that name, or `forward` returned no response
-                body.
+            InvalidArgument: the provider is unknown, or `forward` returned no response body.
         """
 
         async def forwarded(body: Json) -> Body:

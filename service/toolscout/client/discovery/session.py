@@ -92,8 +92,7 @@ class SessionStore:
     def deferred_tools(self, session: str, provider: str) -> list[Any]:
         """Return the definitions of the tools deferred last.
 
-        They are empty if they had another provider's shape, or were dropped for those of other
-        sessions.
+        They are empty if they had another provider's shape, or were dropped for others.
         """
         with self._lock:
             found = self._live(session)

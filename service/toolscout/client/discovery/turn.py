@@ -28,8 +28,7 @@ from toolscout.tools.summary import first_sentence
 
 Order = Literal["rank", "catalog", "append"]
 """Position of found tools: best first before earlier finds (`rank`), in the request's order
-(`catalog`), or last (`append`). Any change of the tools invalidates a cached prompt, in every
-order.
+(`catalog`), or last (`append`). In each, any change invalidates a cached prompt.
 """
 
 MAX_ROUNDS = 5

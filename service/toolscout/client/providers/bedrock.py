@@ -40,10 +40,7 @@ class BedrockConverse(Turns):
 
     def query(self, request: Json) -> str:
         """The last user message with text; those with only tool results are skipped."""
-        for message in reversed(self.turns(request)):
-            if message.get("role") == "user" and (text := _text(message)):
-                return text
-        return ""
+        return next(filter(None, map(_text, reversed(self.user_turns(request)))), "")
 
     def recent(self, request: Json) -> list[str]:
         """Names in `toolUse` blocks."""

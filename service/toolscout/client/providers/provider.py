@@ -117,12 +117,16 @@ class Turns:
 
     def query(self, request: Json) -> str:
         """The text of the last turn of role `user`."""
-        asked = (turn for turn in reversed(self.turns(request)) if turn.get("role") == "user")
-        return text_of(next(asked, {}).get("content"))
+        turns = self.user_turns(request)
+        return text_of(turns[-1].get("content")) if turns else ""
 
     def first_message(self, request: Json) -> Any:
         """The first turn of role `user`."""
-        return next((turn for turn in self.turns(request) if turn.get("role") == "user"), None)
+        return next(iter(self.user_turns(request)), None)
+
+    def user_turns(self, request: Json) -> list[Json]:
+        """The turns of role `user`, oldest first."""
+        return [turn for turn in self.turns(request) if turn.get("role") == "user"]
 
 
 def names_once(names: Iterable[Any]) -> list[str]:

@@ -151,8 +151,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
 def use(network: Network, client: Any) -> None:
     """Route all connections of an `httpx2.AsyncClient` through a network.
 
-    The client has no argument for it, and passing a transport would disable the proxies of the
-    environment.
+    The client has no argument for it, and a transport would disable the environment's proxies.
     """
     for transport in (client._transport, *client._mounts.values()):
         pool = getattr(transport, "_pool", None)

@@ -1,4 +1,4 @@
-"""Writing the answer of a search: names, explanations, headers."""
+"""Write the answer of a search: names, explanations, headers."""
 
 from functools import partial
 
@@ -22,31 +22,30 @@ from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 
 SHOWN_AT_ONCE = 100
-"""Selected tools that are explained or shown on the event loop; more take milliseconds, in a
-thread."""
+"""Maximum number of tools explained or shown on the event loop; more are in a thread."""
 
 BYTES_PER_TOOL = 2_048
 """Bytes of shown tools that take as long as one tool."""
 
 BRIEF_BYTES = 256
-"""Bytes of a tool in an answer that does not show it whole, about."""
+"""Approximate bytes of a tool in an answer that does not show it whole."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Showing:
-    """Makes answers of decisions, with reasons and tools as far as their limits allow."""
+    """Makes answers from decisions, with reasons and tools within their limits."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._tools = self._nbytes = 0
-        """Tools and bytes that are shown so far."""
+        """Tools and bytes shown so far."""
 
     async def answer(self, trace: Trace, decision: Decision, *, explained: bool) -> SearchAnswer:
-        """Return the names, the tools behind them and what led to them, as far as asked for.
+        """Return the names, with the requested details and explanations.
 
         Raises:
-            InvalidRequest: there are too many tools to show, or too many of their bytes.
+            InvalidRequest: there are too many tools to show, or they have too many bytes.
         """
         ask = decision.ranking.ask
         if not (explained or ask.detail or ask.definitions):
@@ -66,7 +65,7 @@ class Showing:
 
 
 def encode(answer: SearchAnswer, *, newer_contract: bool) -> bytes:
-    """Encode an answer; for callers of the newer contract in the shape that each release reads."""
+    """Encode an answer; for the newer contract in a shape that every release reads."""
     if not newer_contract:
         return _encode(answer)
     fields = msgspec.structs.asdict(answer)
@@ -93,7 +92,7 @@ def _show(trace: Trace, decision: Decision, *, explained: bool) -> SearchAnswer:
 
 
 def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
-    """The names with everything that led to them."""
+    """Return the explained answer."""
     ranking = decision.ranking
     ask, source = ranking.ask, ranking.source
     offered = int(source.tokens.sum())
@@ -119,7 +118,7 @@ def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
 
 
 def headers(trace: Trace) -> list[tuple[bytes, bytes]]:
-    """What curl and proxies see of a decision."""
+    """Return the headers of a decision."""
     decision = trace.decision
     assert decision is not None
     selection = (
@@ -130,7 +129,7 @@ def headers(trace: Trace) -> list[tuple[bytes, bytes]]:
 
 
 def common_headers(trace: Trace) -> list[tuple[bytes, bytes]]:
-    """Timings and the digest of the tools, for every answer about tools."""
+    """Return the headers of every answer about tools: timings and the digest."""
     timing = ", ".join(f"{phase};dur={spent:.3f}" for phase, spent in trace.shown_ms().items())
     return [
         (b"server-timing", timing.encode()),

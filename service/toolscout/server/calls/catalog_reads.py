@@ -1,4 +1,4 @@
-"""Looking into a catalog: pages, single tools, batches, completion, index, overview."""
+"""Read a catalog: pages, single tools, batches, completion, index, overview."""
 
 from collections.abc import Iterable
 
@@ -44,7 +44,7 @@ _DETAILS: tuple[Detail, ...] = ("names", "brief", "full")
 
 
 async def list_tools(service: Service, request: Request, trace: Trace) -> Answer:
-    """One page of a catalog: `cursor`, `page_size`, `detail` in the query string."""
+    """Return a page of a catalog, by `cursor`, `page_size` and `detail` in the query string."""
     query = request.arguments()
     size = _whole(query, "page_size", PAGE_SIZE, MAX_PAGE_SIZE)
     detail = _detail(query, "brief", _DETAILS)
@@ -57,10 +57,9 @@ async def list_tools(service: Service, request: Request, trace: Trace) -> Answer
 
 
 async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
-    """One tool by its name in any spelling, in brief unless `detail=full`.
+    """Return one tool by its name in any spelling, in brief unless `detail=full`.
 
-    What came of its calls is told with it, and then the entity tag, which names the content of the
-    catalog, is left out: the answer changes with use.
+    An answer with statistics of its calls has no entity tag, because it changes with use.
 
     Raises:
         Refused: no tool has that name, or several have.
@@ -82,7 +81,7 @@ async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
 
 
 async def schemas(service: Service, request: Request, trace: Trace) -> Answer:
-    """Several tools whole, and for the other names what they may have meant."""
+    """Return several whole tools, and suggestions for unknown names."""
     names = decode(await request.json_body(service.settings), _schemas).names
     catalog = await lookup.find(service, trace, request.parameters["id"])
     size = len(names) * len(catalog)
@@ -90,7 +89,7 @@ async def schemas(service: Service, request: Request, trace: Trace) -> Answer:
 
 
 async def completions(service: Service, request: Request, trace: Trace) -> Answer:
-    """Names that begin like `prefix`, in any spelling."""
+    """Return names with a prefix, in any spelling."""
     prefix = request.arguments().get("prefix", "")
     catalog = await lookup.find(service, trace, request.parameters["id"])
     if same := etags.not_modified(request, catalog.digest):
@@ -100,7 +99,7 @@ async def completions(service: Service, request: Request, trace: Trace) -> Answe
 
 
 async def index(service: Service, request: Request, trace: Trace) -> Answer:
-    """Every tool in a line."""
+    """Return every tool in a line."""
     catalog = await lookup.find(service, trace, request.parameters["id"])
     if same := etags.not_modified(request, catalog.digest):
         return same
@@ -110,7 +109,7 @@ async def index(service: Service, request: Request, trace: Trace) -> Answer:
 
 
 async def overview(service: Service, request: Request, trace: Trace) -> Answer:
-    """A catalog in at most 500 tokens."""
+    """Return an overview in at most 500 tokens."""
     catalog = await lookup.find(service, trace, request.parameters["id"])
     if same := etags.not_modified(request, catalog.digest):
         return same
@@ -120,7 +119,7 @@ async def overview(service: Service, request: Request, trace: Trace) -> Answer:
 
 
 def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
-    """Show the tools of these names whole, and for the other names what they may have meant."""
+    """Show the tools of some names whole, and suggestions for unknown names."""
     resolver = Resolver(catalog, Deadline())
     found: dict[str, ToolDetail] = {}
     errors: list[SchemaError] = []

@@ -1,6 +1,6 @@
-"""Feedback in, what was learned out.
+"""Take feedback, and show what was learned.
 
-Both are refused while learning is off: feedback that nobody keeps must not look as if it counted.
+Both are refused while learning is off, so that no feedback is silently lost.
 """
 
 from time import perf_counter
@@ -31,7 +31,7 @@ from toolscout.server.service import Service
 from toolscout.state.store import StoreUnavailable
 
 SHOWN = 1_000
-"""Tools that are listed at most."""
+"""Maximum number of tools listed."""
 
 _one = bodies.decoder(FeedbackEvent)
 _chain = bodies.decoder(ChainReport)
@@ -40,7 +40,7 @@ _NULL = msgspec.Raw(b"null")
 
 
 class _Kind(msgspec.Struct):
-    """What tells several events from one."""
+    """The field that distinguishes several events from one."""
 
     events: msgspec.Raw = _NULL
 
@@ -49,7 +49,7 @@ _peek = bodies.decoder(_Kind)
 
 
 async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
-    """Keep one event, or several as `events`.
+    """Store one event, or several as `events`.
 
     Raises:
         Refused: learning is off, the request is at fault, or the store did not take it.
@@ -89,7 +89,7 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
 
 
 async def report_chain(service: Service, request: Request, trace: Trace) -> Answer:
-    """Keep one chain of tools.
+    """Store one chain of tools.
 
     Raises:
         Refused: learning is off, the request is at fault, or the store did not take it.
@@ -109,7 +109,7 @@ async def report_chain(service: Service, request: Request, trace: Trace) -> Answ
 
 
 async def show_insight(service: Service, request: Request, trace: Trace) -> Answer:
-    """The chain that fits `pattern`, in the query string.
+    """Return the chain that fits `pattern` of the query string.
 
     Raises:
         Refused: learning is off.
@@ -127,7 +127,7 @@ async def show_insight(service: Service, request: Request, trace: Trace) -> Answ
 
 
 async def show_learning(service: Service, request: Request, trace: Trace) -> Answer:
-    """What the tenant's feedback came to.
+    """Summarise the tenant's feedback.
 
     Raises:
         Refused: learning is off.
@@ -139,18 +139,18 @@ async def show_learning(service: Service, request: Request, trace: Trace) -> Ans
 
 
 async def forget(service: Service, request: Request, trace: Trace) -> Answer:
-    """Forget everything the tenant's feedback came to.
+    """Delete the tenant's feedback and everything learned from it.
 
     Raises:
         Refused: learning is off.
-        StoreUnavailable: some or all is still known.
+        StoreUnavailable: some or all may remain.
     """
     await _learner(service).reset(trace.tenant)
     return Answer(status=204)
 
 
 def with_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail) -> ToolDetail:
-    """A tool with what came of its calls, where learning is on and feedback told of any."""
+    """Add the statistics of a tool's reported calls, if there are any."""
     learner = service.learner
     use = None if learner is None else learner.use(tenant, catalog, catalog.rows[shown.name])
     if use is None:

@@ -1,10 +1,10 @@
-"""Matching a caller's pattern within the time of its request.
+"""Match a caller's pattern within the time of its request.
 
-What a pattern can cost at most is known when it is compiled (instructions times bytes). Little is
-matched on the event loop; more goes into a thread, where RE2 holds no lock, and ends with the
-deadline. A pattern that was given up is remembered with its speed, so that the next request does
-not pay for it again, and what an ordinary pattern costs is learned per tenant: one tenant's
-patterns never make another's too dear.
+The maximum cost of a pattern is known when it is compiled (instructions times bytes). Small texts
+are matched on the event loop, larger ones in a thread, where RE2 holds no lock, until the deadline.
+A pattern that was given up is remembered with its speed, so that the next request does not try it
+again, and the cost of ordinary patterns is estimated per tenant, so that no tenant's patterns raise
+the estimate of another's.
 """
 
 import asyncio
@@ -21,15 +21,16 @@ from toolscout.server.service import Service
 from toolscout.text.regex import TooCostly, compile_pattern
 
 MAX_SCAN_S = 0.5
-"""Seconds that one scan may take, however long a request says it can wait."""
+"""Maximum seconds of one scan, whatever the latency budget."""
 
 INLINE_MS = 5.0
-"""Milliseconds that a scan is expected to take, and is given, on the event loop. Most patterns are
-a hundred times faster than they could be at worst, and in a thread each match waits for the
-interpreter lock: 0.4 ms more for a pattern with 140 matches."""
+"""Maximum expected milliseconds of a scan on the event loop, and its time limit there. Most
+patterns are a hundred times faster than they could be at worst, and in a thread each match waits
+for the interpreter lock: 0.4 ms more for a pattern with 140 matches.
+"""
 
 FORGIVENESS = 0.8
-"""What is left of a remembered cost each time it was held against a pattern: it is tried again."""
+"""Factor on a remembered cost each time it prevented a scan, so that the pattern is tried again."""
 
 _MIB = 1 << 20
 
@@ -37,7 +38,7 @@ _MIB = 1 << 20
 async def scan(
     service: Service, tenant: str, catalog: Catalog, ask: Ask, deadline: float
 ) -> Scan | None:
-    """Match the pattern of a question, or say why not; None where it is no regular expression.
+    """Match the pattern of a question, or give the reason why not; None if it is no regex.
 
     `deadline` is a time of `perf_counter`.
     """
@@ -63,7 +64,7 @@ async def _scan(  # noqa: C901, PLR0911  # a ladder: each rung ends it
     lines, costs = catalog.lines, service.costs
     until = min(deadline, perf_counter() + MAX_SCAN_S)
     left_ms = (until - perf_counter()) * 1_000
-    # Of a tenant of its own: nobody learns from the time of an answer what others have asked.
+    # Per tenant, so that the time of an answer does not reveal the patterns of others.
     key = (tenant, sha256(pattern.encode("utf-8", "replace")).digest())
     remembered = service.slow_patterns.get(key)
     if remembered is not None and remembered * lines.size > left_ms:
@@ -107,6 +108,6 @@ async def _scan(  # noqa: C901, PLR0911  # a ladder: each rung ends it
     await asyncio.wait([scanning], timeout=until - perf_counter())
     if scanning.done():
         return scanning.result()
-    # Not begun for the patterns before it, or within its last slice: it is not waited for.
+    # Still queued, or in its last slice: do not wait for it.
     scanning.cancel()
     return Scan(None, TOO_COSTLY)

@@ -1,4 +1,4 @@
-"""What probes and Prometheus ask."""
+"""Probes and Prometheus metrics."""
 
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.refusals import Refused
@@ -9,12 +9,12 @@ from toolscout.server.service import Service
 
 
 async def show_health(service: Service, request: Request, trace: Trace) -> Answer:
-    """Alive: the process answers."""
+    """Report that the process is alive."""
     return answer_json({"status": "ok"})
 
 
 async def show_readiness(service: Service, request: Request, trace: Trace) -> Answer:
-    """Ready for traffic: model loaded, self-test ranked, not draining. No outside store counts."""
+    """Report readiness: model loaded, self-test passed, not draining. The store does not count."""
     components = service.components()
     ready = all(components.values())
     body = {"status": "ready" if ready else "not_ready", "components": components}
@@ -22,10 +22,10 @@ async def show_readiness(service: Service, request: Request, trace: Trace) -> An
 
 
 async def show_metrics(service: Service, request: Request, trace: Trace) -> Answer:
-    """Prometheus text.
+    """Return the metrics as Prometheus text.
 
     Raises:
-        Refused: a key is needed and not there.
+        Refused: a key is required and missing.
     """
     if service.settings.metrics_auth and service.keyring.tenant(request.headers) is None:
         raise Refused("unauthorized", "metrics_auth is on: send Authorization: Bearer KEY")

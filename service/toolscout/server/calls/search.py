@@ -1,4 +1,4 @@
-"""The search endpoint: bytes in, the names of a few tools out.
+"""The search endpoint: select the names of a few tools.
 
 headers → admission → key → body → envelope → catalog (hit, or compile) → ranker → answer
 """

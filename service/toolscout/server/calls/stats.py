@@ -1,4 +1,4 @@
-"""What the tenant's searches came to, over HTTP."""
+"""Usage statistics of one tenant, over HTTP."""
 
 from toolscout.contract import LearningSize
 from toolscout.server.http.answer import Answer, answer_json
@@ -8,7 +8,7 @@ from toolscout.server.service import Service
 
 
 async def show_stats(service: Service, request: Request, trace: Trace) -> Answer:
-    """What the tenant's searches came to."""
+    """Return the usage statistics of the tenant."""
     service.records.write()
     learner = service.learner
     size = None

@@ -1,19 +1,18 @@
-"""Admission: refuse early what could not be answered in time.
+"""Admission: refuse requests early that could not be answered in time.
 
 The event loop is the queue: a request that was accepted waits until the loop gets to it. So
 requests are counted when their headers arrive, before the body is read, and the lag of the loop
-is watched. Past either limit a new request gets 503 with Retry-After at once, and those that are
-already in keep their latency. Probes and metrics do not pass through here, nor do callers without
-a valid key.
+is watched. Beyond either limit a new request immediately gets 503 with Retry-After, and admitted
+ones keep their latency. Probes, metrics and callers without a valid key do not pass through here.
 
 Slots, the bytes of bodies and the room for unknown tools are shared fairly between tenants
 (`fairness`): when they are scarce, 503 goes to the tenant that uses more than its share.
 
-The loop is late by no more than the time for which there were requests: a process that was stopped
-with nothing to do (SIGSTOP, a frozen machine) refuses nobody when it goes on.
+The lag counts only while there are requests: an idle process that was stopped (SIGSTOP, a frozen
+machine) refuses nobody when it resumes.
 
-Unknown tools are read and scanned in threads, which have a queue of their own: a request that would
-wait there for longer than its latency budget is refused as well.
+Unknown tools are read and scanned in threads with a separate queue: a request that would wait there
+for longer than its latency budget is refused as well.
 """
 
 import asyncio
@@ -27,24 +26,25 @@ from toolscout.ranking.ladder import Costs
 from toolscout.server.http.fairness import Shares, ahead
 
 PROBE_S = 0.02
-"""How often the lag of the event loop is measured."""
+"""Seconds between measurements of the event loop's lag."""
 
 FEW = 8
-"""Requests with unknown tools that are read however long it takes: late words beat no answer. The
-active tenants share them."""
+"""Number of requests with unknown tools, shared by the active tenants, that are read at any cost,
+because a late answer is better than none.
+"""
 
 PATIENCE = 4
-"""At how many times the permitted lag those are refused who send no more than others."""
+"""Multiple of the permitted lag at which tenants that send no more than others are refused."""
 
 
 class BytesInFlight(Overloaded):
-    """The bodies of other requests take all the memory there is for bodies."""
+    """The bodies of other requests use all of `max_bytes_in_flight`."""
 
     reason = "bytes_in_flight"
 
 
 class Slot:
-    """The place of one request among those that are being answered."""
+    """The place of one request among those in flight."""
 
     def __init__(self, tenant: str, nbytes: Shares) -> None:
         self.tenant = tenant
@@ -53,7 +53,7 @@ class Slot:
         self._nbytes = nbytes
 
     def hold(self, nbytes: int) -> None:
-        """Count a part of the body that is now in memory.
+        """Count a part of the body that is in memory.
 
         Raises:
             BytesInFlight: there is no room for it.
@@ -81,12 +81,12 @@ class Admission:
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Begin to measure the lag; call from the running loop."""
+        """Start measuring the lag; call from the running loop."""
         self._due = perf_counter() + PROBE_S
         self._timer = asyncio.get_running_loop().call_later(PROBE_S, self._probe)
 
     def stop(self) -> None:
-        """Measure no more."""
+        """Stop measuring."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -96,13 +96,13 @@ class Admission:
         return self._slots.used
 
     def serve(self, tenants: int) -> None:
-        """Share everything between this many tenants at most."""
+        """Set the number of tenants that share everything."""
         self._slots.tenants = self._bytes.tenants = tenants
 
     def enter(self, tenant: str) -> Slot | str:
-        """Give a new request its slot, or say why it cannot have one now."""
+        """Give a new request a slot, or return the reason for a refusal."""
         sends_most = self._slots.ask(tenant)
-        # The lag so far of a probe that is overdue counts too: it says how late it is now.
+        # The current lag of an overdue probe counts too.
         lag = max(self.lag, self._late(perf_counter()))
         if lag > (self._max_lag if sends_most else PATIENCE * self._max_lag):
             return "loop_lag"
@@ -114,7 +114,7 @@ class Admission:
         return Slot(tenant, self._bytes)
 
     def leave(self, slot: Slot) -> None:
-        """Take back the slot of a request that was answered, and what its body took."""
+        """Release the slot of a finished request, and the bytes of its body."""
         self._slots.give(slot.tenant)
         self._bytes.give(slot.tenant, slot.held)
         if not self.in_flight:
@@ -124,10 +124,10 @@ class Admission:
     def unknown_tools(
         self, tenant: str, kib: float, costs: Costs, left_ms: float
     ) -> Iterator[None]:
-        """While that much of unknown tools is read and scanned, the tenants in turn.
+        """Count unknown tools while they are read and scanned; tenants take turns.
 
         Raises:
-            Overloaded: others wait, and with them it would take longer than there is time left.
+            Overloaded: with the requests before it, it would not be finished in time.
         """
         backlog = self._backlog_kib
         backlog[tenant] = backlog.get(tenant, 0.0) + kib
@@ -140,7 +140,7 @@ class Admission:
                 raise Overloaded("too many unknown tools at once; try again shortly")
             began = perf_counter()
             yield
-            # What was ahead of it is part of the time it took.
+            # The time includes the work that was ahead of it.
             costs.learn("read", (perf_counter() - began) * 1_000 / waiting)
         finally:
             self._reading[tenant] -= 1
@@ -152,12 +152,12 @@ class Admission:
         now = perf_counter()
         late = max(0.0, self._late(now))
         self._busy, self._busy_since = 0.0, now
-        # Fast up, slow down: one late probe is enough to notice, a few good ones to forget.
+        # One late probe raises the lag at once; it falls over a few timely ones.
         self.lag = late if late > self.lag else 0.5 * (self.lag + late)
         self._due = now + PROBE_S
         self._timer = asyncio.get_running_loop().call_later(PROBE_S, self._probe)
 
     def _late(self, now: float) -> float:
-        """How late the probe is, as far as there were requests meanwhile."""
+        """Return how late the probe is, counting only time with requests."""
         busy = self._busy + (now - self._busy_since if self.in_flight else 0.0)
         return min(now - self._due, busy)

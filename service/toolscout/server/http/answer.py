@@ -1,4 +1,4 @@
-"""Answers: what a handler returns, and the one place that writes them."""
+"""Answers that handlers return, and how they are sent."""
 
 from collections.abc import Iterable
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""Who is asking: API keys, kept as hashes, each belonging to a tenant."""
+"""Authentication by API keys, which are stored as hashes and belong to tenants."""
 
 import hmac
 import re
@@ -14,13 +14,13 @@ _COMMENT = re.compile(r"(^|[\s,])#.*")
 
 
 class Keyring:
-    """The configured keys. Without any, every caller is the one anonymous tenant."""
+    """The configured keys. Without any, all callers are one anonymous tenant."""
 
     def __init__(self, keys: str | None) -> None:
-        """Parse comma-separated `key` or `tenant=key`; a bare key is a tenant of its own.
+        """Parse comma-separated `key` or `tenant=key`; a bare key is a separate tenant.
 
         Raises:
-            ConfigurationError: a key is too short; says which by position, never by value.
+            ConfigurationError: a key is too short; names its position, never its value.
         """
         self._tenants: list[tuple[bytes, str]] = []
         for number, entry in enumerate(_entries(keys or ""), 1):
@@ -40,15 +40,14 @@ class Keyring:
 
     @property
     def tenants(self) -> list[str]:
-        """Everyone who may call."""
+        """Return all tenants."""
         return list(dict.fromkeys(tenant for _, tenant in self._tenants)) or [ANONYMOUS]
 
     def tenant(self, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-        """The tenant of a request, or None when it has no valid key.
+        """Return the tenant of a request, or None without a valid key.
 
-        The key may stand in `Authorization: Bearer` or `X-API-Key`, or in both. Two different ones
-        are no valid key: which of them counts would be a guess. All known keys are compared, in
-        constant time each, whatever the outcome.
+        The key may be in `Authorization: Bearer` or `X-API-Key`, or in both. Two different keys are
+        refused, because either could be meant. All known keys are compared in constant time.
         """
         if not self._tenants:
             return ANONYMOUS
@@ -81,7 +80,7 @@ def _entries(keys: str) -> list[str]:
 
 
 def _parted(entry: str) -> tuple[str, str]:
-    """Tenant and key of `acme=KEY`; base64 padding at the end of a bare key names no tenant."""
+    """Return tenant and key of `acme=KEY`; base64 padding of a bare key is no separator."""
     tenant, separator, key = entry.partition("=")
     if separator and (key.strip("=") or len(tenant) < MIN_KEY_CHARS):
         return tenant.strip(), key.strip()

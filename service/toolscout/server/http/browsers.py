@@ -1,9 +1,9 @@
-"""Requests that a page in somebody's browser could send.
+"""Refuse requests that a page in somebody's browser could send.
 
-Where no key is needed, whatever reaches the port may ask, and so could any page that is open in a
+Without keys, any program that reaches the port may call, and so could any page that is open in a
 browser on the same machine. A page cannot choose `Host` and `Origin`, nor send JSON to another
-origin unless that permits it, so these are checked: the service must be called by a name of its
-own, by a page of its own if by any, and bodies must say that they are JSON.
+origin without its permission, so these are checked: `Host` must be a name of the service, `Origin`
+its own page, and bodies must be declared as JSON.
 """
 
 from functools import lru_cache
@@ -16,7 +16,7 @@ from toolscout.settings import Settings
 
 
 class BrowserGuard:
-    """Refuses what only a page of somebody else would send."""
+    """Refuses requests that only a foreign page would send."""
 
     def __init__(self, settings: Settings) -> None:
         self._is_local = is_loopback(settings.host)
@@ -27,8 +27,7 @@ class BrowserGuard:
         """Check the headers of a request.
 
         Raises:
-            Refused: another Host than the service is called by, an Origin of others, or a body
-                without a media type.
+            Refused: `Host` or `Origin` is foreign, or a body has no media type.
         """
         host = request.header(b"host").decode("latin-1").lower()
         if (self._names or (is_keyless and self._is_local)) and not self._is_ours(host):
@@ -42,14 +41,14 @@ class BrowserGuard:
             raise Refused("unsupported_media_type", "send Content-Type: application/json")
 
     def _is_ours(self, host: str) -> bool:
-        """Return whether a Host names this service; HTTP/1.0, which no browser speaks, needs none.
+        """Return whether a Host names this service; HTTP/1.0, which no browser uses, needs none.
 
-        Loopback names always do: no name server can make them resolve elsewhere.
+        Loopback names always do, because no name server can resolve them elsewhere.
         """
         return not host or self._is_listed(host) or _is_loopback_name(host)
 
     def _is_permitted(self, origin: str, host: str) -> bool:
-        """Return whether a page of this origin may ask: our own, or one that is listed."""
+        """Return whether a page of this origin may call: the service's own, or a listed one."""
         try:
             asking = urlsplit(origin).netloc
         except ValueError:
@@ -60,13 +59,13 @@ class BrowserGuard:
         return host in self._names or _name(host) in self._names
 
 
-@lru_cache(maxsize=256)  # callers use few names, and reading an address takes microseconds
+@lru_cache(maxsize=256)  # callers use few names, and parsing an address takes microseconds
 def _is_loopback_name(host: str) -> bool:
     return is_loopback(_name(host))
 
 
 def _name(host: str) -> str:
-    """The name or address in `name:port`, an IPv6 address without its brackets."""
+    """Return the name or address in `name:port`, an IPv6 address without its brackets."""
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0]

@@ -1,4 +1,4 @@
-"""Closing a connection so that its caller can still read the answer."""
+"""Close a connection so that its caller can still read the answer."""
 
 import asyncio
 from typing import Protocol, cast
@@ -9,11 +9,11 @@ from toolscout.server.http.connections import Connections, Watched
 from toolscout.server.http.onewrite import OneWrite
 
 LINGER_S = 1.0
-"""Seconds that a closing connection is read on, for its caller to read the answer."""
+"""Seconds that a closing connection is still read, so that its caller gets the answer."""
 
 
 class ReadConnection(Watched, Protocol):
-    """What closing needs of a connection."""
+    """The interface of a connection that is being closed."""
 
     limits: Connections
     flow: FlowControl
@@ -22,11 +22,11 @@ class ReadConnection(Watched, Protocol):
         """Return whether the caller may still be sending a request."""
 
     def has_waiting(self) -> bool:
-        """Return whether requests wait for the answer to one before them."""
+        """Return whether requests wait behind one that is being answered."""
 
 
 class ClosingTransport(OneWrite):
-    """A transport whose end waits for the caller, but not for long."""
+    """A transport that waits shortly for the caller before it closes."""
 
     def __init__(self, transport: asyncio.Transport, connection: ReadConnection) -> None:
         super().__init__(transport)
@@ -34,11 +34,11 @@ class ClosingTransport(OneWrite):
         self.is_ended = False
 
     def is_closing(self) -> bool:
-        """Return whether nothing more is answered."""
+        """Return whether the connection is closing."""
         return self.is_ended or self._transport.is_closing()
 
     def close(self) -> None:
-        """Send what is held and close, once the caller had time to read it."""
+        """Send buffered data, and close once the caller had time to read it."""
         self._flush()
         connections, settings = self._connection.limits, self._connection.limits.settings
         if self._transport.is_closing():
@@ -57,13 +57,13 @@ class ClosingTransport(OneWrite):
 
 
 class ReadingFlow(FlowControl):
-    """Reads on only when nothing that was read waits for an answer before it."""
+    """Resumes reading only when no request waits behind another."""
 
     def __init__(self, transport: ClosingTransport, connection: ReadConnection) -> None:
         super().__init__(cast(asyncio.Transport, transport))
         self._connection = connection
 
     def resume_reading(self) -> None:
-        """Read on, unless requests wait; uvicorn asks for that after each answer."""
+        """Resume reading, unless requests wait; uvicorn calls this after each answer."""
         if not self._connection.has_waiting():
             super().resume_reading()

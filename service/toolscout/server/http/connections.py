@@ -1,4 +1,4 @@
-"""What the connections of one process may do together: limits, deadlines, and what was refused."""
+"""Limits and deadlines over all connections of one process."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class Watched(Protocol):
     """A connection that has deadlines."""
 
     def overdue(self, wait: str) -> None:
-        """End a wait that took too long."""
+        """End an overdue wait."""
 
 
 class Connections:
@@ -62,12 +62,12 @@ class Connections:
         self._due.pop((connection, wait), None)
 
     def refused(self, reason: str) -> None:
-        """Count a connection that is closed for what it sent or did not read."""
+        """Count a connection that is closed because of what it sent or did not read."""
         self._metrics.connections_refused.labels(reason).inc()
         self._refused[reason] += 1
 
     def look(self) -> None:
-        """End overdue waits and log what was refused; to be called several times a second."""
+        """End overdue waits and log refusals; called several times a second."""
         now = self._clock()
         for key in [key for key, due in self._due.items() if due <= now]:
             del self._due[key]

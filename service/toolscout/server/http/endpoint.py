@@ -1,4 +1,4 @@
-"""What surrounds every handler: admission, the key, errors as answers, metrics and the log."""
+"""The steps around every handler: admission, the key, errors as answers, metrics and the log."""
 
 import asyncio
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 
 SHED = ("overloaded", "draining")
-"""Refusals after which the caller should connect anew, to another process where there is one."""
+"""Refusals after which the caller should reconnect, perhaps to another process."""
 
 RELAYED = "invalid_request"
 """The code of a request that another application refused with an answer of its own."""
@@ -30,7 +30,7 @@ GATEWAY_PREFIX = "/api/compress/"
 """Below this path every answer, errors included, has the shape of the newer contract."""
 
 Result = tuple[str, Answer | None]
-"""`ok` or the code of an error, and the answer; none where nobody is left to read it."""
+"""`ok` or the code of an error, and the answer; None if the caller is gone."""
 
 
 async def serve(
@@ -41,7 +41,7 @@ async def serve(
     receive: Receive,
     send: Send,
 ) -> None:
-    """Answer one request to a resource, or say that there is none."""
+    """Answer one request to a resource, or refuse it."""
     request = Request(scope, receive, service.deadlines)
     request.parameters = parameters
     request.newer_contract = request.path.startswith(GATEWAY_PREFIX)
@@ -73,10 +73,10 @@ async def _result(
 
 
 def _find(service: Service, resource: Resource | None, request: Request) -> Handler:
-    """Return what answers a request by its path and method.
+    """Return the route of a request, by its path and method.
 
     Raises:
-        Refused: nothing does, or the service ends.
+        Refused: there is none, or the service is shutting down.
     """
     if resource is None:
         raise Refused("not_found", CODES["not_found"].title)
@@ -92,10 +92,10 @@ def _find(service: Service, resource: Resource | None, request: Request) -> Hand
 
 
 def _admit(service: Service, request: Request, trace: Trace) -> None:
-    """Look at the head of a request, and give it a slot to be answered in.
+    """Check the head of a request, and give it a slot.
 
     Raises:
-        Refused: it is not to be answered, or not now. Nothing waits for its body.
+        Refused: it must not be answered, or not now. Its body is not awaited.
     """
     service.browsers.check(request, is_keyless=not len(service.keyring))
     tenant = service.keyring.tenant(request.headers)
@@ -132,7 +132,7 @@ async def _handle(service: Service, request: Request, trace: Trace, handler: Han
     except ClientGone:
         return "client_gone", None
     except asyncio.CancelledError:
-        # The server stops and waits no longer. Who can still read learns why.
+        # The server stops without waiting; callers that still read get the reason.
         request.close = True
         return _refused(request, Refused("draining", "the server was stopped"))
     except TimeoutError:
@@ -149,7 +149,7 @@ def _check_size(service: Service, request: Request, answer: Answer) -> None:
 
 
 def _refuse_at_once(request: Request, refused: Refused) -> Result:
-    """Answer without waiting for the body; the connection ends where one is on its way."""
+    """Answer without waiting for the body; close the connection if one is arriving."""
     request.close = request.close or request.has_body or refused.code in SHED
     return _refused(request, refused)
 
@@ -168,7 +168,7 @@ def _refused(request: Request, refused: Refused) -> Result:
 def _record(
     service: Service, resource: Resource, request: Request, trace: Trace, code: str, status: int
 ) -> None:
-    """Make the span of the request, and leave the rest to be added up with that of others."""
+    """Make the span of the request, and queue its record for metrics and log."""
     total = perf_counter() - request.started
     trace_id, call = "", resource.call
     if service.tracing is not None:

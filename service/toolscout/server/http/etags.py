@@ -7,7 +7,7 @@ from toolscout.server.http.request import Request
 
 
 def tag(digest: str) -> list[tuple[bytes, bytes]]:
-    """The headers that tell the content."""
+    """Return the headers with the entity tag and the digest."""
     return [(b"etag", f'"{digest}"'.encode()), (b"x-catalog-digest", digest.encode())]
 
 
@@ -26,7 +26,7 @@ def names(header: bytes, digest: str) -> bool:
 
 
 def not_modified(request: Request, digest: str) -> Answer | None:
-    """Return the answer to a caller who has this content already (304), else None."""
+    """Return a 304 if the caller already has this content, else None."""
     if not names(request.header(b"if-none-match"), digest):
         return None
     return Answer(headers=tag(digest), status=304)

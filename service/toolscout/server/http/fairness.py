@@ -1,8 +1,8 @@
-"""What tenants use together, shared so that one that sends everything leaves the others theirs.
+"""Share resources between tenants, so that one that floods leaves the others their share.
 
-A tenant's fair share of a resource is its capacity divided by the tenants that asked for some
-lately. A tenant may use more than that while there is room, but not the last eighth: that is kept
-for tenants below their fair share, who so find room before anything of the others has ended.
+A tenant's fair share of a resource is its capacity divided by the number of recently active
+tenants. A tenant may use more while there is room, but not the last eighth: it is reserved for
+tenants below their fair share, so that they find room immediately.
 """
 
 import threading
@@ -18,21 +18,21 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 ACTIVE_S = 10.0
-"""How long after its last request a tenant still counts when shares are made."""
+"""Seconds after its last request for which a tenant counts as active."""
 
 COUNTED_S = 1.0
-"""How long requests are counted to tell who sends the most."""
+"""Seconds over which requests are counted to find the tenants that send the most."""
 
 RESERVE = 8
-"""What part of a resource is kept for tenants below their fair share."""
+"""Fraction of a resource that is reserved for tenants below their fair share."""
 
 
 class Shares:
-    """A resource of bounded size: slots, or bytes. Not to be used from several threads at once."""
+    """A resource of bounded size: slots, or bytes. Not thread-safe."""
 
     def __init__(self, capacity: int, clock: Callable[[], float] = monotonic) -> None:
         self.tenants = 1
-        """How many tenants there are; nothing is kept for others where there is one."""
+        """Number of tenants; with a single one nothing is reserved."""
         self.used = 0
         self._capacity = capacity
         self._clock = clock
@@ -40,11 +40,11 @@ class Shares:
         self._seen: dict[str, float] = {}
         self._asked: Counter[str] = Counter()
         self._before: Counter[str] = Counter()
-        """Requests of this time span and the one before."""
+        """Requests in the current time span and in the previous one."""
         self._counted_since = clock()
 
     def take(self, tenant: str, amount: int = 1) -> bool:
-        """Take some, if there is room for this tenant; where nothing is used there always is."""
+        """Take an amount, if there is room for this tenant; there always is if nothing is used."""
         if self.tenants > 1:
             self._seen[tenant] = self._clock()
         if not self._has_room(tenant, amount):
@@ -54,7 +54,7 @@ class Shares:
         return True
 
     def give(self, tenant: str, amount: int = 1) -> None:
-        """Give some back."""
+        """Return an amount."""
         self.used -= amount
         left = self._by_tenant.get(tenant, 0) - amount
         if left > 0:
@@ -65,7 +65,7 @@ class Shares:
     def ask(self, tenant: str) -> bool:
         """Count a request; return whether this tenant sends more than the average of all.
 
-        Where only one tenant asks, it does.
+        A single active tenant does.
         """
         if self.tenants == 1:
             return True  # at once: most services have one
@@ -80,7 +80,7 @@ class Shares:
         return active == 1 or mine * active > total
 
     def active(self, tenant: str) -> int:
-        """Count the tenants that asked lately, this one included."""
+        """Count the recently active tenants, this one included."""
         if self.tenants == 1:
             return 1
         now = self._clock()
@@ -96,7 +96,7 @@ class Shares:
             return True
         if not reserve or after > self._capacity:
             return False
-        # Where only one tenant asked lately, the reserve is for the next that does.
+        # With a single active tenant, the reserve is for the next one.
         sharing = max(2, self.active(tenant))
         return (self._by_tenant.get(tenant, 0) + amount) * sharing <= self._capacity
 
@@ -105,7 +105,7 @@ class FairPool:
     """Threads that take work from the tenants in turn."""
 
     def __init__(self, threads: int, name: str, most_waiting: int | None = None) -> None:
-        """Take the number of threads, and of calls that may wait for one; None for any number."""
+        """Take the number of threads, and of calls that may wait; None for no limit."""
         self._threads = DaemonPool(threads, name, most_waiting)
         self._lock = threading.Lock()
         self._queues: dict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = {}
@@ -113,10 +113,10 @@ class FairPool:
     def submit(
         self, tenant: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> "Future[T]":
-        """Have some work done after what this tenant gave before.
+        """Queue work behind the tenant's earlier work.
 
         Raises:
-            TooMuchWork: as many calls wait as may.
+            TooMuchWork: the queue is full.
         """
         future: Future[T] = Future()
         with self._lock:
@@ -126,7 +126,7 @@ class FairPool:
         return future
 
     def close(self) -> None:
-        """Drop what has not begun; what runs ends with the process."""
+        """Drop queued work; running work ends with the process."""
         self._threads.shutdown(cancel_futures=True)
 
     def _run_next(self) -> None:
@@ -141,9 +141,9 @@ class FairPool:
 
 
 def ahead(sizes: Mapping[str, float], tenant: str) -> float:
-    """Sum what comes before more work of a tenant when all take turns.
+    """Sum the work before further work of a tenant when all take turns.
 
-    `sizes` is what waits of each tenant. Of another one no more comes first than this one has.
+    `sizes` is the waiting work of each tenant. At most as much of another's counts.
     """
     mine = sizes.get(tenant, 0.0)
     return sum(min(size, mine) for size in sizes.values())

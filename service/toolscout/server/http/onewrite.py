@@ -8,7 +8,7 @@ from typing import Any
 
 
 class OneWrite:
-    """A transport that holds what is written back for what follows in the same turn of the loop."""
+    """A transport that holds back a write, to send it with the next one of the same loop turn."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -28,12 +28,12 @@ class OneWrite:
             self._soon(self._flush)
 
     def close(self) -> None:
-        """Send what is held, and close."""
+        """Send held data, and close."""
         self._flush()
         self._transport.close()
 
     def _flush(self) -> None:
-        """Send what nothing followed, unless nobody is there any more."""
+        """Send held data, unless the connection is closed."""
         alone, self._held = self._held, b""
         if alone and not self._transport.is_closing():
             self._transport.write(alone)

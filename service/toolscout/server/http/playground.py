@@ -11,7 +11,7 @@ from toolscout.server.service import Service
 
 
 async def show_file(service: Service, request: Request, trace: Trace) -> Answer:
-    """The page, or one of its scripts, style sheets and sample catalogs."""
+    """Return the page, or one of its scripts, style sheets and sample catalogs."""
     file = playground.static_files().get(request.parameters.get("name", "index.html"))
     if file is None:
         raise Refused("not_found", "there is nothing at this path")

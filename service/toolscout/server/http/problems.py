@@ -1,4 +1,4 @@
-"""Errors on the wire: RFC 9457 problem documents, from one table of codes."""
+"""Error answers: RFC 9457 problem documents, from one table of codes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ MAX_SUGGESTED_BYTES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One kind of error: its status, its constant title, what it means, and when to try again."""
+    """One kind of error: status, constant title, explanation, and when to try again."""
 
     status: int
     title: str
     help: str
-    """The cause and the remedy, for people; names in backquotes."""
+    """Cause and remedy; names in backquotes."""
     retry_after_s: int | None = None
 
 
@@ -167,7 +167,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     request_id: str
     errors: list[FieldError] = []
     suggestions: list[str] = []
-    """Names of tools that an unknown name may have meant."""
+    """Names of tools similar to an unknown name."""
     success: bool | None = None
     error: str | None = None
 

@@ -1,12 +1,12 @@
-"""HTTP/1.1 with limits: what is read of a request before anybody asks who sent it.
+"""HTTP/1.1 with limits on everything that is read before authentication.
 
-uvicorn's parser takes heads and trailers of any size. Here bytes are counted on their way into it:
-a request line, headers and trailers that are too large get 431, what is no HTTP gets 400, a head
-that does not arrive gets 408, and the connection is closed. An answer that is not read in time is
+uvicorn's parser takes heads and trailers of any size. This module counts the bytes before the
+parser: too large request lines, headers and trailers get 431, malformed HTTP gets 400, an
+incomplete head gets 408, and the connection is closed. An answer that is not read in time is
 dropped with its connection.
 
-A connection that is closed while its caller still sends is read a little longer, without keeping
-anything: the reset that unread bytes cause would take the answer from the caller.
+A connection that is closed while its caller still sends is read a little longer, and the data
+dropped, because unread bytes would cause a reset before the caller reads the answer.
 """
 
 import asyncio
@@ -33,15 +33,16 @@ MAX_HEADER_BYTES = 16_384
 """Bytes of one header or trailer, name and value."""
 
 SLICE = 4_096
-"""Bytes that the parser gets at once where a head may begin: the most by which a head can exceed
-its limit, and requests can queue behind one that is being answered."""
+"""Bytes per call of the parser where a head may begin: the most by which a head can exceed its
+limit, and the size of requests queued behind one that is being answered.
+"""
 
 FEW_CHUNKS = 1_000
 MIN_CHUNK = 64
-"""Past so many chunks of a body, each must have so many bytes on average: parsing it takes time."""
+"""Minimum average bytes of a chunk after the first ones, because parsing chunks takes time."""
 
 MAX_UNREAD = 1 << 16
-"""Bytes of a body that was answered already; a caller that sends more is not listened to."""
+"""Maximum bytes read of a body after its answer; then reading stops."""
 
 GATEWAY_PREFIX = b"/api/compress/"
 
@@ -68,7 +69,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.url = b""
         self._address = ""
         self._unfed = b""
-        """Bytes that wait until a request before them is answered."""
+        """Bytes that wait until the request before them is answered."""
         self._in_head = True
         self._has_begun = False
         self._in_message = False
@@ -100,7 +101,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what arrived, or drop it when the connection is about to close."""
+        """Parse received data, or drop it if the connection is closing."""
         if self.transport.is_ended or self._is_refused:
             self._discarded += len(data)
             if self._discarded > self.limits.settings.max_body_bytes:
@@ -116,7 +117,7 @@ class LimitedProtocol(HttpToolsProtocol):
         elif wait == "unread":
             self.limits.refused("unread_answer")
             self.transport.abort()
-        else:  # silent from the beginning, or read to the end of its patience
+        else:  # idle from the beginning, or lingering while closing
             self.transport.close()
 
     def is_receiving(self) -> bool:
@@ -124,11 +125,11 @@ class LimitedProtocol(HttpToolsProtocol):
         return self._is_refused or self._in_message
 
     def has_waiting(self) -> bool:
-        """Return whether requests wait for the answer to one before them."""
+        """Return whether requests wait behind one that is being answered."""
         return bool(self.pipeline or self._unfed)
 
     def _feed(self) -> None:
-        """Parse until a request has to wait for the answer to the one before it."""
+        """Parse until a request has to wait for the one before it."""
         self._unset_keepalive_if_required()
         view = memoryview(self._unfed)
         at = 0
@@ -177,7 +178,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._count(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; a trailer is counted and forgotten.
+        """Take a header; only count a trailer.
 
         Raises:
             HeadRefused: there are too many bytes or headers.
@@ -218,10 +219,10 @@ class LimitedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def on_chunk_header(self) -> None:
-        """Note that a chunk begins: what came so far is no trailer.
+        """Note that a chunk begins, so that earlier headers were no trailers.
 
         Raises:
-            HeadRefused: there are many chunks of next to nothing.
+            HeadRefused: there are too many tiny chunks.
         """
         self._has_progressed = True
         self._chunks += 1
@@ -239,23 +240,23 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Go on with what waited for this answer."""
+        """Continue with data that waited for this answer."""
         super().on_response_complete()
         if self._unfed and self._is_open():
             self.loop.call_soon(self._feed)
 
     def pause_writing(self) -> None:
-        """Give the caller time to read its answer."""
+        """Set a deadline for the caller to read its answer."""
         super().pause_writing()
         self.limits.watch(self, "unread", self.limits.settings.write_timeout_s)
 
     def resume_writing(self) -> None:
-        """Go on writing."""
+        """Resume writing."""
         super().resume_writing()
         self.limits.unwatch(self, "unread")
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Write no line: a caller could fill the log."""
+        """Log nothing, because a caller could fill the log."""
 
     def _count(self, size: int) -> None:
         self._has_progressed = True
@@ -275,7 +276,7 @@ class LimitedProtocol(HttpToolsProtocol):
         return f"request line, headers and trailers may have at most {most} bytes"
 
     def _refuse(self, code: str, detail: str, reason: str = "") -> None:
-        """Answer with a problem where no other answer is in the way, and close."""
+        """Answer with a problem, unless another answer has begun, and close."""
         self.limits.refused(reason or code)
         self._is_refused = True
         self._unset_keepalive_if_required()

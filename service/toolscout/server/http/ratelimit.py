@@ -1,18 +1,18 @@
-"""How much one tenant may ask: a token bucket each.
+"""Rate limits: a token bucket for each tenant.
 
-Counted in this process alone; behind a balancer with N processes a tenant gets up to N times as
-much. Nothing shared stands in the way of a request.
+Requests are counted in this process alone, so that they wait for no shared state; behind a balancer
+with N processes a tenant gets up to N times as much.
 """
 
 from collections.abc import Callable
 from time import monotonic
 
 BURST_S = 1.0
-"""A tenant that was quiet may ask this many seconds' worth at once."""
+"""Size of a burst, in seconds of the rate."""
 
 
 class RateLimit:
-    """One bucket per tenant; tenants come from configured keys, so there are few."""
+    """One bucket per tenant of the configured keys."""
 
     def __init__(self, per_second: float, clock: Callable[[], float] = monotonic) -> None:
         """Allow each tenant `per_second` requests; 0 allows any number."""

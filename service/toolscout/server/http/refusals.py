@@ -1,4 +1,4 @@
-"""Why a request is refused, and how that is said."""
+"""Refusals of requests, and their error answers."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -40,11 +40,11 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
 
 
 REFUSALS = (Refused, ToolscoutError, StoreUnavailable)
-"""What ends a request in an error answer that says why."""
+"""Exceptions that become error answers."""
 
 
 def refusal(error: Refused | ToolscoutError | StoreUnavailable) -> Refused:
-    """Return the error answer for what ended a request."""
+    """Return the error answer for an exception."""
     if isinstance(error, ToolscoutError):
         return Refused(error.code, error.detail, error.errors)
     if isinstance(error, StoreFull):
@@ -55,14 +55,14 @@ def refusal(error: Refused | ToolscoutError | StoreUnavailable) -> Refused:
 
 
 def too_long(got: int, limit: int) -> InvalidRequest:
-    """Say of an answer that it is too large, and what makes it smaller."""
+    """Make the error for a too large answer, with the field that makes it smaller."""
     message = f"the answer would have {got} bytes, at most {limit} may be"
     remedy = "lower top_k, page_size, detail, token_budget or the number of names"
     return InvalidRequest(f"{message}: {remedy}", (FieldError("body", message),))
 
 
 def unknown_filter(key: str) -> FieldError:
-    """Name a key inside `filters` that does not exist, and the nearest one that does."""
+    """Name an unknown key inside `filters`, and the nearest known one."""
     key = key[:MAX_KEY_SHOWN]
     near = get_close_matches(key.lower(), FILTER_KEYS, 1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"the filters are {', '.join(FILTER_KEYS)}"
@@ -70,7 +70,7 @@ def unknown_filter(key: str) -> FieldError:
 
 
 def decode_error(error: Exception) -> Refused:
-    """Say what is wrong with a body that did not decode, without repeating any of it."""
+    """Describe why a body did not decode, without repeating any of it."""
     if isinstance(error, msgspec.ValidationError):
         wrong = wrong_field("", error)
         if wrong.message.startswith(_UNKNOWN_KEY):

@@ -26,7 +26,7 @@ class Request:
     def __init__(self, scope: Scope, receive: Receive, deadlines: Deadlines) -> None:
         self.started = perf_counter()
         self.arrived = 0.0
-        """When the body was there; 0 where none was read."""
+        """Time at which the body was complete; 0 if none was read."""
         self.receive = receive
         self._deadlines = deadlines
         self.path = str(scope["path"])
@@ -41,10 +41,10 @@ class Request:
         self.close = False
         """Whether the connection ends after the answer."""
         self.newer_contract = False
-        """Whether the answer has the shape of the newer contract, whatever it says."""
+        """Whether the answer has the shape of the newer contract."""
         self.bytes_in = 0
         self.slot: Slot | None = None
-        """What counts the body, once the request was admitted."""
+        """The admitted request's slot, which counts the body."""
         self._drained = False
 
     @property
@@ -74,7 +74,7 @@ class Request:
         return {name: values[-1] for name, values in found.items()}
 
     async def json_body(self, settings: Settings, limit: int | None = None) -> bytes:
-        """The whole body, which must be plain JSON by its headers; `limit` may lower its size.
+        """Read the whole body, which must be plain JSON by its headers; `limit` may lower its size.
 
         Raises:
             Refused: another media type, a compressed body, or one that is too large.
@@ -93,7 +93,7 @@ class Request:
         return body
 
     async def drain(self, limit: int, timeout: float) -> None:
-        """Read and forget what is left of the body, so that the caller sees the answer.
+        """Read and drop the rest of the body, so that the caller gets the answer.
 
         Closing a socket with unread bytes resets the connection, and the answer is lost.
         """
@@ -136,7 +136,7 @@ class Request:
 
 
 def request_id(given: bytes) -> str:
-    """The caller's request id where it is printable, else a new one."""
+    """Return the caller's request id if it is printable, else a new one."""
     text = given[:_MAX_REQUEST_ID].decode("latin-1")
     return text if text and text.isprintable() else f"{getrandbits(64):016x}"
 

@@ -1,4 +1,4 @@
-"""Routes: what answers one method of one path, how it is described, and how it is found."""
+"""Routes: handlers of methods and paths, their descriptions, and the router."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ Parameters = Mapping[str, str]
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _PATTERNS = {"tool": ".+"}
-"""What a variable part of a path may be: a tool's name may have slashes in it."""
+"""Patterns of a path's variable parts; a tool's name may have slashes."""
 
 
 class Parameter(NamedTuple):
@@ -31,36 +31,36 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Route:
-    """One method of one path. The OpenAPI document has those that have a summary."""
+    """One method of one path. The OpenAPI document contains routes with a summary."""
 
     method: str
     path: str
-    """With its variable parts in braces."""
+    """The path, with its variable parts in braces."""
     handler: Handler
     call: str
-    """Its name in metrics and log."""
+    """The name in metrics and log."""
     is_open: bool = False
-    """Whether it needs neither key nor room, and leaves no line in the log."""
+    """Whether it needs neither key nor admission, and is not logged."""
     operation: str = ""
-    """Its name in the document, where that is not `call`."""
+    """The operation id in the document, if it is not `call`."""
     tag: str = ""
     summary: str = ""
     description: str = ""
     takes: tuple[type[msgspec.Struct], ...] = ()
-    """The body: one of these."""
+    """Types of the body, one of which it has."""
     example: Any = None
     gives: tuple[type[msgspec.Struct], ...] = ()
-    """The answer: one of these."""
+    """Types of the answer, one of which it has."""
     statuses: tuple[int, ...] = (200,)
     parameters: tuple[Parameter, ...] = ()
     is_conditional: bool = False
     """Whether `If-None-Match` is honoured."""
     responses: Mapping[str, Any] = field(default_factory=dict)
-    """The description of the answers, where they are no struct."""
+    """Descriptions of answers that are no structs."""
 
 
 class Resource(NamedTuple):
-    """Everything that one path answers."""
+    """The routes of one path."""
 
     path: str
     call: str
@@ -69,11 +69,11 @@ class Resource(NamedTuple):
 
 
 class Router:
-    """Finds what answers a path."""
+    """Finds the resource of a path."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self.plain: dict[str, Resource] = {}
-        """By path, with and without a slash at its end."""
+        """Resources by path, with and without a trailing slash."""
         self._variable: list[tuple[re.Pattern[str], Resource]] = []
         by_path: dict[str, list[Route]] = {}
         for route in routes:
@@ -82,7 +82,7 @@ class Router:
             self._add(path, found)
 
     def find(self, path: str) -> tuple[Resource | None, Parameters]:
-        """Return what answers a path, if anything does, and the path's variable parts."""
+        """Return the resource of a path, if any, and the path's variable parts."""
         found = self.plain.get(path)
         if found is not None:
             return found, {}

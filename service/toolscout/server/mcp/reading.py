@@ -1,4 +1,4 @@
-"""What the MCP facade reads of catalogs, within the bounds of one answer."""
+"""Read catalogs for the MCP facade, within the bounds of one answer."""
 
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any
@@ -15,15 +15,15 @@ from toolscout.server.http.refusals import REFUSALS, refusal
 
 
 def lines_of(catalog: Catalog, rows: Iterable[int] | None = None) -> list[str]:
-    """The tools of these rows, or all, in a line each."""
+    """Return the tools of some rows, or all, in a line each."""
     return [f"{tool}: {summary}" for tool, summary in pages.index(catalog, rows)]
 
 
 async def show(catalog: Catalog, rows: Sequence[int], detail: Detail) -> list[ToolDetail]:
-    """The tools of these rows at one level of detail.
+    """Return the tools of some rows at one level of detail.
 
     Raises:
-        ValueError: whole, they are more than one answer may show.
+        ValueError: they exceed the bounds of one answer.
     """
     if detail == "full":
         check_size(catalog, rows)
@@ -31,10 +31,10 @@ async def show(catalog: Catalog, rows: Sequence[int], detail: Detail) -> list[To
 
 
 def check_size(catalog: Catalog, rows: Iterable[int]) -> None:
-    """Check what the SDK would copy and check several times over, on the event loop.
+    """Check the size of tools that the SDK would copy and check repeatedly on the event loop.
 
     Raises:
-        ValueError: these tools are more than one answer may show.
+        ValueError: they exceed the bounds of one answer.
     """
     nbytes = sum(len(catalog.wires[row]) for row in rows)
     if nbytes > MAX_MCP_SHOWN:
@@ -48,17 +48,17 @@ def check_name(name: str) -> None:
     """Check the length of a name, as over HTTP.
 
     Raises:
-        ValueError: no tool has a name as long.
+        ValueError: the name is too long.
     """
     if len(name) > MAX_NAME_CHARS:
         raise ValueError(f"a name has at most {MAX_NAME_CHARS} characters, got {len(name)}")
 
 
 async def row_of(catalog: Catalog, name: str) -> int:
-    """The row of a tool by its name in any spelling.
+    """Return the row of a tool by its name in any spelling.
 
     Raises:
-        ValueError: there is none, or there are several; says which are near.
+        ValueError: there is none, or there are several; the message has similar names.
     """
     check_name(name)
     found = await beside(len(catalog), AT_ONCE, Resolver(catalog).resolve, name)
@@ -69,7 +69,7 @@ async def row_of(catalog: Catalog, name: str) -> int:
 
 
 async def readable(answer: Awaitable[Any]) -> Any:
-    """The answer; of our own errors only what is meant for callers."""
+    """Await an answer; raise expected errors as a ValueError with their text."""
     try:
         return await answer
     except REFUSALS as error:

@@ -1,4 +1,4 @@
-"""What the MCP facade tells models: instructions, tools, prompts, resources."""
+"""Texts of the MCP facade for models: instructions, tools, prompts, resources."""
 
 from typing import Any
 
@@ -93,7 +93,7 @@ TEMPLATES = [
 
 
 def find_tool(task: str) -> str:
-    """The prompt that asks for the tool of a task."""
+    """Return the prompt that asks for the tool of a task."""
     return (
         f"Find the tool for this task: {task}\n\nCall search_tools with a short description of "
         'it, then tool_info with detail "full" for the best one. Say so if none fits.'

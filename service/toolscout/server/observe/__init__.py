@@ -1,1 +1,1 @@
-"""What an operator sees: metrics, log, usage, spans and the shadow ranker."""
+"""Observability: metrics, log, usage, spans and the shadow ranker."""

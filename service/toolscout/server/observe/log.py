@@ -1,7 +1,7 @@
 """The log: one JSON line per request and per event, to standard output, written by a thread.
 
-A request's line says what was decided and how long it took. The pattern appears as a hash,
-unless `log = full`; tool texts never appear.
+A request's line has the decision and its duration. The pattern appears as a hash, unless `log =
+full`; tool texts never appear.
 """
 
 import os
@@ -17,10 +17,10 @@ import msgspec
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 MAX_WAITING_BYTES = 8 * 1024 * 1024
-"""Lines that wait for a reader: some 20,000 requests."""
+"""Maximum bytes of lines that wait for a reader: some 20,000 requests."""
 
 CLOSE_S = 1.0
-"""How long the end of the process waits for a reader of its last lines."""
+"""Seconds that the end of the process waits for a reader of its last lines."""
 
 
 class RequestLine(msgspec.Struct, omit_defaults=True, kw_only=True):
@@ -53,13 +53,13 @@ class RequestLine(msgspec.Struct, omit_defaults=True, kw_only=True):
 class LineWriter:
     """Writes log lines to a descriptor from a thread, so that no request waits for a reader.
 
-    Lines wait a tenth of a second at most, until `flush`. A reader that stops costs lines, never
-    requests: past `MAX_WAITING_BYTES` new lines are dropped and counted, and so are lines that
+    Lines wait at most a tenth of a second for `flush`. If the reader stops, lines are lost, never
+    requests: beyond `MAX_WAITING_BYTES` new lines are dropped and counted, and so are lines that
     cannot be written (a closed pipe).
     """
 
     def __init__(self, descriptor: int, dropped: Callable[[int], None] = lambda _: None) -> None:
-        """Write to a descriptor; `dropped` is told how many lines were lost."""
+        """Write to a descriptor; `dropped` is called with the number of lost lines."""
         self._descriptor = descriptor
         self._dropped = dropped
         self._changed = threading.Condition()
@@ -71,7 +71,7 @@ class LineWriter:
         self._thread: threading.Thread | None = None
 
     def take(self, line: bytes) -> None:
-        """Take one line without its line end."""
+        """Queue one line, given without its line end."""
         size = len(line) + 1
         with self._changed:
             fits = self._waiting + size <= MAX_WAITING_BYTES
@@ -84,11 +84,11 @@ class LineWriter:
             self._dropped(1)
 
     def write(self, line: RequestLine) -> None:
-        """Take a request's line."""
+        """Queue a request's line."""
         self.take(_encode(line))
 
     def flush(self) -> None:
-        """Have what has been taken written."""
+        """Start writing the queued lines."""
         if not self._lines:
             return
         if self._thread is None:
@@ -99,7 +99,7 @@ class LineWriter:
             self._changed.notify_all()
 
     def close(self, timeout: float = CLOSE_S) -> None:
-        """Write what is left, if somebody reads it within `timeout` seconds."""
+        """Write the remaining lines, if they are read within `timeout` seconds."""
         self.flush()
         with self._changed:
             self._changed.wait_for(lambda: not self._waiting, timeout)
@@ -123,7 +123,7 @@ class LineWriter:
             while rest:
                 try:
                     rest = rest[os.write(self._descriptor, rest) :]
-                except BlockingIOError:  # somebody else made the pipe non-blocking
+                except BlockingIOError:  # another process made the pipe non-blocking
                     select.select([], [self._descriptor], [])
         except (OSError, ValueError):
             self._dropped(len(lines))
@@ -138,30 +138,30 @@ class LineWriter:
 
 
 class EventLog:
-    """Writes a line for each event that is no request: time, level, event, fields."""
+    """Logs events other than requests: time, level, event, fields."""
 
     def __init__(self, writer: LineWriter) -> None:
         self._writer = writer
 
     def info(self, event: str, **fields: object) -> None:
-        """Tell of something that was done."""
+        """Log something that was done."""
         self._writer.take(_event("info", event, fields))
 
     def warning(self, event: str, **fields: object) -> None:
-        """Tell of something that an operator may want to change."""
+        """Log something that an operator may want to change."""
         self._writer.take(_event("warning", event, fields))
 
     def error(self, event: str, **fields: object) -> None:
-        """Tell of something that failed."""
+        """Log a failure."""
         self._writer.take(_event("error", event, fields))
 
     def exception(self, event: str, **fields: object) -> None:
-        """Tell of the exception that is being handled, with its traceback."""
+        """Log the exception that is being handled, with its traceback."""
         self.error(event, **fields, exception=traceback.format_exc())
 
 
 def hashed(pattern: str) -> str:
-    """A pattern as it may be logged: equal patterns are recognised, none can be read."""
+    """Hash a pattern for the log: equal patterns have equal hashes."""
     return sha256(pattern.encode("utf-8", "replace")).hexdigest()[:16]
 
 

@@ -35,7 +35,7 @@ class Metrics:
     """The counters of one process."""
 
     def __init__(self) -> None:
-        # In multi-process mode the files are the registry; a second copy would double.
+        # In multi-process mode the files are the registry; a second copy would count twice.
         self.registry = registry = CollectorRegistry()
         counter = partial(Counter, registry=registry)
         histogram = partial(Histogram, registry=registry)
@@ -126,7 +126,7 @@ class Metrics:
         self._phase = {phase: self.duration.labels(phase) for phase in _PHASES}
 
     def describe(self, model: str) -> None:
-        """Say once which version and model run."""
+        """Set the metric with version and model."""
         self.build.labels(__version__, model).set(1)
 
     def count_requests(self, outcome: str, times: int) -> None:
@@ -150,7 +150,7 @@ class Metrics:
             self.no_match.inc()
 
     def count_pattern(self, result: str) -> None:
-        """Count one query that was a regular expression."""
+        """Count one pattern that was a regular expression."""
         self.patterns.labels(result).inc()
 
     def count_shadow(self, overlap: float, seconds: float) -> None:
@@ -164,7 +164,7 @@ class Metrics:
         self._phase[phase].observe(seconds)
 
     def render(self) -> bytes:
-        """The exposition text, over all processes when there are several."""
+        """Return the exposition text, summed over all processes."""
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
             return generate_latest(self.registry)
         _bury_dead_workers(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]))
@@ -174,7 +174,7 @@ class Metrics:
 
 
 def _bury_dead_workers(folder: Path) -> None:
-    """Drop the gauges of processes that are gone; their counters stay."""
+    """Drop the gauges of ended processes; their counters stay."""
     for pid in {file.stem.rpartition("_")[2] for file in folder.glob("gauge_live*.db")}:
         if not Path(f"/proc/{pid}").exists():
             multiprocess.mark_process_dead(int(pid))  # type: ignore[no-untyped-call]

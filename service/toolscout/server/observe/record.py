@@ -1,7 +1,7 @@
-"""What is recorded of requests: metrics, usage figures and lines in the log.
+"""Record requests: metrics, usage statistics and log lines.
 
-A request leaves one tuple. All of them are added up together, several times a second and before
-anybody reads the figures: one by one, with caches cold from ranking, it took a sixth of a request.
+A request appends one tuple. All of them are processed together, several times a second and before
+any figures are read: one by one, with caches cold from ranking, it took a sixth of a request.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from toolscout.server.observe.trace import Trace
 from toolscout.server.observe.usage import Note, Tally
 
 MAX_PENDING = 256
-"""Records after which they are added up at once: they keep decisions and catalogs alive."""
+"""Number of records after which they are processed immediately: they keep catalogs in memory."""
 
 SEARCH = "search"
 
@@ -24,7 +24,7 @@ class Record(NamedTuple):
     """One answered request."""
 
     time: float
-    """When it ended, in seconds since 1970."""
+    """Time of its end, in seconds since 1970."""
     call: str
     code: str
     """`ok`, or the code of the error."""
@@ -37,7 +37,7 @@ class Record(NamedTuple):
 
 
 class Recorder:
-    """Collects records and adds them up."""
+    """Collects records and processes them together."""
 
     def __init__(self, mode: str, metrics: Metrics, tally: Tally, writer: LineWriter) -> None:
         """`mode` is the setting `log`: off, hashed or full."""
@@ -48,13 +48,13 @@ class Recorder:
         self._pending: list[Record] = []
 
     def add(self, record: Record) -> None:
-        """Take one request that was answered."""
+        """Add one request that was answered."""
         self._pending.append(record)
         if len(self._pending) >= MAX_PENDING:
             self.write()
 
     def write(self) -> None:
-        """Add up what was collected, and give the log its lines."""
+        """Write the collected records to metrics, usage and log."""
         records, self._pending = self._pending, []
         if not records:
             return
@@ -134,5 +134,5 @@ class Recorder:
 
 
 def outcome_of(decision: Decision | None, code: str) -> str:
-    """The outcome of a search that was answered, else the code."""
+    """Return the outcome of an answered search, else the code."""
     return decision.outcome if decision is not None and code == "ok" else code

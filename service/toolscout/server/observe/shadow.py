@@ -1,8 +1,8 @@
-"""A candidate ranker in the shadow of the one that answers: compared, never seen by callers.
+"""The shadow ranker: a candidate whose selections are compared with the answers, in metrics only.
 
-It runs in a thread of its own after an answer was sent, steps aside while requests are being
-answered, and drops questions when too many wait. What comes of it are figures: how far the two
-selections overlap, and how long the candidate took. No text is kept.
+It runs in a separate thread after an answer was sent, pauses while requests are being answered, and
+drops questions when too many wait. The metrics have the overlap of the two selections, and the time
+of the candidate. No text is kept.
 """
 
 import time
@@ -18,20 +18,20 @@ from toolscout.ranking.ask import Ask, Decision
 from toolscout.server.observe.metrics import Metrics
 
 MAX_WAITING = 64
-"""Questions that wait at most; more are dropped and counted."""
+"""Maximum number of waiting questions; more are dropped and counted."""
 
 PAUSE_S = 0.001
 MAX_PAUSES = 100
-"""How long one question steps aside for requests: 0.1 s at most."""
+"""Maximum number of pauses of one question while requests are answered: 0.1 s in all."""
 
 
 class Shadow:
-    """Asks a second ranker what was asked of the first."""
+    """Repeats searches with a second ranker."""
 
     def __init__(
         self, ranker: RankerName, engine: Engine, metrics: Metrics, busy: Callable[[], bool]
     ) -> None:
-        """Take the candidate; `busy` says whether requests are being answered now."""
+        """Take the candidate; `busy` tells whether requests are being answered now."""
         self._ranker = ranker
         self._engine = engine
         self._metrics = metrics
@@ -40,10 +40,9 @@ class Shadow:
         self._pool = DaemonPool(1, "shadow")
 
     def follow(self, answered: Decision) -> None:
-        """Compare with an answer that was sent; call from the event loop, returns at once.
+        """Compare with an answer that was sent; call from the event loop; returns immediately.
 
-        Answers from tools that are not compiled, or not embedded yet, are left out: the candidate
-        could not show what it can do.
+        Answers from tools without index or vectors are skipped: the candidate needs both.
         """
         source = answered.ranking.source
         if source.vectors is None:
@@ -56,7 +55,7 @@ class Shadow:
             self._pool.submit(self._compare, source, asked, answered.names)
 
     def close(self) -> None:
-        """Drop what waits."""
+        """Drop waiting questions."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _compare(self, catalog: Source, ask: Ask, answered: list[str]) -> None:
@@ -76,6 +75,6 @@ class Shadow:
 
 
 def overlap(first: list[str], second: list[str]) -> float:
-    """Share of the longer selection that both have, 0 to 1; two empty ones agree."""
+    """Return the share of the longer selection that both have, 0 to 1; 1 if both are empty."""
     longer = max(len(first), len(second))
     return len(set(first) & set(second)) / longer if longer else 1.0

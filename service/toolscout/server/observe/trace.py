@@ -1,4 +1,4 @@
-"""What one request did: for the headers of its answer, its metrics and its line in the log."""
+"""The trace of one request, for its headers, its metrics and its log line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ from toolscout.ranking.ask import Decision
 
 @dataclass(slots=True)
 class Trace:
-    """What a request did, for its headers, its metrics and its line in the log."""
+    """Everything that headers, metrics and log need of a request."""
 
     tenant: str = ""
     pattern: str = ""
@@ -23,25 +23,26 @@ class Trace:
     unique: int = 0
     decision: Decision | None = None
     source: Catalog | None = None
-    """The catalog that the decision was made from, where it was compiled."""
+    """The catalog of the decision, if it was compiled."""
     degraded: str = ""
-    """The cheaper ranker that answered, where the call is no search."""
+    """The cheaper ranker that answered, if the call is no search."""
     parts: Sequence["Trace"] = ()
     """The searches of a batch."""
     tiers: TierTokens | None = None
-    """The tokens that `hot` answered with."""
+    """The tokens in an answer of `hot`."""
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds per phase."""
     coarse: bool = False
-    """Whether the caller is told whole milliseconds only: tenants share the process's word caches,
-    and microseconds would say which words others have used."""
+    """Whether timings are whole milliseconds: tenants share the process's word caches, and
+    microseconds would reveal which words others have used.
+    """
 
     def part(self, pattern: str) -> "Trace":
-        """Return a trace for one of several decisions about the same tools."""
+        """Add and return a trace for one of several decisions about the same tools."""
         return replace(self, pattern=pattern, phases={})
 
     def add_parts(self, parts: Sequence["Trace"]) -> None:
-        """Have decisions counted as searches of the tools that were found."""
+        """Count decisions as searches of the tools that were found."""
         for part in parts:
             part.cache, part.catalog = self.cache, self.catalog
             part.offered, part.unique = self.offered, self.unique
@@ -49,7 +50,7 @@ class Trace:
         self.parts = parts
 
     def shown_ms(self) -> dict[str, float]:
-        """Milliseconds per phase, as the caller is told them."""
+        """Return the milliseconds per phase for the caller."""
         if self.coarse:
             return {phase: ceil(spent * 1_000) for phase, spent in self.phases.items()}
         return {phase: round(spent * 1_000, 3) for phase, spent in self.phases.items()}

@@ -1,9 +1,9 @@
 """OpenTelemetry: one server span per request, with an event at the end of each phase.
 
-Nothing here is imported unless `tracing` is on. A span is made when its request is over: while it
-runs nothing calls out, so nothing needs it earlier, and the way of a request stays as it is. Where
-spans go, how they are sampled and what the resource says is read from the standard `OTEL_*`
-variables; they go by OTLP over HTTP with protobuf, in batches, from a thread of their own.
+Nothing here is imported unless `tracing` is on. A span is made when its request is over: a request
+calls no other service, so nothing needs the span earlier. Destination, sampling and resource are
+read from the standard `OTEL_*` variables; spans are sent by OTLP over HTTP with protobuf, in
+batches, from a separate thread.
 """
 
 import os
@@ -30,7 +30,7 @@ PROTOCOL = "http/protobuf"
 MAX_AGENT_CHARS = 200
 
 CLOSE_S = 2.0
-"""How long a collector that does not answer is tried again when the service stops."""
+"""Seconds for which an unanswering collector is retried when the service stops."""
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
 _SERVER_ERROR = 500
@@ -38,13 +38,13 @@ _NS = 1_000_000_000
 
 
 class Tracing:
-    """Makes spans and hands them to the exporter."""
+    """Makes spans and passes them to the exporter."""
 
     def __init__(self) -> None:
         """Read the environment.
 
         Raises:
-            ConfigurationError: it asks for an exporter that is not there, or a value is malformed.
+            ConfigurationError: it names an unavailable exporter, or a value is malformed.
         """
         check_environment()
         base = Resource({"service.name": "toolscout", "service.version": __version__})
@@ -70,7 +70,7 @@ class Tracing:
         """Make the span of a request that took so many seconds and ends now.
 
         Returns:
-            The trace's id in hexadecimal digits; empty where no trace could be told.
+            The trace's id in hexadecimal digits; empty without a trace.
         """
         ended = time_ns()
         started = ended - int(seconds * _NS)
@@ -100,7 +100,7 @@ class Tracing:
         return format_trace_id(context.trace_id) if context.is_valid else ""
 
     def close(self) -> None:
-        """Send what is left. A try that hangs takes its `OTEL_EXPORTER_OTLP_TIMEOUT`."""
+        """Send the remaining spans. A hanging attempt takes its `OTEL_EXPORTER_OTLP_TIMEOUT`."""
         impatience = threading.Timer(CLOSE_S, self._exporter.shutdown)
         impatience.daemon = True
         impatience.start()
@@ -109,10 +109,10 @@ class Tracing:
 
 
 def check_environment() -> None:
-    """Check that the environment asks for an exporter that there is.
+    """Check that the environment names an available exporter.
 
     Raises:
-        ConfigurationError: it asks for another one.
+        ConfigurationError: it names another one.
     """
     exporter = os.environ.get("OTEL_TRACES_EXPORTER") or "otlp"
     if exporter not in ("otlp", "none"):
@@ -134,7 +134,7 @@ def _said_plainly() -> Iterator[None]:
 def _attributes(
     request: Request, trace: Trace, outcome: str, call: str, status: int
 ) -> dict[str, AttributeValue]:
-    """What is known of a request; no text of a tool and no pattern, as a path may hold neither."""
+    """Return the attributes of a request, without text of a tool or the pattern."""
     found: dict[str, AttributeValue] = {
         "url.scheme": request.scheme,
         "network.protocol.version": request.http_version,
@@ -168,9 +168,9 @@ def _attributes(
 
 
 def _phases(request: Request, trace: Trace) -> Iterator[tuple[str, float, float]]:
-    """Each phase: its name, its seconds, and how long after the headers it was over.
+    """Yield each phase: its name, its seconds, and its end in seconds after the headers.
 
-    Phases follow one another from the moment the body was there, in the order they were noted.
+    Phases follow one another from the arrival of the body, in the order of recording.
     """
     at = request.arrived - request.started
     if request.arrived:

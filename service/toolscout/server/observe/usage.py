@@ -1,4 +1,4 @@
-"""Figures of each tenant's searches in this process, kept up with every search at little cost."""
+"""Usage statistics of each tenant's searches in this process."""
 
 from collections import Counter, deque
 from typing import NamedTuple
@@ -17,15 +17,15 @@ from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Decision
 
 LATEST = 2_048
-"""Searches per ranker and phase that the quantiles are of."""
+"""Number of latest searches per ranker and phase for the quantiles."""
 
 
 REMEMBERED = 1_000
-"""Catalogs whose tokens are not added up again."""
+"""Number of catalogs whose token totals are cached."""
 
 
 class Note(NamedTuple):
-    """One search; durations in seconds by phase, the catalog None where none was compiled."""
+    """One search; durations in seconds by phase; the catalog is None if it was not compiled."""
 
     tenant: str
     decision: Decision
@@ -53,7 +53,7 @@ class _Figures:
 
 
 class Tally:
-    """Adds up what searches note."""
+    """Adds up searches by tenant."""
 
     def __init__(self) -> None:
         self._of: dict[str, _Figures] = {}
@@ -61,7 +61,7 @@ class Tally:
         """Tokens of whole catalogs, by digest."""
 
     def note(self, note: Note) -> None:
-        """Take one search."""
+        """Add one search."""
         tenant, decision, cache, phases, catalog = note
         figures = self._figures(tenant)
         figures.outcomes[decision.outcome] += 1
@@ -72,7 +72,7 @@ class Tally:
             figures.selected += sum(map(catalog.tokens.item, decision.rows))
 
     def note_hot(self, tenant: str, phases: dict[str, float], tokens: TierTokens) -> None:
-        """Take one turn that tools were prepared for."""
+        """Add one call of `hot`."""
         figures = self._figures(tenant)
         figures.hot += 1
         figures.time("hot", phases)
@@ -96,7 +96,7 @@ class Tally:
     def of(
         self, tenant: str, learning: LearningSize | None, *, coarse: bool = False
     ) -> StatsAnswer:
-        """One tenant's figures; in whole milliseconds where `coarse`, as in `Trace`."""
+        """Return one tenant's statistics; in whole milliseconds if `coarse`, as in `Trace`."""
         figures, digits = self._of.get(tenant, _Figures()), 0 if coarse else 3
         return StatsAnswer(
             searches=figures.outcomes.total(),

@@ -1,7 +1,7 @@
-"""The OpenAPI document, made from the wire structs and the error table.
+"""The OpenAPI document, made from the contract's structs and the error table.
 
-The hot endpoints read bytes, so no framework can see their types; the structs they decode with
-are the same ones that are described here.
+Search endpoints read bytes, so no framework can see their types; this module describes the structs
+that they decode with.
 """
 
 from functools import cache
@@ -21,7 +21,7 @@ from toolscout.server.openapi.shapes import provider_tool, tools_answer
 
 @cache
 def document() -> dict[str, Any]:
-    """The whole document; the same object at every call."""
+    """Return the whole document; the same object at every call."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -67,7 +67,7 @@ def _problem_responses() -> dict[str, Any]:
 _WHOLE = frozenset(
     ("top_k", "max_tools", "min_tools", "latency_budget_ms", "budget_tokens", "token_budget")
 )
-"""Fields that take whole numbers, also written as 5.0."""
+"""Fields of whole numbers, which may be written as 5.0."""
 
 
 def _schemas() -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _schemas() -> dict[str, Any]:
         for name in _WHOLE.intersection(schema["properties"]):
             for kind in schema["properties"][name]["anyOf"]:
                 kind["type"] = kind["type"].replace("number", "integer")
-        # Null counts as absent: what a struct cannot say.
+        # Null counts as absent, which a struct cannot express.
         schema["allOf"] = [needs_tools]
     text = {"type": "string", "pattern": r"\S", "description": "The model's query, any form"}
     one_cap = {"not": {"allOf": [_given("top_k"), _given("max_tools")]}}
@@ -124,7 +124,7 @@ def _given(name: str) -> dict[str, Any]:
 
 
 def _described(struct: type[msgspec.Struct], raw: Any) -> type[msgspec.Struct]:
-    """A twin of a wire struct that says what stands in its raw JSON fields."""
+    """Return a copy of a contract struct with types for its raw JSON fields."""
     if ABSENT not in struct.__struct_defaults__:
         return struct
     hints = get_type_hints(struct, include_extras=True)

@@ -1,7 +1,7 @@
-"""Pages for people, served without a network: the OpenAPI browser, and every error explained.
+"""Pages that need no network: the OpenAPI browser, and the explanation of every error.
 
 The browser at `/docs` is Swagger UI from the installed package. `/docs/errors` is made from the
-table of error codes; the `type` of each problem points at its place there.
+table of error codes; the `type` of each problem links to it.
 """
 
 import re

@@ -12,7 +12,7 @@ REF = "#/components/schemas/{name}"
 _SECURITY: list[dict[str, list[str]]] = [{"bearer": []}, {"apiKey": []}]
 
 _HEAD_ERRORS = {"403", "408", "421", "431"}
-"""Answers to heads, whatever the path."""
+"""Errors of request heads, on every path."""
 
 _READ_ERRORS = _HEAD_ERRORS | {"401", "404", "429", "503"}
 _CATALOG_ERRORS = _READ_ERRORS | {"400", "412", "413", "415", "422", "500"}

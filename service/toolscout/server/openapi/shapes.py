@@ -1,4 +1,4 @@
-"""The shapes of tools in the OpenAPI document, beside the contract's own."""
+"""The providers' shapes of tools in the OpenAPI document."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _NAMED = {
 
 
 def provider_tool() -> dict[str, Any]:
-    """A tool whose name lies in a wrapper; others are `Tool` with a schema beside the name."""
+    """Describe a tool with its name in a wrapper; others are `Tool` with a schema."""
     wrapped = [_holding(key, _NAMED) for key in WRAPPERS]
     declared = {"type": "array", "minItems": 1, "items": _NAMED}
     wrapped += [_holding(key, declared) for key in DECLARATIONS]

@@ -26,10 +26,8 @@ class Anthropic(Turns):
 
     def query(self, request: Json) -> str:
         """The last user message with text; those with only tool results are skipped."""
-        for message in reversed(self.turns(request)):
-            if message.get("role") == "user" and (text := text_of(message.get("content"))):
-                return text
-        return ""
+        texts = (text_of(turn.get("content")) for turn in reversed(self.user_turns(request)))
+        return next(filter(None, texts), "")
 
     def recent(self, request: Json) -> list[str]:
         """Names in the assistant's `tool_use` blocks."""

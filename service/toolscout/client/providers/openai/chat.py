@@ -33,16 +33,9 @@ class OpenAIChat(Turns):
         return names_once(names)
 
     def forced(self, request: Json) -> str | None:
-        """`tool_choice`: `none`, or the name of a function.
-
-        A list of allowed tools may name deferred ones, which the API refuses; such a request is
-        left alone.
-        """
+        """`tool_choice`: `none`, or the name of a function."""
         choice = request.get("tool_choice")
-        if choice == "none" or mapping(choice).get("type") == "allowed_tools":
-            return ""
-        name = mapping(mapping(choice).get("function")).get("name")
-        return name if isinstance(name, str) else None
+        return forced_name(choice, mapping(mapping(choice).get("function")))
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """A function tool."""
@@ -99,6 +92,18 @@ class OpenAIChat(Turns):
                     choice["finish_reason"] = "stop"
             choices.append(choice)
         return {**response, "choices": choices} if changed else response
+
+
+def forced_name(choice: Any, function: Json) -> str | None:
+    """Return the name of a forced function, "" if the model may call none, else None.
+
+    A list of allowed tools may name deferred ones, which the API refuses; such a request is left
+    alone.
+    """
+    if choice == "none" or mapping(choice).get("type") == "allowed_tools":
+        return ""
+    name = function.get("name")
+    return name if isinstance(name, str) else None
 
 
 def _identified(message: Json) -> list[Json]:

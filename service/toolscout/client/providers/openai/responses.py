@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from toolscout.client.providers.openai.chat import forced_name
 from toolscout.client.providers.provider import (
     Call,
     Json,
@@ -35,16 +36,9 @@ class OpenAIResponses(Turns):
         return names_once(names)
 
     def forced(self, request: Json) -> str | None:
-        """`tool_choice`: `none`, or the name of a function.
-
-        A list of allowed tools may name deferred ones, which the API refuses; such a request is
-        left alone.
-        """
+        """`tool_choice`: `none`, or the name of a function."""
         choice = request.get("tool_choice")
-        if choice == "none" or mapping(choice).get("type") == "allowed_tools":
-            return ""
-        name = mapping(choice).get("name")
-        return name if isinstance(name, str) else None
+        return forced_name(choice, mapping(choice))
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """A function tool."""
