@@ -57,13 +57,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """The selected tools, most relevant first, pins last."""
     outcome: Outcome
     ranker: str
-    """The ranker that ran; with `auto`, the one it came down to."""
+    """The ranker that ran; with `auto`, the one it chose."""
     matches: list[Match]
-    """Per selected tool its calibrated score and reasons; empty unless asked for."""
+    """Score and reasons of each selected tool; empty unless requested."""
     counts: Counts
     notes: list[str]
     tools: list[ToolDetail] = []
-    """The selected tools at the level of detail asked for; empty unless asked."""
+    """The selected tools at the requested level of detail; empty unless requested."""
 
 
 class Engine:
@@ -82,7 +82,7 @@ class Engine:
     Raises:
         InvalidRequest: a tool has no name or a field of the wrong type, or `no_match_below` is not
             within 0 to 1.
-        ConfigurationError: there is no such model, or a file has another form.
+        ConfigurationError: there is no such model, or a file is malformed.
     """
 
     def __init__(  # noqa: PLR0913  # options of the public class
@@ -122,7 +122,7 @@ class Engine:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The compiled tools; compiled on first use after a change."""
+        """Return the compiled tools; compile them on first use after a change."""
         return self.compiler.compile(ToolList.of(self._tools.values()), self._store)
 
     def search(  # noqa: PLR0913  # options of the public call
@@ -145,13 +145,12 @@ class Engine:
     ) -> Result:
         """Select the tools for a query.
 
-        `filters` say which may be selected at all; tools below `min_score` are left out, pins
+        `filters` restrict which tools may be selected; tools below `min_score` are left out, pins
         excepted; `budget_tokens` is spent in rank order on tools shown at the level of `detail`
-        (whole when it is None), which also fills `tools` of the result. `session` says how tools
-        have served, `context` where the work is done; both move scores softly. `no_match_below`
-        takes the place of the engine's own. With `prerequisites`, tools bring those that find what
-        they require. `fill="evident"` leaves slots empty that only tools far behind the best one
-        would fill.
+        (whole when it is None), which also fills `tools` of the result. `session` has earlier
+        calls, `context` files and words of the work; both adjust scores slightly. `no_match_below`
+        replaces the engine's own. With `prerequisites`, tools that find required ids are added.
+        `fill="evident"` leaves slots empty that only tools far behind the best one would fill.
 
         Raises:
             EmptyPattern: the pattern is blank.
@@ -195,12 +194,12 @@ class Engine:
         return msgspec.structs.replace(found, tools=shown)
 
     def resolve(self, name: str) -> list[str]:
-        """Tools that answer to a written name: one, several when ambiguous, or none."""
+        """Return the tools of a written name: one, several when ambiguous, or none."""
         found = self.resolution(name)
         return [found.name] if found.name is not None else found.ambiguous or []
 
     def resolution(self, name: str) -> Resolution:
-        """What a written name stands for, and similar names when it stands for none."""
+        """Return the tool that a written name means, or similar names."""
         return Resolver(self.catalog).resolve(name)
 
     def decide(
@@ -212,12 +211,12 @@ class Engine:
         chain: Chain | None = None,
         scan: Scan | None = None,
     ) -> Decision:
-        """Answer a question from any catalog this engine's compiler made."""
+        """Answer a question from a catalog of this engine's compiler."""
         return decide(catalog, ask, self.embedder, degraded, prior, chain, scan)
 
     @staticmethod
     def result(catalog: Catalog, decision: Decision, explained: bool) -> Result:
-        """What callers see of a decision."""
+        """Convert a decision to the result for callers."""
         ranking = decision.ranking
         return Result(
             names=decision.names,

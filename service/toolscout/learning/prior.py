@@ -21,8 +21,7 @@ NEIGHBOURS = 8
 """Number of past patterns that vote."""
 
 SHARPNESS = 12.0
-"""Decay of a vote's weight with distance: a cosine lower by .1 has less than a third of the weight.
-"""
+"""Decay of a vote's weight with distance: a cosine lower by .1 has less than a third of it."""
 
 REACH = 0.3
 """Maximum distance beyond that of the nearest pattern at which a pattern votes."""

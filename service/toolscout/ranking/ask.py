@@ -1,4 +1,4 @@
-"""One question to a tool list, what is found out about it stage by stage, and the answer."""
+"""The values of the pipeline: a question, its state between stages, and the answer."""
 
 from collections.abc import Callable, Sequence
 
@@ -31,15 +31,16 @@ from toolscout.text.query import MAX_PATTERN_CHARS, Query
 Floats = NDArray[np.float32]
 
 Prior = Callable[[Query, QueryVectors | None], tuple[Floats, float] | None]
-"""What to add to each tool's score for a query, shape (tools,), and how alike the nearest query is
-that this comes from (a cosine); None for nothing."""
+"""Returns what to add to each tool's score for a query, shape (tools,), and the cosine of the
+nearest past query; None for nothing.
+"""
 
 _NO_QUERY = Query("", (), ())
 _NO_SCORES = np.zeros(0, np.float32)
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """One question to a catalog, whatever carried it."""
+    """A question to a catalog, from any interface."""
 
     pattern: str
     top_k: int = DEFAULT_TOP_K
@@ -47,30 +48,30 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     ranker: RankerName = "auto"
     no_match: NoMatch = "empty"
     no_match_below: float = WEAK
-    """Calibrated score of the best tool below which nothing matches, 0 to 1."""
+    """The outcome is no match if the best tool's calibrated score, 0 to 1, is below this."""
     max_pattern_chars: int = MAX_PATTERN_CHARS
-    """Characters of the pattern that rank; the rest is ignored, never an error."""
+    """Characters of the pattern to rank by; the rest is ignored, never an error."""
     filters: Filters | None = None
     min_score: float = 0.0
     budget_tokens: int | None = None
     detail: Detail | None = None
-    """How the selected tools will be shown, which is what the budget is spent on."""
+    """The level of detail of the selected tools, which the budget pays for."""
     definitions: bool = False
     prerequisites: bool = True
-    """Whether tools bring those that find what they require."""
+    """Whether tools that find required identifiers are selected too."""
     fill: Fill = "all"
-    """Whether slots behind an evident winner are filled with tools that are far from it."""
+    """Whether places after an evident winner are filled with tools far behind it."""
     session: Session | None = None
     context: Context | None = None
 
     @property
     def ranking_part(self) -> str:
-        """The characters of the pattern that rank."""
+        """Return the characters of the pattern to rank by."""
         return self.pattern.strip()[: self.max_pattern_chars]
 
 
 class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """A question on its way: what was given, then what each stage has found out.
+    """A question in the pipeline: the input, then the results of each stage.
 
     Scores have shape (tools,); 0 means no evidence.
     """
@@ -79,12 +80,12 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     source: Source
     embedder: Embedder | None = None
     degraded: str | None = None
-    """The ranker that ran instead of the one asked for, when time was short."""
+    """The ranker that ran instead of the requested one, because time was short."""
     prior: Prior | None = None
     chain: Chain | None = None
     """The learned chain to follow."""
     scan: Scan | None = None
-    """What the pattern matched as a regular expression; None where it is none."""
+    """The matches of the pattern as a regular expression; None if it is none."""
 
     allowed: Allowed | None = None
     """The tools that may be selected; None when all may."""
@@ -96,9 +97,9 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     ranker: str = ""
     query: Query = _NO_QUERY
     note: str | None = None
-    """Why another ranker ran than the one asked for, or how a pattern was read."""
+    """Why another ranker ran than the requested one, or how the pattern was interpreted."""
     matched: tuple[int, ...] = ()
-    """What a regular expression matched, of the tools that may be selected."""
+    """The rows that the regular expression matched, of the tools that may be selected."""
 
     lexical: LexicalScores | None = None
     vectors: QueryVectors | None = None
@@ -107,30 +108,30 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     whole: Floats | None = None
     """Similarity of the query as a whole, for judging whether anything fits."""
     familiarity: float = 0.0
-    """How much of the query the embedding model knows; its opinion counts that much."""
+    """Share of the query that the embedding model knows; the cosines are weighted by it."""
     learned: Floats | None = None
     """What experience adds to each score; negative where a tool failed."""
     likeness: float = 0.0
-    """Cosine of the nearest query that this experience comes from."""
+    """Cosine of the nearest past query of this experience."""
     mentions: list[Mention] = []
     scores: Floats = _NO_SCORES
     outcome: Outcome = "match"
     boosts: Boosts | None = None
     has_clauses: bool = False
-    """Whether the query asks for several things, each with a tool of its own."""
+    """Whether the query asks for several things, each with another tool."""
     prerequisites: dict[int, int] = {}
-    """Tools that come because another requires what they find, each with that other tool."""
+    """From tools that find a required identifier to the tools that require it."""
 
     ranked: list[int] = []
     """The best rows, best first."""
     kept: list[int] = []
     """The pins that the answer has room for."""
     last: list[int] = []
-    """Those of them that come after the ranked rows."""
+    """The pins after the ranked rows."""
 
 
 class Decision(msgspec.Struct, frozen=True, eq=False):
-    """The answer: rows of the catalog in answer order, and how they came about."""
+    """The answer: rows of the catalog in answer order, and how they were selected."""
 
     pattern: str
     names: list[str]
@@ -139,7 +140,7 @@ class Decision(msgspec.Struct, frozen=True, eq=False):
     ranking: Ranking
     degraded: str | None = None
     chained: dict[int, float] = {}
-    """Rows that belong to the chain that was followed, with the confidence in it."""
+    """Rows of the chain that was followed, with the confidence in it."""
 
     @property
     def outcome(self) -> Outcome:

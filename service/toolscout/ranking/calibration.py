@@ -29,8 +29,7 @@ MASS_LIMIT = 3.0
 """Rare words beyond the third add no certainty."""
 
 COVERED = 0.5
-"""If a tool has this share of the query's words, or synonyms of them, the outcome is at least weak.
-"""
+"""If a tool has this share of the query's words, or synonyms, the outcome is at least weak."""
 
 SOME_COVERAGE, SOME_COSINE = 0.10, 0.24
 """The same with a lower coverage and some similarity together: rare words without a hit lower the
@@ -55,9 +54,7 @@ match only shows poor ones.
 """
 
 FAMILIAR = 0.6
-"""Familiarity of a query from which its cosine counts; that of a few known pieces in a text that
-the model cannot read means nothing.
-"""
+"""Familiarity of a query from which its cosine counts; below, it is that of a few known pieces."""
 
 
 def relevance(evidence: Evidence) -> float:

@@ -11,7 +11,7 @@ JUDGED = 3
 """Number of best tools whose relevance decides the outcome."""
 
 DIGITS = 4
-"""Of a score as it is shown."""
+"""Decimals of a score in answers."""
 
 
 def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
@@ -58,7 +58,7 @@ def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Out
     highest = 0.0
     for row in ranked[:JUDGED]:
         chance = calibration.relevance(evidence(ranking, row))
-        # As the score is shown, so that a caller's threshold can be one.
+        # Rounded as in answers, so that callers can use a shown score as threshold.
         highest = max(highest, round(_experienced(ranking, row, chance), DIGITS))
         if highest >= max(calibration.MATCH, no_match_below):
             return "match"

@@ -73,12 +73,12 @@ Words = Callable[[Source, Query], LexicalScores]
 
 
 def _fields(source: Source, query: Query) -> LexicalScores:
-    """Names, descriptions and properties, each with a weight of its own."""
+    """BM25 over names, descriptions and properties, with separate weights."""
     return source.lexical(query)
 
 
 def _one_text(source: Source, query: Query) -> LexicalScores:
-    """All of it as one text."""
+    """BM25 over all fields as one text."""
     return source.okapi(query)
 
 
@@ -89,7 +89,7 @@ class Scorer(NamedTuple):
     meaning: bool
     fuse: Callable[[Ranking], Floats]
     is_literal: bool = False
-    """Whether only the words of the query count, not what stands for them."""
+    """Whether only the words of the query count, without synonyms and corrections."""
 
 
 SCORERS = {

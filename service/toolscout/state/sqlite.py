@@ -48,9 +48,7 @@ EVICTED_AT_ONCE = 64
 """Maximum number of lists that one write evicts."""
 
 CHECKED_BYTES = 64 << 20
-"""Size up to which a whole file is checked when it is opened; damage in a larger one appears when
-it is read.
-"""
+"""Size up to which a whole file is checked when it is opened; others fail where they are read."""
 
 
 class SqliteStore:

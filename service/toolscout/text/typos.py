@@ -36,7 +36,7 @@ class Vocabulary:
             words.sort()
 
     def terms(self) -> list[str]:
-        """All terms."""
+        """Return all terms."""
         return [*chain.from_iterable(self._by_letter.values())]
 
     def beginning_with(self, prefix: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Names for content: a tool by its hash, a tool list by the hashes of its tools."""
+"""Content digests: of a tool, and of a tool list from the digests of its tools."""
 
 from collections.abc import Iterable
 from hashlib import sha256

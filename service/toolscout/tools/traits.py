@@ -51,12 +51,12 @@ _decode_clues = msgspec.msgpack.Decoder(Clues).decode
 
 
 def pack_clues(clues: Clues) -> bytes:
-    """Clues as few bytes: most are never looked at."""
+    """Pack clues into few bytes, because most are never read."""
     return _encode_clues(clues)
 
 
 def unpack_clues(packed: bytes) -> Clues:
-    """The clues that were packed."""
+    """Unpack clues."""
     return _decode_clues(packed)
 
 

@@ -1,7 +1,6 @@
-"""The other questions about a tool list: many patterns at once, names, and the relevance filter.
+"""The other calls about a tool list: several patterns, names, and the relevance filter.
 
-Each takes `tools` or the digest of tools that were sent before, and passes through the same
-admission, keys, limits and errors as a search.
+Each takes `tools` or their digest, and has the same admission, keys, limits and errors as a search.
 """
 
 import asyncio
@@ -75,7 +74,7 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     for ask, part in questions:
         chained = bool(sent.complete_chain)
         decision = await decide(service, part, source, ask, deadline, chained=chained)
-        await asyncio.sleep(0)  # others have their turn between two patterns
+        await asyncio.sleep(0)  # other requests get their turn between two patterns
         found = await showing.answer(part, decision, explained=bool(sent.explain))
         results.append(BatchResult(pattern=ask.pattern, **msgspec.structs.asdict(found)))
     trace.phases["rank"] = sum(part.phases.get("rank", 0.0) for _, part in questions)
@@ -83,7 +82,7 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
 
 
 async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
-    """Find the tools that written names stand for.
+    """Find the tools that written names mean.
 
     Raises:
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
@@ -100,7 +99,7 @@ async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
 
 
 async def filter_tools(service: Service, request: Request, trace: Trace) -> Answer:
-    """Split tools into those to keep in front of a model and those to defer, by shared words.
+    """Split tools into those to show to a model and those to defer, by shared words.
 
     Equals keep the order of `tools`; by digest, that of their names.
 
@@ -109,7 +108,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     """
     body = await request.json_body(service.settings)
     arrived = request.arrived
-    # Not by the short cut for known tools: a catalog does not keep the order they came in.
+    # Without the fast path for known tools, because a catalog does not keep their order.
     sent = envelope.decode(body, _filter)
     envelope.need_tools(sent)
     sent = (await with_shared(service, trace.tenant, Read(sent, None, b""))).request
@@ -152,7 +151,7 @@ async def _listed(service: Service, digest: str | None, trace: Trace) -> list[To
 
 
 async def _read(service: Service, raw: bytes, trace: Trace) -> Sent:
-    """Have a list read, and where it is new compiled for later calls."""
+    """Read a list; compile a new one for later calls."""
     raw_hash = sha256(raw).digest()
     found = service.cache.by_alias(trace.tenant, raw_hash)
     if found is None:
@@ -171,7 +170,7 @@ async def _read(service: Service, raw: bytes, trace: Trace) -> Sent:
 def _split_sent(
     worker: Worker, sent: Sent, split: Callable[[list[Tool]], FilterAnswer]
 ) -> tuple[FilterAnswer, float]:
-    """Split a list in the order in which it was sent, each name once; also say how long it took."""
+    """Split a list in its order, each name once; also return the seconds it took."""
     began = perf_counter()
     found = worker.read(sent)
     order = sorted(range(len(found.tools)), key=found.places.__getitem__)
@@ -206,7 +205,7 @@ def _split(
 
 
 def _description(tool: Tool) -> str:
-    """The description, from the definition where it only stands there."""
+    """Return the description, from the definition if the tool has none itself."""
     if tool.description is not None:
         return tool.description
     try:

@@ -1,7 +1,7 @@
 """Registered catalogs over HTTP: put, change, describe, delete.
 
 The entity tag of a catalog is the digest of its content. `If-Match` makes a change conditional on
-what the caller has seen; without it, a change is made on top of whatever is there.
+the version that the caller has seen; without it, a change applies to the current version.
 """
 
 import asyncio
@@ -32,12 +32,13 @@ from toolscout.state.registry import Changed, Record
 T = TypeVar("T")
 
 MAX_SHARE = 0.5
-"""Of a store with a limit, what one of several tenants may take with registered catalogs."""
+"""Share of a store's limit that one of several tenants may use for registered catalogs."""
 
 TRIES = 30
 WAIT_MS = 20
-"""How often an unconditional change is tried while others change the same catalog, and how long
-it waits in between at most."""
+"""Maximum number of tries of an unconditional change while others change the same catalog, and the
+longest wait between them.
+"""
 
 _encode = msgspec.json.Encoder().encode
 _put = bodies.decoder(CatalogPut)
@@ -45,11 +46,11 @@ _patch = bodies.decoder(CatalogPatch)
 
 
 async def put_catalog(service: Service, request: Request, trace: Trace) -> Answer:
-    """Register a tool list under a name, in place of what is there.
+    """Register a tool list under a name, replacing an earlier one.
 
     Raises:
         Refused, InvalidRequest: the request is at fault, or a condition does not hold.
-        StoreUnavailable: the store cannot serve it; so for every change below.
+        StoreUnavailable: the store failed; likewise in every change below.
     """
     name = _new_name(request)
     sent = decode(await request.json_body(service.settings), _put)
@@ -128,7 +129,7 @@ async def delete_catalog(service: Service, request: Request, trace: Trace) -> An
 
 
 async def _check_room(service: Service, trace: Trace) -> None:
-    """Refuse one more name than a tenant may have; of names that come at once a few more pass."""
+    """Refuse more names than a tenant may have; simultaneous requests may exceed it by a few."""
     most = service.settings.max_catalogs
     if len(await service.registry.names(trace.tenant)) >= most:
         message = f"at most {most} catalogs may be registered; delete one first"
@@ -136,10 +137,10 @@ async def _check_room(service: Service, trace: Trace) -> None:
 
 
 async def _check_share(service: Service, trace: Trace) -> None:
-    """Refuse more to a tenant that has its share; lists that come at once may go past it.
+    """Refuse more to a tenant that has its share; simultaneous requests may exceed it.
 
     Raises:
-        InvalidRequest: it has, and there are others.
+        InvalidRequest: it has its share, and there are other tenants.
     """
     if service.keyring.is_shared and await service.registry.share(trace.tenant) >= MAX_SHARE:
         message = f"these catalogs take {MAX_SHARE:.0%} of the store; delete one first"
@@ -147,7 +148,7 @@ async def _check_share(service: Service, trace: Trace) -> None:
 
 
 async def _alone(change: Callable[[], Awaitable[T]]) -> T:
-    """What a change comes to, made anew as long as others change the same catalog meanwhile."""
+    """Return the result of a change, repeated while others change the same catalog."""
     for _ in range(TRIES):
         try:
             return await change()
@@ -157,7 +158,7 @@ async def _alone(change: Callable[[], Awaitable[T]]) -> T:
 
 
 async def _registered(service: Service, request: Request, trace: Trace) -> Record:
-    """The record that a change is made on, if the request's conditions hold for it."""
+    """Return the record to change, if the request's conditions hold for it."""
     known = await service.registry.record(trace.tenant, request.parameters["id"])
     if known is None:
         raise CatalogUnknown("no catalog is registered under this name")
@@ -180,7 +181,7 @@ async def _write(
 
 
 def _patched(_: Worker, raw: PickleBuffer, request: CatalogPatch, most: int) -> bytes:
-    """The JSON array of the tools after a change, each name once."""
+    """Return the JSON array of the tools after a change, each name once."""
     by_name = {tool.name: tool for tool in ToolList.decode(bytes(raw), most).tools}
     if not is_absent(request.upsert):
         changed = ToolList.decode(request.upsert, most, "upsert").tools

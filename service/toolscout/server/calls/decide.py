@@ -1,8 +1,8 @@
-"""From a request to a decision: what search, batch, hot and MCP share.
+"""From a request to a decision: the steps that search, batch, hot and MCP share.
 
-Known catalogs are answered on the event loop in a fraction of a millisecond. An unknown one is
-compiled beside it; if that would not be done within the latency budget, a cheaper ranker answers
-now and the compile goes on for the next call.
+Known catalogs are searched on the event loop in a fraction of a millisecond. An unknown one is
+compiled outside it; if that takes longer than the latency budget, a cheaper ranker answers and the
+compile goes on for the next call.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 
 ENCODE_RESERVE_MS = 2.0
-"""Time kept back for writing the answer when the budget is divided."""
+"""Milliseconds reserved for writing the answer when the budget is divided."""
 
 INFERRED_AT_ONCE = 500
-"""Tools whose traits are inferred on the event loop; more take milliseconds, in a thread."""
+"""Maximum number of tools whose traits are inferred on the event loop, not in a thread."""
 
 INDEXED_AT_ONCE = 30
-"""Tools whose texts are indexed on the event loop for `okapi`; more take milliseconds, too."""
+"""Maximum number of tools indexed on the event loop for `okapi`, not in a thread."""
 
 Questions = Sequence[tuple[Ask, Trace]]
 """Questions about the same tools, each with the trace that gets its decision."""
@@ -55,7 +55,7 @@ async def read_call(
 
 
 def deadline_of(service: Service, began: float, budget_ms: float | None = None) -> float:
-    """Return when a decision is due, as a time of `perf_counter`; by the setting where None.
+    """Return the deadline of a decision, as a time of `perf_counter`; None uses the setting.
 
     Raises:
         InvalidRequest: the budget is no whole number.
@@ -66,7 +66,7 @@ def deadline_of(service: Service, began: float, budget_ms: float | None = None) 
 
 
 def by_digest(service: Service, tenant: str, digest: str | None) -> Catalog:
-    """Return the catalog that a request names instead of sending tools.
+    """Return the catalog whose digest a request sends instead of tools.
 
     Raises:
         CatalogUnknown: this tenant has not sent it to this process, or it was evicted.
@@ -85,13 +85,13 @@ async def find(
     deadline: float,
     questions: Questions,
 ) -> Source:
-    """Return the catalog of a request, not indexed where it cannot be compiled in time.
+    """Return the catalog of a request, without an index if it cannot be compiled in time.
 
-    The questions about such a catalog are answered by words before this returns.
+    Questions to a catalog without an index are answered by words before this returns.
 
     Raises:
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
-        Overloaded: the tools of others keep this process busy for longer than there is time.
+            Overloaded: the process is busy with other tools for longer than the budget.
     """
     if read.known is not None or is_absent(read.request.tools):
         return _known(service, request, read, trace)
@@ -106,7 +106,7 @@ async def find(
 
 
 async def find_compiled(service: Service, request: Request, read: Read[R], trace: Trace) -> Catalog:
-    """Return the catalog of a request, compiled first where it is new, as far as its words go.
+    """Return the catalog of a request, with at least its words compiled.
 
     Raises:
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
@@ -128,12 +128,12 @@ async def decide(
     *,
     chained: bool = False,
 ) -> Decision:
-    """Rank with the best ranker that fits into what is left of the budget.
+    """Rank with the best ranker that fits into the rest of the budget.
 
-    Of a catalog that is not indexed, `find` has the decision already. The trace has it too:
-    metrics, usage and log are written from there. `chained` gives free slots to the next tools of
-    a known chain. What matching a regular expression costs is learned apart: it says nothing of the
-    ranker.
+    For a catalog without an index, `find` has already made the decision. The decision is stored in
+    the trace, from which metrics, usage and log are written. `chained` adds the next tools of a
+    known chain. The cost of matching a regular expression is estimated separately from the
+    ranker's.
     """
     if trace.decision is not None:
         return trace.decision
@@ -165,7 +165,7 @@ async def decide(
 
 
 def _known(service: Service, request: Request, read: Read[R], trace: Trace) -> Catalog:
-    """Return the catalog that was recognised by its bytes, or is named by its digest."""
+    """Return the catalog that was recognised by its bytes or its digest."""
     trace.cache = "hit"
     if read.known is not None:
         catalog, trace.offered = read.known.catalog, read.known.offered
@@ -181,10 +181,10 @@ def _known(service: Service, request: Request, read: Read[R], trace: Trace) -> C
 async def _compile(
     service: Service, read: Read[R], trace: Trace, deadline: float, questions: Questions
 ) -> Source:
-    """Compile tools seen for the first time, or answer by their words where time is short.
+    """Compile new tools, or answer by their words if time is short.
 
-    The catalog may lack its vectors; then it answers by words. Where not even their words would be
-    indexed in time, the texts are scanned.
+    A catalog without vectors answers by words. If not even its words can be indexed in time, the
+    texts are scanned.
     """
     raw = bytes(read.request.tools)
     costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
@@ -196,7 +196,7 @@ async def _compile(
         stage = job.lexical if questions[0][0].ranker in ("bm25", "regex") else job.complete
         reserve = costs.estimate("scan", count * len(questions)) / 1_000
         left = deadline - reserve - perf_counter()
-        # The compiles before this one are taken to be of its size.
+        # Assume that the compiles before this one have its size.
         queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant)
         if not stage.done() and queued / 1_000 > left:
             # Before the compile has a turn.
@@ -209,14 +209,14 @@ async def _compile(
 
 
 def _finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
-    """Return what a stage made; None when it is not done, or there was no room to compile."""
+    """Return the result of a stage; None if it is not done, or could not be queued."""
     if not stage.done() or isinstance(stage.exception(), Overloaded):
         return None
     return stage.result()
 
 
 async def _answer_by_words(service: Service, questions: Questions, sent: Sent) -> ColdCatalog:
-    """Answer by the words in names and descriptions, in the worker."""
+    """Answer by the words in names and descriptions, in the worker process."""
     asks = [ask for ask, _ in questions]
     found = await service.compiles.run(sent.tenant, scan_words, sent, asks)
     catalog = found.catalog(service.taxonomy)

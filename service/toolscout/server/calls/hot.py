@@ -30,13 +30,13 @@ from toolscout.settings import Settings
 _hot = bodies.decoder(HotRequest)
 
 AT_ONCE = 500
-"""Tools up to which the tiers are filled on the event loop."""
+"""Maximum number of tools for which the tiers are filled on the event loop."""
 
 TOKENS_PER_TOOL = 500
 """Tokens of a list that take as long as one tool."""
 
 DEPTH = 5 * TIER1_TOOLS
-"""Tools that are looked at for tier 1: some do not fit, some are in tier 0."""
+"""Number of tools considered for tier 1: some do not fit, some are in tier 0."""
 
 
 async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
@@ -67,7 +67,7 @@ async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
 async def _ranked(
     service: Service, trace: Trace, catalog: Catalog, sent: HotRequest
 ) -> Sequence[int]:
-    """Rank the tools for the message; where it finds nothing, for the words of the surroundings."""
+    """Rank the tools for the message; if nothing matches, for the words of the context."""
     deadline = deadline_of(service, perf_counter())
     for ask in _asks(service.settings, sent):
         part = trace.part(ask.pattern)
@@ -121,21 +121,18 @@ def _tiers(
 
 
 def _asks(settings: Settings, request: HotRequest) -> list[Ask]:
-    """Make questions of the message and of the words of the surroundings, as far as there are."""
+    """Make questions of the message and of the words of the context, if present."""
     context = request.context
     around = [] if context is None else [*(context.signals or ()), *(context.files or ())]
-    no_match_below = request.no_match_below
     return [
-        Ask(
+        envelope.ask_with(
+            settings,
             pattern=pattern,
             top_k=DEPTH,
             filters=request.filters,
             session=request.session,
             context=context,
-            no_match_below=settings.no_match_below if no_match_below is None else no_match_below,
-            max_pattern_chars=settings.max_pattern_chars,
-            prerequisites=settings.prerequisites,
-            fill=settings.fill,
+            no_match_below=request.no_match_below,
         )
         for pattern in (request.message or "", " ".join(around))
         if pattern.strip()
@@ -143,7 +140,7 @@ def _asks(settings: Settings, request: HotRequest) -> list[Ask]:
 
 
 def _served(catalog: Catalog, sent: HotRequest, successes: Mapping[str, int]) -> list[int]:
-    """Return what served in the session; where nothing is known at all, the core tools."""
+    """Return the tools that worked in the session; without any information, the core tools."""
     session = sent.session
     recent = [use for use in (session.recent or ()) if use.successes] if session else []
     recent.sort(key=lambda use: (-(use.successes or 0), use.name))

@@ -1,4 +1,4 @@
-"""Time limits of waiting, looked at together: a timer for each costs more than most waits take."""
+"""Time limits of waits, checked together, because a timer for each costs more than most waits."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -9,13 +9,13 @@ T = TypeVar("T")
 
 
 class Deadlines:
-    """Ends waits that take too long."""
+    """Ends overdue waits."""
 
     def __init__(self) -> None:
         self._due: dict[asyncio.Task[Any], float] = {}
 
     async def keep(self, waiting: Awaitable[T], seconds: float) -> T:
-        """Await something for so many seconds, and at most until the next look after them.
+        """Await something for a number of seconds, or until the next check after them.
 
         Raises:
             TimeoutError: it took longer.
@@ -33,7 +33,7 @@ class Deadlines:
             self._due.pop(task, None)
 
     def look(self) -> None:
-        """End the waits that are overdue; to be called several times a second."""
+        """End the waits that are overdue; called several times a second."""
         now = perf_counter()
         for task in [task for task, due in self._due.items() if due <= now]:
             del self._due[task]

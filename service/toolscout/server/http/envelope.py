@@ -1,17 +1,17 @@
-"""Reading a search: the envelope, the question in it, and its tools without parsing them.
+"""Read a search: its envelope, its question, and its tools without parsing known ones.
 
 Nearly all of a body is its tools, and nearly always they are the same bytes as last time. So the
-array is looked up by its hash *before* anything is decoded, a token takes its place, and the small
-rest is decoded. Where the array is known, the answer cannot differ: a valid array was replaced by
-another valid array, and only if the token turns up as the value of `tools` was it the tools. Where
-it is not known, the whole body is decoded, with its tools raw.
+array is looked up by its hash *before* anything is decoded, a token replaces it, and the small rest
+is decoded. For a known array the result cannot differ: a valid array was replaced by another one,
+and it was the tools only if the token is the value of `tools`. If the array is unknown, the whole
+body is decoded, with its tools raw.
 """
 
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from secrets import token_hex
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -43,13 +43,14 @@ _KEY = b'"tools"'
 _TOKEN = f'["{token_hex(16)}"]'.encode()
 
 HASHED_AT_ONCE = 1 << 18
-"""Bytes of tools that are hashed on the event loop (0.15 ms); more are in a thread, beside it."""
+"""Maximum bytes of tools that are hashed on the event loop (0.15 ms); more are hashed in a thread.
+"""
 
 MAX_LISTS = 16
-"""Lists of names behind the tools that are passed over in search of their end."""
+"""Maximum number of lists of names after the tools that are skipped to find their end."""
 
 _PADDING = 64
-"""Blanks that may stand before a closing bracket."""
+"""Blanks that may precede a closing bracket."""
 
 
 class Known(msgspec.Struct, frozen=True, eq=False):
@@ -72,7 +73,7 @@ class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):
 
 
 async def read(decoder: Decode[R], body: bytes, cache: CatalogCache, tenant: str) -> Read[R]:
-    """Decode a body, by the short cut where its tools are known.
+    """Decode a body, by the fast path if its tools are known.
 
     Raises:
         Refused: it is not JSON, or a field is of the wrong type or out of bounds.
@@ -85,7 +86,9 @@ async def read(decoder: Decode[R], body: bytes, cache: CatalogCache, tenant: str
         seems_hash = await beside(len(seems), HASHED_AT_ONCE, _hash, seems)
         found = cache.by_alias(tenant, seems_hash)
         if found is not None:
-            with suppress(Refused):  # the rest may be what is wrong: then the whole body tells
+            with suppress(
+                Refused
+            ):  # the rest may be malformed; the whole body then gives the error
                 request = decode(body[:start] + _TOKEN + body[end:], decoder)
                 if bytes(request.tools) == _TOKEN:
                     return Read(request, Known(*found), seems_hash)
@@ -117,7 +120,7 @@ def decode(body: bytes, decoder: Callable[[bytes], T]) -> T:
 
 
 def to_ask(request: SearchRequest, settings: Settings) -> Ask:
-    """The question in an envelope of either contract.
+    """Return the question in an envelope of either contract.
 
     Raises:
         InvalidRequest: both names of one field are given, or the pattern is missing.
@@ -131,10 +134,10 @@ def to_ask(request: SearchRequest, settings: Settings) -> Ask:
 
 
 def to_asks(request: BatchRequest, settings: Settings) -> list[Ask]:
-    """The questions of a batch.
+    """Return the questions of a batch.
 
     Raises:
-        InvalidRequest, EmptyPattern: as for one; says which pattern.
+        InvalidRequest, EmptyPattern: as for one; the error names the pattern.
     """
     return [
         ask_for(pattern, f"patterns[{number}]", request, settings)
@@ -143,12 +146,13 @@ def to_asks(request: BatchRequest, settings: Settings) -> list[Ask]:
 
 
 def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) -> Ask:
-    """One question, with what the request says beside it; `path` is where the pattern stood."""
+    """Make a question of one pattern and its request; `path` is that of the pattern."""
     _not_both("top_k", request.top_k, "max_tools", request.max_tools)
     if not pattern.strip():
         raise EmptyPattern(f"{path} is blank", (FieldError(path, "must not be blank"),))
     need_tools(request)
-    return Ask(
+    return ask_with(
+        settings,
         pattern=pattern,
         top_k=whole("top_k", request.top_k)
         or whole("max_tools", request.max_tools)
@@ -156,22 +160,28 @@ def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) 
         always_keep=request.always_keep or (),
         ranker=request.ranker or settings.ranker,
         no_match=settings.no_match,
-        no_match_below=(
-            settings.no_match_below if request.no_match_below is None else request.no_match_below
-        ),
-        max_pattern_chars=settings.max_pattern_chars,
+        no_match_below=request.no_match_below,
         filters=request.filters,
         min_score=request.min_score or 0.0,
         budget_tokens=whole("budget_tokens", request.budget_tokens),
         detail=request.detail,
         definitions=bool(request.include_definitions),
-        prerequisites=(
-            settings.prerequisites if request.prerequisites is None else request.prerequisites
-        ),
-        fill=request.fill or settings.fill,
+        prerequisites=request.prerequisites,
+        fill=request.fill,
         session=request.session,
         context=request.context,
     )
+
+
+def ask_with(settings: Settings, **fields: Any) -> Ask:
+    """Make a question; the settings replace fields that are missing or None."""
+    defaults = {
+        "no_match_below": settings.no_match_below,
+        "prerequisites": settings.prerequisites,
+        "max_pattern_chars": settings.max_pattern_chars,
+        "fill": settings.fill,
+    }
+    return Ask(**defaults | {name: value for name, value in fields.items() if value is not None})
 
 
 def need_tools(request: SearchFields | ResolveRequest | FilterRequest | HotRequest) -> None:
@@ -195,7 +205,7 @@ def _not_both(older: str, one: object, newer: str, other: object) -> None:
 
 
 def whole(field: str, value: float | None) -> int | None:
-    """A whole number that may have been written as 5.0, as callers in some languages do.
+    """Convert a whole number that may have been written as 5.0, as some languages do.
 
     Raises:
         InvalidRequest: it has a fraction.
@@ -207,9 +217,9 @@ def whole(field: str, value: float | None) -> int | None:
 
 
 def _tools_span(body: bytes) -> tuple[int, int] | None:
-    """Where the array of tools seems to stand: from its first bracket to the last of the body.
+    """Guess the span of the tools' array: from its first bracket to the last of the body.
 
-    Lists of names may follow it (`always_keep`, filters): they do not end in an object.
+    Lists of names may follow it (`always_keep`, filters); they do not end in an object.
     """
     key = body.find(_KEY)
     start = body.find(b"[", key)

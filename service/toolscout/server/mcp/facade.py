@@ -1,6 +1,6 @@
-"""The Model Context Protocol at `/mcp`: finding tools, for agents that speak it.
+"""The Model Context Protocol at `/mcp`, with which agents find tools.
 
-Streamable HTTP without sessions: every call carries its key, and any replica answers. It shows
+It is streamable HTTP without sessions: every call has its key, and any replica answers. It shows
 registered catalogs and those known by digest, and never runs a tool.
 """
 
@@ -25,7 +25,6 @@ from toolscout.contract.bounds import MAX_MCP_BYTES
 from toolscout.errors import NOT_JSON
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
-from toolscout.ranking.ask import Ask
 from toolscout.server.calls import catalog_reads
 from toolscout.server.calls.catalog_reads import AT_ONCE
 from toolscout.server.calls.decide import deadline_of, decide
@@ -33,6 +32,7 @@ from toolscout.server.calls.feedback import with_use
 from toolscout.server.compiling import lookup
 from toolscout.server.compiling.work_threads import TENANT, beside, run_in_thread
 from toolscout.server.http.answer import JSON, Answer
+from toolscout.server.http.envelope import ask_with
 from toolscout.server.http.refusals import Refused, decode_error
 from toolscout.server.http.request import Request
 from toolscout.server.mcp.reading import check_name, check_size, lines_of, readable, row_of, show
@@ -41,22 +41,22 @@ from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 
 MAX_DEPTH = 64
-"""Levels of a message; the SDK fails on hundreds."""
+"""Maximum nesting of a message; the SDK fails on hundreds of levels."""
 
 _SDK_FOLDER = str(Path(mcp.__file__).parent)
 
 _trace: ContextVar[Trace] = ContextVar("trace")
 Arguments = dict[str, Any]
 Found = tuple[Any, str | None]
-"""What a call found, and the text that a model reads of it, where that is not simply the same."""
+"""The result of a call, and the text for the model if that is different."""
 
 Shown = tuple[list[types.TextContent], Arguments]
 
 
 def _silence_sdk() -> None:
-    """Keep the SDK's own log off the streams: it repeats what callers send.
+    """Silence the SDK's log, because it repeats what callers send.
 
-    Some of it goes through the SDK's loggers, some directly through the root.
+    It uses the SDK's loggers and the root logger.
     """
     logger = logging.getLogger("mcp")
     logger.addHandler(logging.NullHandler())
@@ -80,7 +80,7 @@ class McpFacade:
             server,
             json_response=True,
             stateless=True,
-            max_request_body_size=MAX_MCP_BYTES,  # read before, by the same limit
+            max_request_body_size=MAX_MCP_BYTES,  # the body was read before, with the same limit
         )
         self._calls: dict[str, Callable[[Arguments], Awaitable[Found]]] = {
             "search_tools": self._search,
@@ -91,7 +91,7 @@ class McpFacade:
         }
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """The time during which calls are answered."""
+        """Run the SDK's session manager, during which calls are answered."""
         return self._manager.run()
 
     async def relay(self, service: Service, request: Request, trace: Trace) -> Answer:
@@ -123,7 +123,7 @@ class McpFacade:
                 raise ValueError(f"no tool {name}")
             found, text = await readable(call(arguments))
             structured: Arguments = msgspec.to_builtins(found)
-            # The SDK's own text is indented: a third more tokens for the same.
+            # The SDK would indent the text, at a third more tokens.
             text = text or msgspec.json.encode(structured).decode()
             return [types.TextContent(type="text", text=text)], structured
 
@@ -160,17 +160,14 @@ class McpFacade:
         if not arguments["query"].strip():
             raise ValueError("query is blank")
         settings = self._service.settings
-        ask = Ask(
+        ask = ask_with(
+            settings,
             pattern=arguments["query"],
             top_k=arguments.get("top_k", 10),
             ranker=settings.ranker,
-            no_match_below=settings.no_match_below,
-            max_pattern_chars=settings.max_pattern_chars,
-            prerequisites=settings.prerequisites,
-            fill=settings.fill,
         )
         trace.pattern, trace.top_k = ask.pattern, ask.top_k
-        trace.cache = "miss" if trace.offered else "hit"  # counted where they were compiled
+        trace.cache = "miss" if trace.offered else "hit"  # counted when they were compiled
         trace.offered = trace.offered or trace.unique
         deadline = deadline_of(self._service, perf_counter())
         decision = await decide(self._service, trace, catalog, ask, deadline)
@@ -226,7 +223,7 @@ class McpFacade:
         raise ValueError(f"no prompt {name}")
 
     async def _status(self) -> list[str]:
-        """A line for each catalog, by its record: nothing is compiled to be counted."""
+        """Return a line for each catalog, from its record, so that nothing is compiled."""
         registry, tenant = self._service.registry, TENANT.get()
         names = await self._names()
         records = [(name, await readable(registry.record(tenant, name))) for name in names]
@@ -248,7 +245,7 @@ class McpFacade:
         return ReadResourceContents(msgspec.json.encode(shown).decode(), "application/json")
 
     async def _catalog(self, arguments: Arguments) -> Catalog:
-        """The catalog named, or the only one there is."""
+        """Return the named catalog, or the only one."""
         name = arguments.get("catalog")
         if name is None:
             names = await self._names()
@@ -267,7 +264,7 @@ class McpFacade:
 
 
 def _whole(start: Mapping[str, Any], *parts: Mapping[str, Any]) -> Answer:
-    """Make an answer of what the SDK sent."""
+    """Make an answer from the SDK's messages."""
     headers = dict(start["headers"])
     media = headers.pop(b"content-type", JSON)
     headers.pop(b"content-length", None)
@@ -276,7 +273,7 @@ def _whole(start: Mapping[str, Any], *parts: Mapping[str, Any]) -> Answer:
 
 
 def _check_json(body: bytes) -> None:
-    """Check what the SDK would fail on.
+    """Check for bodies on which the SDK would fail.
 
     Raises:
         Refused: the body is not JSON in UTF-8, or nested too deep.
