@@ -40,16 +40,16 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except ToolscoutError as error:
-        said = error.detail
+        message = error.detail
     except BrokenPipeError:
         # The reader closed the pipe. Buffered output must not fail when the process exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        said = str(error)
+        message = str(error)
     except ModuleNotFoundError as error:
-        said = f"{error.name} is not installed: pip install 'toolscout[server]'"
-    sys.stderr.write(f"{painted('toolscout:', RED, sys.stderr)} {said}\n")
+        message = f"{error.name} is not installed: pip install 'toolscout[server]'"
+    sys.stderr.write(f"{painted('toolscout:', RED, sys.stderr)} {message}\n")
     return USAGE
 
 
@@ -98,8 +98,8 @@ def _print_explained(result: Any) -> None:
         mark = " (pinned)" if match.pinned else ""
         print(f"{match.score:.3f}  {painted(match.name, BOLD, sys.stdout)}{mark}")
         for reason in match.reasons:
-            said = f"{reason.weight:.3f} {reason.via} {reason.term!r} in {reason.field}"
-            print(f"         {painted(said, DIM, sys.stdout)}")
+            text = f"{reason.weight:.3f} {reason.via} {reason.term!r} in {reason.field}"
+            print(f"         {painted(text, DIM, sys.stdout)}")
 
 
 def _check_config(parsed: argparse.Namespace) -> int:
@@ -254,8 +254,8 @@ def parser() -> argparse.ArgumentParser:
     search.add_argument("--always-keep", nargs="*", metavar="NAME", help="names to keep anyway")
     search.add_argument("--model", metavar="FOLDER", help="model2vec folder or hub id")
     for words in ("synonyms", "domains"):
-        told = f"TOML file with further {words}"
-        search.add_argument(f"--{words}", type=Path, metavar="FILE", help=told)
+        text = f"TOML file with further {words}"
+        search.add_argument(f"--{words}", type=Path, metavar="FILE", help=text)
     search.add_argument("--explain", action="store_true", help="scores and reasons")
     search.add_argument("--json", action="store_true", help="as JSON")
 

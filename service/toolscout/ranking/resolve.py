@@ -18,8 +18,7 @@ two typing errors, or a prefix.
 MAX_SUGGESTIONS = 5
 
 COMPARED = 64
-"""Letters and digits of a name that are compared: the time is quadratic.
-"""
+"""Letters and digits of a name that are compared: the time is quadratic."""
 
 
 class Resolver:

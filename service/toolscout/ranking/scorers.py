@@ -62,8 +62,7 @@ NAME_SHARE = 0.2
 """Score added, to a fused score of 0 to 1, for a name whose words all occur in the query."""
 
 NAMED_TOKENS = 16
-"""Distinct tokens of a query up to which names count fully: among more, any word has a similar one.
-"""
+"""Distinct tokens of a query up to which names count fully: of more, some resemble any word."""
 
 NAMED_DEPTH = 16
 """Number of best tools whose names are compared."""
