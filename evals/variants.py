@@ -83,7 +83,7 @@ def _forget() -> None:
     """Empty the process-wide caches of the rankers, which hold what variants change."""
     tokens._terms_of.clear()
     for name, module in list(sys.modules.items()):
-        if name.startswith("toolscout.ranking."):
+        if name.startswith("toolscout."):
             for value in vars(module).values():
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()

@@ -1,0 +1,57 @@
+"""A visit to the playground in a browser."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support import Server
+
+
+@dataclass
+class Visit:
+    """One page, and what it said and asked for."""
+
+    page: Page
+    server: Server
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def open(self) -> None:
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(self.server.url + "/")
+
+    def _console(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def paste(self, tools: Any) -> None:
+        """Choose one's own tools and paste them."""
+        text = tools if isinstance(tools, str) else json.dumps(tools)
+        self.page.get_by_label("Your own").check()
+        self.page.locator("#paste").fill(text)
+
+    def ask(self, query: str) -> None:
+        self.page.locator("#query").fill(query)
+
+    def ranking(self, ranker: str, kind: str = ":not(.cut)") -> list[str]:
+        names = f"[data-ranker={ranker}] .ranking{kind} .name"
+        return self.page.locator(names).all_inner_texts()
+
+    def first(self, name: str, ranker: str = "hybrid") -> None:
+        """Wait until a ranker has a tool first."""
+        expect(self.page.locator(f"[data-ranker={ranker}] .name").first).to_have_text(name)
+
+
+def visited(browser: Browser, server: Server, **context: Any) -> Iterator[Visit]:
+    opened = browser.new_context(**context)
+    opened.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened.set_default_timeout(10_000)
+    visit = Visit(opened.new_page(), server)
+    visit.open()
+    yield visit
+    opened.close()
