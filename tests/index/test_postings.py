@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from tests.support import select
-from toolscout.index.bm25 import Bm25Weights, Postings, TermCounts
+from toolscout.index.bm25 import Bm25Weights, Postings
+from toolscout.index.counts import TermCounts
 
 WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()  # noqa: SIM905
 DESCRIPTION_ALONE = Bm25Weights(field=(0.0, 1.0, 0.0))

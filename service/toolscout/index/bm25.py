@@ -10,13 +10,13 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
-from struct import pack
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from toolscout.index.counts import TermCounts
 from toolscout.text.tokens import word_terms
 from toolscout.text.typos import Vocabulary
 
@@ -27,8 +27,6 @@ TERM_BYTES = 90
 
 FIELDS = ("name", "description", "properties")
 _IN_NAME = 1 << FIELDS.index("name")
-_UNITS = (1, 1 << 16, 1 << 32)
-"""One occurrence in each field, packed into one integer: 16 bits a field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,35 +38,6 @@ class Bm25Weights:
     """How much one occurrence counts in name, description and property text."""
     b: tuple[float, float, float] = (0.75, 0.75, 0.75)
     """How strongly each field's length discounts it: 0 not at all, 1 fully."""
-
-
-class TermCounts(msgspec.Struct, frozen=True, gc=False):
-    """The terms of one tool in order of first use, with `hashes` and `counts` as packed int64.
-
-    Bytes, because an index joins those of thousands of tools, and joining bytes is what Python
-    does fastest.
-    """
-
-    terms: tuple[str, ...]
-    hashes: bytes
-    counts: bytes
-    lengths: tuple[int, int, int]
-
-    @classmethod
-    def of(cls, fields: Sequence[Sequence[str]]) -> "TermCounts":
-        """Count the terms of each field (given in the order of `FIELDS`)."""
-        packed: dict[str, int] = {}
-        count = packed.get
-        for unit, field in zip(_UNITS, fields, strict=True):
-            for term in field:
-                packed[term] = count(term, 0) + unit
-        integers = f"{len(packed)}q"
-        return cls(
-            terms=tuple(packed),
-            hashes=pack(integers, *map(hash, packed)),
-            counts=pack(integers, *packed.values()),
-            lengths=(len(fields[0]), len(fields[1]), len(fields[2])),
-        )
 
 
 class LexicalScores(msgspec.Struct, frozen=True, eq=False):

@@ -14,8 +14,9 @@ import numpy as np
 from toolscout.common.spelling import forms
 from toolscout.contract import Tool, is_absent
 from toolscout.errors import NOT_JSON, InvalidJson, not_json
-from toolscout.index.bm25 import Bm25Weights, Postings, TermCounts
+from toolscout.index.bm25 import Bm25Weights, Postings
 from toolscout.index.catalog import Catalog
+from toolscout.index.counts import TermCounts
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Facets
 from toolscout.index.lines import TextLines, line

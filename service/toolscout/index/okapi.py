@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import msgspec
 
 from toolscout.contract import Tool
-from toolscout.index.bm25 import Bm25Weights, LexicalScores, Postings, TermCounts
+from toolscout.index.bm25 import Bm25Weights, LexicalScores, Postings
+from toolscout.index.counts import TermCounts
 from toolscout.text.query import Query
 from toolscout.text.tokens import spoken_name, terms
 from toolscout.tools.documents import read_tool
