@@ -102,7 +102,13 @@ SCORERS = {
 }
 
 
-def with_names(ranking: Ranking, scores: Floats) -> Floats:
+def fused(ranking: Ranking) -> Floats:
+    """Fuse the evidence for each tool into one score, its name included."""
+    scores = SCORERS[ranking.ranker].fuse(ranking)
+    return _with_names(ranking, scores) if ranking.ranker == "hybrid" else scores
+
+
+def _with_names(ranking: Ranking, scores: Floats) -> Floats:
     """Add the similarity of a tool's name to the query, for the best tools."""
     embedder, vectors = ranking.embedder, ranking.vectors
     if embedder is None or vectors is None:
@@ -142,7 +148,7 @@ def boosted(ranking: Ranking, factors: Floats) -> Floats:
         lexical = msgspec.structs.replace(lexical, bm25=lexical.bm25 * factors)
     cosine = np.where(cosine > 0, cosine * factors, cosine)
     moved = msgspec.structs.replace(ranking, lexical=lexical, cosine=cosine)
-    return SCORERS[ranking.ranker].fuse(moved) * (ranking.scores > 0)
+    return fused(moved) * (ranking.scores > 0)
 
 
 def _nothing(ranking: Ranking) -> Floats:

@@ -12,7 +12,7 @@ from toolscout.index.lines import Scan
 from toolscout.index.names import with_whole_name
 from toolscout.index.source import Source
 from toolscout.ranking.ask import Ranking
-from toolscout.ranking.scorers import SCORERS, with_experience, with_names
+from toolscout.ranking.scorers import SCORERS, fused, with_experience
 from toolscout.text import regex
 from toolscout.text.query import analyse
 
@@ -114,9 +114,7 @@ def name(ranking: Ranking) -> Ranking:
 
 def fuse(ranking: Ranking) -> Ranking:
     """Fuse the evidence for each tool into one score."""
-    scores = SCORERS[ranking.ranker].fuse(ranking)
-    if ranking.ranker == "hybrid":
-        scores = with_names(ranking, scores)
+    scores = fused(ranking)
     if ranking.allowed is not None:
         scores = scores * ranking.allowed
     return replace(ranking, scores=with_experience(ranking, scores))

@@ -1,0 +1,17 @@
+"""What the evidence for a tool adds up to."""
+
+import numpy as np
+import pytest
+
+from tests.support import ENGINE, TOOLS, compiled, crowd
+from toolscout.ranking.ask import Ask
+from toolscout.ranking.pipeline import rank
+from toolscout.ranking.scorers import boosted
+
+
+@pytest.mark.parametrize("ranker", ["bm25", "semantic", "hybrid", "okapi"])
+def test_a_boost_of_one_changes_no_score(ranker: str):
+    catalog = compiled([*TOOLS, *crowd(10)])
+    ranking = rank(catalog, Ask(pattern="read the file", ranker=ranker), ENGINE.embedder)
+    unmoved = boosted(ranking, np.ones(len(catalog), np.float32))
+    assert unmoved.tolist() == pytest.approx(ranking.scores.tolist(), abs=1e-6)
