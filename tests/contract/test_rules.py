@@ -154,16 +154,21 @@ snake = identifiers().filter(lambda name: name.replace("_", "").islower() and "-
     rankers,
 )
 @settings(max_examples=60)
-def test_any_form_of_a_name_anywhere_in_the_query_ranks_first(data, sent, before, after, ranker):
+def test_any_form_of_a_name_in_a_query_is_kept_and_is_first_if_sure(
+    data, sent, before, after, ranker
+):
     for tool in sent:  # the names inside definitions are further aliases: none may interfere
         tool.pop("definition", None)
         tool.pop("parameters", None)
     assume(not any("." in tool["name"] for tool in sent))
     name = data.draw(st.sampled_from([tool["name"] for tool in sent]))
-    written = data.draw(st.sampled_from(spellings(name)))
-    assert select(sent, before + written + after, ranker=ranker, top_k=1).names == [name]
-    crowded = select(sent + crowd(30), before + written + after, ranker=ranker, top_k=1)
-    assert crowded.names == [name]
+    query = before + data.draw(st.sampled_from(spellings(name))) + after
+    for tools_sent in (sent, sent + crowd(30)):
+        found = select(tools_sent, query, ranker=ranker, top_k=2)
+        assert name in found.names
+        # Plain words of a sentence may be a name by accident: they are kept, and need not lead.
+        if any(mention.sure for mention in found.ranking.mentions):
+            assert found.names[0] == name
 
 
 @given(st.lists(names, min_size=1, max_size=6, unique_by=folded))

@@ -21,7 +21,7 @@ def test_it_scores_as_rank_bm25_does(descriptions: list[str], query: str):
     asked = list(dict.fromkeys(terms(query)))
     corpus = [terms(f"t{number} {text}") for number, text in enumerate(descriptions)]
     expected = PositiveBm25(corpus, k1=1.5, b=0.75).get_scores(asked).tolist()
-    found = compiled(tools).texts.score(analyse(query)).bm25.tolist()
+    found = compiled(tools).texts.scores(analyse(query)).tolist()
     assert found == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
@@ -29,6 +29,12 @@ def test_only_the_words_of_the_query_count():
     tools = [{"name": "delete_file", "description": "Delete a file"}, *crowd(5)]
     assert select(tools, "erase", ranker="okapi").names == []
     assert select(tools, "erase", ranker="bm25").names == ["delete_file"]
+
+
+def test_courtesy_does_not_make_a_good_tool_hopeless():
+    tools = [{"name": name, "description": ""} for name in ("user_key", "user_id", "user_mail")]
+    query = "i would like to user key for me"
+    assert select([*tools, *crowd(30)], query, ranker="okapi").names[0] == "user_key"
 
 
 def test_a_request_asks_for_it_by_name(server: Server):

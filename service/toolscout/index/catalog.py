@@ -82,8 +82,8 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
         )
 
     def okapi(self, query: Query) -> LexicalScores:
-        """BM25 of every tool as one text."""
-        return self.texts.score(query)
+        """BM25 of every tool as one text; how well it fits is judged as for the fields."""
+        return msgspec.structs.replace(self.lexical(query), bm25=self.texts.scores(query))
 
     def mentions(self, text: str) -> list[Mention]:
         """The tools that a text names."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from toolscout.contract import Tool
-from toolscout.index.bm25 import Bm25Weights, LexicalScores, Postings
+from toolscout.index.bm25 import Bm25Weights, Floats, Postings
 from toolscout.index.counts import TermCounts
 from toolscout.text.query import Query
 from toolscout.text.tokens import spoken_name, terms
@@ -44,9 +44,9 @@ class Okapi:
             self._postings = Postings([TermCounts.of((text, (), ())) for text in texts], WEIGHTS)
         return self._postings
 
-    def score(self, query: Query) -> LexicalScores:
-        """Score every tool for the words of a query."""
-        return self.prepare().score([(term.term, 1.0, None) for term in query.terms])
+    def scores(self, query: Query) -> Floats:
+        """BM25 of every tool for the words of a query, shape (tools,)."""
+        return self.prepare().score([(term.term, 1.0, None) for term in query.terms]).bm25
 
 
 def _text(tool: Tool) -> list[str]:

@@ -90,6 +90,8 @@ def wanted_pins(ranking: Ranking) -> Pins:
 
 def _is_weak(ranking: Ranking) -> bool:
     """Whether there is evidence for a tool that its relevance does not show."""
+    if any(" " in mention.written for mention in ranking.mentions):
+        return True  # a name of several words is seldom in a query by accident
     if ranking.lexical is not None and ranking.source.has_telling_word(
         ranking.query, ranking.allowed
     ):
