@@ -58,8 +58,7 @@ class QueryVectors(msgspec.Struct, frozen=True, eq=False):
 class TellingTokens(NamedTuple):
     """The tokens of a query that say most."""
 
-    vectors: Floats
-    """Unit vectors, shape (tokens, dimension)."""
+    ids: Rows
     distinct: int
     """How many distinct tokens the query has."""
 
@@ -101,12 +100,23 @@ class Embedder:
     def telling_tokens(self, found: Sequence[str]) -> TellingTokens:
         """The tokens of some words whose vectors are longest, at most TELLING of them."""
         distinct = np.array(list(dict.fromkeys(self.token_ids(found))), np.intp)
-        telling, lengths = distinct, self.lengths[distinct]
-        if len(distinct) > TELLING:
-            longest = (-lengths).argsort(kind="stable")[:TELLING]
-            telling, lengths = distinct[longest], lengths[longest]
-        vectors = self.token_vectors(telling) / lengths[:, None]
-        return TellingTokens(vectors, len(distinct))
+        if len(distinct) <= TELLING:
+            return TellingTokens(distinct, len(distinct))
+        longest = (-self.lengths[distinct]).argsort(kind="stable")[:TELLING]
+        return TellingTokens(distinct[longest], len(distinct))
+
+    def best_matches(self, tokens: Rows, telling: TellingTokens) -> Floats:
+        """For each token its best inner product with a unit vector of the telling ones.
+
+        Shape (tokens,).
+        """
+        # Gathered and converted together: for some dozens of rows the calls cost most.
+        vectors = self.token_vectors(np.concatenate((telling.ids, tokens)))
+        split = len(telling.ids)
+        products = vectors[:split] @ vectors[split:].T
+        products /= self.lengths[telling.ids, None]
+        best: Floats = np.maximum.reduce(products)
+        return best
 
     def familiarity(self, found: Iterable[str]) -> float:
         """How far the model knows the words, 0 to 1, long words counting more.

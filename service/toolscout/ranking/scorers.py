@@ -109,7 +109,7 @@ def fused(ranking: Ranking) -> Floats:
 
 
 def _with_names(ranking: Ranking, scores: Floats) -> Floats:
-    """Add the similarity of a tool's name to the query, for the best tools."""
+    """Add the similarity of a tool's name to the query, in place, for the best tools."""
     embedder, vectors = ranking.embedder, ranking.vectors
     if embedder is None or vectors is None:
         return scores
@@ -119,9 +119,8 @@ def _with_names(ranking: Ranking, scores: Floats) -> Floats:
     if likeness is None:
         return scores
     share = NAME_SHARE * min(1.0, NAMED_TOKENS / telling.distinct)
-    moved = scores.copy()
-    moved[rows] += np.float32(share) * likeness
-    return moved
+    scores[rows] += np.float32(share) * likeness
+    return scores
 
 
 def with_experience(ranking: Ranking, scores: Floats) -> Floats:

@@ -79,9 +79,11 @@ def order(ranking: Ranking) -> Ranking:
         kept = list(pinned[: ask.top_k]) if ask.no_match == "pins" else []
         return replace(ranking, ranked=[], kept=kept)
     mentions = ranking.mentions
-    pins = judging.wanted_pins(ranking)
     slots = max(ask.top_k - len(pinned), 1)
     ranked = choosing.names_first(ranking.ranked, mentions, ranking.source.names, slots)
+    if not pinned and not ranking.following:  # as in most requests
+        return replace(ranking, ranked=ranked)
+    pins = judging.wanted_pins(ranking)
     ranked = choosing.in_rank_order(ranked, pins, ranking.scores)
     if ranking.following:
         fixed = {*pinned, *(mention.row for mention in mentions)}

@@ -49,6 +49,9 @@ HASHED_AT_ONCE = 1 << 18
 MAX_LISTS = 16
 """Maximum number of lists of names after the tools that are skipped to find their end."""
 
+_SET = ("no_match_below", "prerequisites", "fill", "max_pattern_chars")
+"""Fields of a question that a setting has the default of."""
+
 _PADDING = 64
 """Blanks that may precede a closing bracket."""
 
@@ -174,14 +177,11 @@ def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) 
 
 
 def ask_with(settings: Settings, **fields: Any) -> Ask:
-    """Make a question; the settings replace fields that are missing or None."""
-    defaults = {
-        "no_match_below": settings.no_match_below,
-        "prerequisites": settings.prerequisites,
-        "max_pattern_chars": settings.max_pattern_chars,
-        "fill": settings.fill,
-    }
-    return Ask(**defaults | {name: value for name, value in fields.items() if value is not None})
+    """Make a question; the settings replace those of its fields that are missing or None."""
+    for name in _SET:
+        if fields.get(name) is None:
+            fields[name] = getattr(settings, name)
+    return Ask(**fields)
 
 
 def need_tools(request: SearchFields | ResolveRequest | FilterRequest | HotRequest) -> None:
