@@ -7,6 +7,7 @@
     python -m evals --cases                       documented behaviour of other systems
     python -m evals --learning                    before and after feedback
     python -m evals --fill                        full answers against as few as needed
+    python -m evals --messages                    conversations against their last turn
 
 FOLDER (or TOOLSCOUT_DATA) holds `toolsets/` and `cases/`. Baselines whose package is not
 installed are skipped with a message.
@@ -17,12 +18,16 @@ import json
 import sys
 from pathlib import Path
 
-from evals import ablations, cases, docs, fill, learning, outcomes, registry, report, run
+from evals import ablations, cases, docs, fill, learning, messages, outcomes, registry, report, run
 from evals.sets import DEV, data_folder, load_requests, load_set
 from toolscout.index.vectors import BUNDLED_MODEL
 
 MORE_SETS = ("functionchat-ko", "requests-bfcl", "requests-bfcl-irrelevance", "pooled-dev")
 """Sets that are reported beside those of the bars, the slowest last."""
+
+
+DIALOGUES = "apibank"
+"""The set whose queries are dialogues."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     kind.add_argument("--outcomes", action="store_true", help="match, weak, no_match")
     kind.add_argument("--cases", action="store_true", help="cases of other systems")
     kind.add_argument("--fill", action="store_true", help="full answers and short ones")
+    kind.add_argument("--messages", action="store_true", help="conversations")
     kind.add_argument("--learning", action="store_true", help="before and after feedback")
     found.add_argument("--plain", type=Path, help="with --ablations: an untuned model beside ours")
     return found
@@ -76,6 +82,9 @@ def main() -> int:
         kind = "fill"
         sets = [load_set(folder / "toolsets" / "dev" / name) for name in DEV]
         text, data = fill.table(sets, parsed.model, parsed.limit)
+    elif parsed.messages:
+        kind = "messages"
+        text, data = messages.table(load_set(folder / "toolsets" / "dev" / DIALOGUES), parsed.model)
     elif parsed.learning:
         kind = "learning"
         text, data = learning.report(folder, parsed.model, parsed.limit)

@@ -21,6 +21,7 @@ from toolscout.contract import (
     Fill,
     Filters,
     Match,
+    Messages,
     Outcome,
     RankerName,
     Resolution,
@@ -45,6 +46,8 @@ from toolscout.ranking.choose import NoMatch
 from toolscout.ranking.explain import explain
 from toolscout.ranking.pipeline import decide
 from toolscout.ranking.resolve import Resolver
+from toolscout.text import conversation
+from toolscout.text.conversation import Conversation
 from toolscout.tools.conversion import read_tools
 
 _TENANT = "local"
@@ -127,7 +130,7 @@ class Engine:
 
     def search(  # noqa: PLR0913  # options of the public call
         self,
-        pattern: str,
+        pattern: str | Sequence[Any],
         top_k: int = DEFAULT_TOP_K,
         *,
         always_keep: Sequence[str] = (),
@@ -143,7 +146,7 @@ class Engine:
         prerequisites: bool = True,
         fill: Fill = "all",
     ) -> Result:
-        """Select the tools for a query.
+        """Select the tools for a query, or for what the messages of a conversation ask for.
 
         `filters` restrict which tools may be selected; tools below `min_score` are left out, pins
         excepted; `budget_tokens` is spent in rank order on tools shown at the level of `detail`
@@ -153,11 +156,12 @@ class Engine:
         `fill="evident"` leaves slots empty that only tools far behind the best one would fill.
 
         Raises:
-            EmptyPattern: the pattern is blank.
-            InvalidRequest: `top_k` is below 1, `min_score` or `no_match_below` not within 0 to 1,
-                or `budget_tokens` below 0.
+            EmptyPattern: the pattern is blank, or no message is a user's.
+            InvalidRequest: a message has no known shape, `top_k` is below 1, `min_score` or
+                `no_match_below` not within 0 to 1, or `budget_tokens` below 0.
         """
-        if not pattern.strip():
+        said = Conversation(pattern) if isinstance(pattern, str) else _read(pattern)
+        if not said.pattern.strip():
             raise EmptyPattern("pattern is blank")
         if top_k < 1:
             raise InvalidRequest(f"top_k must be at least 1, got {top_k}")
@@ -170,7 +174,8 @@ class Engine:
         if budget_tokens is not None and budget_tokens < 0:
             raise InvalidRequest(f"budget_tokens must be at least 0, got {budget_tokens}")
         ask = Ask(
-            pattern=pattern,
+            pattern=said.pattern,
+            earlier=said.earlier,
             top_k=top_k,
             always_keep=always_keep,
             ranker=ranker or self._ranker,
@@ -231,6 +236,13 @@ class Engine:
             ),
             notes=[ranking.note] if ranking.note else [],
         )
+
+
+def _read(messages: Sequence[Any]) -> Conversation:
+    try:
+        return conversation.read(msgspec.convert(messages, Messages, from_attributes=True))
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"messages: {error}") from None
 
 
 def _checked_share(name: str, value: float) -> float:

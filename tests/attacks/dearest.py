@@ -15,7 +15,12 @@ from toolscout.contract import (
     MAX_RECENT,
     MAX_RESOLVED,
 )
-from toolscout.contract.bounds import MAX_CHAIN, MAX_EVENTS, MAX_TOOL_VALUES
+from toolscout.contract.bounds import (
+    MAX_CHAIN,
+    MAX_EVENTS,
+    MAX_PARTS,
+    MAX_TOOL_VALUES,
+)
 from toolscout.contract.fields import MAX_EVENT_CHARS
 
 V1 = "/v1/tool-discovery/"
@@ -106,6 +111,14 @@ def _of_search() -> Iterator[Dear]:
         lambda: b'{"pattern":"x","detail":"full","tools":' + _nested_lists() + b"}",
     )
     yield Dear("names", SEARCH, _search(tools=dotted))
+    calls = [{"type": "tool_use", "name": "a." * 9}] * MAX_PARTS
+    answer = {"role": "assistant", "content": calls[:1]}
+    turns = [
+        {"role": "user", "content": _new_words(n)} for n in range(ROOM // MAX_EVENT_CHARS - 99)
+    ]
+    said = [message for turn in turns for message in (answer, turn)]
+    last = [{"role": "assistant", "content": calls}, turns[0]]
+    yield Dear("messages", SEARCH, _json(messages=said + last, tools=few))
     yield Dear("brackets", SEARCH, _search(pattern="[" * 4_096, tools=TOOLS))
 
 

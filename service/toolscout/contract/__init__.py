@@ -85,6 +85,7 @@ from toolscout.contract.learning import (
     LearnedTool,
     LearningAnswer,
 )
+from toolscout.contract.messages import Message, Messages
 from toolscout.contract.requests import (
     BatchRequest,
     Context,
@@ -161,6 +162,8 @@ __all__ = [
     "LearningAnswer",
     "LearningSize",
     "Match",
+    "Message",
+    "Messages",
     "Names",
     "Outcome",
     "OverviewAnswer",

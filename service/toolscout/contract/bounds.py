@@ -19,6 +19,8 @@ MAX_SIGNALS = 100
 MAX_SIGNAL_CHARS = 200
 MAX_RESOLVED = 200
 MAX_EVENTS = 1_000
+MAX_MESSAGES = 10_000
+MAX_PARTS = 1_000
 MAX_CHAIN = 20
 MAX_STATUSES = 20_000
 MAX_VALUES = 100_000
@@ -53,6 +55,8 @@ BOUNDS: tuple[Bound, ...] = (
     Bound("values of one filter", MAX_FILTER_VALUES, "`filters`"),
     Bound("characters of a filter's value", MAX_FILTER_CHARS, "`filters`"),
     Bound("tools that served", MAX_RECENT, "`session.recent`"),
+    Bound("messages", MAX_MESSAGES, "`messages`; the latest 256 are read"),
+    Bound("parts or calls of a message", MAX_PARTS, "`messages[].content`, `tool_calls`"),
     Bound("file names", MAX_FILES, "`context.files`"),
     Bound("characters of a file name", MAX_FILE_CHARS, "`context.files`"),
     Bound("signals", MAX_SIGNALS, "`context.signals`"),

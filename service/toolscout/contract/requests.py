@@ -30,6 +30,7 @@ from toolscout.contract.fields import (
     ToolName,
     TopK,
 )
+from toolscout.contract.messages import Messages
 
 
 class Filters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,10 +109,14 @@ class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchRequest(SearchFields, frozen=True, kw_only=True):
-    """The envelope of a search, in either contract: `pattern`/`top_k` or `query`/`max_tools`."""
+    """The envelope of a search, in either contract: `pattern`/`top_k` or `query`/`max_tools`.
+
+    A conversation (`messages`) may stand for its pattern.
+    """
 
     pattern: str | None = None
     query: str | None = None
+    messages: Messages | None = None
 
     @property
     def is_newer(self) -> bool:

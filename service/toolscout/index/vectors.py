@@ -87,8 +87,18 @@ class Embedder:
         self.lengths = self._lengths()
         """Of each token's vector; it grows with how telling the token is."""
 
-    def query(self, spoken: Sequence[Sequence[str]]) -> QueryVectors | None:
-        """The vectors of a query and of its sentences; None when no word of it is known."""
+    def query(
+        self,
+        spoken: Sequence[Sequence[str]],
+        earlier: Sequence[tuple[Sequence[str], float]] = (),
+    ) -> QueryVectors | None:
+        """The vectors of a query and of its sentences; None when no word of it is known.
+
+        What was said `earlier` adds to the whole by its weight, and is compared like a sentence
+        that is as much less similar to everything.
+        """
+        if earlier:
+            return self._with_earlier(spoken, earlier)
         familiar = self.familiarity(spoken[0])
         if familiar <= 0:
             return None
@@ -96,6 +106,23 @@ class Embedder:
         if not np.count_nonzero(vectors[0]):
             return None
         return QueryVectors(vectors, familiar)
+
+    def _with_earlier(
+        self, spoken: Sequence[Sequence[str]], earlier: Sequence[tuple[Sequence[str], float]]
+    ) -> QueryVectors | None:
+        familiar = self.familiarity(chain(spoken[0], *(found for found, _ in earlier)))
+        whole, part = np.zeros((2, self.dimension), np.float32)
+        self._sum(spoken[0], whole)
+        parts = [self.encode(found) for found in (spoken[1:] or spoken)]
+        for found, weight in earlier:
+            part.fill(0)
+            self._sum(found, part)
+            part *= np.float32(weight)
+            whole += part
+            parts.append(_unit(part.copy()) * np.float32(weight))
+        if familiar <= 0 or not np.count_nonzero(whole):
+            return None
+        return QueryVectors([_unit(whole), *parts], familiar)
 
     def telling_tokens(self, found: Sequence[str]) -> TellingTokens:
         """The tokens of some words whose vectors are longest, at most TELLING of them."""

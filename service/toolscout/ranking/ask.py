@@ -26,6 +26,7 @@ from toolscout.ranking.boost import Boosts
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.chain import Chain
 from toolscout.ranking.choose import NoMatch
+from toolscout.text.conversation import Earlier
 from toolscout.text.query import MAX_PATTERN_CHARS, Query
 
 Floats = NDArray[np.float32]
@@ -43,6 +44,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """A question to a catalog, from any interface."""
 
     pattern: str
+    earlier: tuple[Earlier, ...] = ()
+    """What was said before in a conversation."""
     top_k: int = DEFAULT_TOP_K
     always_keep: Sequence[str] = ()
     ranker: RankerName = "auto"

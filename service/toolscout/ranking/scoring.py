@@ -46,7 +46,7 @@ def read(ranking: Ranking) -> Ranking:
         if scan is not None:
             note = note or lines.NO_HIT
         ranker = "hybrid" if ranker == "auto" else "keyword"
-    query, degraded = analyse(ask.ranking_part), ranking.degraded
+    query, degraded = analyse(ask.ranking_part, ask.earlier), ranking.degraded
     if SCORERS[ranker].words and not SCORERS[ranker].is_literal:
         query = source.expand(query, embedder.is_word if embedder else _no_word)
     if SCORERS[ranker].meaning and (embedder is None or source.vectors is None):
@@ -64,7 +64,7 @@ def score(ranking: Ranking) -> Ranking:
     assert ranking.embedder is not None
     assert source.vectors is not None
     cosine, whole, familiarity, learned, likeness = None, None, 0.0, None, 0.0
-    vectors = ranking.embedder.query(query.spoken)
+    vectors = ranking.embedder.query(query.spoken, query.earlier)
     if vectors is not None:
         cosine, whole = source.vectors.similarities(vectors)
         familiarity = vectors.familiarity

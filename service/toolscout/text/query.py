@@ -9,6 +9,7 @@ import msgspec
 from toolscout import data
 from toolscout.contract import Via
 from toolscout.text import senses
+from toolscout.text.conversation import Earlier
 from toolscout.text.tokens import MAX_WORD, is_cjk, normalise, word_terms, words
 
 MAX_PATTERN_CHARS = 4_096
@@ -59,13 +60,35 @@ class Query(msgspec.Struct, frozen=True):
     """The text with verbs replaced by what they mean in it."""
     meanings: Mapping[str, tuple[str, ...]] = {}
     """From a verb to its meaning here, both as terms."""
+    earlier: tuple[tuple[tuple[str, ...], float], ...] = ()
+    """The words of what was said before, with their weights."""
 
 
-def analyse(pattern: str) -> Query:
-    """Split a pattern into weighted terms.
+def analyse(pattern: str, earlier: Iterable[Earlier] = ()) -> Query:
+    """Split a pattern into weighted terms, and add those of what was said before.
 
     Stop words weigh little, unless the query is made of nothing else.
     """
+    query = _analyse(pattern)
+    return _with_earlier(query, earlier) if earlier else query
+
+
+def _with_earlier(query: Query, earlier: Iterable[Earlier]) -> Query:
+    """Add terms of earlier texts at their weight; a term counts once, by its highest weight."""
+    terms = {term.term: term for term in query.terms}
+    before: list[tuple[tuple[str, ...], float]] = []
+    for text, weight in earlier:
+        said = _analyse(text)
+        for term in said.terms:
+            lighter = msgspec.structs.replace(term, weight=term.weight * weight)
+            known = terms.get(term.term)
+            if known is None or known.weight < lighter.weight:
+                terms[term.term] = lighter
+        before.append((said.spoken[0], weight))
+    return msgspec.structs.replace(query, terms=tuple(terms.values()), earlier=tuple(before))
+
+
+def _analyse(pattern: str) -> Query:
     text = normalise(pattern.strip())
     found = words(text)
     distinct = dict.fromkeys(found)

@@ -257,8 +257,9 @@ def _unexpected(error: Exception) -> Verdict:
 
 
 def _body(call: Call, catalog: bytes) -> bytes:
-    pattern = call.pattern[:MAX_PATTERN_CHARS].encode("utf-8", "replace").decode()
-    fields: dict[str, Any] = {**call.fields, "pattern": pattern, "top_k": call.top_k}
+    fields: dict[str, Any] = {**call.fields, "top_k": call.top_k}
+    if not fields.get("messages"):
+        fields["pattern"] = call.pattern[:MAX_PATTERN_CHARS].encode("utf-8", "replace").decode()
     offered = call.offer.by_name
     pins = [pin for pin in dict.fromkeys(call.always_keep) if pin in offered and _is_text(pin)]
     if pins:

@@ -47,7 +47,8 @@ class AsyncSelector(SelectorBase):
             session: the key of the call in a `percent` rollout.
             loop: number of the search within one model turn; only reported.
             fields: further fields of the request, such as `ranker`, `filters` or `min_score`; a
-                service ignores those it does not know.
+                service ignores those it does not know. A conversation (`messages`) is sent instead
+                of the pattern, which then serves the ranking in this process alone.
 
         Raises:
             InvalidArgument: an argument has the wrong type; nothing else is ever raised.

@@ -23,13 +23,25 @@ function question() {
   const topK = Math.trunc(Number(byId("top-k").value));
   const kept = keeping.names;
   return {
-    pattern: query.value,
+    ...asked(query.value),
     top_k: Math.min(Math.max(topK || 1, 1), MOST),
     ranker: document.querySelector("[name=ranker]:checked").value,
     ...(kept.length > 0 && { always_keep: kept }),
     ...(byId("fewer").checked && { fill: "evident" }),
     ...(!byId("prerequisites").checked && { prerequisites: false }),
   };
+}
+
+/** A text, or a conversation that is pasted as JSON. */
+function asked(text) {
+  if (/^\s*\[\s*\{/.test(text)) {
+    try {
+      return { messages: JSON.parse(text) };
+    } catch {
+      // not JSON: a text that begins like it
+    }
+  }
+  return { pattern: text };
 }
 
 function ask(pauseMs) {

@@ -20,6 +20,7 @@ from toolscout.contract import (
     BatchRequest,
     FilterRequest,
     HotRequest,
+    Messages,
     ResolveRequest,
     SearchFields,
     SearchRequest,
@@ -32,6 +33,7 @@ from toolscout.ranking.ask import Ask
 from toolscout.server.compiling.work_threads import beside
 from toolscout.server.http.refusals import Refused, decode_error
 from toolscout.settings import Settings
+from toolscout.text import conversation
 
 T = TypeVar("T")
 R = TypeVar("R", bound=SearchFields | ResolveRequest | FilterRequest | HotRequest)
@@ -127,13 +129,24 @@ def to_ask(request: SearchRequest, settings: Settings) -> Ask:
 
     Raises:
         InvalidRequest: both names of one field are given, or the pattern is missing.
-        EmptyPattern: the pattern is blank.
+        EmptyPattern: the pattern is blank, or no message is a user's.
     """
     _not_both("pattern", request.pattern, "query", request.query)
     pattern = request.pattern if request.pattern is not None else request.query
+    if request.messages is not None:
+        older = "pattern" if request.query is None else "query"
+        _not_both(older, pattern, "messages", request.messages)
+        return _ask_in(request.messages, request, settings)
     if pattern is None:
         raise InvalidRequest("pattern is missing", (FieldError("pattern", "is required"),))
     return ask_for(pattern, "pattern", request, settings)
+
+
+def _ask_in(messages: Messages, request: SearchFields, settings: Settings) -> Ask:
+    """Return the question that a conversation asks."""
+    said = conversation.read(messages)
+    ask = ask_for(said.pattern, "messages", request, settings)
+    return msgspec.structs.replace(ask, earlier=said.earlier)
 
 
 def to_asks(request: BatchRequest, settings: Settings) -> list[Ask]:

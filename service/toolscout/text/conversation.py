@@ -1,0 +1,125 @@
+"""Read a conversation: its last user turn asks, and what came before weighs less."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import msgspec
+
+from toolscout.contract.messages import Message
+from toolscout.errors import EmptyPattern, FieldError, InvalidRequest
+from toolscout.text.tokens import spoken_name
+
+MAX_READ = 256
+"""Latest messages that are read."""
+
+MAX_EARLIER = 6
+"""Earlier user turns that count."""
+
+MAX_TURN_CHARS = 4_096
+"""Characters of a turn to which no further message is added."""
+
+MAX_EARLIER_CHARS = 1_000
+"""Characters of an earlier turn that count."""
+
+MAX_CALLED = 6
+"""Distinct tools called lately whose names count."""
+
+BEFORE = 0.8
+"""Weight of the turn before the last one."""
+
+DECAY = 0.6
+"""What every further turn weighs of the one after it."""
+
+CALLED = 0.5
+"""Weight of a called tool's name beside the turn in which it was called."""
+
+_TEXTS = ("text", "input_text", None)
+_CALLS = ("tool_use", "function_call", "custom_tool_call")
+
+
+class Earlier(NamedTuple):
+    """A text from before the last user turn, and its weight, below 1."""
+
+    text: str
+    weight: float
+
+
+class Conversation(msgspec.Struct, frozen=True):
+    """A conversation as a question: the last user turn, and earlier turns and calls."""
+
+    pattern: str
+    earlier: tuple[Earlier, ...] = ()
+
+
+def read(messages: Sequence[Message]) -> Conversation:
+    """Find what a conversation asks for.
+
+    Messages of the user that follow each other are one turn. What the assistant says does not
+    count, because it often offers what nobody asked for; the names of the tools that it called do.
+
+    Raises:
+        InvalidRequest: a message has neither a role nor a type.
+        EmptyPattern: no message of the user has a text.
+    """
+    for number, message in enumerate(messages):
+        if message.role is None and message.type is None:
+            path = f"messages[{number}].role"
+            raise InvalidRequest(f"{path} is missing", (FieldError(path, "is required"),))
+    turns: dict[int, str] = {}
+    called: dict[str, int] = {}
+    for number, message in _numbered(messages[-MAX_READ:]):
+        if number > MAX_EARLIER + 1:
+            break
+        if message.role == "user" and len(turns.get(number, "")) < MAX_TURN_CHARS:
+            turns[number] = "\n".join(filter(None, (_text(message), turns.get(number))))
+        for name in _called(message) if len(called) < MAX_CALLED else ():
+            called.setdefault(name, number)
+    if 1 not in turns:
+        reason = "needs a message of role user with a text"
+        raise EmptyPattern("messages has no user turn", (FieldError("messages", reason),))
+    earlier = [
+        Earlier(text[:MAX_EARLIER_CHARS], BEFORE * DECAY ** (number - 2))
+        for number, text in turns.items()
+        if number > 1
+    ]
+    earlier += [
+        Earlier(spoken_name(name), CALLED * DECAY ** max(number - 1, 0))
+        for name, number in islice(called.items(), MAX_CALLED)
+    ]
+    return Conversation(turns[1], tuple(earlier))
+
+
+def _numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message]]:
+    """Yield the messages, the latest first, with the number of user turns from each of them on."""
+    number, is_between = 0, True
+    for message in reversed(messages):
+        if message.role == "user" and _text(message):
+            number += is_between
+            is_between = False
+        elif message.role == "assistant" or message.type in _CALLS:
+            is_between = True
+        yield number, message
+
+
+def _text(message: Message) -> str:
+    content = message.content
+    if content is None or isinstance(content, str):
+        return (content or "").strip()
+    texts = [part.text for part in content if part.type in _TEXTS and part.text]
+    return "\n".join(texts).strip()
+
+
+def _called(message: Message) -> Iterator[str]:
+    """Yield the names of the tools that a message calls, the latest first."""
+    if message.type in _CALLS and message.name:
+        yield message.name
+    for call in reversed(message.tool_calls or ()):
+        function = call.function or call.custom
+        if function is not None and function.name:
+            yield function.name
+    content = message.content
+    if content is not None and not isinstance(content, str):
+        for part in reversed(content):
+            if part.type in _CALLS and part.name:
+                yield part.name
