@@ -8,6 +8,7 @@
     python -m evals --learning                    before and after feedback
     python -m evals --fill                        full answers against as few as needed
     python -m evals --messages                    conversations against their last turn
+    python -m evals --languages                   our own questions in other languages
 
 FOLDER (or TOOLSCOUT_DATA) holds `toolsets/` and `cases/`. Baselines whose package is not
 installed are skipped with a message.
@@ -19,6 +20,7 @@ import sys
 from pathlib import Path
 
 from evals import ablations, cases, docs, fill, learning, messages, outcomes, registry, report, run
+from evals.languages import report as languages
 from evals.sets import DEV, data_folder, load_requests, load_set
 from toolscout.index.vectors import BUNDLED_MODEL
 
@@ -55,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
     kind.add_argument("--cases", action="store_true", help="cases of other systems")
     kind.add_argument("--fill", action="store_true", help="full answers and short ones")
     kind.add_argument("--messages", action="store_true", help="conversations")
+    kind.add_argument("--languages", action="store_true", help="questions in other languages")
     kind.add_argument("--learning", action="store_true", help="before and after feedback")
     found.add_argument("--plain", type=Path, help="with --ablations: an untuned model beside ours")
     return found
@@ -85,6 +88,9 @@ def main() -> int:
     elif parsed.messages:
         kind = "messages"
         text, data = messages.table(load_set(folder / "toolsets" / "dev" / DIALOGUES), parsed.model)
+    elif parsed.languages:
+        kind = "languages"
+        text, data = languages.report(folder, parsed.model)
     elif parsed.learning:
         kind = "learning"
         text, data = learning.report(folder, parsed.model, parsed.limit)

@@ -1,0 +1,5 @@
+"""Our own questions in other languages: natural phrasing, no part of any headline figure.
+
+`questions.jsonl` has the same questions in English and seven languages over the tools of the
+development sets, `tools.jsonl` tools and questions in one language.
+"""

@@ -1,0 +1,121 @@
+"""How much of what is found in English is found in another language."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from math import log2
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import msgspec
+
+from evals import report as reporting
+from evals.metrics import SHORT
+from evals.rankers import Answer, Ours, Search
+from evals.sets import load_set
+from toolscout.contract import RankerName, Tool
+from toolscout.index.vectors import Embedder
+
+HERE = Path(__file__).parent
+
+ENGLISH = "en"
+LANGUAGES = ("zh", "ja", "ko", "ru", "de", "fr", "es")
+WITH_TOOLS = ("zh", "ja", "ko")
+"""Languages in which there are tools, too."""
+
+RANKERS: tuple[RankerName, ...] = ("hybrid", "bm25")
+
+NO_SCHEMA = msgspec.Raw(b"{}")
+
+
+class Asked(NamedTuple):
+    """A question, the tools any of which answers it, and where it is put."""
+
+    tools: str
+    text: str
+    wanted: frozenset[str]
+
+
+def questions(language: str) -> list[Asked]:
+    """The questions of one language over the tools of the development sets."""
+    return [
+        Asked(row["set"], row[language], frozenset(row["tools"]))
+        for row in _rows("questions.jsonl")
+    ]
+
+
+def own_tools(language: str) -> tuple[list[Tool], list[Asked]]:
+    """Tools described in a language, and a question in it for each."""
+    rows = list(_rows("tools.jsonl"))
+    tools = [Tool(row["name"], row["description"][language], NO_SCHEMA) for row in rows]
+    asked = [Asked(language, row["question"][language], frozenset([row["name"]])) for row in rows]
+    return tools, asked
+
+
+def report(folder: Path, model: str) -> tuple[str, Any]:
+    """Both tables, and their figures."""
+    embedder = Embedder(model)
+    data: dict[str, Any] = {"english tools": {}, "tools of the language": {}}
+    sets = {row.tools for row in questions(ENGLISH)}
+    corpora = {name: load_set(folder / "toolsets" / name).tools for name in sorted(sets)}
+    for ranker in RANKERS:
+        searches = {name: Ours(ranker, embedder)(tools) for name, tools in corpora.items()}
+        for language in (ENGLISH, *LANGUAGES):
+            found = figures(searches, questions(language))
+            data["english tools"].setdefault(language, {})[ranker] = found
+        for language in WITH_TOOLS:
+            tools, asked = own_tools(language)
+            found = figures({language: Ours(ranker, embedder)(tools)}, asked)
+            data["tools of the language"].setdefault(language, {})[ranker] = found
+    return _tables(data), data
+
+
+def figures(searches: Mapping[str, Search], asked: Sequence[Asked]) -> dict[str, float]:
+    """R@5, nDCG@5 and the share of *no_match*, where one of the wanted tools is enough."""
+    answers = [searches[each.tools](each.text, SHORT) for each in asked]
+    places = [_place(answer, each) for answer, each in zip(answers, asked, strict=True)]
+    return {
+        "questions": len(asked),
+        "R@5": fmean(place is not None for place in places),
+        "nDCG@5": fmean(0.0 if place is None else 1 / log2(place + 2) for place in places),
+        "no_match": fmean(answer.is_nothing for answer in answers),
+    }
+
+
+def _place(answer: Answer, asked: Asked) -> int | None:
+    hits = (place for place, name in enumerate(answer.names) if name in asked.wanted)
+    return next(hits, None)
+
+
+def _tables(data: Mapping[str, Any]) -> str:
+    of = data["english tools"]
+    best = of[ENGLISH]["hybrid"]["R@5"]
+    header = ["questions in", "count", "R@5", "nDCG@5", "share of English R@5", "no match"]
+    header += ["words alone: R@5", "nDCG@5"]
+    rows = [
+        [language, *_cells(found["hybrid"], best), *_cells(found["bm25"])[1:3]]
+        for language, found in of.items()
+    ]
+    parts = ["Questions over English tools:", reporting.table(header, rows, markdown=True)]
+    header = ["questions and tools in", "count", "R@5", "nDCG@5", "no match"]
+    header += ["words alone: R@5", "nDCG@5"]
+    rows = [
+        [language, *_cells(found["hybrid"]), *_cells(found["bm25"])[1:3]]
+        for language, found in data["tools of the language"].items()
+    ]
+    parts += [
+        "Questions over tools of the same language:",
+        reporting.table(header, rows, markdown=True),
+    ]
+    return "\n\n".join(parts)
+
+
+def _cells(found: Mapping[str, float], best: float | None = None) -> list[str]:
+    share = [] if best is None else [f"{found['R@5'] / best:.0%}"]
+    numbers = [f"{found[name]:.3f}" for name in ("R@5", "nDCG@5")]
+    return [str(found["questions"]), *numbers, *share, f"{found['no_match']:.1%}"]
+
+
+def _rows(name: str) -> Iterator[dict[str, Any]]:
+    with (HERE / name).open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
