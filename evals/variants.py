@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from toolscout.contract import Context, RankerName, Session, Tool, Use
 from toolscout.index import compile as compiling
-from toolscout.index import expand, vectors
+from toolscout.index import expand, vector_index, vectors
 from toolscout.index.bm25 import Bm25Weights
 from toolscout.index.names import NameIndex
 from toolscout.ranking import calibration, coverage, fuse, scorers
@@ -137,7 +137,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("domain prior from the query alone", asked=lambda _: {"context": Context()}),
     Variant("session: ten tools used at random", asked=_used_at_random),
     Variant("no exact-name guarantee", ((NameIndex, "mentions", lambda *_: []),)),
-    Variant("no sentence split", ((vectors, "SENTENCE_SHARE", 0.0),), MEANING),
+    Variant("no sentence split", ((vector_index, "SENTENCE_SHARE", 0.0),), MEANING),
     Variant(
         "model trusted on every word",
         ((vectors.Embedder, "familiarity", lambda *_: 1.0),),

@@ -75,8 +75,9 @@ Differences of the four-set average in nDCG@5, seed noise about 0.002.
 
 ## Limits
 
-- The vocabulary is English. Text in other languages falls into fragments or nothing at all; text
-  without a known token has a zero vector.
+- The vocabulary is English. Text in other languages falls into fragments or nothing at all, unless
+  its words are looked up in the dictionary of `languages/`; text without a known token has a zero
+  vector.
 - A mean knows no word order and no negation: `copy A to B` and `copy B to A` are one vector.
 - A cosine says which tool fits best, and only roughly whether any fits.
 - Licence: Apache-2.0, as its base model.

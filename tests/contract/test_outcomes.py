@@ -180,4 +180,5 @@ ASIAN = [
 def test_chinese_and_japanese_are_found_by_their_words(server: Server, pattern: str, name: str):
     assert server.names(pattern, ASIAN)[0] == name
     body = server.search(pattern, ASIAN, explain=True).json()
-    assert body["selected_names"] == server.names(pattern, ASIAN, ranker="bm25")
+    assert body["selected_names"][0] == name
+    assert server.names(pattern, ASIAN, ranker="bm25")[0] == name

@@ -16,7 +16,8 @@ from toolscout.index.name_vectors import NameVectors
 from toolscout.index.names import Mention, NameIndex
 from toolscout.index.okapi import Okapi
 from toolscout.index.prerequisites import Prerequisites
-from toolscout.index.vectors import Embedder, Floats, Rows, TellingTokens, VectorIndex
+from toolscout.index.vector_index import VectorIndex
+from toolscout.index.vectors import Embedder, Floats, Rows, TellingTokens
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import Query, telling_terms
 from toolscout.tools.traits import Traits

@@ -11,7 +11,8 @@ from toolscout.index.bm25 import Hit, LexicalScores
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan
 from toolscout.index.names import Mention
-from toolscout.index.vectors import Embedder, Floats, Rows, TellingTokens, VectorIndex
+from toolscout.index.vector_index import VectorIndex
+from toolscout.index.vectors import Embedder, Floats, Rows, TellingTokens
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import Query
 from toolscout.tools.traits import Traits

@@ -4,10 +4,11 @@ A text's vector is the mean of its tokens' rows in one matrix, normalised. A tex
 known token has the zero vector: no opinion, similarity 0 to everything.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from math import sqrt
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 import faiss
@@ -16,7 +17,10 @@ import numpy as np
 from model2vec import StaticModel
 from numpy.typing import NDArray
 
-from toolscout.text.tokens import MAX_WORD, spoken_name
+from toolscout.index.languages import BUNDLED_LANGUAGES, SHARES, Languages, has_letters
+from toolscout.index.words import Words
+from toolscout.text import foreign
+from toolscout.text.tokens import MAX_WORD, spoken_name, words
 
 faiss.omp_set_num_threads(1)
 
@@ -31,9 +35,6 @@ BUNDLED_MODEL = Path(__file__).parent.parent / "model"
 PROPERTY_SHARE = 0.35
 """Weight of the properties' vector beside that of the text."""
 
-SENTENCE_SHARE = 0.8
-"""Weight of the best fitting sentence beside the whole query."""
-
 KNOWN_EXCESS = 1.5
 """Letters per token, beyond the first, from which a word counts as fully known."""
 
@@ -42,9 +43,6 @@ TELLING = 12
 
 _PIECE = 4_096
 """Tokens whose vectors are in memory as floats at a time."""
-
-_WORD_CACHE_LIMIT = 100_000
-"""Words whose token ids are remembered (about 20 MB); past it the cache starts anew."""
 
 
 class QueryVectors(msgspec.Struct, frozen=True, eq=False):
@@ -69,6 +67,9 @@ class Embedder:
     The vector of a text is that of `StaticModel.encode` for its words joined by spaces, with
     identifiers split. Words are tokenised once and remembered, so a query costs a few dictionary
     look-ups and one sum of rows.
+
+    The bundled model knows English; words of other languages are looked up in a dictionary, which
+    is loaded when a text first needs it.
     """
 
     def __init__(self, source: str | Path = BUNDLED_MODEL) -> None:
@@ -81,11 +82,17 @@ class Embedder:
         self._tokenizer = model.tokenizer
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        self._ids_of: dict[str, tuple[int, ...]] = {}
-        self._familiar: dict[str, float] = {}
+        self._words = Words(self._find)
+        self._foreign = Words(lambda word: self._find_foreign(word, self._is_foreign_part))
+        self._mixed = Words(lambda word: self._find_foreign(word, has_letters))
         self.dimension = int(self._rows.shape[1])
         self.lengths = self._lengths()
         """Of each token's vector; it grows with how telling the token is."""
+        has_languages = Path(source) == BUNDLED_MODEL and BUNDLED_LANGUAGES.is_dir()
+        self._languages_at = BUNDLED_LANGUAGES if has_languages else None
+        self._telling = foreign.function_words() if has_languages else frozenset[str]()
+        self._languages: Languages | None = None
+        self._loading = Lock()
 
     def query(
         self,
@@ -110,7 +117,7 @@ class Embedder:
     def _with_earlier(
         self, spoken: Sequence[Sequence[str]], earlier: Sequence[tuple[Sequence[str], float]]
     ) -> QueryVectors | None:
-        familiar = self.familiarity(chain(spoken[0], *(found for found, _ in earlier)))
+        familiar = self.familiarity([*spoken[0], *chain(*(found for found, _ in earlier))])
         whole, part = np.zeros((2, self.dimension), np.float32)
         self._sum(spoken[0], whole)
         parts = [self.encode(found) for found in (spoken[1:] or spoken)]
@@ -145,33 +152,45 @@ class Embedder:
         best: Floats = np.maximum.reduce(products)
         return best
 
-    def familiarity(self, found: Iterable[str]) -> float:
+    def familiarity(self, found: Sequence[str]) -> float:
         """How far the model knows the words, 0 to 1, long words counting more.
 
         A word that the vocabulary has as a whole is known; one that falls apart into single
         letters (gibberish) has a vector that means nothing. Letters of pieces that the vocabulary
-        does not have (most of Chinese, Japanese and Korean) are unknown.
+        does not have are unknown.
         """
         total = known = 0.0
-        familiar = self._familiar
+        table = self._words_of(found)
+        familiar = table.known
         for word in found:
             letters = familiar.get(word)
             if letters is None:
-                letters = self._learn(word)[1]
+                letters = table.learn(word)[1]
             total += len(word)
             known += letters
         return known / total if total else 0.0
 
-    def _learn(self, word: str) -> tuple[tuple[int, ...], float]:
-        """Find a word's tokens and how many of its letters count as known, and remember both."""
-        for words in (self._familiar, self._ids_of):
-            if len(words) >= _WORD_CACHE_LIMIT:
-                words.clear()
-        ids, covered = self._pieces(word)
-        known = (covered / len(ids) - 1.0) / KNOWN_EXCESS if ids else 0.0
-        letters = min(covered, len(word)) * min(1.0, max(0.0, known))
-        self._ids_of[word], self._familiar[word] = ids, letters
-        return ids, letters
+    def is_foreign(self, found: Sequence[str]) -> bool:
+        """Whether words are a text in another language with Latin letters."""
+        if self._telling.isdisjoint(found):
+            return False
+        return foreign.is_foreign(found, self._has_whole)
+
+    def needs_languages(self, text: str) -> bool:
+        """Whether a text needs the dictionary of other languages, and it is not loaded."""
+        if self._languages is not None or self._languages_at is None:
+            return False
+        if not text.isascii() and has_letters(text):
+            return True
+        return not self._telling.isdisjoint(text.split()) and self.is_foreign(words(text))
+
+    def load_languages(self) -> Languages:
+        """Load the dictionary of other languages, unless it is there."""
+        with self._loading:
+            if self._languages is None:
+                assert self._languages_at is not None
+                self._languages = Languages(self._languages_at)
+            return self._languages
 
     def tools(self, texts: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Floats:
         """The vectors of tools, each given as the words of its text and of its properties.
@@ -203,10 +222,7 @@ class Embedder:
 
     def token_ids(self, found: Sequence[str]) -> list[int]:
         """The tokens of a text given as its words."""
-        try:
-            return list(chain.from_iterable(map(self._ids_of.__getitem__, found)))
-        except KeyError:
-            return list(chain.from_iterable(map(self._word_ids, found)))
+        return self._words_of(found).ids_of_all(found)
 
     def token_vectors(self, ids: Sequence[int] | NDArray[np.integer]) -> Floats:
         """The vectors of tokens as they are added up, shape (tokens, dimension)."""
@@ -218,7 +234,8 @@ class Embedder:
 
     def _sum(self, found: Sequence[str], out: Floats) -> None:
         """Add up the rows of the words' tokens."""
-        ids = self.token_ids(found)
+        table = self._words_of(found)
+        ids = table.ids_of_all(found)
         if not ids:
             return
         rows = self._rows.take(ids if self._mapping is None else self._mapping[ids], axis=0)
@@ -226,28 +243,59 @@ class Embedder:
             np.add.reduce(rows, axis=0, dtype=np.float32, out=out)
         else:
             out[:] = self._weights[ids].astype(np.float32) @ rows.astype(np.float32)
+        if table is not self._words:
+            out /= np.float32(SHARES)  # as long as an English text, beside which it may stand
 
     def is_word(self, word: str) -> bool:
         """Whether the model's vocabulary has a word as a whole: then it is no typing error."""
-        ids = self._ids_of.get(word)
-        if ids is None:  # a word of a query: its familiarity is asked for next
-            ids = self._learn(word)[0]
-        return len(ids) == 1 and (word.isascii() or self._is_whole(word))
+        return self._has_whole(word) and (word.isascii() or self._pieces(word)[1] >= len(word))
 
-    def _is_whole(self, word: str) -> bool:
-        return self._pieces(word)[1] >= len(word)
+    def _has_whole(self, word: str) -> bool:
+        return len(self._words.ids_of(word)) == 1
 
-    def _word_ids(self, word: str) -> tuple[int, ...]:
-        known = self._ids_of.get(word)
-        if known is None:
-            if len(self._ids_of) >= _WORD_CACHE_LIMIT:
-                self._ids_of.clear()
-            known = self._ids_of[word] = self._pieces(word)[0]
-        return known
+    def _words_of(self, found: Sequence[str]) -> Words:
+        """How words of a text are looked up: another language has words that look like English."""
+        if self._languages_at is None:
+            return self._words
+        if not "".join(found).isascii() and any(map(has_letters, found)):
+            return self._mixed
+        return self._foreign if self.is_foreign(found) else self._words
+
+    def _find(self, word: str) -> tuple[tuple[int, ...], float]:
+        ids, letters = self._pieces(word)
+        return ids, _known(ids, letters, word)
+
+    def _find_foreign(
+        self, word: str, is_foreign: Callable[[str], bool]
+    ) -> tuple[tuple[int, ...], float]:
+        """Find a word part by part; an English one counts as much as a piece of another."""
+        languages = self.load_languages()
+        ids: list[int] = []
+        known = 0.0
+        for part in spoken_name(word[:MAX_WORD]).split():
+            pieces = languages.split(part) if is_foreign(part) else None
+            if pieces is not None and pieces.ids:
+                ids.extend(pieces.ids)
+                known += pieces.known
+            else:
+                own, letters = self._tokens(part)
+                ids.extend(own * SHARES)
+                known += _known(own, letters, part)
+        return tuple(ids), known
+
+    def _is_foreign_part(self, part: str) -> bool:
+        """Whether a word of a foreign text is no English one."""
+        if has_letters(part) or part in self.load_languages():
+            return True
+        own, letters = self._tokens(part)
+        return len(own) != 1 or letters < len(part)
 
     def _pieces(self, word: str) -> tuple[tuple[int, ...], int]:
         """Tokens of a word that the vocabulary has, and how many letters they cover."""
-        encoded = self._tokenizer.encode(spoken_name(word[:MAX_WORD]), add_special_tokens=False)
+        return self._tokens(spoken_name(word[:MAX_WORD]))
+
+    def _tokens(self, spoken: str) -> tuple[tuple[int, ...], int]:
+        encoded = self._tokenizer.encode(spoken, add_special_tokens=False)
         known = [
             (token, end - start)
             for token, (start, end) in zip(encoded.ids, encoded.offsets, strict=True)
@@ -256,44 +304,10 @@ class Embedder:
         return tuple(token for token, _ in known), sum(letters for _, letters in known)
 
 
-class VectorIndex:
-    """The vectors of one catalog's tools, compared exactly: flat is fastest to 10⁵ rows."""
-
-    __slots__ = ("_dimension", "_first", "_index", "size")
-
-    def __init__(self, vectors: Floats) -> None:
-        self.size, self._dimension = vectors.shape
-        self._index = faiss.IndexFlatIP(self._dimension)
-        self._index.add(np.ascontiguousarray(vectors, np.float32))
-        self._first = self._index.get_xb()
-
-    def similarities(self, query: QueryVectors) -> tuple[Floats, Floats]:
-        """Similarity of a query to every row, each of shape (size,).
-
-        Returns:
-            For ranking, a mix of the whole query and the sentence of it that fits a row best;
-            and that of the whole query alone, which says better whether anything fits.
-        """
-        whole = self._products(query.vectors[0])
-        if len(query.vectors) == 1:
-            return whole, whole
-        closest = np.maximum.reduce([self._products(part) for part in query.vectors[1:]])
-        share = np.float32(SENTENCE_SHARE)
-        mixed: Floats = (1 - share) * whole + share * closest
-        return mixed, whole
-
-    def _products(self, vector: Floats) -> Floats:
-        out = np.empty(self.size, np.float32)
-        if self.size:
-            _inner_products(
-                _pointer(out), _pointer(vector), self._first, self._dimension, self.size
-            )
-        return out
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the vectors."""
-        return int(self.size * self._dimension * 4)
+def _known(ids: Sequence[int], covered: int, word: str) -> float:
+    """How many letters of a word count as known, by the tokens that cover some of them."""
+    excess = (covered / len(ids) - 1.0) / KNOWN_EXCESS if ids else 0.0
+    return min(covered, len(word)) * min(1.0, max(0.0, excess))
 
 
 def inner_products(rows: Floats, vector: Floats) -> Floats:

@@ -53,8 +53,10 @@ WEAK = 0.02
 match only shows poor ones.
 """
 
-FAMILIAR = 0.6
-"""Familiarity of a query from which its cosine counts; below, it is that of a few known pieces."""
+FAMILIAR, FAMILIAR_UNSPACED = 0.6, 0.35
+"""Familiarity of a query from which its cosine counts; below, it is that of a few known pieces. In
+scripts without spaces between words, short words and endings are never known.
+"""
 
 
 def relevance(evidence: Evidence) -> float:
@@ -73,10 +75,15 @@ def relevance(evidence: Evidence) -> float:
         # Character bigrams overlap and repeat, so a good match covers a smaller share of them.
         by_bigrams = _chance(-3.95 + 1.75 * coverage + 1.51 * mass)
         by_words += evidence.unspaced * (by_bigrams - by_words)
-    if cosine is None or evidence.familiarity < FAMILIAR:
+    if cosine is None or not is_familiar(evidence.familiarity, evidence.unspaced):
         return by_words
     known = evidence.familiarity
     return known * _with_meaning(coverage, cosine) + (1.0 - known) * by_words
+
+
+def is_familiar(familiarity: float, unspaced: float) -> bool:
+    """Whether the model knows so much of a query that its cosines mean something."""
+    return familiarity >= FAMILIAR + unspaced * (FAMILIAR_UNSPACED - FAMILIAR)
 
 
 def _with_meaning(coverage: float, cosine: float) -> float:

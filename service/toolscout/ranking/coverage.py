@@ -10,7 +10,8 @@ from itertools import islice
 import numpy as np
 
 from toolscout.index.facets import Allowed
-from toolscout.index.vectors import Embedder, VectorIndex
+from toolscout.index.vector_index import VectorIndex
+from toolscout.index.vectors import Embedder
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Floats, Ranking
 from toolscout.ranking.choose import among_best
@@ -41,7 +42,8 @@ def cover(ranking: Ranking) -> list[int] | None:
     parts = clauses(ranking.query.said)
     if len(parts) < 2 or embedder is None or index is None:
         return None
-    wishes = list(_wishes(parts, embedder, index, ranking.allowed))
+    unspaced = ranking.query.unspaced
+    wishes = list(_wishes(parts, embedder, index, ranking.allowed, unspaced))
     if len(wishes) < 2:
         return None
     is_candidate = np.zeros(len(ranking.scores), bool)
@@ -56,12 +58,16 @@ def cover(ranking: Ranking) -> list[int] | None:
 
 
 def _wishes(
-    parts: Sequence[str], embedder: Embedder, index: VectorIndex, allowed: Allowed | None
+    parts: Sequence[str],
+    embedder: Embedder,
+    index: VectorIndex,
+    allowed: Allowed | None,
+    unspaced: float,
 ) -> Iterator[Floats]:
     """Return how well each tool fits each relevant clause, 0 to 1, shape (clauses, tools)."""
     for part in parts:
         vectors = embedder.query([words(part)])
-        if vectors is None or vectors.familiarity < calibration.FAMILIAR:
+        if vectors is None or not calibration.is_familiar(vectors.familiarity, unspaced):
             continue
         cosine, _ = index.similarities(vectors)
         if allowed is not None:

@@ -12,6 +12,11 @@ Floats = NDArray[np.float32]
 SEMANTIC_WEIGHT = 0.7
 """Share of the cosine if the model knows every word; chosen on the development sets."""
 
+UNSPACED_WEIGHT = 0.6
+"""The same in scripts without spaces between words: meaning goes by way of English there, and
+bigrams of characters find tools of the same language well.
+"""
+
 MIN_SPAN = 0.3
 """Smallest span of cosines that is scaled to 1, so that near-duplicates are ranked by words and not
 by tiny differences of meaning.
@@ -22,6 +27,11 @@ RRF_K = 60
 
 RRF_DEPTH = 30
 """Minimum number of ranks of each list that count; for longer answers it is `top_k`."""
+
+
+def semantic_weight(unspaced: float) -> float:
+    """Return the share of the cosine for a query, by its share of unspaced scripts."""
+    return SEMANTIC_WEIGHT + unspaced * (UNSPACED_WEIGHT - SEMANTIC_WEIGHT)
 
 
 def weighted_sum(lexical: Floats, cosine: Floats, weight: float = SEMANTIC_WEIGHT) -> Floats:

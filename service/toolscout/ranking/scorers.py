@@ -34,7 +34,7 @@ def by_both(ranking: Ranking) -> Floats:
     lexical, cosine = ranking.lexical, ranking.cosine
     if lexical is None or cosine is None:
         return by_words(ranking)
-    weight = fuse.SEMANTIC_WEIGHT * ranking.familiarity
+    weight = fuse.semantic_weight(ranking.query.unspaced) * ranking.familiarity
     fused = fuse.weighted_sum(lexical.bm25, cosine, weight)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused

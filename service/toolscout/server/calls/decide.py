@@ -143,6 +143,10 @@ async def decide(
         await run_in_thread(catalog.facets.prepare)
     if ask.ranker == "okapi" and not catalog.texts.ready and len(catalog) > INDEXED_AT_ONCE:
         await run_in_thread(catalog.texts.prepare)
+    embedder = service.engine.embedder
+    said = (ask.ranking_part, *(earlier.text for earlier in ask.earlier))
+    if any(map(embedder.needs_languages, said)):
+        await run_in_thread(embedder.load_languages)
     began = perf_counter()
     size = len(catalog)
     step = ladder.affordable(ask.ranker, (deadline - began) * 1_000, service.costs, size)

@@ -1,0 +1,126 @@
+"""A dictionary of other languages: pieces of words, and the English words that they stand for.
+
+The bundled model knows English. A piece of a Korean word is written down as eight tokens of that
+model's vocabulary, the closest more than once; their vectors are added up like any others, so that
+a Korean question is compared with the vectors that English tools have already. Words are split into
+pieces as SentencePiece's unigram model does it (Kudo 2018).
+"""
+
+from array import array
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+from toolscout.text.tokens import is_cjk
+
+BUNDLED_LANGUAGES = Path(__file__).parent.parent / "model" / "languages"
+
+BEGIN = "▁"
+"""Begins a piece that begins a word."""
+
+SHARES = 8
+"""English tokens that a piece stands for, those that are repeated included."""
+
+_CYRILLIC = range(0x0400, 0x0530)
+_HANGUL = range(0xAC00, 0xD7B0)
+_KANA = range(0x3040, 0x3100)
+
+_UNKNOWN = 25.0
+"""Cost of a letter that no piece has; pieces cost less than 20."""
+
+_AT_ONCE = 20_000
+"""Letters of pieces that are read before another thread may run: half a millisecond."""
+
+_ONE_IDEOGRAPH, _ONE_KANA = 0.15, 0.05
+"""How far a character alone counts as known; any text is made of them."""
+
+SPACED_EXCESS = 1.5
+"""Letters per piece, beyond the first, from which a word with spaces around it counts as known."""
+
+
+class Pieces(NamedTuple):
+    """What the dictionary has of a word."""
+
+    ids: tuple[int, ...]
+    """Tokens of the English vocabulary, `SHARES` for each piece, the closest more than once."""
+    letters: int
+    """Letters that the pieces cover."""
+    known: float
+    """How many letters count as known."""
+
+
+class Languages:
+    """The dictionary; loading it takes some 60 ms, in short steps."""
+
+    def __init__(self, folder: Path = BUNDLED_LANGUAGES) -> None:
+        held = load_file(folder / "model.safetensors")
+        text = held["pieces"].tobytes().decode()
+        self._tokens: NDArray[np.uint16] = held["tokens"]
+        self._costs = array("f", held["costs"].astype(np.float32).tobytes())
+        self._ids: dict[str, int] = {}
+        self._longest = at = 0
+        while at < len(text):
+            end = text.find("\n", at + _AT_ONCE)
+            end = len(text) if end < 0 else end
+            pieces = text[at:end].split("\n")
+            count = len(self._ids)
+            self._ids.update(zip(pieces, range(count, count + len(pieces)), strict=True))
+            self._longest = max(self._longest, *map(len, pieces))
+            at = end + 1
+
+    def __contains__(self, word: str) -> bool:
+        return BEGIN + word.lower() in self._ids
+
+    def split(self, word: str) -> Pieces:
+        """The cheapest pieces of a word."""
+        text = BEGIN + word.lower()
+        found = [(text[start:end].lstrip(BEGIN), number) for start, end, number in self._cut(text)]
+        ids = self._tokens[[number for _, number in found]].ravel().tolist()
+        letters = sum(len(piece) for piece, _ in found)
+        return Pieces(tuple(ids), letters, _known(word, [piece for piece, _ in found], letters))
+
+    def _cut(self, text: str) -> list[tuple[int, int, int]]:
+        """Where the pieces begin and end, and which they are (Viterbi's algorithm)."""
+        ids, costs, size = self._ids, self._costs, len(text)
+        least = [0.0, 0.0] + [float("inf")] * (size - 1)  # what begins a word costs nothing alone
+        back: list[tuple[int, int]] = [(0, -1)] * (size + 1)
+        for start in range(size):
+            if start > 0 and least[start] + _UNKNOWN < least[start + 1]:
+                least[start + 1], back[start + 1] = least[start] + _UNKNOWN, (start, -1)
+            for end in range(max(start + 1, 2), min(size, start + self._longest) + 1):
+                token = ids.get(text[start:end])
+                if token is not None and least[start] + costs[token] < least[end]:
+                    least[end], back[end] = least[start] + costs[token], (start, token)
+        found: list[tuple[int, int, int]] = []
+        end = size
+        while end > 1:
+            start, token = back[end]
+            if token >= 0:
+                found.append((start, end, token))
+            end = start
+        return found[::-1]
+
+
+def has_letters(text: str) -> bool:
+    """Whether a text has letters of a script that the dictionary is for, Latin ones aside."""
+    return any(ord(char) in _CYRILLIC or is_cjk(char) for char in text)
+
+
+def _known(word: str, pieces: list[str], letters: int) -> float:
+    if not pieces:
+        return 0.0
+    if not is_cjk(word[0]):
+        excess = (letters / len(pieces) - 1.0) / SPACED_EXCESS
+        return letters * min(1.0, max(0.0, excess))
+    known, follows = 0.0, False
+    for piece in pieces:
+        is_hangul = ord(piece[0]) in _HANGUL
+        follows = follows or len(piece) > 1
+        if len(piece) > 1 or (is_hangul and follows):
+            known += len(piece)  # single syllables after a stem are its endings
+        elif not is_hangul:
+            known += _ONE_KANA if ord(piece) in _KANA else _ONE_IDEOGRAPH
+    return known

@@ -1,0 +1,111 @@
+"""Other languages: a table of their own, in the space of the English one, loaded on demand."""
+
+import random
+
+import numpy as np
+import pytest
+
+from tests.support import ENGINE, select
+from toolscout.index.languages import Languages
+from toolscout.index.vectors import BUNDLED_MODEL, Embedder
+from toolscout.text.tokens import words
+
+TOOLS = [
+    {"name": "get_weather", "description": "Weather forecast for a city"},
+    {"name": "send_email", "description": "Send an email message to a recipient"},
+    {"name": "convert_currency", "description": "Convert an amount of money to another currency"},
+    {"name": "delete_file", "description": "Delete a file from the disk"},
+    {"name": "play_song", "description": "Play a song or music of an artist"},
+    {"name": "book_hotel", "description": "Reserve a room in a hotel"},
+]
+WEATHER = {
+    "zh": "明天上海的天气怎么样？",
+    "ja": "明日の東京の天気を教えて",
+    "ko": "내일 서울 날씨 알려 줘",
+    "ru": "Какая завтра погода в Москве?",
+    "de": "Wie wird das Wetter morgen in Berlin?",
+    "fr": "Quelle est la météo de demain à Paris ?",
+    "es": "¿Cómo va a estar el clima mañana en Madrid?",
+}
+EMAIL = {
+    "zh": "给经理发一封邮件",
+    "ja": "部長にメールを送って",
+    "ko": "부장님께 이메일 보내 줘",
+    "ru": "Отправь письмо начальнику",
+    "de": "Schick dem Chef eine Nachricht per E-Mail",
+    "fr": "Envoie un courrier électronique à mon chef",
+    "es": "Envía un correo electrónico a mi jefe",
+}
+
+
+@pytest.mark.parametrize("language", WEATHER)
+def test_a_question_in_another_language_finds_the_english_tool(language: str):
+    assert select(TOOLS, WEATHER[language]).names[0] == "get_weather"
+    assert select(TOOLS, EMAIL[language]).names[0] == "send_email"
+
+
+def test_an_english_question_finds_a_tool_in_another_language():
+    tools = [
+        {"name": "t1", "description": "查询城市的天气预报"},
+        {"name": "t2", "description": "发送电子邮件"},
+        {"name": "t3", "description": "删除文件"},
+    ]
+    assert select(tools, "send an email").names[0] == "t2"
+    assert select(tools, "delete a file").names[0] == "t3"
+
+
+def test_english_neither_loads_the_table_nor_notices_it():
+    embedder = Embedder()
+    texts = ["create an issue", "getHTTPServer 2", "café near Los Angeles", "die roll", "hlpr zxq"]
+    before = [embedder.encode(words(text)) for text in texts]
+    known = [embedder.familiarity(words(text)) for text in texts]
+    assert embedder.needs_languages("明天的天气")
+    embedder.load_languages()
+    fresh = [embedder.encode(words(text)) for text in texts]
+    assert not embedder.needs_languages("明天的天气")
+    assert np.array_equal(before, fresh)
+    assert known == [embedder.familiarity(words(text)) for text in texts]
+
+
+@pytest.mark.parametrize("text", ["create an issue", "Los Angeles", "naïve café", "", "😀"])
+def test_english_needs_no_other_table(text: str):
+    assert not Embedder().needs_languages(text)
+
+
+def test_a_model_of_ones_own_is_asked_alone(tmp_path):
+    for path in BUNDLED_MODEL.iterdir():
+        if path.is_file():
+            (tmp_path / path.name).symlink_to(path)
+    assert not Embedder(tmp_path).needs_languages("明天的天气")
+
+
+def test_english_words_in_another_language_weigh_as_much_as_its_own():
+    mixed = ENGINE.embedder.encode(["GitHub", "날씨"])
+    assert mixed @ ENGINE.embedder.encode(["GitHub"]) > 0.3
+    assert mixed @ ENGINE.embedder.encode(["날씨"]) > 0.3
+
+
+def test_gibberish_in_another_script_is_refused():
+    chosen = random.Random(1)
+    refused = sum(
+        select(TOOLS, "".join(chr(chosen.randrange(0xAC00, 0xD7A4)) for _ in range(9))).outcome
+        == "no_match"
+        for _ in range(100)
+    )
+    assert refused >= 90
+
+
+def test_a_table_says_what_it_knows_of_a_word():
+    table = Languages()
+    known = table.split("天气预报")
+    assert known.letters == 4
+    assert known.known > 2
+    assert table.split("погода").known == 6
+    assert table.split("𐎀𐎁").ids == ()
+    assert "wetter" in table
+    assert "kubernetes" not in table
+
+
+def test_vectors_of_other_languages_have_unit_length():
+    for text in WEATHER.values():
+        assert np.linalg.norm(ENGINE.embedder.encode(words(text))) == pytest.approx(1.0, abs=1e-5)
