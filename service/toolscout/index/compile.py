@@ -20,7 +20,7 @@ from toolscout.index.counts import TermCounts
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Facets
 from toolscout.index.lines import TextLines, line
-from toolscout.index.name_vectors import NameVectors
+from toolscout.index.name_vectors import NameVectors, name_tokens
 from toolscout.index.names import NameIndex
 from toolscout.index.okapi import Okapi
 from toolscout.index.prerequisites import Prerequisites, needed_noun
@@ -68,6 +68,8 @@ class CompiledTool(msgspec.Struct, gc=False):
     """The tool as it was sent, for showing it."""
     vector: bytes | None = None
     """Packed float32: joining bytes is what Python does fastest."""
+    name_tokens: bytes = b""
+    """The tokens of its name, as `NameVectors` takes them."""
 
     @property
     def nbytes(self) -> int:
@@ -141,12 +143,13 @@ class Compiler:
         new = [row for row, tool in enumerate(compiled) if tool.vector is None]
         made = self.embedder.tools([spoken[row] for row in new])
         for row, vector in zip(new, made, strict=True):
-            compiled[row].vector = vector.tobytes()
-            compiled[row].spoken = compiled[row].spoken_properties = ()
+            tool = compiled[row]
+            tool.name_tokens = name_tokens(self.embedder, words(names[row][:INDEXED_NAME_CHARS]))
+            tool.vector = vector.tobytes()
+            tool.spoken = tool.spoken_properties = ()
         packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
         stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
-        spoken_names = [words(name[:INDEXED_NAME_CHARS]) for name in names]
-        return stacked, NameVectors(self.embedder, spoken_names)
+        return stacked, NameVectors(self.embedder, [tool.name_tokens for tool in compiled])
 
     def compile(self, tools: ToolList, store: ToolStore) -> Catalog:
         """Both steps at once."""

@@ -2,16 +2,23 @@
 
 import sys
 from collections.abc import Sequence
-from itertools import accumulate, chain
+from itertools import accumulate
 
 import numpy as np
 
 from toolscout.index.vectors import Embedder, Floats, Rows, TellingTokens
 
-_ANY_TOKEN = 0
+_ID = np.dtype(np.int32)
+_ANY_TOKEN = bytes(_ID.itemsize)
 """Stands in a name that has none, and counts nothing there."""
 
-_ID_BYTES = np.dtype(np.int32).itemsize
+
+def name_tokens(embedder: Embedder, found: Sequence[str]) -> bytes:
+    """The tokens of a name, given as its words, packed; empty if none is known.
+
+    Bytes are joined faster than arrays, and need less memory.
+    """
+    return np.array(embedder.token_ids(found), _ID).tobytes()
 
 
 class NameVectors:
@@ -19,17 +26,15 @@ class NameVectors:
 
     __slots__ = ("_names", "_totals")
 
-    def __init__(self, embedder: Embedder, names: Sequence[Sequence[str]]) -> None:
-        """Take the words of each name."""
-        ids = [embedder.token_ids(found) or [_ANY_TOKEN] for found in names]
-        self._names = [np.array(found, np.int32).tobytes() for found in ids]
-        """The tokens of each name: bytes are joined faster than arrays, and need less memory."""
-        starts = [0, *accumulate(map(len, ids))]
-        lengths = np.zeros(starts[-1] + 1)
-        np.cumsum(embedder.lengths[list(chain.from_iterable(ids))], out=lengths[1:])
-        self._totals = np.diff(lengths[starts]).astype(np.float32)
+    def __init__(self, embedder: Embedder, names: Sequence[bytes]) -> None:
+        """Take the `name_tokens` of each tool."""
+        self._names = [found or _ANY_TOKEN for found in names]
+        ends = np.fromiter(accumulate(map(len, self._names)), np.intp) // _ID.itemsize
+        lengths = embedder.lengths[np.frombuffer(b"".join(self._names), _ID)]
+        sums = np.append(0.0, np.cumsum(lengths, dtype=np.float64))
+        self._totals = np.diff(sums[ends], prepend=0.0).astype(np.float32)
         """Of the lengths of each name's tokens."""
-        self._totals[[not embedder.token_ids(found) for found in names]] = np.inf
+        self._totals[[not found for found in names]] = np.inf
 
     def likeness(self, embedder: Embedder, query: TellingTokens, rows: Rows) -> Floats:
         """How well the names of some tools are found in a query, shape (rows,), 0 to 1.
@@ -41,8 +46,8 @@ class NameVectors:
         if not len(rows):
             return np.zeros(0, np.float32)
         names = [self._names[row] for row in rows.tolist()]
-        found = embedder.best_matches(np.frombuffer(b"".join(names), np.int32), query)
-        starts = [at // _ID_BYTES for at in accumulate(map(len, names[:-1]), initial=0)]
+        found = embedder.best_matches(np.frombuffer(b"".join(names), _ID), query)
+        starts = [at // _ID.itemsize for at in accumulate(map(len, names[:-1]), initial=0)]
         likeness: Floats = np.add.reduceat(found, starts)
         np.maximum(likeness, np.float32(0), out=likeness)
         likeness /= self._totals[rows]
