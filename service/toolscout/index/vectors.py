@@ -16,6 +16,8 @@ import msgspec
 import numpy as np
 from model2vec import StaticModel
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
 
 from toolscout.index.languages import BUNDLED_LANGUAGES, SHARES, Languages, has_letters
 from toolscout.index.words import Words
@@ -74,7 +76,10 @@ class Embedder:
 
     def __init__(self, source: str | Path = BUNDLED_MODEL) -> None:
         """Load a model2vec model from a folder, or by hub id where a network allows it."""
-        model = StaticModel.from_pretrained(source, force_download=False)
+        if Path(source) == BUNDLED_MODEL:
+            model = _bundled()
+        else:
+            model = StaticModel.from_pretrained(source, force_download=False)
         self._rows: NDArray = model.embedding
         self._mapping: NDArray | None = model.token_mapping
         self._weights: NDArray | None = model.weights
@@ -302,6 +307,13 @@ class Embedder:
             if token != self._unknown
         ]
         return tuple(token for token, _ in known), sum(letters for _, letters in known)
+
+
+def _bundled() -> StaticModel:
+    """The bundled model; `from_pretrained` imports the hub's client, for 0.2 s and 9 MB."""
+    held = load_file(BUNDLED_MODEL / "model.safetensors")
+    tokenizer = Tokenizer.from_file(str(BUNDLED_MODEL / "tokenizer.json"))
+    return StaticModel(held["embeddings"], tokenizer)
 
 
 def _known(ids: Sequence[int], covered: int, word: str) -> float:
