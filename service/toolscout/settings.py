@@ -173,6 +173,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     learning_half_life_days: Annotated[
         float, about("count feedback half at this age in days", 0.01, 36_500)
     ] = 30
+    learning_text: Annotated[
+        bool, about("store the texts of feedback, so that another model can embed them")
+    ] = False
     playground: Annotated[
         Literal["auto", "on", "off"],
         about("serve the playground at /; auto serves it on loopback addresses only"),

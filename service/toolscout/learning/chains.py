@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.patterns import Floats
@@ -46,7 +47,7 @@ class Chains:
     def learn(self, chain: Sequence[str], observation: Observation, vector: Floats) -> None:
         """Learn from one report; `vector` is that of its intent."""
         joined = _join(chain).decode()
-        self._experience.learn(_without_tool(observation, joined), vector)
+        self._experience.learn(replace(observation, tool=joined, chain=()), vector)
 
     def insight(
         self,
@@ -88,12 +89,3 @@ class Chains:
             self._keys = keys
             self._index = LearnedIndex(keys, self._experience, self._half_life, now)
         return self._index
-
-
-def _without_tool(observation: Observation, joined: str) -> Observation:
-    return Observation(
-        pattern=observation.pattern,
-        tool=joined,
-        success=observation.success,
-        time=observation.time,
-    )

@@ -36,6 +36,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     """A use of a tool for a pattern, and whether it worked."""
 
     pattern: str
+    """Empty in the store unless texts are kept."""
     tool: str
     success: bool
     chain: tuple[str, ...] = ()
@@ -45,12 +46,14 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     digest: str = ""
     """Digest of the tool's content, if known."""
     duration_ms: float | None = None
-    session: str | None = None
-    source: str | None = None
     time: float = 0.0
     """Seconds since 1970."""
     origin: str = ""
     """The process, between two resets, that learned it when it was recorded."""
+    vector: bytes = b""
+    """The packed vector of the pattern, where there is no text."""
+    model: str = ""
+    """The model and layout of the vector."""
 
 
 @dataclass(slots=True)
@@ -143,7 +146,12 @@ class Experience:
         tool.learn(vector, observation)
         self.observations += 1
         self._note(key)
-        while len(self._tools) > self._limit:
+        self.bound(self._limit)
+
+    def bound(self, limit: int) -> None:
+        """Keep at most this many tools from now on, those used last."""
+        self._limit = limit
+        while len(self._tools) > limit:
             self._note(self._tools.popitem(last=False)[0])
 
     def of(self, key: Key) -> ToolExperience | None:

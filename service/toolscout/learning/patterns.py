@@ -5,6 +5,7 @@ patterns in languages that the model does not know.
 """
 
 from math import sqrt
+from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
 
@@ -31,6 +32,12 @@ MEANING_SHARE = 0.6
 
 WORDS_KEPT = 32
 """Number of a pattern's words that are stored, those with the highest weights."""
+
+LAYOUT = 1
+"""Version of the vectors; vectors of different versions cannot be compared."""
+
+_HEAD = Struct("<ffH")
+"""Scales of meaning and words, and the number of words, in front of a packed vector."""
 
 
 class Kept(NamedTuple):
@@ -75,6 +82,46 @@ def keep(point: Floats) -> Kept:
         places.astype(np.uint16),
         words[places].astype(np.float16),
     )
+
+
+def pack(point: Floats) -> bytes:
+    """Convert a vector to bytes for a store, about 150 for a short pattern: 8 bits per number."""
+    kept = keep(point)
+    meaning, meaning_scale = _rounded(kept.meaning)
+    weights, weight_scale = _rounded(kept.weights)
+    head = _HEAD.pack(meaning_scale, weight_scale, len(weights))
+    return head + meaning.tobytes() + kept.places.astype("<u2").tobytes() + weights.tobytes()
+
+
+def unpack(packed: bytes) -> Floats:
+    """Convert the bytes of a vector to the vector, shape (DIMENSIONS,).
+
+    Raises:
+        ValueError: they are no packed vector.
+    """
+    if len(packed) < _HEAD.size:
+        raise ValueError("a vector is too short")
+    meaning_scale, weight_scale, count = _HEAD.unpack_from(packed)
+    if len(packed) != _HEAD.size + MEANING + 3 * count:
+        raise ValueError("a vector has another length than it says")
+    if not 0 <= meaning_scale <= 1 or not 0 <= weight_scale <= 1:
+        raise ValueError("a vector is longer than a unit vector")
+    places = np.frombuffer(packed, "<u2", count, _HEAD.size + MEANING)
+    if count and places.max() >= WORDS:
+        raise ValueError("a vector has more words than there are places")
+    point = np.zeros(DIMENSIONS, np.float32)
+    point[:MEANING] = np.frombuffer(packed, np.int8, MEANING, _HEAD.size)
+    point[:MEANING] *= np.float32(meaning_scale)
+    weights = np.frombuffer(packed, np.int8, count, _HEAD.size + MEANING + 2 * count)
+    point[MEANING:][places] = weights * np.float32(weight_scale)
+    return point
+
+
+def _rounded(numbers: NDArray[np.float16]) -> tuple[NDArray[np.int8], float]:
+    """Return numbers as 8-bit integers, and the scale to multiply them with."""
+    largest = float(np.abs(numbers).max(initial=0.0))
+    scale = largest / 127 or 1.0
+    return np.rint(numbers.astype(np.float32) / np.float32(scale)).astype(np.int8), scale
 
 
 def restore(kept: Kept) -> Floats:

@@ -199,8 +199,16 @@ class Service:
         return Shadow(ranker, self.engine, self.metrics, lambda: self.admission.in_flight > 0)
 
     def _make_learner(self) -> Learner:
-        half_life = self.settings.learning_half_life_days
-        return Learner(self.guard, self.engine.embedder, half_life, self.cache.by_digest)
+        settings = self.settings
+        return Learner(
+            self.guard,
+            self.engine.embedder,
+            settings.learning_half_life_days,
+            self.cache.by_digest,
+            model=model_digest(settings.model or BUNDLED_MODEL),
+            keeps_text=settings.learning_text,
+            lasting=not isinstance(self.guard.store, MemoryStore),
+        )
 
     def _compiled(self, tenant: str, catalog: Catalog) -> None:
         if self.shared is not None:

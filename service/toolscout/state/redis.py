@@ -36,6 +36,19 @@ end
 return 1
 """
 
+_MOVE = """
+local removed = 0
+for place = 2, #ARGV, 2 do
+  if redis.call('XDEL', KEYS[1], ARGV[place]) == 1 then
+    removed = removed + 1
+    if ARGV[place + 1] ~= '' then
+      redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[1], '*', 'v', ARGV[place + 1])
+    end
+  end
+end
+return removed
+"""
+
 
 class RedisStore:
     """Values and logs on a Redis or Valkey server.
@@ -126,6 +139,12 @@ class RedisStore:
             return [Entry(position.decode(), fields.get(b"v", b"")) for position, fields in found]
 
         return await self._run(entries)
+
+    async def move(self, source: str, target: str, entries: Sequence[Entry], keep: int) -> int:
+        """Move entries to another log, with new values."""
+        keys = (PREFIX + source, PREFIX + target)
+        arguments = [part for entry in entries for part in entry]
+        return int(await self._run(lambda: self._redis.eval(_MOVE, 2, *keys, keep, *arguments)))
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries; the stream stays, so that its positions keep growing."""

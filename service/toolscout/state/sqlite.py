@@ -7,9 +7,9 @@ a damaged one, is never changed, because another process may be using it.
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic, sleep, time
 from typing import TypeVar
@@ -115,17 +115,7 @@ class SqliteStore:
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
         """Add entries."""
-
-        def appended(db: sqlite3.Connection) -> None:
-            self._make_room(db, sum(map(len, values)))
-            rows = [(log, value) for value in values]
-            db.executemany("INSERT INTO entries (log, value) VALUES (?, ?)", rows)
-            newest_first = "SELECT position FROM entries WHERE log = ? ORDER BY position DESC"
-            oldest = db.execute(f"{newest_first} LIMIT 1 OFFSET ?", (log, keep)).fetchone()
-            if oldest is not None:
-                db.execute("DELETE FROM entries WHERE log = ? AND position <= ?", (log, *oldest))
-
-        await self._run(appended, write=True)
+        await self._run(lambda db: self._append(db, log, values, keep), write=True)
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Return the entries after a position."""
@@ -138,10 +128,33 @@ class SqliteStore:
         )
         return [Entry(str(position), value) for position, value in found]
 
+    async def move(self, source: str, target: str, entries: Sequence[Entry], keep: int) -> int:
+        """Move entries to another log; in the file, their old values are overwritten."""
+
+        def moved(db: sqlite3.Connection) -> int:
+            query = "DELETE FROM entries WHERE log = ? AND position = ?"
+            with _overwriting(db):
+                removed = [
+                    entry
+                    for entry in entries
+                    if db.execute(query, (source, int(entry.position))).rowcount
+                ]
+            self._append(db, target, [entry.value for entry in removed if entry.value], keep)
+            return len(removed)
+
+        count = await self._run(moved, write=True)
+        await self._run(_empty_write_ahead_log, transaction=False)
+        return count
+
     async def drop(self, log: str) -> None:
-        """Remove a log's entries."""
-        query = "DELETE FROM entries WHERE log = ?"
-        await self._run(lambda db: db.execute(query, (log,)), write=True)
+        """Remove a log's entries, which are overwritten in the file."""
+
+        def dropped(db: sqlite3.Connection) -> None:
+            with _overwriting(db):
+                db.execute("DELETE FROM entries WHERE log = ?", (log,))
+
+        await self._run(dropped, write=True)
+        await self._run(_empty_write_ahead_log, transaction=False)
 
     async def close(self) -> None:
         """Close the file."""
@@ -149,17 +162,34 @@ class SqliteStore:
             self._thread.submit(self._connection.close)
         self._thread.shutdown(wait=True)
 
-    async def _run(self, action: Callable[[sqlite3.Connection], T], *, write: bool = False) -> T:
-        def transaction() -> T:
+    def _append(self, db: sqlite3.Connection, log: str, values: Sequence[bytes], keep: int) -> None:
+        self._make_room(db, sum(map(len, values)))
+        rows = [(log, value) for value in values]
+        db.executemany("INSERT INTO entries (log, value) VALUES (?, ?)", rows)
+        newest_first = "SELECT position FROM entries WHERE log = ? ORDER BY position DESC"
+        oldest = db.execute(f"{newest_first} LIMIT 1 OFFSET ?", (log, keep)).fetchone()
+        if oldest is not None:
+            db.execute("DELETE FROM entries WHERE log = ? AND position <= ?", (log, *oldest))
+
+    async def _run(
+        self,
+        action: Callable[[sqlite3.Connection], T],
+        *,
+        write: bool = False,
+        transaction: bool = True,
+    ) -> T:
+        def run() -> T:
             if self._connection is None:
                 self._connection = self._open()
+            if not transaction:
+                return action(self._connection)
             # A write takes the lock with its first statement, or it could lose a race.
             self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             with self._connection:
                 return action(self._connection)
 
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, transaction)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, run)
         except (sqlite3.Error, OSError, RuntimeError) as error:
             raise StoreUnavailable(f"sqlite: {error}") from error
 
@@ -279,6 +309,24 @@ def back_up(source: Path, target: Path) -> None:
     except sqlite3.Error as error:
         partial.unlink(missing_ok=True)
         raise ConfigurationError(f"store: {source}: {error}") from None
+
+
+@contextmanager
+def _overwriting(db: sqlite3.Connection) -> Iterator[None]:
+    """Overwrite what is deleted, because texts must not stay in free pages of the file.
+
+    Not for all deletions: to overwrite an evicted list of 5 MB would take as long as to write it.
+    """
+    db.execute("PRAGMA secure_delete = ON")
+    try:
+        yield
+    finally:
+        db.execute("PRAGMA secure_delete = OFF")
+
+
+def _empty_write_ahead_log(db: sqlite3.Connection) -> None:
+    """Write the log to the file and empty it, unless another process is reading."""
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _used_bytes(db: sqlite3.Connection) -> int:

@@ -5,6 +5,7 @@ Every store keeps the same promises, which one contract test checks:
 - `put` with `expected` writes only if the value has not changed since it was read;
 - values of an `append` or `put` that returned survive a killed process, unless the store is in
   memory;
+- `move` is all or nothing, also if the process is killed;
 - positions of a log only grow, even after it was trimmed or dropped.
 """
 
@@ -64,6 +65,13 @@ class StateStore(Protocol):
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Return the entries after a position, oldest first."""
+
+    async def move(self, source: str, target: str, entries: Sequence[Entry], keep: int) -> int:
+        """Remove entries from one log and add their new values to another, all or nothing.
+
+        Entries that another process removed meanwhile are left out, so each is moved once. An empty
+        value is not added. Returns the number of removed entries.
+        """
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries."""

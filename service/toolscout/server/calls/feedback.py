@@ -74,8 +74,6 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
                     tool=event.tool,
                     success=event.success,
                     duration_ms=event.duration_ms,
-                    session=event.session,
-                    source=event.source,
                     catalog=event.catalog or "",
                 )
                 for event in events

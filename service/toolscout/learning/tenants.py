@@ -1,0 +1,132 @@
+"""The experience of each tenant with the parts that belong to it, bounded over all tenants."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterator
+from secrets import token_hex
+
+from toolscout.index.catalog import Catalog
+from toolscout.learning.chains import Chains
+from toolscout.learning.contents import CATALOGS, Contents
+from toolscout.learning.experience import MAX_TOOLS, Experience
+from toolscout.learning.prior import LearnedIndex
+
+INDEXES = 8
+"""Maximum number of a tenant's catalogs with a cached index."""
+
+AT_ONCE = 1_000
+"""Tools up to which an index is made while a search waits: a few milliseconds."""
+
+MAX_TENANTS = 4_096
+"""Maximum number of tenants with experience; the one that was used longest ago is dropped first,
+and read again from the store, if one is set, when it comes back.
+"""
+
+ALL_TOOLS = 4 * MAX_TOOLS
+"""Maximum number of tools of all tenants together (about 200 MB), in equal shares."""
+
+
+class Tenant:
+    """The experience of one tenant, and the positions in its logs."""
+
+    def __init__(self, half_life_days: float, contents: Contents) -> None:
+        self.experience = Experience()
+        self.chains = Chains(half_life_days)
+        self.positions: dict[str, str] = {}
+        """Positions of the last entries that were read, by log."""
+        self.origin = token_hex(8)
+        """Marks entries of the log that were learned here when they were recorded."""
+        self.epoch: bytes | None = None
+        """Changes when the logs are dropped."""
+        self.texts_moved = float("-inf")
+        """When the log of texts was last looked at."""
+        self.foreign = 0
+        """Entries of other models, which were passed over."""
+        self._half_life = half_life_days
+        self._contents = contents
+        self._latest = ""
+        self._recent: OrderedDict[str, None] = OrderedDict()
+        self._indexes: OrderedDict[str, LearnedIndex] = OrderedDict()
+        self._making: dict[str, asyncio.Task[None]] = {}
+        """Indexes of large catalogs that are being made."""
+
+    def note(self, digest: str) -> None:
+        """Note that a catalog was searched."""
+        if digest == self._latest:
+            return
+        self._latest = digest
+        self._recent[digest] = None
+        self._recent.move_to_end(digest)
+        if len(self._recent) > CATALOGS:
+            self._recent.popitem(last=False)
+
+    @property
+    def recent(self) -> Iterator[str]:
+        """Digests of the catalogs searched last, the latest first."""
+        return reversed(self._recent)
+
+    def index(self, catalog: Catalog, now: float) -> LearnedIndex | None:
+        """Return the index of a catalog; None while a thread makes that of a large one."""
+        digest = catalog.digest
+        index = self._indexes.get(digest)
+        if index is None or not index.is_current(self.experience, now):
+            if len(catalog) > AT_ONCE:
+                if digest not in self._making:
+                    making = asyncio.create_task(self._make_beside(catalog, now))
+                    self._making[digest] = making
+                return None
+            index = self._indexes[digest] = self._make(catalog, now)
+        self._indexes.move_to_end(digest)
+        if len(self._indexes) > INDEXES:
+            self._indexes.popitem(last=False)
+        return index
+
+    def _make(self, catalog: Catalog, now: float) -> LearnedIndex:
+        keys = list(zip(catalog.names, self._contents.of(catalog), strict=True))
+        return LearnedIndex(keys, self.experience, self._half_life, now)
+
+    async def _make_beside(self, catalog: Catalog, now: float) -> None:
+        try:
+            self._indexes[catalog.digest] = await asyncio.to_thread(self._make, catalog, now)
+        finally:
+            del self._making[catalog.digest]
+
+
+class Tenants:
+    """The tenants, bounded in number and in tools of all together."""
+
+    def __init__(self, half_life_days: float, contents: Contents) -> None:
+        self._half_life = half_life_days
+        self._contents = contents
+        self._known: OrderedDict[str, Tenant] = OrderedDict()
+        self._latest = ""
+
+    def get(self, name: str) -> Tenant:
+        """Return a tenant, which becomes the one used last."""
+        known = self._known.get(name)
+        if known is None:
+            return self.renew(name)
+        if name != self._latest:
+            self._latest = name
+            self._known.move_to_end(name)
+        return known
+
+    def renew(self, name: str) -> Tenant:
+        """Return a tenant anew, without experience."""
+        known = self._known[name] = Tenant(self._half_life, self._contents)
+        self._known.move_to_end(name)
+        self._latest = name
+        while len(self._known) > MAX_TENANTS:
+            self._known.popitem(last=False)
+        share = min(MAX_TOOLS, ALL_TOOLS // len(self._known))
+        for each in self._known.values():
+            each.experience.bound(share)
+        return known
+
+    def peek(self, name: str) -> Tenant | None:
+        """Return a tenant without making or using it."""
+        return self._known.get(name)
+
+    def names(self) -> list[str]:
+        """Return the names of the tenants with experience."""
+        return list(self._known)
