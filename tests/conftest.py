@@ -37,7 +37,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A service with two tenants, one of them in the middle of a rotation; metrics need a key."""
     keys = f"acme={ACME_OLD}, acme={ACME_NEW}, {ZENITH}"
     with running(
-        tmp_path_factory.mktemp("keyed"), "--metrics-auth", "--learning", TOOLSCOUT_API_KEYS=keys
+        tmp_path_factory.mktemp("keyed"), "--metrics-auth", TOOLSCOUT_API_KEYS=keys
     ) as started:
         yield started
 

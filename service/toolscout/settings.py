@@ -169,7 +169,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             1_024_000 * MIB,
         ),
     ] = 1_024 * MIB
-    learning: Annotated[bool, about("accept feedback and rank by it")] = False
+    learning: Annotated[bool, about("accept feedback and rank by it")] = True
     learning_half_life_days: Annotated[
         float, about("count feedback half at this age in days", 0.01, 36_500)
     ] = 30

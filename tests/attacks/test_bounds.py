@@ -75,7 +75,7 @@ PAST = [
 
 @pytest.fixture(scope="module")
 def learning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(tmp_path_factory.mktemp("learning"), "--learning") as service:
+    with running(tmp_path_factory.mktemp("learning")) as service:
         yield service
 
 

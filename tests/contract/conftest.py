@@ -14,7 +14,7 @@ from tests.support import TOOLS, Server, running
 def learning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A service that learns, with keys."""
     folder = tmp_path_factory.mktemp("learning")
-    with running(folder, "--learning", TOOLSCOUT_API_KEYS=KEYS) as started:
+    with running(folder, TOOLSCOUT_API_KEYS=KEYS) as started:
         yield started
 
 
@@ -30,7 +30,7 @@ def empty(learning: Server) -> Server:
 def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A service with the facade and one registered catalog of the tenant acme."""
     keys = f"acme={ACME_OLD},zenith={ZENITH}"
-    flags = ["--mcp", "--learning"]
+    flags = ["--mcp"]
     with running(tmp_path_factory.mktemp("mcp"), *flags, TOOLSCOUT_API_KEYS=keys) as started:
         body, headers = {"tools": [*TOOLS, KEYED]}, {"x-api-key": ACME_OLD}
         assert (

@@ -150,9 +150,17 @@ def test_a_key_is_needed(learning: Server):
     problem_of(learning.client.delete(LEARNING), 401, "unauthorized")
 
 
-def test_without_learning_feedback_is_not_swallowed(server: Server):
-    problem_of(server.post(WORKED, FEEDBACK), 404, "not_found")
-    problem_of(server.get(LEARNING), 404, "not_found")
+def test_without_learning_feedback_is_not_swallowed(tmp_path: Path):
+    with running(tmp_path, "--learning", "off") as server:
+        problem_of(server.post(WORKED, FEEDBACK), 404, "not_found")
+        problem_of(server.get(LEARNING), 404, "not_found")
+        assert server.get("/v1/stats").json()["learning"] is None
+
+
+def test_a_service_learns_without_any_setting(tmp_path: Path):
+    with running(tmp_path) as server:
+        assert server.post({"events": [WORKED] * 3}, FEEDBACK).status_code == 202
+        assert server.names("ship the parcel")[0] == "resize_image"
 
 
 def test_other_methods_are_told_which_there_are(learning: Server):
@@ -168,7 +176,7 @@ def test_feedback_is_counted_by_success(learning: Server):
 
 
 def test_feedback_that_was_accepted_survives_a_killed_process(tmp_path: Path):
-    flags = ["--learning", "--store", f"sqlite:{tmp_path / 'state.db'}"]
+    flags = ["--store", f"sqlite:{tmp_path / 'state.db'}"]
     with running(tmp_path, *flags) as server:
         assert server.post({"events": [WORKED] * 3}, FEEDBACK).status_code == 202
         server.signal(signal.SIGKILL)

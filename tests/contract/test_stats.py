@@ -39,7 +39,7 @@ def test_searches_are_told_by_ranker_phase_outcome_and_tenant(counted: Server):
     assert 0 < times["p50"] <= times["p95"] <= times["p99"]
     tokens = body["tokens"]
     assert tokens["offered"] - tokens["selected"] == tokens["saved"] > 0
-    assert body["learning"] is None
+    assert body["learning"] == {"observations": 0, "tools": 0}
     assert stats(counted, ZENITH)["searches"] == 1
 
 

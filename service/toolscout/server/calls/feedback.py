@@ -163,7 +163,7 @@ def with_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail)
 
 def _learner(service: Service) -> Learner:
     if service.learner is None:
-        raise Refused("not_found", "learning is off; start the service with learning = on")
+        raise Refused("not_found", "learning is off; remove learning = off from the settings")
     return service.learner
 
 

@@ -38,7 +38,7 @@ from toolscout.server.http.catalog_routes import CATALOG_ROUTES
 from toolscout.server.http.route import Parameter, Route
 
 _BELOW = "/v1/tool-discovery/"
-_WITH_LEARNING = "Only with `learning = on`."
+_WITH_LEARNING = "Answers 404 with `learning = off`."
 _TOOLS = [
     {"name": "search_code", "description": "Search the code of a repository"},
     {"name": "read_file", "description": "Read a file from disk"},
