@@ -22,6 +22,7 @@ MAX_EVENTS = 1_000
 MAX_MESSAGES = 10_000
 MAX_PARTS = 1_000
 MAX_CHAIN = 20
+MAX_TURN_CHARS = 128
 MAX_STATUSES = 20_000
 MAX_VALUES = 100_000
 MAX_TOOL_VALUES = 50_000
@@ -63,6 +64,7 @@ BOUNDS: tuple[Bound, ...] = (
     Bound("characters of a signal", MAX_SIGNAL_CHARS, "`context.signals`"),
     Bound("events at once", MAX_EVENTS, "`feedback`"),
     Bound("tools of a chain", MAX_CHAIN, "`chains`"),
+    Bound("characters of a turn", MAX_TURN_CHARS, "`turn` of a search, `feedback`, `chains`"),
     Bound("statuses at once", MAX_STATUSES, "`status` of a `PATCH`"),
     Bound(
         "values of one tool",

@@ -10,6 +10,7 @@ from toolscout.contract.bounds import (
     MAX_NAME_CHARS,
     MAX_NAMES,
     MAX_SIGNAL_CHARS,
+    MAX_TURN_CHARS,
 )
 
 RankerName = Literal["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"]
@@ -47,6 +48,7 @@ ABSENT = msgspec.Raw(b"")
 
 
 EventText = Annotated[str, msgspec.Meta(max_length=MAX_EVENT_CHARS)]
+Turn = Annotated[str, msgspec.Meta(max_length=MAX_TURN_CHARS)]
 MAX_TTL_S = 10 * 365 * 86_400
 Ttl = Annotated[float, msgspec.Meta(gt=0, le=MAX_TTL_S)]
 

@@ -5,15 +5,20 @@ from typing import Annotated
 import msgspec
 
 from toolscout.contract.bounds import MAX_CHAIN, MAX_EVENTS
-from toolscout.contract.fields import MAX_DURATION_MS, EventText, ToolName
+from toolscout.contract.fields import MAX_DURATION_MS, EventText, ToolName, Turn
 
 
 class FeedbackEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A report that a tool was called for a pattern, and whether the call succeeded."""
+    """A report that a tool was called for a pattern, and whether the call succeeded.
 
-    pattern: EventText
+    Equal reports of one turn (its tool and success) count once.
+    """
+
+    pattern: EventText | None = None
+    """Needed unless `turn` names a search."""
     tool: ToolName
     success: bool
+    turn: Turn | None = None
     duration_ms: Annotated[float, msgspec.Meta(ge=0, le=MAX_DURATION_MS)] | None = None
     session: EventText | None = None
     source: EventText | None = None
@@ -28,7 +33,7 @@ class FeedbackBatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeedbackAnswer(msgspec.Struct, frozen=True):
-    """The number of stored events."""
+    """The number of events that counted: none that were known, and none of an unknown turn."""
 
     accepted: int
 
@@ -55,11 +60,15 @@ class LearningAnswer(msgspec.Struct, frozen=True):
 
 
 class ChainReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Tools that were called in sequence for an intent, and whether that succeeded."""
+    """Tools that were called in sequence for an intent, and whether that succeeded.
+
+    Equal reports of one turn (its chain and success) count once.
+    """
 
     intent: EventText
     chain: Annotated[tuple[ToolName, ...], msgspec.Meta(min_length=2, max_length=MAX_CHAIN)]
     success: bool
+    turn: Turn | None = None
 
 
 class InsightAnswer(msgspec.Struct, frozen=True):

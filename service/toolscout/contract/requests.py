@@ -29,6 +29,7 @@ from toolscout.contract.fields import (
     Signal,
     ToolName,
     TopK,
+    Turn,
 )
 from toolscout.contract.messages import Messages
 
@@ -117,6 +118,8 @@ class SearchRequest(SearchFields, frozen=True, kw_only=True):
     pattern: str | None = None
     query: str | None = None
     messages: Messages | None = None
+    turn: Turn | None = None
+    """Identifies the turn of a conversation; feedback may name it instead of the pattern."""
 
     @property
     def is_newer(self) -> bool:

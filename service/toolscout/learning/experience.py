@@ -54,6 +54,10 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     """The packed vector of the pattern, where there is no text."""
     model: str = ""
     """The model and layout of the vector."""
+    turn: str = ""
+    """The turn of a conversation, never stored."""
+    report: str = ""
+    """Digest of turn, tool or chain, and success; equal reports count once."""
 
 
 @dataclass(slots=True)

@@ -17,10 +17,11 @@ from toolscout.learning.chains import Insight
 from toolscout.learning.contents import Contents, content_digest
 from toolscout.learning.experience import Experience, Observation, Use
 from toolscout.learning.log import Log, Report, Seen
-from toolscout.learning.patterns import LAYOUT, Floats, pack, pattern_vector, unpack
+from toolscout.learning.patterns import LAYOUT, Floats, pack, pattern_vector, read_pattern, unpack
 from toolscout.learning.slices import Slices
 from toolscout.learning.tenants import Tenant, Tenants
-from toolscout.ranking.ask import Prior
+from toolscout.learning.turns import Turn, digest, report_of
+from toolscout.ranking.ask import Decision, Prior
 from toolscout.ranking.chain import Chain
 from toolscout.state.guarded import Guard
 from toolscout.state.store import StoreUnavailable
@@ -106,20 +107,38 @@ class Learner:
         found = self.insight(tenant, pattern, catalog.rows.__contains__)
         return None if found is None else Chain(found.chain, found.confidence, found.proof)
 
-    async def record(self, tenant: str, observations: Sequence[Observation]) -> None:
+    def remember(self, tenant: str, turn: str, decision: Decision) -> None:
+        """Remember the pattern of a turn, so that feedback may name the turn instead."""
+        ranking, now = decision.ranking, self._clock()
+        if self._keeps_text:
+            found = Turn(now, ranking.ask.ranking_part)
+        elif ranking.ranker == "hybrid":
+            found = Turn.of_pattern(now, read_pattern(ranking.query, ranking.vectors))
+        else:
+            found = Turn(now, vector=self._packed(ranking.ask.ranking_part))
+        turns = self._tenants.get(tenant).turns
+        turns.remember(digest(turn), found, write=self._log is not None)
+
+    async def record(self, tenant: str, observations: Sequence[Observation]) -> list[Observation]:
         """Store observations and learn from them.
+
+        Returns those that counted: not those of unknown turns, and equal ones of a turn once.
 
         Raises:
             StoreUnavailable: they could not be stored; nothing was learned.
         """
         known, slices = self._tenants.get(tenant), Slices()
+        if any(self._is_elsewhere(known, seen) for seen in observations):
+            await self._read_turns(tenant, known)
         complete: list[Seen] = []
         for seen in observations:
-            complete.append(self._completed(tenant, known, seen))
+            found = self._completed(tenant, known, seen)
+            if found is not None:
+                complete.append(found)
             await slices.pause()
-        if self._log is not None:
+        if self._log is not None and complete:
             await self._log.append(tenant, [seen for seen, _ in complete])
-        await self._learn(known, complete)
+        return await self._learn(known, complete)
 
     async def reset(self, tenant: str) -> None:
         """Forget everything of a tenant, in every process.
@@ -140,6 +159,7 @@ class Learner:
         while True:
             for tenant in self._tenants.names():
                 try:
+                    await self._write_turns(self._log, tenant)
                     await self._catch_up(self._log, tenant, report)
                     reached = True
                 except StoreUnavailable as error:
@@ -184,18 +204,54 @@ class Learner:
             )
         known.foreign += passed_over
 
-    async def _learn(self, known: Tenant, observations: Sequence[Seen]) -> None:
-        slices = Slices()
+    async def _write_turns(self, log: Log, tenant: str) -> None:
+        """Write the latest turns; where that fails, only this process knows them."""
+        known = self._tenants.peek(tenant)
+        turns = {} if known is None else known.turns.take_unwritten()
+        if turns:
+            await log.append_turns(tenant, turns)
+
+    async def _read_turns(self, tenant: str, known: Tenant) -> None:
+        """Read the turns that other processes wrote."""
+        if self._log is not None:
+            read = await self._log.read_turns(tenant, known.positions)
+            for name, turn in read.items():
+                known.turns.remember(name, turn, write=False)
+
+    async def _learn(self, known: Tenant, observations: Sequence[Seen]) -> list[Observation]:
+        """Learn from observations; return those that were not known yet."""
+        slices, counted = Slices(), []
         for observation, kept in observations:
+            if observation.report:
+                if known.turns.is_counted(observation.report):
+                    continue
+                known.turns.count(observation.report)
             vector = self._vector(observation.pattern) if kept is None else kept
             if observation.chain:
                 known.chains.learn(observation.chain, observation, vector)
             else:
                 known.experience.learn(observation, vector)
+            counted.append(observation)
             await slices.pause()
+        return counted
 
-    def _completed(self, tenant: str, known: Tenant, seen: Observation) -> Seen:
-        """Add what the process knows of an observation, and replace its text by a vector."""
+    def _is_elsewhere(self, known: Tenant, seen: Observation) -> bool:
+        """Whether only another process may know the turn of an observation."""
+        return not seen.pattern and known.turns.find(digest(seen.turn), self._clock()) is None
+
+    def _completed(self, tenant: str, known: Tenant, seen: Observation) -> Seen | None:
+        """Add what the process knows of an observation, and replace its text by a vector.
+
+        None if it was counted before, or its turn is unknown.
+        """
+        report = report_of(seen)
+        if known.turns.is_counted(report):
+            return None
+        if not seen.pattern:
+            turn = known.turns.find(digest(seen.turn), self._clock())
+            if turn is None:
+                return None
+            seen = replace(seen, pattern=turn.text, vector=turn.packed())
         catalogs = [seen.catalog] if seen.catalog else known.recent
         complete = replace(
             seen,
@@ -203,10 +259,12 @@ class Learner:
             digest=self._contents.find(tenant, seen.tool, catalogs),
             time=self._clock(),
             origin=known.origin,
+            turn="",
+            report=report,
         )
         if self._keeps_text:
             return complete, None
-        packed = self._packed(seen.pattern)
+        packed = seen.vector or self._packed(seen.pattern)
         # As other processes will read it.
         return replace(complete, pattern="", vector=packed, model=self._model), unpack(packed)
 
@@ -215,4 +273,5 @@ class Learner:
         return pattern_vector(query, self._embedder.query(query.spoken))
 
     def _packed(self, pattern: str) -> bytes:
-        return pack(self._vector(pattern))
+        query = analyse(pattern)
+        return pack(read_pattern(query, self._embedder.query(query.spoken)))

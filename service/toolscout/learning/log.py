@@ -6,7 +6,8 @@ vectors. A move is one transaction of the store, so any number of processes may 
 entry is always in exactly one log.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from secrets import token_hex
 
 import msgspec
@@ -15,11 +16,14 @@ from msgspec.structs import replace
 from toolscout.learning.experience import Observation
 from toolscout.learning.patterns import Floats, unpack
 from toolscout.learning.slices import Slices
+from toolscout.learning.turns import TURNS as TURNS_KEPT
+from toolscout.learning.turns import Turn
 from toolscout.state.guarded import Guard
 from toolscout.state.keys import key
 from toolscout.state.store import START, Entry
 
 TEXTS, VECTORS, EPOCH = "learning", "learning-vectors", "learning-epoch"
+TURNS, TURN_TEXTS = "learning-turns", "learning-turn-texts"
 """Kinds of keys."""
 
 KEEP = 100_000
@@ -39,6 +43,19 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Observation).decode
 
 
+class _TurnEntry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A turn in the store, by the digest of its identifier."""
+
+    turn: str
+    time: float
+    pattern: str = ""
+    vector: bytes = b""
+    model: str = ""
+
+
+_decode_turn = msgspec.json.Decoder(_TurnEntry).decode
+
+
 class Log:
     """The logs of all tenants.
 
@@ -56,6 +73,7 @@ class Log:
         self._keeps_text = keeps_text
         self._vector = vector
         self._kinds = (VECTORS, TEXTS) if keeps_text else (VECTORS,)
+        self._turns = TURN_TEXTS if keeps_text else TURNS
 
     async def append(self, tenant: str, observations: Iterable[Observation]) -> None:
         """Write observations.
@@ -88,7 +106,7 @@ class Log:
         store, epoch = self._guard.store, token_hex(8).encode()
         # Texts first: what is moved meanwhile is then dropped with the vectors. The epoch comes
         # last: processes that see it read the logs again, which must be empty.
-        for kind in (TEXTS, VECTORS):
+        for kind in (TURN_TEXTS, TURNS, TEXTS, VECTORS):
             await self._guard.run("drop", store.drop(key(kind, tenant)), WRITE_S)
         await self._guard.run("put", store.put(key(EPOCH, tenant), epoch), WRITE_S)
         return epoch
@@ -102,6 +120,8 @@ class Log:
         if self._keeps_text:
             return
         store, position, slices = self._guard.store, START, Slices()
+        if await self._read(key(TURN_TEXTS, tenant), START):
+            await self._guard.run("drop", store.drop(key(TURN_TEXTS, tenant)), WRITE_S)
         source, target = key(TEXTS, tenant), key(VECTORS, tenant)
         while entries := await self._read(source, position):
             position = entries[-1].position
@@ -132,6 +152,38 @@ class Log:
     def is_foreign(self, seen: Observation) -> bool:
         """Whether an observation has only a vector, and that of another model."""
         return bool(seen.vector) and not seen.pattern and seen.model != self._model
+
+    async def append_turns(self, tenant: str, turns: Mapping[str, Turn]) -> None:
+        """Write turns.
+
+        Raises:
+            StoreUnavailable: they could not be stored.
+        """
+        encoded, slices = [], Slices()
+        for name, turn in turns.items():
+            vector = turn.packed()
+            model = self._model if vector else ""
+            encoded.append(_encode(_TurnEntry(name, turn.time, turn.text, vector, model)))
+            await slices.pause()
+        append = self._guard.store.append(key(self._turns, tenant), encoded, TURNS_KEPT)
+        await self._guard.run("append", append, WRITE_S)
+
+    async def read_turns(self, tenant: str, positions: dict[str, str]) -> dict[str, Turn]:
+        """Return the turns that were written since the last call, those of this model.
+
+        Raises:
+            StoreUnavailable: they could not be read.
+        """
+        found: dict[str, Turn] = {}
+        log = key(self._turns, tenant)
+        while entries := await self._read(log, positions.get(self._turns, START)):
+            positions[self._turns] = entries[-1].position
+            for entry in entries:
+                with suppress(msgspec.MsgspecError, ValueError):
+                    read = _decode_turn(entry.value)
+                    if read.pattern or (read.model == self._model and len(unpack(read.vector))):
+                        found[read.turn] = Turn(read.time, read.pattern, read.vector)
+        return found
 
     async def _read(self, log: str, position: str) -> list[Entry]:
         reading = self._guard.store.read(log, position, PAGE)

@@ -6,6 +6,7 @@ patterns in languages that the model does not know.
 
 from math import sqrt
 from struct import Struct
+from struct import pack as pack_numbers
 from typing import NamedTuple
 from zlib import crc32
 
@@ -48,26 +49,49 @@ class Kept(NamedTuple):
     weights: NDArray[np.float16]
 
 
-def pattern_vector(query: Query, vectors: QueryVectors | None) -> Floats:
-    """Return the unit vector of an analysed pattern, shape (DIMENSIONS,)."""
-    point = np.zeros(DIMENSIONS, np.float32)
-    share = 0.0
+_NO_MEANING = np.zeros(0, np.float32)
+
+
+class Pattern(NamedTuple):
+    """The vector of a pattern, with its words in sparse form; the weights are plain numbers."""
+
+    meaning: Floats
+    places: list[int]
+    weights: list[float]
+
+    def dense(self) -> Floats:
+        """Return the unit vector, shape (DIMENSIONS,)."""
+        point = np.zeros(DIMENSIONS, np.float32)
+        point[: len(self.meaning)] = self.meaning
+        if self.places:
+            point[MEANING:][self.places] = self.weights
+        return point
+
+
+def read_pattern(query: Query, vectors: QueryVectors | None) -> Pattern:
+    """Return the vector of an analysed pattern."""
+    meaning, share = _NO_MEANING, 0.0
     if vectors is not None:
-        meaning = vectors.vectors[0][:MEANING]
-        length = sqrt(meaning @ meaning)
+        known = vectors.vectors[0][:MEANING]
+        length = sqrt(known.dot(known))
         if length > 0:
             share = MEANING_SHARE * vectors.familiarity
-            point[: len(meaning)] = meaning * np.float32(sqrt(share) / length)
-    words = point[MEANING:]
+            meaning = known * np.float32(sqrt(share) / length)
+    words: dict[int, float] = {}
     for term in query.terms:
         if term.via is None:
             # Not Python's own hash, because processes that share experience must agree.
             code = crc32(term.term.encode("utf-8", "replace"))
-            words[code % WORDS] += term.weight if code >> 30 & 1 else -term.weight
-    length = sqrt(words @ words)
-    if length > 0:
-        words *= np.float32(sqrt(1.0 - share) / length)
-    return point
+            signed = term.weight if code >> 30 & 1 else -term.weight
+            words[code % WORDS] = words.get(code % WORDS, 0.0) + signed
+    length = sqrt(sum(weight * weight for weight in words.values()))
+    scale = sqrt(1.0 - share) / length if length > 0 else 0.0
+    return Pattern(meaning, list(words), [weight * scale for weight in words.values()])
+
+
+def pattern_vector(query: Query, vectors: QueryVectors | None) -> Floats:
+    """Return the unit vector of an analysed pattern, shape (DIMENSIONS,)."""
+    return read_pattern(query, vectors).dense()
 
 
 def keep(point: Floats) -> Kept:
@@ -84,13 +108,27 @@ def keep(point: Floats) -> Kept:
     )
 
 
-def pack(point: Floats) -> bytes:
+def pack(pattern: Pattern) -> bytes:
     """Convert a vector to bytes for a store, about 150 for a short pattern: 8 bits per number."""
-    kept = keep(point)
-    meaning, meaning_scale = _rounded(kept.meaning)
-    weights, weight_scale = _rounded(kept.weights)
-    head = _HEAD.pack(meaning_scale, weight_scale, len(weights))
-    return head + meaning.tobytes() + kept.places.astype("<u2").tobytes() + weights.tobytes()
+    meaning, places, weights = pattern
+    if len(places) > WORDS_KEPT:
+        heaviest = sorted(zip(map(abs, weights), places, weights, strict=True))[-WORDS_KEPT:]
+        places = [place for _, place, _ in heaviest]
+        weights = [weight for _, _, weight in heaviest]
+    largest = float(np.maximum.reduce(np.abs(meaning), initial=0.0))
+    meaning_scale = largest / 127 or 1.0
+    weight_scale = max(map(abs, weights), default=0.0) / 127 or 1.0
+    rounded = np.zeros(MEANING, np.int8)
+    rounded[: len(meaning)] = np.rint(meaning * np.float32(1.0 / meaning_scale))
+    count = len(places)
+    return b"".join(
+        (
+            _HEAD.pack(meaning_scale, weight_scale, count),
+            rounded.tobytes(),
+            pack_numbers(f"<{count}H", *places),
+            pack_numbers(f"{count}b", *(round(weight / weight_scale) for weight in weights)),
+        )
+    )
 
 
 def unpack(packed: bytes) -> Floats:
@@ -115,13 +153,6 @@ def unpack(packed: bytes) -> Floats:
     weights = np.frombuffer(packed, np.int8, count, _HEAD.size + MEANING + 2 * count)
     point[MEANING:][places] = weights * np.float32(weight_scale)
     return point
-
-
-def _rounded(numbers: NDArray[np.float16]) -> tuple[NDArray[np.int8], float]:
-    """Return numbers as 8-bit integers, and the scale to multiply them with."""
-    largest = float(np.abs(numbers).max(initial=0.0))
-    scale = largest / 127 or 1.0
-    return np.rint(numbers.astype(np.float32) / np.float32(scale)).astype(np.int8), scale
 
 
 def restore(kept: Kept) -> Floats:

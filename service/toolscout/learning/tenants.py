@@ -10,6 +10,7 @@ from toolscout.learning.chains import Chains
 from toolscout.learning.contents import CATALOGS, Contents
 from toolscout.learning.experience import MAX_TOOLS, Experience
 from toolscout.learning.prior import LearnedIndex
+from toolscout.learning.turns import Turns
 
 INDEXES = 8
 """Maximum number of a tenant's catalogs with a cached index."""
@@ -32,6 +33,7 @@ class Tenant:
     def __init__(self, half_life_days: float, contents: Contents) -> None:
         self.experience = Experience()
         self.chains = Chains(half_life_days)
+        self.turns = Turns()
         self.positions: dict[str, str] = {}
         """Positions of the last entries that were read, by log."""
         self.origin = token_hex(8)

@@ -17,7 +17,7 @@ from toolscout.contract import (
     LearningAnswer,
     ToolDetail,
 )
-from toolscout.errors import EmptyPattern, FieldError
+from toolscout.errors import EmptyPattern, FieldError, InvalidRequest
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Key, Observation, ToolExperience, Use
 from toolscout.learning.learner import Learner
@@ -53,6 +53,7 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
 
     Raises:
         Refused: learning is off, the request is at fault, or the store did not take it.
+        InvalidRequest: an event has neither a pattern nor a turn.
         EmptyPattern: a pattern is blank.
     """
     learner = _learner(service)
@@ -62,28 +63,33 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
     events = decode(body, _many).events if batch else (decode(body, _one),)
     trace.phases["decode"] = perf_counter() - arrived
     for number, event in enumerate(events):
-        if not event.pattern.strip():
-            path = f"events[{number}].pattern" if batch else "pattern"
+        path = f"events[{number}].pattern" if batch else "pattern"
+        if event.pattern is None:
+            if not event.turn:
+                error = FieldError(path, "is required, unless turn is given")
+                raise InvalidRequest(f"{path} is missing", (error,))
+        elif not event.pattern.strip():
             raise EmptyPattern(f"{path} is blank", (FieldError(path, "must not be blank"),))
     try:
-        await learner.record(
+        counted = await learner.record(
             trace.tenant,
             [
                 Observation(
-                    pattern=event.pattern,
+                    pattern=event.pattern or "",
                     tool=event.tool,
                     success=event.success,
                     duration_ms=event.duration_ms,
                     catalog=event.catalog or "",
+                    turn=event.turn or "",
                 )
                 for event in events
             ],
         )
     except StoreUnavailable:
         raise Refused("overloaded", "the state store did not take the feedback") from None
-    for event in events:
-        service.metrics.feedback.labels("yes" if event.success else "no").inc()
-    return answer_json(FeedbackAnswer(len(events)), status=202)
+    for seen in counted:
+        service.metrics.feedback.labels("yes" if seen.success else "no").inc()
+    return answer_json(FeedbackAnswer(len(counted)), status=202)
 
 
 async def report_chain(service: Service, request: Request, trace: Trace) -> Answer:
@@ -98,12 +104,18 @@ async def report_chain(service: Service, request: Request, trace: Trace) -> Answ
     report = decode(body, _chain)
     if not report.intent.strip():
         raise EmptyPattern("intent is blank", (FieldError("intent", "must not be blank"),))
-    seen = Observation(pattern=report.intent, tool="", success=report.success, chain=report.chain)
+    seen = Observation(
+        pattern=report.intent,
+        tool="",
+        success=report.success,
+        chain=report.chain,
+        turn=report.turn or "",
+    )
     try:
-        await learner.record(trace.tenant, [seen])
+        counted = await learner.record(trace.tenant, [seen])
     except StoreUnavailable:
         raise Refused("overloaded", "the state store did not take the chain") from None
-    return answer_json(FeedbackAnswer(1), status=202)
+    return answer_json(FeedbackAnswer(len(counted)), status=202)
 
 
 async def show_insight(service: Service, request: Request, trace: Trace) -> Answer:

@@ -30,6 +30,8 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     source = await find(service, request, read, trace, deadline, [(ask, trace)])
     chained = bool(sent.complete_chain)
     decision = await decide(service, trace, source, ask, deadline, chained=chained)
+    if sent.turn and service.learner is not None:
+        service.learner.remember(trace.tenant, sent.turn, decision)
     found = await Showing(service).answer(trace, decision, explained=bool(sent.explain))
     if service.shadow is not None:
         service.shadow.follow(decision)

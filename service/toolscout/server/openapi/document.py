@@ -103,7 +103,9 @@ def _schemas() -> dict[str, Any]:
         "anyOf": [*given["anyOf"], {"type": "null"}],
         "default": None,
     }
-    schemas["FeedbackEvent"]["properties"]["pattern"]["pattern"] = r"\S"
+    event, turn = schemas["FeedbackEvent"], {"type": "string", "minLength": 1}
+    event["properties"]["pattern"]["anyOf"][0]["pattern"] = r"\S"
+    event["anyOf"] = [_given("pattern"), {"required": ["turn"], "properties": {"turn": turn}}]
     schemas["ChainReport"]["properties"]["intent"]["pattern"] = r"\S"
     batch = schemas["BatchRequest"]
     batch["properties"]["patterns"]["items"] = text

@@ -1,0 +1,99 @@
+"""Turns of conversations: which pattern each searched for, and what was reported of it.
+
+A caller may retry a report, and a client and a proxy may both report one call. So equal reports of
+a turn count once, in every process that reads them.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from toolscout.learning.experience import Observation
+from toolscout.learning.patterns import Pattern, pack
+
+TURN_S = 3_600.0
+"""Seconds for which a turn is known."""
+
+TURNS = 4_096
+"""Maximum number of turns of one tenant (about 5 MB); the oldest are forgotten first."""
+
+REPORTS = 16_384
+"""Maximum number of reports of one tenant that are recognised (about 3 MB)."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """The pattern that was searched for in a turn: its text, or its vector."""
+
+    time: float
+    text: str = ""
+    vector: bytes = b""
+    _unpacked: Pattern | None = None
+
+    @classmethod
+    def of_pattern(cls, time: float, pattern: Pattern) -> "Turn":
+        """Make a turn of a vector, which is packed when it is needed: most never are."""
+        return cls(time, _unpacked=pattern)
+
+    def packed(self) -> bytes:
+        """Return the packed vector."""
+        if self._unpacked is not None:
+            self.vector, self._unpacked = pack(self._unpacked), None
+        return self.vector
+
+
+class Turns:
+    """The turns and reports of one tenant."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Turn] = {}
+        self._reports: dict[str, None] = {}
+        self._unwritten: deque[str] = deque(maxlen=TURNS)
+
+    def remember(self, name: str, turn: Turn, *, write: bool) -> None:
+        """Remember a turn, and note whether it is to be written for other processes.
+
+        `name` is the digest of the caller's identifier.
+        """
+        known = self._known
+        known.pop(name, None)
+        known[name] = turn
+        if len(known) > TURNS:
+            del known[next(iter(known))]
+        if write:
+            self._unwritten.append(name)
+
+    def find(self, name: str, now: float) -> Turn | None:
+        """Return a turn, unless it is unknown or too old."""
+        found = self._known.get(name)
+        return None if found is None or now - found.time > TURN_S else found
+
+    def take_unwritten(self) -> dict[str, Turn]:
+        """Return the turns that were remembered since the last call."""
+        names = dict.fromkeys(self._unwritten)
+        self._unwritten.clear()
+        return {name: self._known[name] for name in names if name in self._known}
+
+    def is_counted(self, report: str) -> bool:
+        """Whether a report was counted."""
+        return report in self._reports
+
+    def count(self, report: str) -> None:
+        """Note that a report was counted."""
+        self._reports[report] = None
+        if len(self._reports) > REPORTS:
+            del self._reports[next(iter(self._reports))]
+
+
+def report_of(seen: Observation) -> str:
+    """Return what equal reports of a turn have in common; "" without a turn."""
+    if not seen.turn:
+        return ""
+    return digest(seen.turn, "yes" if seen.success else "no", seen.tool, *seen.chain)
+
+
+def digest(*parts: str) -> str:
+    """Return a digest of texts, so that no identifier of a caller is stored."""
+    # The length before each text tells ("ab", "c") from ("a", "bc").
+    joined = "".join(f"{len(part)}:{part}" for part in parts)
+    return blake2b(joined.encode("utf-8", "replace"), digest_size=12).hexdigest()

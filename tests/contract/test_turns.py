@@ -1,0 +1,87 @@
+"""Turns over the wire: named by a search, and by feedback instead of its pattern."""
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import ACME_OLD, ZENITH
+from tests.contract.learning import WORKED, known, names, tell
+from tests.contract.test_chains import CHAINS, REPORT
+from tests.support import SEARCH, TOOLS, Server, problem_of
+from toolscout.contract.bounds import MAX_TURN_CHARS
+
+TOLD = {"tool": "resize_image", "success": True}
+
+
+def accepted(server: Server, body: Any, key: str = ACME_OLD) -> int:
+    answer = tell(server, body, key)
+    assert answer.status_code == 202, answer.text
+    return answer.json()["accepted"]
+
+
+@pytest.mark.parametrize("ranker", ["auto", "bm25"])
+def test_feedback_may_name_the_turn_instead_of_the_pattern(empty: Server, ranker: str):
+    for turn in ("one", "two"):
+        names(empty, turn=turn, ranker=ranker)
+        assert accepted(empty, TOLD | {"turn": turn}) == 1
+    assert names(empty)[0] == "resize_image"
+
+
+def test_the_newer_contract_has_turns_too(empty: Server):
+    body = {"query": "ship the parcel", "tools": TOOLS, "turn": "newer"}
+    assert empty.post(body, SEARCH, {"x-api-key": ACME_OLD}).status_code == 200
+    assert accepted(empty, TOLD | {"turn": "newer"}) == 1
+
+
+def test_an_unknown_turn_counts_nothing_and_what_is_known_counts(empty: Server):
+    assert accepted(empty, TOLD | {"turn": "unheard-of"}) == 0
+    assert accepted(empty, {"events": [TOLD | {"turn": "unheard-of"}, WORKED]}) == 1
+
+
+def test_turns_of_tenants_are_apart(empty: Server):
+    names(empty, turn="of-acme")
+    assert accepted(empty, TOLD | {"turn": "of-acme"}, ZENITH) == 0
+
+
+def test_a_report_that_is_sent_again_counts_once(empty: Server):
+    event = WORKED | {"turn": "again"}
+    assert [accepted(empty, event) for _ in range(3)] == [1, 0, 0]
+    assert accepted(empty, {"events": [event, TOLD | {"turn": "again"}]}) == 0
+    assert accepted(empty, event | {"success": False}) == 1
+    assert known(empty)["observations"] == 2
+
+
+def test_a_chain_that_is_sent_again_counts_once(empty: Server):
+    def sent(body: Any) -> int:
+        return empty.post(body, CHAINS, {"x-api-key": ACME_OLD}).json()["accepted"]
+
+    assert [sent(REPORT | {"turn": "again"}) for _ in range(2)] == [1, 0]
+    assert sent(REPORT | {"turn": "again", "success": False}) == 1
+
+
+def test_a_turn_is_bounded(empty: Server):
+    longest = "ü" * MAX_TURN_CHARS
+    names(empty, turn=longest)
+    assert accepted(empty, TOLD | {"turn": longest}) == 1
+    key = {"x-api-key": ACME_OLD}
+    for path, body in (
+        (SEARCH, {"pattern": "ship", "tools": TOOLS, "turn": longest + "ü"}),
+        (CHAINS, REPORT | {"turn": longest + "ü"}),
+    ):
+        problem_of(empty.post(body, path, key), 422, "invalid_request")
+    problem_of(tell(empty, WORKED | {"turn": longest + "ü"}), 422, "invalid_request")
+
+
+@pytest.mark.parametrize("turn", ["", None])
+def test_an_empty_turn_is_none(empty: Server, turn: str | None):
+    assert names(empty, turn=turn)
+    problem = problem_of(tell(empty, TOLD | {"turn": turn}), 422, "invalid_request")
+    assert problem["errors"][0]["path"] == "pattern"
+    assert [accepted(empty, WORKED | {"turn": turn}) for _ in range(2)] == [1, 1]
+
+
+def test_a_turn_changes_no_answer(empty: Server):
+    key = {"x-api-key": ACME_OLD}
+    body = {"pattern": "ship the parcel", "tools": TOOLS}
+    plain = empty.post(body, SEARCH, key).content
+    assert empty.post(body | {"turn": "any"}, SEARCH, key).content == plain

@@ -1,0 +1,145 @@
+"""Turns across processes: two learners on one store stand for two processes."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.learning.test_learner import CATALOG, ENGINE, PATTERN, first, follow, learner, worked
+from tests.learning.test_privacy import of_model, with_texts
+from toolscout.learning.experience import Observation
+from toolscout.learning.learner import Learner
+from toolscout.learning.turns import REPORTS, TURN_S, TURNS, Turn, Turns
+from toolscout.ranking.ask import Ask
+from toolscout.state.guarded import Guard
+from toolscout.state.memory import MemoryStore
+from toolscout.state.store import StateStore
+
+pytestmark = pytest.mark.anyio
+
+
+def search(one: Learner, turn: str = "turn-1", pattern: str = PATTERN, **fields: str) -> None:
+    decision = ENGINE.decide(CATALOG, Ask(pattern=pattern, **fields))  # type: ignore[arg-type]
+    one.remember("acme", turn, decision)
+
+
+def told(turn: str = "turn-1", success: bool = True) -> Observation:
+    return Observation("", "resize_image", success, turn=turn)
+
+
+async def accepted(one: Learner, *observations: Observation) -> int:
+    return len(await one.record("acme", observations))
+
+
+@pytest.mark.parametrize("ranker", ["auto", "bm25", "semantic", "regex"])
+async def test_feedback_may_name_the_turn_of_a_search(ranker: str):
+    one = learner(MemoryStore())
+    search(one, "a", ranker=ranker)
+    search(one, "b", ranker=ranker)
+    assert await accepted(one, told("a"), told("b")) == 2
+    assert first(one) == "resize_image"
+
+
+async def test_feedback_of_an_unknown_turn_counts_nothing():
+    one = learner(MemoryStore())
+    assert await accepted(one, told("unheard-of"), worked()) == 1
+    assert one.experience("acme").observations == 1
+
+
+async def test_equal_reports_of_a_turn_count_once():
+    one = learner(MemoryStore())
+    same = worked(turn="t")
+    assert await accepted(one, same, same) == 1
+    assert await accepted(one, same) == 0
+    assert await accepted(one, worked("read_file", turn="t"), worked(turn="other")) == 2
+    assert await accepted(one, Observation(PATTERN, "resize_image", False, turn="t")) == 1
+    chain = Observation(PATTERN, "", True, chain=("one", "two"), turn="t")
+    assert await accepted(one, chain, chain) == 1
+    assert one.experience("acme").observations == 4
+
+
+async def test_reports_without_a_turn_all_count():
+    assert await accepted(learner(MemoryStore()), worked(), worked()) == 2
+
+
+async def test_what_two_processes_were_told_counts_once_in_each_and_in_a_third():
+    store = MemoryStore()
+    learners = [learner(store) for _ in range(3)]
+    await learners[0].record("acme", [worked(turn="t")])
+    await learners[1].record("acme", [worked(turn="t")])
+    for one in learners:
+        await follow(one)
+    assert [one.experience("acme").observations for one in learners] == [1, 1, 1]
+    assert await accepted(learners[2], worked(turn="t")) == 0
+
+
+@pytest.mark.parametrize("make", [learner, with_texts])
+async def test_a_turn_is_known_to_another_process(make: Callable[[StateStore], Learner]):
+    store = MemoryStore()
+    one, two = make(store), make(store)
+    search(one)
+    assert await accepted(two, told()) == 0
+    await follow(one)
+    assert await accepted(two, told()) == 1
+
+
+async def test_a_turn_of_another_model_is_unknown():
+    store = MemoryStore()
+    one, two = of_model(store, "one"), of_model(store, "two")
+    search(one)
+    await follow(one)
+    assert await accepted(two, told()) == 0
+
+
+async def test_no_identifier_and_no_text_of_a_turn_is_stored():
+    store = MemoryStore()
+    one = learner(store)
+    search(one, "turn-plugh")
+    await one.record("acme", [told("turn-plugh")])
+    await follow(one)
+    logs = ("learning-turns/acme", "learning-vectors/acme")
+    entries = [entry.value for log in logs for entry in await store.read(log)]
+    assert len(entries) == 2
+    assert not [entry for entry in entries if b"plugh" in entry or b"parcel" in entry]
+
+
+async def test_texts_of_turns_are_dropped_where_texts_are_not_kept():
+    store = MemoryStore()
+    one = with_texts(store)
+    search(one)
+    await follow(one)
+    assert len(await store.read("learning-turn-texts/acme")) == 1
+    await follow(learner(store))
+    assert await store.read("learning-turn-texts/acme") == []
+
+
+async def test_a_turn_is_forgotten_after_an_hour_and_with_everything():
+    now = 0.0
+    store = MemoryStore()
+    one = Learner(Guard(store), ENGINE.embedder, 30, lambda *_: CATALOG, lambda: now)
+    search(one)
+    now = TURN_S + 1
+    assert await accepted(one, told()) == 0
+    search(one)
+    await one.reset("acme")
+    assert await accepted(one, told()) == 0
+
+
+def test_the_latest_search_of_a_turn_stands_for_it_and_old_turns_make_room():
+    turns = Turns()
+    for number in range(TURNS + 2):
+        turns.remember(str(number), Turn(0.0), write=True)
+    turns.remember("2", Turn(0.0, "later"), write=True)
+    assert [turns.find(name, 0.0) is None for name in ("0", "1", "2")] == [True, True, False]
+    found = turns.find("2", 0.0)
+    assert found is not None
+    assert found.text == "later"
+    assert len(turns.take_unwritten()) == TURNS
+    assert turns.take_unwritten() == {}
+
+
+def test_reports_of_long_ago_are_forgotten():
+    turns = Turns()
+    for number in range(REPORTS + 1):
+        turns.count(str(number))
+    assert not turns.is_counted("0")
+    assert turns.is_counted("1")
