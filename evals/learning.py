@@ -22,7 +22,7 @@ from evals.sets import DEV, Question, ToolSet, load_set
 from toolscout.index.catalog import Catalog
 from toolscout.index.vectors import Embedder
 from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.patterns import pattern_vector
+from toolscout.learning.patterns import pattern_vector, read_pattern
 from toolscout.learning.prior import LearnedIndex
 from toolscout.ranking.ask import Ask, Prior
 from toolscout.ranking.pipeline import decide
@@ -151,7 +151,7 @@ def _learned(
     keys = [(name, "") for name in catalog.names]
     index = LearnedIndex(keys, experience, HALF_LIFE_DAYS, 0.0)
     per_tool = sum(uses.values()) / max(len(uses), 1)
-    return lambda query, vectors: index.prior(pattern_vector(query, vectors)), per_tool
+    return lambda query, vectors: index.prior(read_pattern(query, vectors)), per_tool
 
 
 def _recall(

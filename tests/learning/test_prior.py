@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tests.support import TOOLS
+from tests.support import TOOLS, crowd
 from toolscout import Engine
 from toolscout.index.vectors import QueryVectors
 from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.patterns import pattern_vector
+from toolscout.learning.patterns import Pattern, read_pattern
 from toolscout.learning.prior import CAP, DAY_S, STALE_S, LearnedIndex
 from toolscout.ranking.ask import Ask
 from toolscout.text.query import Query, analyse
@@ -17,9 +17,13 @@ NAMES = ENGINE.catalog.names
 KEYS = [(name, "content") for name in NAMES]
 
 
-def point(pattern: str) -> np.ndarray:
+def asked(pattern: str) -> Pattern:
     query = analyse(pattern)
-    return pattern_vector(query, ENGINE.embedder.query(query.spoken))
+    return read_pattern(query, ENGINE.embedder.query(query.spoken))
+
+
+def point(pattern: str) -> np.ndarray:
+    return asked(pattern).dense()
 
 
 def learn(
@@ -38,7 +42,7 @@ def learn(
 
 def prior(experience: Experience, pattern: str, now: float = 0.0, days: float = 30) -> dict:
     """What is added, by tool."""
-    found = LearnedIndex(KEYS, experience, days, now).prior(point(pattern))
+    found = LearnedIndex(KEYS, experience, days, now).prior(asked(pattern))
     return {} if found is None else dict(zip(NAMES, found[0].tolist(), strict=True))
 
 
@@ -121,10 +125,10 @@ def test_an_index_follows_what_is_learned_later():
     for tool in NAMES:
         learn(experience, f"use {tool} now", tool, times=2)
         assert index.is_current(experience, 0.0)
-        found = index.prior(point(f"use {tool} now"))
+        found = index.prior(asked(f"use {tool} now"))
         assert found is not None
         assert NAMES[int(found[0].argmax())] == tool
-        anew = LearnedIndex(KEYS, experience, 30, 0.0).prior(point(f"use {tool} now"))
+        anew = LearnedIndex(KEYS, experience, 30, 0.0).prior(asked(f"use {tool} now"))
         assert anew is not None
         assert anew[0] == pytest.approx(found[0], abs=1e-6)
 
@@ -151,7 +155,7 @@ def test_what_worked_for_an_unlike_query_makes_a_match_of_nothing():
     index = LearnedIndex(KEYS, experience, 30, 0.0)
 
     def told(query: Query, vectors: QueryVectors | None) -> tuple[np.ndarray, float] | None:
-        return index.prior(pattern_vector(query, vectors))
+        return index.prior(read_pattern(query, vectors))
 
     for hopeless in ("qwxz vbnmp", "the boiling point of tungsten"):
         ask = Ask(pattern=hopeless)
@@ -163,3 +167,39 @@ def test_what_worked_for_an_unlike_query_makes_a_match_of_nothing():
     assert (
         ENGINE.decide(ENGINE.catalog, Ask(pattern="ship a parcel"), prior=told).outcome == "match"
     )
+
+
+def test_of_thousands_of_past_patterns_the_nearest_vote():
+    experience = Experience()
+    keys = [(f"tool{number}", "") for number in range(400)]
+    pattern = "sort the {} of colour {} into box {}"
+    for number, (name, _) in enumerate(keys):
+        for thing in ("stamps", "coins", "shells"):
+            seen = Observation("", name, True, time=0.0)
+            experience.learn(seen, point(pattern.format(thing, number % 20, number)))
+    index = LearnedIndex(keys, experience, 30, 0.0)
+    for number in range(0, 400, 7):
+        found = index.prior(asked(pattern.format("coins", number % 20, number)))
+        assert found is not None
+        added, closest = found
+        assert int(added.argmax()) == number
+        assert closest > 0.95
+
+
+def test_a_learned_tool_is_found_though_words_and_meaning_rank_a_hundred_before_it():
+    engine = Engine([*TOOLS, *crowd(200)])
+    names = engine.catalog.names
+    experience = Experience()
+    for _ in range(3):
+        vector = point("spin a gadget")
+        experience.learn(Observation("", "resize_image", True, time=0.0), vector)
+    index = LearnedIndex([(name, "") for name in names], experience, 30, 0.0)
+    ask = Ask(pattern="spin the gadgets")
+    assert (
+        "resize_image"
+        not in engine.decide(engine.catalog, Ask(pattern=ask.pattern, top_k=100)).names
+    )
+    found = engine.decide(
+        engine.catalog, ask, prior=lambda query, vectors: index.prior(read_pattern(query, vectors))
+    )
+    assert found.names[0] == "resize_image"

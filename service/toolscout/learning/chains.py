@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.patterns import Floats
+from toolscout.learning.patterns import Floats, Pattern
 from toolscout.learning.prior import STRENGTH, LearnedIndex
 from toolscout.ranking.calibration import proof
 
@@ -51,7 +51,7 @@ class Chains:
 
     def insight(
         self,
-        pattern: Floats,
+        pattern: Pattern,
         familiarity: float,
         now: float,
         fits: Callable[[str], bool] = lambda _: True,

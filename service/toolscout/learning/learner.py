@@ -87,7 +87,7 @@ class Learner:
         index = known.index(catalog, self._clock())
         if index is None:
             return None
-        return lambda query, vectors: index.prior(pattern_vector(query, vectors))
+        return lambda query, vectors: index.prior(read_pattern(query, vectors))
 
     def insight(
         self, tenant: str, pattern: str, fits: Callable[[str], bool] = lambda _: True
@@ -99,8 +99,8 @@ class Learner:
         query = analyse(pattern)
         vectors = self._embedder.query(query.spoken)
         familiarity = 0.0 if vectors is None else vectors.familiarity
-        vector = pattern_vector(query, vectors)
-        return known.chains.insight(vector, familiarity, self._clock(), fits)
+        found = read_pattern(query, vectors)
+        return known.chains.insight(found, familiarity, self._clock(), fits)
 
     def chain(self, tenant: str, pattern: str, catalog: Catalog) -> Chain | None:
         """Return the chain of a catalog's tools to follow for a pattern; None if none is near."""

@@ -49,20 +49,21 @@ class Kept(NamedTuple):
     weights: NDArray[np.float16]
 
 
-_NO_MEANING = np.zeros(0, np.float32)
+_NO_MEANING = np.zeros(MEANING, np.float32)
 
 
 class Pattern(NamedTuple):
     """The vector of a pattern, with its words in sparse form; the weights are plain numbers."""
 
     meaning: Floats
+    """Shape (MEANING,)."""
     places: list[int]
     weights: list[float]
 
     def dense(self) -> Floats:
         """Return the unit vector, shape (DIMENSIONS,)."""
         point = np.zeros(DIMENSIONS, np.float32)
-        point[: len(self.meaning)] = self.meaning
+        point[:MEANING] = self.meaning
         if self.places:
             point[MEANING:][self.places] = self.weights
         return point
@@ -77,6 +78,8 @@ def read_pattern(query: Query, vectors: QueryVectors | None) -> Pattern:
         if length > 0:
             share = MEANING_SHARE * vectors.familiarity
             meaning = known * np.float32(sqrt(share) / length)
+            if len(meaning) < MEANING:  # a smaller model
+                meaning = np.pad(meaning, (0, MEANING - len(meaning)))
     words: dict[int, float] = {}
     for term in query.terms:
         if term.via is None:
@@ -118,8 +121,7 @@ def pack(pattern: Pattern) -> bytes:
     largest = float(np.maximum.reduce(np.abs(meaning), initial=0.0))
     meaning_scale = largest / 127 or 1.0
     weight_scale = max(map(abs, weights), default=0.0) / 127 or 1.0
-    rounded = np.zeros(MEANING, np.int8)
-    rounded[: len(meaning)] = np.rint(meaning * np.float32(1.0 / meaning_scale))
+    rounded = np.rint(meaning * np.float32(1.0 / meaning_scale)).astype(np.int8)
     count = len(places)
     return b"".join(
         (

@@ -7,13 +7,13 @@ them much, and few or old uses count less.
 """
 
 from collections.abc import Sequence
+from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.index.vectors import inner_products
 from toolscout.learning.experience import SLOTS, Experience, Key
-from toolscout.learning.patterns import MEANING, WORDS
+from toolscout.learning.patterns import MEANING, WORDS, Pattern
 
 Floats = NDArray[np.float32]
 
@@ -25,9 +25,6 @@ SHARPNESS = 12.0
 
 REACH = 0.3
 """Maximum distance beyond that of the nearest pattern at which a pattern votes."""
-
-CLOSE = 0.1
-"""Distance of the first look-up, within which thousands of patterns have enough neighbours."""
 
 ALIKE = 0.2
 """Cosine of the nearest pattern from which its vote counts in full; below it in proportion. Words
@@ -51,6 +48,16 @@ LEAST = 0.05
 
 MAX_ROWS = 8_192
 """Maximum past patterns of a catalog that are compared; with more tools, fewer of each."""
+
+LEADING = 32
+CANDIDATES = 128
+"""Dimensions of the meaning by which all past patterns are compared, with all words, and the
+number of best ones that are compared by all dimensions. Of the true eight nearest of thousands, 98
+to 99.9 % are among them, and four times fewer bytes pass through the processor's cache.
+"""
+
+ROUND = 127
+"""Words are compared by weights in steps of one `ROUND`th, which take a quarter of the memory."""
 
 DAY_S = 86_400.0
 STALE_S = 3_600.0
@@ -81,13 +88,14 @@ class LearnedIndex:
         known = [key for key in self._row_of if experience.of(key) is not None]
         self._place: dict[Key, int] = {}
         self._used = 0
-        self._meanings = np.zeros((0, MEANING), np.float32)
-        self._words = np.zeros((WORDS, 0), np.float32)
-        """By dimension: a pattern has few words, so few of them are looked at."""
-        self._owners = np.zeros(0, np.int64)
-        self._gains = np.zeros(0, np.float32)
+        self._leading = np.zeros((0, LEADING), np.float32)
+        self._rest = np.zeros((0, MEANING - LEADING), np.float32)
+        self._words = np.zeros((WORDS, 0), np.int8)
+        """Weights times `ROUND`, by dimension: a pattern has few words, so few are looked at."""
+        self._owners: list[int] = []
+        self._gains: list[float] = []
         """By pattern: successes less failures, at most `MOST_USES` together, old ones faded."""
-        self._uses = np.zeros(0, np.float32)
+        self._uses: list[float] = []
         self._reserve(len(known))
         for key in known:
             self._take(key, now)
@@ -106,43 +114,47 @@ class LearnedIndex:
             self._seen = experience.changes
         return True
 
-    def prior(self, pattern: Floats) -> tuple[Floats, float] | None:
+    def prior(self, pattern: Pattern) -> tuple[Floats, float] | None:
         """Return what to add to each score, shape (tools,), and the nearest pattern's cosine.
 
         None without relevant experience.
         """
         if not self._used:
             return None
-        cosines = self._cosines(pattern)
-        closest = float(np.maximum.reduce(cosines))
+        nearest = self._nearest(pattern)
+        closest = max(nearest)[0]
         if closest <= 0:
             return None
-        near = np.flatnonzero(cosines > max(closest - CLOSE, 0.0))
-        if len(near) < NEIGHBOURS:
-            near = np.flatnonzero(cosines > max(closest - REACH, 0.0))
-        if len(near) > NEIGHBOURS:
-            near = near[np.argpartition(-cosines[near], NEIGHBOURS)[:NEIGHBOURS]]
-        votes = np.exp(SHARPNESS * (cosines[near] - closest))
-        uses = float(votes @ self._uses[near])
-        votes *= self._gains[near] / np.float32(uses + THIN)
-        trust = min(1.0, closest / ALIKE)
-        share: dict[int, float] = {}
-        for row, vote in zip(self._owners[near].tolist(), votes.tolist(), strict=True):
-            share[row] = share.get(row, 0.0) + vote
+        uses, least = 0.0, max(closest - REACH, 0.0)
+        gains: dict[int, float] = {}
+        # Plain numbers: for so few, every step of NumPy would take longer.
+        for cosine, place in nearest:
+            if cosine <= least:
+                continue
+            vote = exp(SHARPNESS * (cosine - closest))
+            uses += vote * self._uses[place]
+            row = self._owners[place]
+            gains[row] = gains.get(row, 0.0) + vote * self._gains[place]
+        whole = STRENGTH * min(1.0, closest / ALIKE) / (uses + THIN)
         added = np.zeros(self._size, np.float32)
-        for row, vote in share.items():
-            more = STRENGTH * trust * vote
+        for row, gain in gains.items():
+            more = whole * gain
             if abs(more) >= LEAST:
                 added[row] = max(-CAP, min(CAP, more))
         return added, closest
 
-    def _cosines(self, pattern: Floats) -> Floats:
-        """Return the cosine of each past pattern, shape (used,)."""
-        found = inner_products(self._meanings[: self._used], pattern[:MEANING])
-        words = pattern[MEANING:]
-        for dimension in words.nonzero()[0]:
-            found += words[dimension] * self._words[dimension, : self._used]
-        return found
+    def _nearest(self, pattern: Pattern) -> list[tuple[float, int]]:
+        """Return the nearest past patterns, each as its cosine and its place."""
+        used = self._used
+        cosines: Floats = self._leading[:used].dot(pattern.meaning[:LEADING])
+        if pattern.places:
+            weights = np.array(pattern.weights, np.float32) / np.float32(ROUND)
+            words = self._words[:, :used].take(pattern.places, axis=0)
+            cosines += weights.dot(words.astype(np.float32))
+        near, rest = _largest(cosines, CANDIDATES), pattern.meaning[LEADING:]
+        cosines = cosines[near] + self._rest.take(near, axis=0).dot(rest)
+        best = _largest(cosines, NEIGHBOURS)
+        return list(zip(cosines[best].tolist(), near[best].tolist(), strict=True))
 
     def _take(self, key: Key, now: float) -> None:
         """Write the patterns of a tool to its rows."""
@@ -151,18 +163,21 @@ class LearnedIndex:
         if start is None:
             if tool is None:
                 return
-            if self._used + self._slots > len(self._owners):
+            if self._used + self._slots > len(self._leading):
                 self._reserve(2 * len(self._place) + 1)
             start = self._place[key] = self._used
             self._used += self._slots
+            self._owners += [self._row_of[key]] * self._slots
+            self._gains += [0.0] * self._slots
+            self._uses += [0.0] * self._slots
         rows = slice(start, start + self._slots)
-        self._owners[rows] = self._row_of[key]
-        self._gains[rows], self._uses[rows] = 0.0, 0.0
-        self._meanings[rows], self._words[:, rows] = 0.0, 0.0
+        self._gains[rows] = self._uses[rows] = [0.0] * self._slots
+        self._leading[rows], self._rest[rows], self._words[:, rows] = 0.0, 0.0, 0
         slots = [] if tool is None else sorted(tool.slots, key=lambda slot: -slot.seen)
         for row, slot in enumerate(slots[: self._slots], start):
-            self._meanings[row] = slot.point.meaning
-            self._words[slot.point.places, row] = slot.point.weights
+            self._leading[row] = slot.point.meaning[:LEADING]
+            self._rest[row] = slot.point.meaning[LEADING:]
+            self._words[slot.point.places, row] = np.rint(slot.point.weights * ROUND)
             fading = 0.5 ** (max(0.0, now - slot.seen) / self._half_life)
             uses = slot.successes + slot.failures
             counted = fading * min(1.0, MOST_USES / max(uses, 1.0))
@@ -172,9 +187,14 @@ class LearnedIndex:
     def _reserve(self, tools: int) -> None:
         """Allocate rows for the patterns of this many tools."""
         size = tools * self._slots
-        more = size - len(self._owners)
-        self._meanings = np.pad(self._meanings, ((0, more), (0, 0)))
+        more = size - len(self._leading)
+        self._leading = np.pad(self._leading, ((0, more), (0, 0)))
+        self._rest = np.pad(self._rest, ((0, more), (0, 0)))
         self._words = np.pad(self._words, ((0, 0), (0, more)))
-        self._owners = np.pad(self._owners, (0, more))
-        self._gains = np.pad(self._gains, (0, more))
-        self._uses = np.pad(self._uses, (0, more))
+
+
+def _largest(numbers: Floats, count: int) -> NDArray[np.intp]:
+    """Return the places of the largest numbers, in no order."""
+    if len(numbers) <= count:
+        return np.arange(len(numbers))
+    return numbers.argpartition(len(numbers) - count)[-count:]
