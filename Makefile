@@ -102,6 +102,7 @@ evals: $(VENV)/.evaluated ## the accuracy tables in docs/ranking.md (TOOLSCOUT_D
 	$(BIN)/python -m evals.reliability --out docs/images/reliability.png --docs docs/ranking.md
 	$(BIN)/python -m evals --cases --docs docs/ranking.md
 	$(BIN)/python -m evals --learning --docs docs/learning.md
+	$(BIN)/python -m evals --turns --docs docs/learning.md
 
 eval: evals ## the same
 

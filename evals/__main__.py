@@ -6,6 +6,7 @@
     python -m evals --outcomes                    good queries against hopeless ones
     python -m evals --cases                       documented behaviour of other systems
     python -m evals --learning                    before and after feedback
+    python -m evals --turns                       feedback turn by turn, and its curve
     python -m evals --fill                        full answers against as few as needed
     python -m evals --messages                    conversations against their last turn
     python -m evals --languages                   our own questions in other languages
@@ -19,7 +20,19 @@ import json
 import sys
 from pathlib import Path
 
-from evals import ablations, cases, docs, fill, learning, messages, outcomes, registry, report, run
+from evals import (
+    ablations,
+    cases,
+    docs,
+    fill,
+    learning,
+    messages,
+    outcomes,
+    registry,
+    report,
+    run,
+    turns,
+)
 from evals.languages import report as languages
 from evals.sets import DEV, data_folder, load_requests, load_set
 from toolscout.index.vectors import BUNDLED_MODEL
@@ -59,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     kind.add_argument("--messages", action="store_true", help="conversations")
     kind.add_argument("--languages", action="store_true", help="questions in other languages")
     kind.add_argument("--learning", action="store_true", help="before and after feedback")
+    kind.add_argument("--turns", action="store_true", help="feedback turn by turn")
     found.add_argument("--plain", type=Path, help="with --ablations: an untuned model beside ours")
     return found
 
@@ -94,6 +108,9 @@ def main() -> int:
     elif parsed.learning:
         kind = "learning"
         text, data = learning.report(folder, parsed.model, parsed.limit)
+    elif parsed.turns:
+        kind = "turns"
+        text, data = turns.report(folder, parsed.model, parsed.sets, parsed.docs)
     else:
         kind = "rankers"
         figures = _ranked(folder, parsed)

@@ -79,7 +79,7 @@ def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[
         if not (path / "corpus.jsonl").exists():
             lines.append(f"| {name} | skipped: there is no such set |")
             continue
-        hopeless = _hopeless(folder, name.partition("/")[2])
+        hopeless = hopeless_queries(folder, name.partition("/")[2])
         row = _row(load_set(path), ours, min(limit or MOST_QUESTIONS, MOST_QUESTIONS), hopeless)
         rows.append(row)
         before = row["before"]
@@ -90,7 +90,7 @@ def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[
     return "\n".join(lines), rows
 
 
-def _hopeless(folder: Path, name: str) -> list[str]:
+def hopeless_queries(folder: Path, name: str) -> list[str]:
     """Queries that no tool of a set fits."""
     found = gibberish(HOPELESS)
     for other in (other for other, on in FOREIGN.items() if name in on):
