@@ -8,7 +8,7 @@ from toolscout import Engine
 from toolscout.index.vectors import QueryVectors
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.patterns import Pattern, read_pattern
-from toolscout.learning.prior import CAP, DAY_S, STALE_S, LearnedIndex
+from toolscout.learning.prior import CAP, DAY_S, RAISING, STALE_S, LearnedIndex
 from toolscout.ranking.ask import Ask
 from toolscout.text.query import Query, analyse
 
@@ -203,3 +203,31 @@ def test_a_learned_tool_is_found_though_words_and_meaning_rank_a_hundred_before_
         engine.catalog, ask, prior=lambda query, vectors: index.prior(read_pattern(query, vectors))
     )
     assert found.names[0] == "resize_image"
+
+
+def test_tools_of_many_patterns_do_not_all_rise():
+    experience = Experience()
+    more = [
+        "berlin",
+        "today",
+        "insurance",
+        "train",
+        "night",
+        "express",
+        "customs",
+        "signature",
+        "monday",
+        "pallet",
+    ]
+    for number, name in enumerate(NAMES):
+        learn(experience, " ".join(["ship the parcel", *more[:number]]), name)
+    added = prior(experience, "ship the parcel")
+    assert sum(more > 0 for more in added.values()) == RAISING
+
+
+def test_all_tools_of_one_pattern_rise():
+    experience = Experience()
+    for name in NAMES[:4]:
+        learn(experience, "ship the parcel", name, times=3)
+    added = prior(experience, "ship the parcel")
+    assert {name for name, more in added.items() if more > 0} == set(NAMES[:4])

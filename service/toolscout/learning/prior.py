@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.learning.experience import SLOTS, Experience, Key
-from toolscout.learning.patterns import MEANING, WORDS, Pattern
+from toolscout.learning.patterns import MEANING, MEANING_SHARE, WORDS, Pattern
 
 Floats = NDArray[np.float32]
 
@@ -26,10 +26,20 @@ SHARPNESS = 12.0
 REACH = 0.3
 """Maximum distance beyond that of the nearest pattern at which a pattern votes."""
 
-ALIKE = 0.2
-"""Cosine of the nearest pattern from which its vote counts in full; below it in proportion. Words
-of a language that the model does not know reach no higher cosines.
+UNLIKE = (0.0, 0.2)
+ALIKE = (0.2, 0.6)
+"""Cosines of the nearest pattern up to which the vote counts nothing, and from which it counts in
+full: for a pattern of which the model knows no word, and for one of which it knows all. Words of a
+language that the model does not know reach no higher cosines.
 """
+
+RAISING = 2
+"""Nearest different patterns whose tools are raised; those of the others only vote against them. So
+near-duplicates, each with a pattern of its own, do not push the best tool out of the first five.
+"""
+
+SAME = 1e-3
+"""Difference of cosines up to which patterns count as one, reported of several tools."""
 
 THIN = 3.0
 """Strength of the Dirichlet prior: one success counts a quarter of many."""
@@ -121,25 +131,30 @@ class LearnedIndex:
         """
         if not self._used:
             return None
-        nearest = self._nearest(pattern)
-        closest = max(nearest)[0]
+        nearest = sorted(self._nearest(pattern), reverse=True)
+        closest = last = nearest[0][0]
         if closest <= 0:
             return None
-        uses, least = 0.0, max(closest - REACH, 0.0)
+        uses, least, different = 0.0, max(closest - REACH, 0.0), 1
         gains: dict[int, float] = {}
+        raised: set[int] = set()
         # Plain numbers: for so few, every step of NumPy would take longer.
         for cosine, place in nearest:
             if cosine <= least:
-                continue
+                break
+            if last - cosine > SAME:
+                last, different = cosine, different + 1
             vote = exp(SHARPNESS * (cosine - closest))
             uses += vote * self._uses[place]
             row = self._owners[place]
             gains[row] = gains.get(row, 0.0) + vote * self._gains[place]
-        whole = STRENGTH * min(1.0, closest / ALIKE) / (uses + THIN)
+            if different <= RAISING:
+                raised.add(row)
+        whole = STRENGTH * _trust(closest, pattern) / (uses + THIN)
         added = np.zeros(self._size, np.float32)
         for row, gain in gains.items():
             more = whole * gain
-            if abs(more) >= LEAST:
+            if abs(more) >= LEAST and (more < 0 or row in raised):
                 added[row] = max(-CAP, min(CAP, more))
         return added, closest
 
@@ -191,6 +206,13 @@ class LearnedIndex:
         self._leading = np.pad(self._leading, ((0, more), (0, 0)))
         self._rest = np.pad(self._rest, ((0, more), (0, 0)))
         self._words = np.pad(self._words, ((0, 0), (0, more)))
+
+
+def _trust(closest: float, pattern: Pattern) -> float:
+    """Return how much the vote counts, 0 to 1, by the likeness of the nearest past pattern."""
+    familiarity = min(1.0, float(pattern.meaning.dot(pattern.meaning)) / MEANING_SHARE)
+    unlike, alike = (low + familiarity * (high - low) for low, high in (UNLIKE, ALIKE))
+    return max(0.0, min(1.0, (closest - unlike) / (alike - unlike)))
 
 
 def _largest(numbers: Floats, count: int) -> NDArray[np.intp]:
