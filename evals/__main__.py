@@ -19,6 +19,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from evals import (
     ablations,
@@ -43,6 +44,10 @@ MORE_SETS = ("functionchat-ko", "requests-bfcl", "requests-bfcl-irrelevance", "p
 
 DIALOGUES = "apibank"
 """The set whose queries are dialogues."""
+
+
+Found = tuple[str, str, Any, str]
+"""What was asked for: its kind, its text, its figures, and another text for the documentation."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -84,6 +89,28 @@ def main() -> int:
     if folder is None:
         print("skipped: no tool sets; name their folder with --data or TOOLSCOUT_DATA")
         return 0
+    found = _about_learning(folder, parsed) or _about_rankers(folder, parsed)
+    kind, text, data, block = found
+    print(text)
+    if parsed.docs:
+        docs.write(parsed.docs, kind, block or text)
+    if parsed.json:
+        parsed.json.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    return 0
+
+
+def _about_learning(folder: Path, parsed: argparse.Namespace) -> Found | None:
+    if parsed.learning:
+        text, data = learning.report(folder, parsed.model, parsed.limit)
+        return "learning", text, data, ""
+    if parsed.turns:
+        text, data = turns.report(folder, parsed.model, parsed.sets, parsed.docs)
+        return "turns", text, data, ""
+    return None
+
+
+def _about_rankers(folder: Path, parsed: argparse.Namespace) -> Found:
+    data: Any
     block = ""
     if parsed.ablations:
         kind = "ablations"
@@ -105,12 +132,6 @@ def main() -> int:
     elif parsed.languages:
         kind = "languages"
         text, data = languages.report(folder, parsed.model)
-    elif parsed.learning:
-        kind = "learning"
-        text, data = learning.report(folder, parsed.model, parsed.limit)
-    elif parsed.turns:
-        kind = "turns"
-        text, data = turns.report(folder, parsed.model, parsed.sets, parsed.docs)
     else:
         kind = "rankers"
         figures = _ranked(folder, parsed)
@@ -119,12 +140,7 @@ def main() -> int:
         text = report.tables(figures, markdown=parsed.markdown)
         block = report.overview(figures)
         data = [f.as_dict() for f in figures]
-    print(text)
-    if parsed.docs:
-        docs.write(parsed.docs, kind, block or text)
-    if parsed.json:
-        parsed.json.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    return 0
+    return kind, text, data, block
 
 
 def _ranked(folder: Path, parsed: argparse.Namespace) -> list[run.Figures]:

@@ -207,18 +207,7 @@ def test_a_learned_tool_is_found_though_words_and_meaning_rank_a_hundred_before_
 
 def test_tools_of_many_patterns_do_not_all_rise():
     experience = Experience()
-    more = [
-        "berlin",
-        "today",
-        "insurance",
-        "train",
-        "night",
-        "express",
-        "customs",
-        "signature",
-        "monday",
-        "pallet",
-    ]
+    more = ("berlin", "today", "insurance", "train", "night", "express", "customs", "monday")
     for number, name in enumerate(NAMES):
         learn(experience, " ".join(["ship the parcel", *more[:number]]), name)
     added = prior(experience, "ship the parcel")

@@ -77,9 +77,10 @@ def test_a_service_that_starts_on_a_full_disk_says_so_and_searches(tmp_path: Pat
     flags = ["--store", f"sqlite:{store}"]
     with running(tmp_path, *flags, before=full) as server:
         until(lambda: "store_unavailable" in server.stdout)
-        (line,) = server.stdout.splitlines()
-        assert json.loads(line)["level"] == "error"
-        assert json.loads(line)["detail"].startswith("sqlite: ")
+        lines = map(json.loads, server.stdout.splitlines())
+        (told,) = [line for line in lines if line["event"] == "store_unavailable"]
+        assert told["level"] == "error"
+        assert told["detail"].startswith("sqlite: ")
         assert server.search().status_code == 200
         problem_of(server.send("PUT", OFFICE, LIST), 503, "overloaded")
     with running(tmp_path, *flags) as server:  # there is room again
