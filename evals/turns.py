@@ -118,7 +118,7 @@ class Agent:
     async def use(self, question: Question, turn: str) -> None:
         """Search, and report the tools that were really wanted."""
         decision = self._search(question.text)
-        self._learner.remember(TENANT, turn, decision)
+        await self._learner.remember(TENANT, turn, decision)
         wanted = [Observation("", tool, True, turn=turn) for tool in sorted(question.gold)]
         counted = await self._learner.record(TENANT, wanted)
         assert len(counted) == len(wanted)

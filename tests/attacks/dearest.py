@@ -113,11 +113,10 @@ def _of_search() -> Iterator[Dear]:
     yield Dear("names", SEARCH, _search(tools=dotted))
     calls = [{"type": "tool_use", "name": "a." * 9}] * MAX_PARTS
     answer = {"role": "assistant", "content": calls[:1]}
-    turns = [
-        {"role": "user", "content": _new_words(n)} for n in range(ROOM // MAX_EVENT_CHARS - 99)
-    ]
+    turns = [{"role": "user", "content": _new_words(n)} for n in range(3_000)]
     said = [message for turn in turns for message in (answer, turn)]
-    last = [{"role": "assistant", "content": calls}, turns[0]]
+    long = {"role": "assistant", "tool_calls": [{"function": {"name": "a." * MIB}}]}
+    last = [{"role": "assistant", "content": calls}, long, turns[0]]
     yield Dear("messages", SEARCH, _json(messages=said + last, tools=few))
     yield Dear("brackets", SEARCH, _search(pattern="[" * 4_096, tools=TOOLS))
 

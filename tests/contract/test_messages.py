@@ -83,6 +83,17 @@ def test_a_turn_that_says_nothing_takes_up_the_one_before(server: Server):
     assert asked(server, [user(PARCEL), said("Done."), user(AGAIN)]) == ["track_parcel"]
 
 
+def test_a_turn_that_says_nothing_is_at_most_weak(server: Server):
+    def outcome(*messages: dict[str, Any]) -> str:
+        body = {"messages": messages, "tools": SHOP, "latency_budget_ms": 60_000}
+        answer = server.post(body | {"explain": True})
+        return answer.json()["outcome"]
+
+    assert outcome(user(MONEY)) == "match"
+    assert outcome(user(PARCEL), said("Done."), user(MONEY)) == "match"
+    assert outcome(user(MONEY), said("Done."), user("Thanks!")) == "weak"
+
+
 def test_a_tool_that_was_called_counts_where_no_turn_names_it(server: Server):
     call = {"type": "tool_use", "id": "1", "name": "change_address", "input": {}}
     assert asked(server, [user("go"), said([call]), user(AGAIN)]) == ["change_address"]
@@ -105,6 +116,15 @@ def test_one_message_is_answered_like_its_text(server: Server):
     for body in (one, text):
         body.pop("timings_ms", None)
     assert one == text
+
+
+def test_odd_parts_of_other_messages_are_passed_over(server: Server):
+    odd = [
+        said([None, {"type": "text", "text": {"value": "x"}}, {"type": "image"}]),
+        said("x", tool_calls=[None, {"type": "function"}, {"custom": {"name": "water_plants"}}]),
+        {"role": "tool", "content": [{"type": "text", "text": 7}]},
+    ]
+    assert asked(server, [*odd, user(MONEY)]) == ["refund_order"]
 
 
 def test_only_the_end_of_a_long_conversation_is_read(server: Server):

@@ -17,9 +17,9 @@ from toolscout.state.store import StateStore
 pytestmark = pytest.mark.anyio
 
 
-def search(one: Learner, turn: str = "turn-1", pattern: str = PATTERN, **fields: str) -> None:
+async def search(one: Learner, turn: str = "turn-1", pattern: str = PATTERN, **fields: str) -> None:
     decision = ENGINE.decide(CATALOG, Ask(pattern=pattern, **fields))  # type: ignore[arg-type]
-    one.remember("acme", turn, decision)
+    await one.remember("acme", turn, decision)
 
 
 def told(turn: str = "turn-1", success: bool = True) -> Observation:
@@ -33,8 +33,8 @@ async def accepted(one: Learner, *observations: Observation) -> int:
 @pytest.mark.parametrize("ranker", ["auto", "bm25", "semantic", "regex"])
 async def test_feedback_may_name_the_turn_of_a_search(ranker: str):
     one = learner(MemoryStore())
-    search(one, "a", ranker=ranker)
-    search(one, "b", ranker=ranker)
+    await search(one, "a", ranker=ranker)
+    await search(one, "b", ranker=ranker)
     assert await accepted(one, told("a"), told("b")) == 2
     assert first(one) == "resize_image"
 
@@ -76,7 +76,7 @@ async def test_what_two_processes_were_told_counts_once_in_each_and_in_a_third()
 async def test_a_turn_is_known_to_another_process(make: Callable[[StateStore], Learner]):
     store = MemoryStore()
     one, two = make(store), make(store)
-    search(one)
+    await search(one)
     assert await accepted(two, told()) == 0
     await follow(one)
     assert await accepted(two, told()) == 1
@@ -85,7 +85,7 @@ async def test_a_turn_is_known_to_another_process(make: Callable[[StateStore], L
 async def test_a_turn_of_another_model_is_unknown():
     store = MemoryStore()
     one, two = of_model(store, "one"), of_model(store, "two")
-    search(one)
+    await search(one)
     await follow(one)
     assert await accepted(two, told()) == 0
 
@@ -93,7 +93,7 @@ async def test_a_turn_of_another_model_is_unknown():
 async def test_no_identifier_and_no_text_of_a_turn_is_stored():
     store = MemoryStore()
     one = learner(store)
-    search(one, "turn-plugh")
+    await search(one, "turn-plugh")
     await one.record("acme", [told("turn-plugh")])
     await follow(one)
     logs = ("learning-turns/acme", "learning-vectors/acme")
@@ -105,7 +105,7 @@ async def test_no_identifier_and_no_text_of_a_turn_is_stored():
 async def test_texts_of_turns_are_dropped_where_texts_are_not_kept():
     store = MemoryStore()
     one = with_texts(store)
-    search(one)
+    await search(one)
     await follow(one)
     assert len(await store.read("learning-turn-texts/acme")) == 1
     await follow(learner(store))
@@ -116,10 +116,10 @@ async def test_a_turn_is_forgotten_after_an_hour_and_with_everything():
     now = 0.0
     store = MemoryStore()
     one = Learner(Guard(store), ENGINE.embedder, 30, lambda *_: CATALOG, lambda: now)
-    search(one)
+    await search(one)
     now = TURN_S + 1
     assert await accepted(one, told()) == 0
-    search(one)
+    await search(one)
     await one.reset("acme")
     assert await accepted(one, told()) == 0
 
@@ -128,13 +128,22 @@ def test_the_latest_search_of_a_turn_stands_for_it_and_old_turns_make_room():
     turns = Turns()
     for number in range(TURNS + 2):
         turns.remember(str(number), Turn(0.0), write=True)
-    turns.remember("2", Turn(0.0, "later"), write=True)
+    turns.remember("2", Turn(0.0, text="later"), write=True)
     assert [turns.find(name, 0.0) is None for name in ("0", "1", "2")] == [True, True, False]
     found = turns.find("2", 0.0)
     assert found is not None
     assert found.text == "later"
     assert len(turns.take_unwritten()) == TURNS
     assert turns.take_unwritten() == {}
+
+
+def test_a_turn_that_is_read_late_does_not_replace_a_later_search():
+    turns = Turns()
+    turns.remember("a", Turn(2.0, text="second"), write=True)
+    turns.remember("a", Turn(1.0, text="first"), write=False)
+    found = turns.find("a", 2.0)
+    assert found is not None
+    assert found.text == "second"
 
 
 def test_reports_of_long_ago_are_forgotten():

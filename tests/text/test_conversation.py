@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from toolscout import Engine
 from toolscout.contract import Message, Messages
 from toolscout.errors import EmptyPattern, InvalidRequest
-from toolscout.text.conversation import MAX_CALLED, MAX_EARLIER, MAX_EARLIER_CHARS, read
+from toolscout.text.conversation import (
+    MAX_CALLED,
+    MAX_EARLIER,
+    MAX_EARLIER_CHARS,
+    MAX_NAME_CHARS,
+    read,
+)
 
 USER = st.builds(lambda text: Message("user", content=text), st.text("abc ", max_size=20))
 OTHER = st.builds(
@@ -43,6 +49,12 @@ def test_what_came_before_is_bounded():
     assert len(texts) == MAX_EARLIER + MAX_CALLED
     assert max(map(len, texts)) <= MAX_EARLIER_CHARS
     assert texts[MAX_EARLIER] == "tool 19"
+
+
+def test_a_long_name_of_a_called_tool_is_cut():
+    call = {"role": "assistant", "tool_calls": [{"function": {"name": "a." * 1_000_000}}]}
+    found = read([*msgspec.convert([call], Messages), Message("user", content="now")])
+    assert len(found.earlier[0].text) <= 2 * MAX_NAME_CHARS
 
 
 def test_an_engine_takes_messages_as_dicts_and_objects():

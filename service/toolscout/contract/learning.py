@@ -33,7 +33,7 @@ class FeedbackBatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeedbackAnswer(msgspec.Struct, frozen=True):
-    """The number of events that counted: none that were known, and none of an unknown turn."""
+    """The number of events that counted; repeated reports and unknown turns do not."""
 
     accepted: int
 

@@ -3,7 +3,7 @@
 Only what a search reads is decoded; everything else in a message is passed over.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -14,7 +14,8 @@ class MessagePart(msgspec.Struct, frozen=True):
     """A part of a message's content: a text, or the call of a tool (`tool_use`)."""
 
     type: str | None = None
-    text: str | None = None
+    text: Any = None
+    """A text, in what a user says."""
     name: str | None = None
 
 
@@ -31,8 +32,8 @@ class MessageCall(msgspec.Struct, frozen=True):
     custom: CalledFunction | None = None
 
 
-Parts = Annotated[tuple[MessagePart, ...], msgspec.Meta(max_length=MAX_PARTS)]
-Calls = Annotated[tuple[MessageCall, ...], msgspec.Meta(max_length=MAX_PARTS)]
+Parts = Annotated[tuple[MessagePart | None, ...], msgspec.Meta(max_length=MAX_PARTS)]
+Calls = Annotated[tuple[MessageCall | None, ...], msgspec.Meta(max_length=MAX_PARTS)]
 
 
 class Message(msgspec.Struct, frozen=True):

@@ -53,7 +53,7 @@ class Pieces(NamedTuple):
 
 
 class Languages:
-    """The dictionary; loading it takes some 60 ms, in short steps."""
+    """The dictionary; loading it takes some 0.1 s, in short steps."""
 
     def __init__(self, folder: Path = BUNDLED_LANGUAGES) -> None:
         held = load_file(folder / "model.safetensors")

@@ -187,7 +187,9 @@ class Embedder:
             return False
         if not text.isascii() and has_letters(text):
             return True
-        return not self._telling.isdisjoint(text.split()) and self.is_foreign(words(text))
+        if self._telling.isdisjoint(words(text)):
+            return False
+        return any(map(self.is_foreign, foreign.parts(text)))
 
     def load_languages(self) -> Languages:
         """Load the dictionary of other languages, unless it is there."""

@@ -3,19 +3,22 @@
 from collections.abc import Callable, Sequence
 from itertools import chain
 
-CACHE_LIMIT = 100_000
-"""Words that are remembered (about 20 MB); past it the cache starts anew."""
+CACHE_LIMIT = 500_000
+"""Words and tokens of them, together, that are remembered (about 20 MB); past it the cache starts
+anew. A run of Chinese or Japanese is one word, with eight tokens for each of its pieces.
+"""
 
 
 class Words:
     """The tokens of words, and how many of their letters are known: found once and remembered."""
 
-    __slots__ = ("_find", "ids", "known")
+    __slots__ = ("_find", "_held", "ids", "known")
 
     def __init__(self, find: Callable[[str], tuple[tuple[int, ...], float]]) -> None:
         self.ids: dict[str, tuple[int, ...]] = {}
         self.known: dict[str, float] = {}
         self._find = find
+        self._held = 0
 
     def ids_of(self, word: str) -> tuple[int, ...]:
         """The tokens of a word."""
@@ -31,9 +34,11 @@ class Words:
 
     def learn(self, word: str) -> tuple[tuple[int, ...], float]:
         """Find a word, and remember it."""
-        if len(self.ids) >= CACHE_LIMIT:
+        ids, known = self._find(word)
+        self._held += 2 + len(ids)
+        if self._held > CACHE_LIMIT:
             self.ids.clear()
             self.known.clear()
-        ids, known = self._find(word)
+            self._held = 0
         self.ids[word], self.known[word] = ids, known
         return ids, known

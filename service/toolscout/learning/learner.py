@@ -107,15 +107,17 @@ class Learner:
         found = self.insight(tenant, pattern, catalog.rows.__contains__)
         return None if found is None else Chain(found.chain, found.confidence, found.proof)
 
-    def remember(self, tenant: str, turn: str, decision: Decision) -> None:
+    async def remember(self, tenant: str, turn: str, decision: Decision) -> None:
         """Remember the pattern of a turn, so that feedback may name the turn instead."""
         ranking, now = decision.ranking, self._clock()
+        ask, catalog = ranking.ask, ranking.source.digest
+        text = "\n".join([*(said.text for said in reversed(ask.earlier)), ask.ranking_part])
         if self._keeps_text:
-            found = Turn(now, ranking.ask.ranking_part)
+            found = Turn(now, catalog, text)
         elif ranking.ranker == "hybrid":
-            found = Turn.of_pattern(now, read_pattern(ranking.query, ranking.vectors))
+            found = Turn.of_pattern(now, catalog, read_pattern(ranking.query, ranking.vectors))
         else:
-            found = Turn(now, vector=self._packed(ranking.ask.ranking_part))
+            found = Turn(now, catalog, vector=await self._packed(text))
         turns = self._tenants.get(tenant).turns
         turns.remember(digest(turn), found, write=self._log is not None)
 
@@ -132,7 +134,7 @@ class Learner:
             await self._read_turns(tenant, known)
         complete: list[Seen] = []
         for seen in observations:
-            found = self._completed(tenant, known, seen)
+            found = await self._completed(tenant, known, seen)
             if found is not None:
                 complete.append(found)
             await slices.pause()
@@ -226,7 +228,7 @@ class Learner:
                 if known.turns.is_counted(observation.report):
                     continue
                 known.turns.count(observation.report)
-            vector = self._vector(observation.pattern) if kept is None else kept
+            vector = await self._vector(observation.pattern) if kept is None else kept
             if observation.chain:
                 known.chains.learn(observation.chain, observation, vector)
             else:
@@ -239,7 +241,7 @@ class Learner:
         """Whether only another process may know the turn of an observation."""
         return not seen.pattern and known.turns.find(digest(seen.turn), self._clock()) is None
 
-    def _completed(self, tenant: str, known: Tenant, seen: Observation) -> Seen | None:
+    async def _completed(self, tenant: str, known: Tenant, seen: Observation) -> Seen | None:
         """Add what the process knows of an observation, and replace its text by a vector.
 
         None if it was counted before, or its turn is unknown.
@@ -247,12 +249,14 @@ class Learner:
         report = report_of(seen)
         if known.turns.is_counted(report):
             return None
+        turn = known.turns.find(digest(seen.turn), self._clock()) if seen.turn else None
         if not seen.pattern:
-            turn = known.turns.find(digest(seen.turn), self._clock())
             if turn is None:
                 return None
             seen = replace(seen, pattern=turn.text, vector=turn.packed())
         catalogs = [seen.catalog] if seen.catalog else known.recent
+        if turn is not None and not seen.catalog:
+            catalogs = [turn.catalog, *catalogs]
         complete = replace(
             seen,
             catalog="",
@@ -264,14 +268,21 @@ class Learner:
         )
         if self._keeps_text:
             return complete, None
-        packed = seen.vector or self._packed(seen.pattern)
+        packed = seen.vector or await self._packed(seen.pattern)
         # As other processes will read it.
         return replace(complete, pattern="", vector=packed, model=self._model), unpack(packed)
 
-    def _vector(self, pattern: str) -> Floats:
+    async def prepare(self, text: str) -> None:
+        """Load what the text of another language needs, without holding up the event loop."""
+        if self._embedder.needs_languages(text):
+            await asyncio.to_thread(self._embedder.load_languages)
+
+    async def _vector(self, pattern: str) -> Floats:
+        await self.prepare(pattern)
         query = analyse(pattern)
         return pattern_vector(query, self._embedder.query(query.spoken))
 
-    def _packed(self, pattern: str) -> bytes:
+    async def _packed(self, pattern: str) -> bytes:
+        await self.prepare(pattern)
         query = analyse(pattern)
         return pack(read_pattern(query, self._embedder.query(query.spoken)))

@@ -6,7 +6,7 @@ vectors. A move is one transaction of the store, so any number of processes may 
 entry is always in exactly one log.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from secrets import token_hex
 
@@ -48,6 +48,7 @@ class _TurnEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 
     turn: str
     time: float
+    catalog: str = ""
     pattern: str = ""
     vector: bytes = b""
     model: str = ""
@@ -66,7 +67,7 @@ class Log:
     """
 
     def __init__(
-        self, guard: Guard, model: str, keeps_text: bool, vector: Callable[[str], bytes]
+        self, guard: Guard, model: str, keeps_text: bool, vector: Callable[[str], Awaitable[bytes]]
     ) -> None:
         self._guard = guard
         self._model = model
@@ -129,7 +130,8 @@ class Log:
             for entry in entries:
                 found = self._decoded(entry, report)
                 # A damaged entry is removed as well: nobody can read it, but it may hold a text.
-                replaced.append(entry._replace(value=b"" if found is None else self._packed(found)))
+                value = b"" if found is None else await self._packed(found)
+                replaced.append(entry._replace(value=value))
                 await slices.pause()
             move = store.move(source, target, replaced, KEEP)
             await self._guard.run("move", move, READ_S)
@@ -163,7 +165,8 @@ class Log:
         for name, turn in turns.items():
             vector = turn.packed()
             model = self._model if vector else ""
-            encoded.append(_encode(_TurnEntry(name, turn.time, turn.text, vector, model)))
+            entry = _TurnEntry(name, turn.time, turn.catalog, turn.text, vector, model)
+            encoded.append(_encode(entry))
             await slices.pause()
         append = self._guard.store.append(key(self._turns, tenant), encoded, TURNS_KEPT)
         await self._guard.run("append", append, WRITE_S)
@@ -182,7 +185,7 @@ class Log:
                 with suppress(msgspec.MsgspecError, ValueError):
                     read = _decode_turn(entry.value)
                     if read.pattern or (read.model == self._model and len(unpack(read.vector))):
-                        found[read.turn] = Turn(read.time, read.pattern, read.vector)
+                        found[read.turn] = Turn(read.time, read.catalog, read.pattern, read.vector)
         return found
 
     async def _read(self, log: str, position: str) -> list[Entry]:
@@ -197,6 +200,6 @@ class Log:
             report(f"learning: an entry of the log was passed over: {error}")
             return None
 
-    def _packed(self, found: Seen) -> bytes:
-        vector = self._vector(found[0].pattern)
+    async def _packed(self, found: Seen) -> bytes:
+        vector = await self._vector(found[0].pattern)
         return _encode(replace(found[0], pattern="", vector=vector, model=self._model))

@@ -15,8 +15,10 @@ from toolscout.learning.turns import Turns
 INDEXES = 8
 """Maximum number of a tenant's catalogs with a cached index."""
 
-AT_ONCE = 1_000
-"""Tools up to which an index is made while a search waits: a few milliseconds."""
+AT_ONCE, USED_AT_ONCE = 1_000, 300
+"""Tools of a catalog, and tools with experience, up to which an index is made while a search waits:
+some 10 and 25 ms.
+"""
 
 MAX_TENANTS = 4_096
 """Maximum number of tenants with experience; the one that was used longest ago is dropped first,
@@ -68,15 +70,15 @@ class Tenant:
         return reversed(self._recent)
 
     def index(self, catalog: Catalog, now: float) -> LearnedIndex | None:
-        """Return the index of a catalog; None while a thread makes that of a large one."""
+        """Return the index of a catalog; while a thread makes a large one, the last or None."""
         digest = catalog.digest
         index = self._indexes.get(digest)
         if index is None or not index.is_current(self.experience, now):
-            if len(catalog) > AT_ONCE:
+            if len(catalog) > AT_ONCE or len(self.experience) > USED_AT_ONCE:
                 if digest not in self._making:
                     making = asyncio.create_task(self._make_beside(catalog, now))
                     self._making[digest] = making
-                return None
+                return index
             index = self._indexes[digest] = self._make(catalog, now)
         self._indexes.move_to_end(digest)
         if len(self._indexes) > INDEXES:

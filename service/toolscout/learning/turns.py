@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from toolscout.learning.experience import Observation
-from toolscout.learning.patterns import Pattern, pack
+from toolscout.learning.patterns import WORDS_KEPT, Pattern, pack
 
 TURN_S = 3_600.0
 """Seconds for which a turn is known."""
 
 TURNS = 4_096
-"""Maximum number of turns of one tenant (about 5 MB); the oldest are forgotten first."""
+"""Maximum number of turns of one tenant (about 7 MB); the oldest are forgotten first."""
 
 REPORTS = 16_384
 """Maximum number of reports of one tenant that are recognised (about 3 MB)."""
@@ -26,14 +26,21 @@ class Turn:
     """The pattern that was searched for in a turn: its text, or its vector."""
 
     time: float
+    catalog: str = ""
+    """Digest of the list that was searched."""
     text: str = ""
     vector: bytes = b""
     _unpacked: Pattern | None = None
 
     @classmethod
-    def of_pattern(cls, time: float, pattern: Pattern) -> "Turn":
-        """Make a turn of a vector, which is packed when it is needed: most never are."""
-        return cls(time, _unpacked=pattern)
+    def of_pattern(cls, time: float, catalog: str, pattern: Pattern) -> "Turn":
+        """Make a turn of a vector, which is packed when it is needed: most never are.
+
+        The vector of a long pattern is packed at once, because it takes much less memory then.
+        """
+        if len(pattern.places) > WORDS_KEPT:
+            return cls(time, catalog, vector=pack(pattern))
+        return cls(time, catalog, _unpacked=pattern)
 
     def packed(self) -> bytes:
         """Return the packed vector."""
@@ -56,6 +63,9 @@ class Turns:
         `name` is the digest of the caller's identifier.
         """
         known = self._known
+        before = known.get(name)
+        if before is not None and before.time > turn.time:
+            return  # read from the store, and searched again since it was written
         known.pop(name, None)
         known[name] = turn
         if len(known) > TURNS:

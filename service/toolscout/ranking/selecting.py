@@ -13,6 +13,7 @@ from toolscout.ranking.boost import boosts_for
 from toolscout.ranking.chain import follow
 from toolscout.ranking.limits import DEPTH, within_limits
 from toolscout.ranking.scorers import boosted, with_experience
+from toolscout.ranking.scoring import read, score
 
 COMPARABLE = 0.7
 """Share of the best score from which another tool's evidence is comparable."""
@@ -24,7 +25,15 @@ def judge(ranking: Ranking) -> Ranking:
     if ranking.ranker == "regex":
         return replace(ranking, ranked=ranked)
     outcome = judging.judge(ranking, ranked, ranking.ask.no_match_below)
+    if outcome == "match" and ranking.query.earlier and not _matches_alone(ranking, ranked):
+        outcome = "weak"
     return replace(ranking, ranked=ranked, outcome=outcome)
+
+
+def _matches_alone(ranking: Ranking, ranked: list[int]) -> bool:
+    """Whether the last turn of a conversation is evidence for its tools without earlier ones."""
+    last = replace(ranking, ask=replace(ranking.ask, earlier=()), prior=None, learned=None)
+    return judging.judge(score(read(last)), ranked, ranking.ask.no_match_below) == "match"
 
 
 def boost(ranking: Ranking) -> Ranking:

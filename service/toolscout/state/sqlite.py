@@ -169,7 +169,8 @@ class SqliteStore:
         newest_first = "SELECT position FROM entries WHERE log = ? ORDER BY position DESC"
         oldest = db.execute(f"{newest_first} LIMIT 1 OFFSET ?", (log, keep)).fetchone()
         if oldest is not None:
-            db.execute("DELETE FROM entries WHERE log = ? AND position <= ?", (log, *oldest))
+            with _overwriting(db):
+                db.execute("DELETE FROM entries WHERE log = ? AND position <= ?", (log, *oldest))
 
     async def _run(
         self,
@@ -313,15 +314,13 @@ def back_up(source: Path, target: Path) -> None:
 
 @contextmanager
 def _overwriting(db: sqlite3.Connection) -> Iterator[None]:
-    """Overwrite what is deleted, because texts must not stay in free pages of the file.
-
-    Not for all deletions: to overwrite an evicted list of 5 MB would take as long as to write it.
-    """
+    """Overwrite what is deleted: texts must not stay in free pages; evicted lists of 5 MB may."""
+    (before,) = db.execute("PRAGMA secure_delete").fetchone()
     db.execute("PRAGMA secure_delete = ON")
     try:
         yield
     finally:
-        db.execute("PRAGMA secure_delete = OFF")
+        db.execute(f"PRAGMA secure_delete = {int(before)}")
 
 
 def _empty_write_ahead_log(db: sqlite3.Connection) -> None:

@@ -22,6 +22,9 @@ MAX_TURN_CHARS = 4_096
 MAX_EARLIER_CHARS = 1_000
 """Characters of an earlier turn that count."""
 
+MAX_NAME_CHARS = 256
+"""Characters of a called tool's name that count."""
+
 MAX_CALLED = 6
 """Distinct tools called lately whose names count."""
 
@@ -35,7 +38,14 @@ CALLED = 0.5
 """Weight of a called tool's name beside the turn in which it was called."""
 
 _TEXTS = ("text", "input_text", None)
-_CALLS = ("tool_use", "function_call", "custom_tool_call")
+_CALLS = (
+    "tool_use",
+    "server_tool_use",
+    "mcp_tool_use",
+    "function_call",
+    "custom_tool_call",
+    "mcp_call",
+)
 
 
 class Earlier(NamedTuple):
@@ -59,7 +69,7 @@ def read(messages: Sequence[Message]) -> Conversation:
     count, because it often offers what nobody asked for; the names of the tools that it called do.
 
     Raises:
-        InvalidRequest: a message has neither a role nor a type.
+        InvalidRequest: a message has neither a role nor a type, or what a user says is no text.
         EmptyPattern: no message of the user has a text.
     """
     for number, message in enumerate(messages):
@@ -68,11 +78,11 @@ def read(messages: Sequence[Message]) -> Conversation:
             raise InvalidRequest(f"{path} is missing", (FieldError(path, "is required"),))
     turns: dict[int, str] = {}
     called: dict[str, int] = {}
-    for number, message in _numbered(messages[-MAX_READ:]):
+    for number, message, text in _numbered(messages):
         if number > MAX_EARLIER + 1:
             break
-        if message.role == "user" and len(turns.get(number, "")) < MAX_TURN_CHARS:
-            turns[number] = "\n".join(filter(None, (_text(message), turns.get(number))))
+        if text and len(turns.get(number, "")) < MAX_TURN_CHARS:
+            turns[number] = "\n".join(filter(None, (text, turns.get(number))))
         for name in _called(message) if len(called) < MAX_CALLED else ():
             called.setdefault(name, number)
     if 1 not in turns:
@@ -84,29 +94,41 @@ def read(messages: Sequence[Message]) -> Conversation:
         if number > 1
     ]
     earlier += [
-        Earlier(spoken_name(name), CALLED * DECAY ** max(number - 1, 0))
+        Earlier(spoken_name(name[:MAX_NAME_CHARS]), CALLED * DECAY ** max(number - 1, 0))
         for name, number in islice(called.items(), MAX_CALLED)
     ]
     return Conversation(turns[1], tuple(earlier))
 
 
-def _numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message]]:
-    """Yield the messages, the latest first, with the number of user turns from each of them on."""
+def _numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message, str]]:
+    """Yield the messages, the latest first, with the number of user turns from each of them on.
+
+    The last is what the user says in a message, empty in others.
+    """
     number, is_between = 0, True
-    for message in reversed(messages):
-        if message.role == "user" and _text(message):
+    for place in range(len(messages) - 1, max(len(messages) - MAX_READ, 0) - 1, -1):
+        message = messages[place]
+        text = _text(message, f"messages[{place}]") if message.role == "user" else ""
+        if text:
             number += is_between
             is_between = False
         elif message.role == "assistant" or message.type in _CALLS:
             is_between = True
-        yield number, message
+        yield number, message, text
 
 
-def _text(message: Message) -> str:
+def _text(message: Message, path: str) -> str:
     content = message.content
     if content is None or isinstance(content, str):
         return (content or "").strip()
-    texts = [part.text for part in content if part.type in _TEXTS and part.text]
+    texts = []
+    for number, part in enumerate(content):
+        if part is None or part.type not in _TEXTS or part.text is None:
+            continue
+        if not isinstance(part.text, str):
+            where = f"{path}.content[{number}].text"
+            raise InvalidRequest(f"{where} must be a text", (FieldError(where, "expected a text"),))
+        texts.append(part.text)
     return "\n".join(texts).strip()
 
 
@@ -115,11 +137,11 @@ def _called(message: Message) -> Iterator[str]:
     if message.type in _CALLS and message.name:
         yield message.name
     for call in reversed(message.tool_calls or ()):
-        function = call.function or call.custom
+        function = None if call is None else call.function or call.custom
         if function is not None and function.name:
             yield function.name
     content = message.content
     if content is not None and not isinstance(content, str):
         for part in reversed(content):
-            if part.type in _CALLS and part.name:
+            if part is not None and part.type in _CALLS and part.name:
                 yield part.name

@@ -5,11 +5,16 @@ foreign if more of its words are function words of such a language than of Engli
 with words that the model does not know they are a good part of it.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from toolscout import data
 from toolscout.common.spelling import normalise
+from toolscout.text.clauses import clauses
+from toolscout.text.tokens import words
+
+_STOPS = re.compile(r"[.!?\n]")
 
 STRANGE = 1 / 3
 """Share of a text's words that have to be foreign or unknown."""
@@ -21,6 +26,12 @@ def function_words() -> frozenset[str]:
     found = _foreign() - _english()
     names = frozenset(data.load("foreign")["in_names"].split())
     return frozenset(found | {word.capitalize() for word in found - names})
+
+
+def parts(text: str) -> Iterator[list[str]]:
+    """Yield the words of a text, and of its sentences and clauses, which are looked up alone."""
+    for part in (text, *_STOPS.split(text), *clauses(text)):
+        yield words(part)
 
 
 def is_foreign(found: Sequence[str], is_known: Callable[[str], bool]) -> bool:

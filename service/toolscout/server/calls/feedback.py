@@ -129,6 +129,7 @@ async def show_insight(service: Service, request: Request, trace: Trace) -> Answ
     pattern = request.arguments().get("pattern", "")[: service.settings.max_pattern_chars]
     if not pattern.strip():
         raise EmptyPattern("pattern is blank", (FieldError("pattern", "must not be blank"),))
+    await learner.prepare(pattern)
     known = learner.insight(trace.tenant, pattern)
     answer = InsightAnswer([], 0.0, 0)
     if known is not None:

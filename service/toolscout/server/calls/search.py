@@ -31,7 +31,7 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     chained = bool(sent.complete_chain)
     decision = await decide(service, trace, source, ask, deadline, chained=chained)
     if sent.turn and service.learner is not None:
-        service.learner.remember(trace.tenant, sent.turn, decision)
+        await service.learner.remember(trace.tenant, sent.turn, decision)
     found = await Showing(service).answer(trace, decision, explained=bool(sent.explain))
     if service.shadow is not None:
         service.shadow.follow(decision)

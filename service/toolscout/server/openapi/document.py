@@ -16,7 +16,7 @@ from toolscout.contract.bounds import BOUNDS
 from toolscout.server.http.problems import CODES, Problem
 from toolscout.server.http.routes import ROUTES
 from toolscout.server.openapi.paths import REF, paths, ref
-from toolscout.server.openapi.shapes import provider_tool, tools_answer
+from toolscout.server.openapi.shapes import provider_tool, tools_answer, user_message
 
 
 @cache
@@ -89,7 +89,10 @@ def _schemas() -> dict[str, Any]:
     search["properties"]["pattern"] = search["properties"]["query"] = {
         "anyOf": [text, {"type": "null"}]
     }
-    search["allOf"] += [{"oneOf": [_given("pattern"), _given("query")]}, one_cap]
+    asking = [_given("pattern"), _given("query"), _given("messages")]
+    search["allOf"] += [{"oneOf": asking}, one_cap]
+    search["properties"]["messages"]["anyOf"][0]["contains"] = user_message()
+    schemas["Message"]["anyOf"] = [_given("role"), _given("type")]
     tools = {"type": "array", "items": {"anyOf": [ref("Tool"), ref("ProviderTool")]}}
     schemas |= {"ProviderTool": provider_tool(), "ToolsAnswer": tools_answer(tools)}
     given = {"anyOf": [tools, ref("ToolsAnswer")]}

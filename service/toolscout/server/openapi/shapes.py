@@ -39,5 +39,18 @@ def tools_answer(tools: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def user_message() -> dict[str, Any]:
+    """Describe the message that a conversation must have: a user's, with a text."""
+    text = {"type": "string", "pattern": r"\S"}
+    kind = {"type": ["string", "null"], "enum": ["text", "input_text", None]}
+    part = {"type": "object", "required": ["text"], "properties": {"type": kind, "text": text}}
+    content = {"anyOf": [text, {"type": "array", "contains": part}]}
+    return {
+        "type": "object",
+        "required": ["role", "content"],
+        "properties": {"role": {"const": "user"}, "content": content},
+    }
+
+
 def _holding(key: str, value: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "required": [key], "properties": {key: value}}
