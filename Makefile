@@ -44,7 +44,7 @@ attacks: $(VENV)/.tested ## replay attacks: stalls, memory, a second tenant (TOO
 	$(BIN)/python -m tests.attacks
 
 $(VENV)/.loaded: $(VENV)/.tested
-	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,load]'
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,load,encoder]'
 	@touch $@
 
 test-integration: $(VENV)/.loaded ## tests that need minutes or real peers
@@ -92,7 +92,7 @@ bench: $(VENV)/.benched ## the speed table (TOOLSCOUT_DATA names the folder with
 	$(BIN)/python -m evals.speed
 
 $(VENV)/.evaluated: $(STAMP)
-	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,evals]'
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,encoder,evals]'
 	@touch $@
 
 evals: $(VENV)/.evaluated ## the accuracy tables in docs/ranking.md (TOOLSCOUT_DATA as above)

@@ -2,6 +2,7 @@
 
     python -m evals --data FOLDER                 every ranker on every development set
     python -m evals --rankers hybrid,minilm --sets dev/nestful --limit 100
+    python -m evals --rankers hybrid,hybrid+encoder        the second tier (the extra encoder)
     python -m evals --ablations                   one switch at a time
     python -m evals --outcomes                    good queries against hopeless ones
     python -m evals --cases                       documented behaviour of other systems

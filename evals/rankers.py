@@ -12,14 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.contract import Outcome, RankerName, Tool
+from toolscout.errors import ConfigurationError
 from toolscout.index.bm25 import Bm25Weights
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
+from toolscout.index.encoded import ToolEncodings
+from toolscout.index.encoder import SentenceEncoder, load_encoder
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import BUNDLED_MODEL, Embedder
 from toolscout.ranking.ask import Ask
-from toolscout.ranking.pipeline import decide
+from toolscout.ranking.pipeline import decide, is_for_encoder
 
 Floats = NDArray[np.float32]
 
@@ -70,17 +73,27 @@ class Ours:
         model: Embedder | str = str(BUNDLED_MODEL),
         weights: Bm25Weights | None = None,
         asked: Callable[[Sequence[Tool]], dict[str, Any]] = lambda _: {},
+        *,
+        encoder: bool = False,
     ) -> None:
-        """Take the ranker; `asked` makes what every question over some tools says besides."""
+        """Take the ranker; `asked` makes what every question over some tools says besides.
+
+        Raises:
+            MissingPackage: those of the extra `encoder` are not installed.
+        """
         self.embedder = model if isinstance(model, Embedder) else Embedder(model)
         self._ranker = ranker
         self._asked = asked
         self._compiler = Compiler(self.embedder, weights)
+        self._encodings = ToolEncodings(_encoder(), self.embedder) if encoder else None
 
     def compile(self, tools: Sequence[Tool]) -> Catalog:
         """A catalog of its own: nothing is kept from an earlier set or variant."""
         unlimited = ToolList.of(tools, limit=len(tools))
-        return self._compiler.compile(unlimited, CatalogCache().tools("evals"))
+        compiled = self._compiler.compile(unlimited, CatalogCache().tools("evals"))
+        if self._encodings is None:
+            return compiled
+        return compiled.with_encoded(self._encodings.of("evals", unlimited.tools))
 
     def __call__(self, tools: Sequence[Tool]) -> Search:
         """A search over the tools."""
@@ -89,10 +102,20 @@ class Ours:
 
         def search(query: str, top_k: int) -> Answer:
             ask = Ask(pattern=query, top_k=top_k, ranker=self._ranker, **asked)
-            decision = decide(catalog, ask, self.embedder)
+            asked_encoder = None
+            if self._encodings is not None and is_for_encoder(catalog, ask, self.embedder):
+                asked_encoder = self._encodings.encoder.query(ask.ranking_part)
+            decision = decide(catalog, ask, self.embedder, asked_encoder=asked_encoder)
             return Answer(decision.names, decision.outcome)
 
         return search
+
+
+def _encoder() -> SentenceEncoder:
+    try:
+        return load_encoder()
+    except ConfigurationError:
+        raise MissingPackage("the extra encoder") from None
 
 
 def by_scores(tools: Sequence[Tool], scores: Scorer) -> Search:

@@ -7,6 +7,9 @@ from evals import baselines, encoders
 from evals.rankers import OURS, MissingPackage, Ours, Ranker
 from toolscout.index.vectors import BUNDLED_MODEL
 
+ENCODER = "hybrid+encoder"
+"""Ours with the second tier, of an extra of its own."""
+
 BASELINES: dict[str, Callable[[str], Ranker]] = {
     "rank-bm25": lambda _: baselines.rank_bm25,
     "bm25s": lambda _: baselines.bm25s_stemmed,
@@ -19,7 +22,7 @@ BASELINES: dict[str, Callable[[str], Ranker]] = {
 MODEL2VEC = "model2vec:"
 """Before the path or hub id of a model that ranks on its own."""
 
-NAMES = (*OURS, *BASELINES)
+NAMES = (*OURS, ENCODER, *BASELINES)
 
 
 def find(name: str, model: str = str(BUNDLED_MODEL)) -> Ranker:
@@ -29,6 +32,8 @@ def find(name: str, model: str = str(BUNDLED_MODEL)) -> Ranker:
         KeyError: there is no ranker of that name.
         MissingPackage: the package of a baseline is not installed.
     """
+    if name == ENCODER:
+        return Ours("hybrid", model, encoder=True)
     for ours in OURS:
         if ours == name:
             return Ours(ours, model)

@@ -34,17 +34,19 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
 from toolscout.index.details import details
+from toolscout.index.encoded import MAX_ENCODED, ToolEncodings
+from toolscout.index.encoder import load_encoder
 from toolscout.index.lexicon import load_lexicon
 from toolscout.index.lines import Scan
 from toolscout.index.source import Source
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vectors import BUNDLED_MODEL, Embedder
+from toolscout.index.vectors import BUNDLED_MODEL, Embedder, Floats
 from toolscout.ranking.ask import Ask, Decision, Prior
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.chain import Chain
 from toolscout.ranking.choose import NoMatch
 from toolscout.ranking.explain import explain
-from toolscout.ranking.pipeline import decide
+from toolscout.ranking.pipeline import decide, is_for_encoder
 from toolscout.ranking.resolve import Resolver
 from toolscout.text import conversation
 from toolscout.text.conversation import Conversation
@@ -81,11 +83,14 @@ class Engine:
         no_match_below: calibrated score of the best tool, 0 to 1, below which nothing matches.
         synonyms: a TOML file with synonyms beside the bundled ones.
         domains: a TOML file with domains beside the bundled ones.
+        encoder: whether `hybrid` also compares by a small transformer (the extra `encoder`), which
+            takes some 10 ms of each search and some 10 to 30 ms for each new tool, up to 2,000.
 
     Raises:
         InvalidRequest: a tool has no name or a field of the wrong type, or `no_match_below` is not
             within 0 to 1.
-        ConfigurationError: there is no such model, or a file is malformed.
+        ConfigurationError: there is no such model, a file is malformed, or a package of the extra
+            `encoder` is missing.
     """
 
     def __init__(  # noqa: PLR0913  # options of the public class
@@ -98,10 +103,12 @@ class Engine:
         no_match_below: float = WEAK,
         synonyms: str | Path | None = None,
         domains: str | Path | None = None,
+        encoder: bool = False,
     ) -> None:
         self.embedder = load_embedder(str(model or BUNDLED_MODEL))
         words, taxonomy = load_lexicon(synonyms, domains)
         self.compiler = Compiler(self.embedder, taxonomy=taxonomy, synonyms=words)
+        self._encodings = ToolEncodings(load_encoder(), self.embedder) if encoder else None
         self._ranker: RankerName = ranker
         self._no_match: NoMatch = no_match
         self._no_match_below = _checked_share("no_match_below", no_match_below)
@@ -126,7 +133,11 @@ class Engine:
     @cached_property
     def catalog(self) -> Catalog:
         """Return the compiled tools; compile them on first use after a change."""
-        return self.compiler.compile(ToolList.of(self._tools.values()), self._store)
+        tools = ToolList.of(self._tools.values())
+        compiled = self.compiler.compile(tools, self._store)
+        if self._encodings is None or len(compiled) > MAX_ENCODED:
+            return compiled
+        return compiled.with_encoded(self._encodings.of(_TENANT, tools.tools))
 
     def search(  # noqa: PLR0913  # options of the public call
         self,
@@ -191,7 +202,10 @@ class Engine:
             context=context,
         )
         catalog = self.catalog
-        decision = self.decide(catalog, ask)
+        asked_encoder = None
+        if self._encodings is not None and is_for_encoder(catalog, ask, self.embedder):
+            asked_encoder = self._encodings.encoder.query(ask.ranking_part)
+        decision = self.decide(catalog, ask, asked_encoder=asked_encoder)
         found = self.result(catalog, decision, explain)
         if detail is None:
             return found
@@ -207,7 +221,7 @@ class Engine:
         """Return the tool that a written name means, or similar names."""
         return Resolver(self.catalog).resolve(name)
 
-    def decide(
+    def decide(  # noqa: PLR0913  # everything that a decision is a function of
         self,
         catalog: Source,
         ask: Ask,
@@ -215,9 +229,12 @@ class Engine:
         prior: Prior | None = None,
         chain: Chain | None = None,
         scan: Scan | None = None,
+        asked_encoder: Floats | None = None,
     ) -> Decision:
         """Answer a question from a catalog of this engine's compiler."""
-        return decide(catalog, ask, self.embedder, degraded, prior, chain, scan)
+        return decide(
+            catalog, ask, self.embedder, degraded, prior, chain, scan, asked_encoder=asked_encoder
+        )
 
     @staticmethod
     def result(catalog: Catalog, decision: Decision, explained: bool) -> Result:
@@ -226,7 +243,7 @@ class Engine:
         return Result(
             names=decision.names,
             outcome=ranking.outcome,
-            ranker=ranking.ranker,
+            ranker=ranking.ran,
             matches=explain(decision) if explained else [],
             counts=Counts(
                 offered=len(catalog),

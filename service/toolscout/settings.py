@@ -64,6 +64,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     model: Annotated[
         str | None, about("load this model2vec folder or hub id instead of the bundled model")
     ] = None
+    encoder: Annotated[
+        bool, about("compare by a small transformer too, while a search has time; an extra package")
+    ] = False
     synonyms: Annotated[
         str | None, about("add the synonyms in this TOML file to the bundled ones")
     ] = None

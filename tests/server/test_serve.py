@@ -46,6 +46,7 @@ LACKING = [
     ("mcp", ["--mcp", "on"], "mcp"),
     ("mcp", ["--mcp", "on", "--workers", "2"], "mcp"),
     ("opentelemetry", ["--tracing", "on"], "otel"),
+    ("onnxruntime", ["--encoder", "on"], "encoder"),
     ("redis", ["--store", "redis://127.0.0.1:9"], "redis"),
 ]
 

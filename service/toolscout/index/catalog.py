@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from toolscout.contract import Filters, Tool
 from toolscout.index import expand, lines
 from toolscout.index.bm25 import Hit, LexicalScores, Postings
+from toolscout.index.encoded import EncodedTools
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Allowed, Facets
 from toolscout.index.lines import Scan, TextLines
@@ -54,6 +55,8 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
     prerequisites: Prerequisites
     name_vectors: NameVectors | None = None
     """As long as there are no vectors, None."""
+    encoded: EncodedTools | None = None
+    """As long as its tools are not encoded, None."""
     only_ranker: None = None
 
     def tool(self, row: int) -> Tool:
@@ -132,6 +135,11 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
         made = VectorIndex(vectors)
         nbytes = self.nbytes + made.nbytes + names.nbytes
         return msgspec.structs.replace(self, vectors=made, name_vectors=names, nbytes=nbytes)
+
+    def with_encoded(self, vectors: Floats) -> "Catalog":
+        """The same catalog with the encoder's vectors of its tools, shape (tools, 384)."""
+        made = EncodedTools(vectors)
+        return msgspec.structs.replace(self, encoded=made, nbytes=self.nbytes + made.nbytes)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -27,6 +27,7 @@ class ColdCatalog:
 
     only_ranker = "keyword"
     vectors = None
+    encoded = None
 
     def __init__(
         self,

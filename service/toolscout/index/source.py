@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from toolscout.contract import Filters, Tool
 from toolscout.index.bm25 import Hit, LexicalScores
+from toolscout.index.encoded import EncodedTools
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan
 from toolscout.index.names import Mention
@@ -40,6 +41,10 @@ class Source(Protocol):
     @property
     def vectors(self) -> VectorIndex | None:
         """The embeddings; None as long as there are none, and only words rank."""
+
+    @property
+    def encoded(self) -> EncodedTools | None:
+        """The encoder's vectors; None without the encoder, or as long as there are none."""
 
     @property
     def tokens(self) -> NDArray[np.int64]:

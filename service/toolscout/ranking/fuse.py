@@ -17,6 +17,9 @@ UNSPACED_WEIGHT = 0.6
 bigrams of characters find tools of the same language well.
 """
 
+STATIC_WEIGHT, ENCODER_WEIGHT = 0.35, 0.35
+"""Shares of the two cosines where the encoder is asked too; chosen on the development sets."""
+
 MIN_SPAN = 0.3
 """Smallest span of cosines that is scaled to 1, so that near-duplicates are ranked by words and not
 by tiny differences of meaning.
@@ -52,6 +55,38 @@ def weighted_sum(lexical: Floats, cosine: Floats, weight: float = SEMANTIC_WEIGH
         return meaning
     fused: Floats = lexical * np.float32((1.0 - weight) / top) + meaning
     return fused
+
+
+def with_encoder(
+    lexical: Floats,
+    cosine: Floats,
+    encoded: Floats,
+    is_encoded: NDArray[np.bool_] | None,
+    familiarity: float,
+) -> Floats:
+    """Weighted sum of three, `encoded` being the cosines of the encoder, all of shape (tools,).
+
+    What is missing of familiarity goes to the words. Where a tool is not encoded, its static cosine
+    stands for the other.
+    """
+    static = scaled(cosine)
+    third = scaled(encoded)
+    if is_encoded is not None:
+        third = np.where(is_encoded, third, static)
+    static_weight = STATIC_WEIGHT * familiarity
+    top = lexical.max(initial=0.0)
+    words = lexical * np.float32((1.0 - static_weight - ENCODER_WEIGHT) / (top if top > 0 else 1.0))
+    fused: Floats = words + static * np.float32(static_weight) + third * np.float32(ENCODER_WEIGHT)
+    return fused
+
+
+def scaled(cosine: Floats) -> Floats:
+    """Min-max-normalise cosines that span at least `MIN_SPAN`."""
+    if not len(cosine):
+        return cosine
+    low, high = cosine.min(), cosine.max()
+    moved: Floats = (cosine - low) * np.float32(1.0 / max(high - low, MIN_SPAN))
+    return moved
 
 
 def reciprocal_rank(lexical: Floats, cosine: Floats, top_k: int) -> Floats:

@@ -4,9 +4,10 @@ Every stage is a pure function: it takes the state of the question and returns i
 so equal questions to equal catalogs with equal experience get equal answers.
 """
 
+from toolscout.index.encoded import is_english
 from toolscout.index.lines import Scan
 from toolscout.index.source import Source
-from toolscout.index.vectors import Embedder
+from toolscout.index.vectors import Embedder, Floats
 from toolscout.ranking.ask import Ask, Decision, Prior, Ranking
 from toolscout.ranking.chain import Chain
 from toolscout.ranking.scoring import allow, exclude, fuse, name, read, score
@@ -35,15 +36,17 @@ def decide(  # noqa: PLR0913  # everything that a decision is a function of
     prior: Prior | None = None,
     chain: Chain | None = None,
     scan: Scan | None = None,
+    asked_encoder: Floats | None = None,
 ) -> Decision:
     """Answer a question from a tool list.
 
     `degraded` is the ranker to run instead of the requested one, when time is short. A list without
     vectors answers `semantic` and `hybrid` by words, with a note. `prior` is the experience, which
     only `hybrid` uses. `chain` is the learned chain to follow. `scan` has the matches of the
-    pattern as a regular expression, if it was matched before.
+    pattern as a regular expression, if it was matched before. `asked_encoder` is the encoder's
+    vector of the query, which only `hybrid` uses, and only if the tools are encoded.
     """
-    ranking = _begin(source, ask, embedder, degraded, prior, chain, scan)
+    ranking = _begin(source, ask, embedder, degraded, prior, chain, scan, asked_encoder)
     for stage in STAGES:
         ranking = stage(ranking)
     return _decision(ranking)
@@ -67,6 +70,17 @@ def regex_of(ask: Ask) -> str | None:
     return pattern if ask.ranker == "regex" or regex.looks_like_regex(pattern) else None
 
 
+def is_for_encoder(source: Source, ask: Ask, embedder: Embedder) -> bool:
+    """Return whether the encoder can add to the answer to a question, if there is time for it."""
+    return (
+        source.encoded is not None
+        and ask.ranker in ("auto", "hybrid")
+        and not ask.earlier  # it would read the last turn alone
+        and regex_of(ask) is None
+        and is_english(ask.ranking_part, embedder)
+    )
+
+
 def _begin(  # noqa: PLR0913  # as `decide`
     source: Source,
     ask: Ask,
@@ -75,6 +89,7 @@ def _begin(  # noqa: PLR0913  # as `decide`
     prior: Prior | None = None,
     chain: Chain | None = None,
     scan: Scan | None = None,
+    asked_encoder: Floats | None = None,
 ) -> Ranking:
     degraded = degraded or source.only_ranker
     if scan is None and degraded is None:
@@ -90,6 +105,7 @@ def _begin(  # noqa: PLR0913  # as `decide`
         prior=prior,
         chain=chain,
         scan=scan,
+        asked_encoder=asked_encoder,
     )
 
 

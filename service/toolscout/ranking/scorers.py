@@ -16,6 +16,9 @@ from toolscout.text.query import Query
 NO_SIMILARITY = 0.12
 """Cosine below which a tool that shares no word with the query gets no score."""
 
+NO_ENCODED_SIMILARITY = 0.3
+"""The same by the encoder, whose cosines are higher."""
+
 
 def by_words(ranking: Ranking) -> Floats:
     """Score by BM25 alone."""
@@ -34,9 +37,20 @@ def by_both(ranking: Ranking) -> Floats:
     lexical, cosine = ranking.lexical, ranking.cosine
     if lexical is None or cosine is None:
         return by_words(ranking)
+    if ranking.encoded is not None:
+        return _by_three(ranking, lexical.bm25, cosine, ranking.encoded)
     weight = fuse.semantic_weight(ranking.query.unspaced) * ranking.familiarity
     fused = fuse.weighted_sum(lexical.bm25, cosine, weight)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
+    return fused
+
+
+def _by_three(ranking: Ranking, bm25: Floats, cosine: Floats, encoded: Floats) -> Floats:
+    tools = ranking.source.encoded
+    is_encoded = None if tools is None else tools.is_known
+    fused = fuse.with_encoder(bm25, cosine, encoded, is_encoded, ranking.familiarity)
+    similar = (cosine >= NO_SIMILARITY) | (encoded >= NO_ENCODED_SIMILARITY)
+    fused *= (bm25 > 0) | similar
     return fused
 
 
@@ -146,7 +160,10 @@ def boosted(ranking: Ranking, factors: Floats) -> Floats:
     if lexical is not None:
         lexical = msgspec.structs.replace(lexical, bm25=lexical.bm25 * factors)
     cosine = np.where(cosine > 0, cosine * factors, cosine)
-    moved = msgspec.structs.replace(ranking, lexical=lexical, cosine=cosine)
+    encoded = ranking.encoded
+    if encoded is not None:
+        encoded = np.where(encoded > 0, encoded * factors, encoded)
+    moved = msgspec.structs.replace(ranking, lexical=lexical, cosine=cosine, encoded=encoded)
     return fused(moved) * (ranking.scores > 0)
 
 

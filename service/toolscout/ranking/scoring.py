@@ -72,12 +72,16 @@ def score(ranking: Ranking) -> Ranking:
         experience = ranking.prior(query, vectors)
         if experience is not None:
             learned, likeness = experience
+    asked, encoded = ranking.asked_encoder, None
+    if asked is not None and ranking.ranker == "hybrid" and cosine is not None:
+        encoded = None if source.encoded is None else source.encoded.similarities(asked)
     return replace(
         ranking,
         lexical=lexical,
         vectors=vectors,
         cosine=cosine,
         whole=whole,
+        encoded=encoded,
         familiarity=familiarity,
         learned=learned,
         likeness=likeness,
@@ -89,7 +93,7 @@ def exclude(ranking: Ranking) -> Ranking:
     allowed, lexical, learned = ranking.allowed, ranking.lexical, ranking.learned
     if allowed is None:
         return ranking
-    cosine, whole = ranking.cosine, ranking.whole
+    cosine, whole, encoded = ranking.cosine, ranking.whole, ranking.encoded
     if lexical is not None:
         lexical = replace(lexical, bm25=lexical.bm25 * allowed, covered=lexical.covered * allowed)
     if cosine is not None and whole is not None:
@@ -97,9 +101,14 @@ def exclude(ranking: Ranking) -> Ranking:
         least = cosine[allowed].min() if allowed.any() else np.float32(0)
         cosine = np.where(allowed, cosine, least)
         whole = np.where(allowed, whole, np.float32(0))
+    if encoded is not None:
+        least = encoded[allowed].min() if allowed.any() else np.float32(0)
+        encoded = np.where(allowed, encoded, least)
     if learned is not None:
         learned = learned * allowed
-    return replace(ranking, lexical=lexical, cosine=cosine, whole=whole, learned=learned)
+    return replace(
+        ranking, lexical=lexical, cosine=cosine, whole=whole, encoded=encoded, learned=learned
+    )
 
 
 def name(ranking: Ranking) -> Ranking:

@@ -16,9 +16,11 @@ from toolscout.engine import Engine
 from toolscout.errors import ConfigurationError
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
+from toolscout.index.encoder import checked_model
 from toolscout.index.vectors import BUNDLED_MODEL
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ladder import Costs
+from toolscout.server.compiling.encoding import Encoding
 from toolscout.server.compiling.messages import Setup
 from toolscout.server.compiling.queue import CompileQueue
 from toolscout.server.http.admission import Admission
@@ -88,6 +90,8 @@ class Service:
             ConfigurationError: the model or a word list cannot be loaded, or a package
                 that a setting needs.
         """
+        if settings.encoder:
+            checked_model()
         use_one_arena()
         self.settings = settings
         self.rate_limit = RateLimit(settings.rate_limit)
@@ -121,12 +125,14 @@ class Service:
                 settings.domains,
                 settings.max_tools,
                 settings.cache_bytes,
+                settings.encoder,
             ),
             settings.cache_bytes // WAITING_SHARE,
             self.costs,
             self._compiled,
             lambda: self._warn("the worker ended and was replaced"),
         )
+        self.encoding = Encoding(self.compiles, self.cache) if settings.encoder else None
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""
@@ -158,6 +164,8 @@ class Service:
         self.compiles.open()
         if self.learner is not None:
             self.run(self.learner.follow(self.keyring.tenants, self._warn))
+        if self.encoding is not None:
+            self.run(self.encoding.follow())
         self.run(self._check_store())
         if self.key_file is not None:
             self.run(self.key_file.files.follow())
@@ -213,6 +221,8 @@ class Service:
     def _compiled(self, tenant: str, catalog: Catalog) -> None:
         if self.shared is not None:
             self.shared.keep(tenant, catalog)
+        if self.encoding is not None:
+            self.encoding.add(tenant, catalog)
 
     def _use_keys(self, keys: Keyring) -> None:
         self.keyring = keys

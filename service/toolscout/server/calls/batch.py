@@ -71,9 +71,12 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     source = await find(service, request, read, trace, deadline, questions)
     trace.add_parts([part for _, part in questions])
     showing, results = answers.Showing(service), []
+    encoder_s = (deadline - perf_counter()) / len(questions)
     for ask, part in questions:
         chained = bool(sent.complete_chain)
-        decision = await decide(service, part, source, ask, deadline, chained=chained)
+        decision = await decide(
+            service, part, source, ask, deadline, chained=chained, encoder_s=encoder_s
+        )
         await asyncio.sleep(0)  # other requests get their turn between two patterns
         found = await showing.answer(part, decision, explained=bool(sent.explain))
         results.append(BatchResult(pattern=ask.pattern, **msgspec.structs.asdict(found)))

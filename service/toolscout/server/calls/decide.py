@@ -7,6 +7,7 @@ compile goes on for the next call.
 
 import asyncio
 from collections.abc import Sequence
+from math import inf
 from time import perf_counter
 
 from toolscout.contract import is_absent
@@ -16,6 +17,7 @@ from toolscout.index.cold import ColdCatalog
 from toolscout.index.source import Source
 from toolscout.ranking import ladder
 from toolscout.ranking.ask import Ask, Decision
+from toolscout.ranking.pipeline import is_for_encoder
 from toolscout.server.calls.patterns import scan
 from toolscout.server.compiling.lookup import compiled, soon, start, with_shared
 from toolscout.server.compiling.messages import Sent
@@ -119,7 +121,7 @@ async def find_compiled(service: Service, request: Request, read: Read[R], trace
     return catalog
 
 
-async def decide(
+async def decide(  # noqa: PLR0913  # what a decision depends on
     service: Service,
     trace: Trace,
     catalog: Source,
@@ -127,13 +129,14 @@ async def decide(
     deadline: float,
     *,
     chained: bool = False,
+    encoder_s: float = inf,
 ) -> Decision:
     """Rank with the best ranker that fits into the rest of the budget.
 
     For a catalog without an index, `find` has already made the decision. The decision is stored in
     the trace, from which metrics, usage and log are written. `chained` adds the next tools of a
-    known chain. The cost of matching a regular expression is estimated separately from the
-    ranker's.
+    known chain. The encoder is waited for at most `encoder_s`, and only while there is time. The
+    cost of matching a regular expression is estimated separately from the ranker's.
     """
     if trace.decision is not None:
         return trace.decision
@@ -149,7 +152,13 @@ async def decide(
         await run_in_thread(embedder.load_languages)
     began = perf_counter()
     size = len(catalog)
-    step = ladder.affordable(ask.ranker, (deadline - began) * 1_000, service.costs, size)
+    asked_encoder = None
+    if service.encoding is not None and is_for_encoder(catalog, ask, embedder):
+        reserve = service.costs.estimate(f"{ask.ranker}:{ladder.bucket(size)}") / 1_000
+        left = min(encoder_s, deadline - began - reserve)
+        asked_encoder = await service.encoding.query(trace.tenant, ask.ranking_part, left)
+    left_ms = (deadline - perf_counter()) * 1_000
+    step = ladder.affordable(ask.ranker, left_ms, service.costs, size)
     found = None
     if step is None:
         found = await scan(service, trace.tenant, catalog, ask, deadline)
@@ -159,7 +168,7 @@ async def decide(
     chain = None
     if chained and learner is not None:
         chain = learner.chain(trace.tenant, ask.ranking_part, catalog)
-    decision = service.engine.decide(catalog, ask, step, prior, chain, found)
+    decision = service.engine.decide(catalog, ask, step, prior, chain, found, asked_encoder)
     trace.decision, trace.source = decision, catalog
     ended = perf_counter()
     trace.phases["rank"] = ended - began

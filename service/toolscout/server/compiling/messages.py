@@ -1,6 +1,6 @@
 """What the serving process and its worker say to each other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pickle import PickleBuffer
 from typing import Any
 
@@ -19,6 +19,7 @@ class Setup(msgspec.Struct, frozen=True):
     domains: str | None
     max_tools: int
     cache_bytes: int
+    encoder: bool = False
     seed: int = SEED
     """Of the serving process."""
 
@@ -54,6 +55,13 @@ class Call(msgspec.Struct, frozen=True):
     tenant: str
     work: Callable[..., Any]
     args: tuple[Any, ...]
+
+
+class Encode(msgspec.Struct, frozen=True):
+    """Encode tools, given in JSON: answered by `Returned` with their vectors."""
+
+    tenant: str
+    wires: Sequence[bytes]
 
 
 class Listing(msgspec.Struct, frozen=True):

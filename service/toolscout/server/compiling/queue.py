@@ -21,6 +21,7 @@ from toolscout.server.compiling.messages import (
     Call,
     Compile,
     Complete,
+    Encode,
     Failed,
     Lexical,
     Listing,
@@ -139,7 +140,20 @@ class CompileQueue:
         """
         if self._calls >= MOST_WAITING:
             raise TooMuchWork("too much work waits for a thread; try again shortly")
-        returned: asyncio.Future[T] = self._loop.create_future()
+        self._calls += 1
+        try:
+            found: T = await self.ask(Call(tenant, work, args), DEADLINE_S)
+            return found
+        finally:
+            self._calls -= 1
+
+    async def ask(self, message: Call | Encode, seconds: float) -> Any:
+        """Ask the worker for what it returns.
+
+        Raises:
+            TooMuchWork: it took longer than so many seconds.
+        """
+        returned: asyncio.Future[Any] = self._loop.create_future()
 
         def on_reply(reply: Any) -> None:
             match reply:
@@ -148,15 +162,13 @@ class CompileQueue:
                 case Failed(error):
                     self._fail(error, returned)
 
-        self._calls += 1
-        number = self._link.ask(Call(tenant, work, args), on_reply)
+        number = self._link.ask(message, on_reply)
         try:
-            async with asyncio.timeout(DEADLINE_S):
+            async with asyncio.timeout(seconds):
                 return await returned
         except TimeoutError:
             raise TooMuchWork("the work took too long; send less") from None
         finally:
-            self._calls -= 1
             self._link.abandon(number)
 
     def __len__(self) -> int:

@@ -9,7 +9,7 @@ import os
 import pickle
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Event, Lock
 from time import perf_counter, thread_time
 from typing import Any
@@ -22,10 +22,12 @@ from toolscout.index.compile import CompiledTool, ToolStore
 from toolscout.index.packing import pack
 from toolscout.index.tool_list import ToolList
 from toolscout.server.compiling.channel import Channel
+from toolscout.server.compiling.encoder_thread import EncoderThread
 from toolscout.server.compiling.messages import (
     Call,
     Compile,
     Complete,
+    Encode,
     Failed,
     Lexical,
     Listing,
@@ -69,6 +71,7 @@ class Worker:
         self._calls = FairPool(CALLS, "call")
         self._readers = FairPool(READS, "read")
         self._compilers = FairPool(COMPILES, "compile")
+        self.encoder = EncoderThread(engine.embedder) if setup.encoder else None
         self._calling = 0
         self._lock = Lock()
         self._quiet = Event()
@@ -105,6 +108,8 @@ class Worker:
                 self._compilers.submit(
                     sent.tenant, self._answer, number, self._compile, number, sent
                 )
+            case Encode(tenant, wires) if self.encoder is not None:
+                self.encoder.submit(self._answer, number, self._encode, tenant, wires)
             case Call(tenant, work, args):
                 self._calls.submit(tenant, self._answer, number, self._call, work, args)
 
@@ -137,6 +142,9 @@ class Worker:
         spent = (thread_time() - began) * 1_000 / max(len(tools.tools), 1)
         self._lists.pop((sent.tenant, sent.raw_hash))  # few ask for its texts from now on
         return Complete(vectors, spent)
+
+    def _encode(self, tenant: str, wires: Sequence[bytes]) -> Returned:
+        return Returned(None if self.encoder is None else self.encoder.tools(tenant, wires))
 
     def _call(self, work: Callable[..., Any], args: tuple[Any, ...]) -> Returned:
         self._count(1)

@@ -125,7 +125,7 @@ class Recorder:
             phases_ms={phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},
         )
         if decision is not None:
-            line.ranker = decision.ranking.ranker
+            line.ranker = decision.ranking.ran
             line.degraded = decision.degraded or "no"
             line.selected = len(decision.names)
             if self._mode == "full":

@@ -159,7 +159,7 @@ def _attributes(
     found |= {name: value for name, value in told.items() if value}
     if trace.decision is not None:
         found |= {
-            "toolscout.ranker": trace.decision.ranking.ranker,
+            "toolscout.ranker": trace.decision.ranking.ran,
             "toolscout.degraded": trace.decision.degraded or "no",
             "toolscout.tools.selected": len(trace.decision.names),
             "toolscout.top_k": trace.top_k,

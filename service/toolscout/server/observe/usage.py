@@ -66,7 +66,7 @@ class Tally:
         figures = self._figures(tenant)
         figures.outcomes[decision.outcome] += 1
         figures.cache[cache] += 1
-        figures.time(decision.ranking.ranker, phases)
+        figures.time(decision.ranking.ran, phases)
         if catalog is not None:
             figures.offered += self._total(catalog)
             figures.selected += sum(map(catalog.tokens.item, decision.rows))

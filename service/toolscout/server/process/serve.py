@@ -15,6 +15,7 @@ from toolscout.common.loopback import is_loopback
 from toolscout.common.threads import any_running
 from toolscout.engine import load_embedder
 from toolscout.errors import ConfigurationError
+from toolscout.index.encoder import checked_model
 from toolscout.index.lexicon import load_lexicon
 from toolscout.index.vectors import BUNDLED_MODEL
 from toolscout.server.http.auth import Keyring
@@ -81,6 +82,8 @@ def serve(settings: Settings) -> int:
         from toolscout.server.app import mcp_facade
 
         mcp_facade()  # likewise, that its package is missing
+    if settings.encoder:
+        checked_model()
     tls.options(settings)
     check_store(settings.store)
     load_lexicon(settings.synonyms, settings.domains)

@@ -1,0 +1,53 @@
+"""The encoder in the worker process: the tools of catalogs by and by, queries while they wait."""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from toolscout.common.threads import DaemonPool
+from toolscout.contract import Tool
+from toolscout.index.encoded import ToolEncodings
+from toolscout.index.encoder import load_encoder
+from toolscout.index.vectors import Embedder, Floats
+
+NICE = 10
+"""How far tools stand back from everything else: some tenth of a core where others want it.
+
+Not further, because the thread may hold the interpreter lock while it stands back.
+"""
+
+_decode = msgspec.json.Decoder(Tool).decode
+
+
+class EncoderThread:
+    """One thread of low priority, which loads the encoder first."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._encodings: ToolEncodings | None = None
+        self._thread = DaemonPool(1, "encode")
+        self._thread.submit(self._load)
+
+    def submit(self, work: Callable[..., None], *args: object) -> None:
+        """Run a call in the thread."""
+        self._thread.submit(work, *args)
+
+    def tools(self, tenant: str, wires: Sequence[bytes]) -> Floats | None:
+        """The vectors of tools, shape (tools, 384); None if the encoder could not be loaded."""
+        if self._encodings is None:
+            return None
+        return self._encodings.of(tenant, map(_decode, wires))
+
+    def query(self, text: str) -> Floats | None:
+        """The vector of a query, shape (384,), in the caller's thread; None before it is loaded."""
+        return None if self._encodings is None else self._encodings.encoder.query(text)
+
+    def _load(self) -> None:
+        if sys.platform == "linux":  # where a thread has a priority of its own
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+        self._encodings = ToolEncodings(load_encoder(), self._embedder)

@@ -1,0 +1,141 @@
+"""When the serving process asks its worker for the encoder's vectors, and how long it waits."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support import TOOLS, compiled, crowd
+from toolscout.errors import Overloaded
+from toolscout.index.cache import CatalogCache
+from toolscout.index.encoder import DIMENSION
+from toolscout.server.compiling import encoding as encoding_module
+from toolscout.server.compiling.encoding import (
+    AT_ONCE,
+    MIN_WAIT_S,
+    TOOLS_AT_A_TIME,
+    Encoding,
+)
+from toolscout.server.compiling.messages import Encode
+
+pytestmark = pytest.mark.anyio
+
+VECTOR = np.ones(DIMENSION, np.float32)
+
+
+class Asked:
+    """Stands for the queue of the worker: answers as it is told, and remembers what it was."""
+
+    def __init__(self, answer: Callable[[Any], Awaitable[Any]]) -> None:
+        self.messages: list[Any] = []
+        self._answer = answer
+
+    async def ask(self, message: Any, seconds: float) -> Any:
+        self.messages.append(message)
+        async with asyncio.timeout(seconds):
+            return await self._answer(message)
+
+
+async def at_once(message: Any) -> Any:
+    if isinstance(message, Encode):
+        return np.ones((len(message.wires), DIMENSION), np.float32)
+    return VECTOR
+
+
+async def never(_: Any) -> Any:
+    await asyncio.Event().wait()
+
+
+async def failing(_: Any) -> Any:
+    raise Overloaded("the worker ended")
+
+
+def encoding(answer: Callable[[Any], Awaitable[Any]]) -> tuple[Encoding, Asked, CatalogCache]:
+    asked, cache = Asked(answer), CatalogCache()
+    return Encoding(asked, cache), asked, cache  # type: ignore[arg-type]
+
+
+async def test_a_query_is_asked_once():
+    found, asked, _ = encoding(at_once)
+    for _ in range(2):
+        assert await found.query("acme", "read a file", 1.0) is VECTOR
+    await found.query("zenith", "read a file", 1.0)
+    assert len(asked.messages) == 2
+
+
+async def test_with_little_time_left_nothing_is_asked():
+    found, asked, _ = encoding(at_once)
+    assert await found.query("acme", "read a file", MIN_WAIT_S / 2) is None
+    assert asked.messages == []
+
+
+@pytest.mark.parametrize("answer", [never, failing])
+async def test_what_is_late_or_fails_is_done_without_for_a_while(
+    answer: Callable[[Any], Awaitable[Any]], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(encoding_module, "PAUSE_S", 0.2)
+    found, asked, _ = encoding(answer)
+    assert await found.query("acme", "read a file", 0.02) is None
+    assert await found.query("acme", "read a file", 0.02) is None
+    assert len(asked.messages) == 1
+    await asyncio.sleep(0.25)
+    await found.query("acme", "read a file", 0.02)
+    assert len(asked.messages) == 2
+
+
+async def test_a_few_are_asked_at_a_time():
+    found, asked, _ = encoding(never)
+    waiting = [found.query("acme", f"file {number}", 0.05) for number in range(3 * AT_ONCE)]
+    assert await asyncio.gather(*waiting) == [None] * len(waiting)
+    assert len(asked.messages) == AT_ONCE
+
+
+async def test_catalogs_are_encoded_in_parts_and_tenants_take_turns():
+    found, asked, cache = encoding(at_once)
+    large, small = compiled(crowd(3 * TOOLS_AT_A_TIME)), compiled(TOOLS)
+    cache.add("acme", large)
+    cache.add("zenith", small)
+    found.add("acme", large)
+    found.add("zenith", small)
+    following = asyncio.create_task(found.follow())
+    async with asyncio.timeout(5):
+        while len(asked.messages) < 4:
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)
+    following.cancel()
+    assert [message.tenant for message in asked.messages] == ["acme", "zenith", "acme", "acme"]
+    for tenant, catalog in (("acme", large), ("zenith", small)):
+        held = cache.by_digest(tenant, catalog.digest)
+        assert held is not None
+        assert held.encoded is not None
+        assert held.nbytes == catalog.nbytes + held.encoded.nbytes
+
+
+async def test_a_catalog_that_cannot_be_encoded_is_left_as_it_is():
+    found, asked, cache = encoding(failing)
+    catalog = compiled(TOOLS)
+    cache.add("acme", catalog)
+    found.add("acme", catalog)
+    following = asyncio.create_task(found.follow())
+    async with asyncio.timeout(5):
+        while not asked.messages:
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)
+    assert not following.done()
+    following.cancel()
+    assert len(asked.messages) == 1
+    assert cache.by_digest("acme", catalog.digest) is catalog
+
+
+async def test_huge_catalogs_are_not_encoded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(encoding_module, "MAX_ENCODED", 5)
+    found, asked, cache = encoding(at_once)
+    catalog = compiled(TOOLS)
+    cache.add("acme", catalog)
+    found.add("acme", catalog)
+    following = asyncio.create_task(found.follow())
+    await asyncio.sleep(0.05)
+    following.cancel()
+    assert asked.messages == []
