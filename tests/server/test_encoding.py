@@ -71,24 +71,40 @@ async def test_with_little_time_left_nothing_is_asked():
     assert asked.messages == []
 
 
-@pytest.mark.parametrize("answer", [never, failing])
-async def test_what_is_late_or_fails_is_done_without_for_a_while(
-    answer: Callable[[Any], Awaitable[Any]], monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(encoding_module, "PAUSE_S", 0.2)
-    found, asked, _ = encoding(answer)
+async def test_what_is_late_is_there_for_the_next_one():
+    arrives = asyncio.Event()
+
+    async def later(message: Any) -> Any:
+        await arrives.wait()
+        return VECTOR
+
+    found, asked, _ = encoding(later)
     assert await found.query("acme", "read a file", 0.02) is None
-    assert await found.query("acme", "read a file", 0.02) is None
+    arrives.set()
+    await asyncio.sleep(0.01)
+    assert await found.query("acme", "read a file", 0.0) is VECTOR
     assert len(asked.messages) == 1
-    await asyncio.sleep(0.25)
-    await found.query("acme", "read a file", 0.02)
-    assert len(asked.messages) == 2
 
 
-async def test_a_few_are_asked_at_a_time():
+async def test_equal_queries_are_one():
+    found, asked, _ = encoding(at_once)
+    results = await asyncio.gather(*(found.query("acme", "read a file", 1.0) for _ in range(9)))
+    assert all(each is VECTOR for each in results)
+    assert len(asked.messages) == 1
+
+
+async def test_a_failure_is_done_without():
+    found, asked, _ = encoding(failing)
+    for _ in range(2 * AT_ONCE):
+        assert await found.query("acme", "read a file", 1.0) is None
+    assert len(asked.messages) == 2 * AT_ONCE
+
+
+async def test_what_the_worker_owes_keeps_further_queries_from_it():
     found, asked, _ = encoding(never)
     waiting = [found.query("acme", f"file {number}", 0.05) for number in range(3 * AT_ONCE)]
     assert await asyncio.gather(*waiting) == [None] * len(waiting)
+    assert await found.query("acme", "another file", 0.05) is None
     assert len(asked.messages) == AT_ONCE
 
 

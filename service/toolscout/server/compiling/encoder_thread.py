@@ -12,7 +12,8 @@ from toolscout.common.threads import DaemonPool
 from toolscout.contract import Tool
 from toolscout.index.encoded import ToolEncodings
 from toolscout.index.encoder import load_encoder
-from toolscout.index.vectors import Embedder, Floats
+from toolscout.index.vectors import Embedder
+from toolscout.server.compiling.messages import Returned
 
 NICE = 10
 """How far tools stand back from everything else: some tenth of a core where others want it.
@@ -36,15 +37,15 @@ class EncoderThread:
         """Run a call in the thread."""
         self._thread.submit(work, *args)
 
-    def tools(self, tenant: str, wires: Sequence[bytes]) -> Floats | None:
+    def tools(self, tenant: str, wires: Sequence[bytes]) -> Returned:
         """The vectors of tools, shape (tools, 384); None if the encoder could not be loaded."""
         if self._encodings is None:
-            return None
-        return self._encodings.of(tenant, map(_decode, wires))
+            return Returned(None)
+        return Returned(self._encodings.of(tenant, map(_decode, wires)))
 
-    def query(self, text: str) -> Floats | None:
+    def query(self, text: str) -> Returned:
         """The vector of a query, shape (384,), in the caller's thread; None before it is loaded."""
-        return None if self._encodings is None else self._encodings.encoder.query(text)
+        return Returned(None if self._encodings is None else self._encodings.encoder.query(text))
 
     def _load(self) -> None:
         if sys.platform == "linux":  # where a thread has a priority of its own

@@ -1,12 +1,12 @@
 """The encoder as the serving process uses it: catalogs are encoded by and by, queries in time.
 
 Nobody waits for a catalog: as long as its tools are not encoded, it is searched without. A query
-is waited for within its budget, and nobody waits long for a worker that is slow.
+is waited for within its budget. Where the worker is slow or hangs, the few queries that it owes
+keep further ones from being put to it.
 """
 
 import asyncio
 from collections import deque
-from time import perf_counter
 
 import msgspec
 import numpy as np
@@ -16,27 +16,23 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.encoded import MAX_ENCODED
 from toolscout.index.vectors import Floats
-from toolscout.server.compiling.messages import Call, Encode
+from toolscout.server.compiling.messages import Encode, EncodeQuery
 from toolscout.server.compiling.queue import CompileQueue
-from toolscout.server.compiling.worker import Worker
 
 TOOLS_AT_A_TIME = 8
 """Tools of one message: a quarter of a second of one core, then another tenant has its turn."""
 
-TOOLS_WITHIN_S = 60.0
-"""How long such a message may take: the thread stands back from everything else."""
+DONE_WITHIN_S = 60.0
+"""How long the worker may take: the thread for tools stands back from everything else."""
 
 MOST_WAITING = 256
 """Catalogs of one tenant that wait; what comes then is not encoded until it is compiled again."""
 
-MIN_WAIT_S, MAX_WAIT_S = 0.015, 0.060
+MIN_WAIT_S, MAX_WAIT_S = 0.015, 0.100
 """How long a query is waited for: not asked with less time left, and no longer with more."""
 
 AT_ONCE = 4
-"""Queries that are being encoded; while there are more, others are answered without."""
-
-PAUSE_S = 1.0
-"""How long nothing is asked after a query was late: one of many has to wait for that."""
+"""Queries that are being encoded, those that came too late included: further ones go without."""
 
 QUERIES_KEPT = 4_096
 """Queries whose vectors are remembered, 1.5 KiB each."""
@@ -59,8 +55,7 @@ class Encoding:
         """By tenant, the next one first."""
         self._wake = asyncio.Event()
         self._queries: Lru[tuple[str, str], Floats] = Lru(QUERIES_KEPT)
-        self._asking = 0
-        self._paused_until = 0.0
+        self._asking: dict[tuple[str, str], asyncio.Task[Floats | None]] = {}
 
     def add(self, tenant: str, catalog: Catalog) -> None:
         """Have the tools of a new catalog encoded."""
@@ -92,20 +87,27 @@ class Encoding:
         found = self._queries.get((tenant, text))
         if found is not None:
             return found
-        if seconds < MIN_WAIT_S or self._asking >= AT_ONCE or perf_counter() < self._paused_until:
-            return None
-        self._asking += 1
+        asking = self._asking.get((tenant, text))
+        if asking is None:
+            if seconds < MIN_WAIT_S or len(self._asking) >= AT_ONCE:
+                return None
+            asking = asyncio.create_task(self._ask(tenant, text))
+            self._asking[tenant, text] = asking
+        # What takes longer goes on, and the same query finds it then.
+        await asyncio.wait([asking], timeout=min(seconds, MAX_WAIT_S))
+        return asking.result() if asking.done() else None
+
+    async def _ask(self, tenant: str, text: str) -> Floats | None:
         try:
-            call = Call(tenant, _query, (text,))
-            made: Floats | None = await self._compiles.ask(call, min(seconds, MAX_WAIT_S))
-        except Exception:  # late, or failed: a search does without
-            self._paused_until = perf_counter() + PAUSE_S
+            message = EncodeQuery(tenant, text)
+            found: Floats | None = await self._compiles.ask(message, DONE_WITHIN_S)
+        except Exception:  # the worker ended twice, or the network failed: searches do without
             return None
         finally:
-            self._asking -= 1
-        if made is not None:
-            self._queries.put((tenant, text), made)
-        return made
+            del self._asking[tenant, text]
+        if found is not None:
+            self._queries.put((tenant, text), found)
+        return found
 
     async def _is_done(self, tenant: str, waiting: _Waiting) -> bool:
         """Encode the next tools of a catalog; say whether nothing of it is left to do."""
@@ -115,7 +117,7 @@ class Encoding:
         at = sum(map(len, waiting.parts))
         message = Encode(tenant, catalog.wires[at : at + TOOLS_AT_A_TIME])
         try:
-            part = await self._compiles.ask(message, TOOLS_WITHIN_S)
+            part = await self._compiles.ask(message, DONE_WITHIN_S)
         except Exception:  # the worker ended twice, or is far behind
             return True
         if part is None:
@@ -127,7 +129,3 @@ class Encoding:
         if catalog is not None:
             self._cache.add(tenant, catalog.with_encoded(np.concatenate(waiting.parts)))
         return True
-
-
-def _query(worker: Worker, text: str) -> Floats | None:
-    return None if worker.encoder is None else worker.encoder.query(text)

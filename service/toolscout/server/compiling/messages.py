@@ -64,6 +64,13 @@ class Encode(msgspec.Struct, frozen=True):
     wires: Sequence[bytes]
 
 
+class EncodeQuery(msgspec.Struct, frozen=True):
+    """Encode a query: answered by `Returned` with its vector, or None before that can be done."""
+
+    tenant: str
+    text: str
+
+
 class Listing(msgspec.Struct, frozen=True):
     """What is known of a list as soon as it is read."""
 

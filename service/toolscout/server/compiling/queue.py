@@ -22,6 +22,7 @@ from toolscout.server.compiling.messages import (
     Compile,
     Complete,
     Encode,
+    EncodeQuery,
     Failed,
     Lexical,
     Listing,
@@ -147,7 +148,7 @@ class CompileQueue:
         finally:
             self._calls -= 1
 
-    async def ask(self, message: Call | Encode, seconds: float) -> Any:
+    async def ask(self, message: Call | Encode | EncodeQuery, seconds: float) -> Any:
         """Ask the worker for what it returns.
 
         Raises:

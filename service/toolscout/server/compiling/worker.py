@@ -9,7 +9,7 @@ import os
 import pickle
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from threading import Event, Lock
 from time import perf_counter, thread_time
 from typing import Any
@@ -28,6 +28,7 @@ from toolscout.server.compiling.messages import (
     Compile,
     Complete,
     Encode,
+    EncodeQuery,
     Failed,
     Lexical,
     Listing,
@@ -109,7 +110,10 @@ class Worker:
                     sent.tenant, self._answer, number, self._compile, number, sent
                 )
             case Encode(tenant, wires) if self.encoder is not None:
-                self.encoder.submit(self._answer, number, self._encode, tenant, wires)
+                self.encoder.submit(self._answer, number, self.encoder.tools, tenant, wires)
+            case EncodeQuery(tenant, text) if self.encoder is not None:
+                # No compile steps aside for it: the network runs without the interpreter lock.
+                self._calls.submit(tenant, self._answer, number, self.encoder.query, text)
             case Call(tenant, work, args):
                 self._calls.submit(tenant, self._answer, number, self._call, work, args)
 
@@ -142,9 +146,6 @@ class Worker:
         spent = (thread_time() - began) * 1_000 / max(len(tools.tools), 1)
         self._lists.pop((sent.tenant, sent.raw_hash))  # few ask for its texts from now on
         return Complete(vectors, spent)
-
-    def _encode(self, tenant: str, wires: Sequence[bytes]) -> Returned:
-        return Returned(None if self.encoder is None else self.encoder.tools(tenant, wires))
 
     def _call(self, work: Callable[..., Any], args: tuple[Any, ...]) -> Returned:
         self._count(1)
