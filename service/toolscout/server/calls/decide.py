@@ -151,17 +151,15 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
     if any(map(embedder.needs_languages, said)):
         await run_in_thread(embedder.load_languages)
     began = perf_counter()
-    ready, size = began, len(catalog)
-    asked_encoder = None
-    if service.encoding is not None and is_for_encoder(catalog, ask, embedder):
-        reserve = service.costs.estimate(f"{ask.ranker}:{ladder.bucket(size)}") / 1_000
-        left = min(encoder_s, deadline - began - reserve)
-        asked_encoder = await service.encoding.query(trace.tenant, ask.ranking_part, left)
-        ready = perf_counter()
-    step = ladder.affordable(ask.ranker, (deadline - ready) * 1_000, service.costs, size)
-    found = None
+    size = len(catalog)
+    step = ladder.affordable(ask.ranker, (deadline - began) * 1_000, service.costs, size)
+    found = asked_encoder = None
     if step is None:
         found = await scan(service, trace.tenant, catalog, ask, deadline)
+        if service.encoding is not None and is_for_encoder(catalog, ask, embedder):
+            reserve = service.costs.estimate(f"{ask.ranker}:{ladder.bucket(size)}") / 1_000
+            left = min(encoder_s, deadline - began - reserve)
+            asked_encoder = await service.encoding.query(trace.tenant, ask.ranking_part, left)
     ranking = perf_counter()
     learner = service.learner
     prior = None if learner is None else learner.prior(trace.tenant, catalog)

@@ -21,6 +21,9 @@ NICE = 10
 Not further, because the thread may hold the interpreter lock while it stands back.
 """
 
+QUERIES_AT_ONCE = max(1, (os.cpu_count() or 2) // 2)
+"""Half of the cores: the event loop needs one, and several queries to a core are all late."""
+
 _decode = msgspec.json.Decoder(Tool).decode
 
 

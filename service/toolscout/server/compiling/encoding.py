@@ -1,12 +1,13 @@
 """The encoder as the serving process uses it: catalogs are encoded by and by, queries in time.
 
 Nobody waits for a catalog: as long as its tools are not encoded, it is searched without. A query
-is waited for within its budget. Where the worker is slow or hangs, the few queries that it owes
-keep further ones from being put to it.
+is waited for within its budget. Where the worker is slow or hangs, the queries that it owes keep
+further ones from being put to it.
 """
 
 import asyncio
 from collections import deque
+from time import perf_counter
 
 import msgspec
 import numpy as np
@@ -16,6 +17,7 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.encoded import MAX_ENCODED
 from toolscout.index.vectors import Floats
+from toolscout.server.compiling.encoder_thread import QUERIES_AT_ONCE
 from toolscout.server.compiling.messages import Encode, EncodeQuery
 from toolscout.server.compiling.queue import CompileQueue
 
@@ -31,8 +33,14 @@ MOST_WAITING = 256
 MIN_WAIT_S, MAX_WAIT_S = 0.015, 0.100
 """How long a query is waited for: not asked with less time left, and no longer with more."""
 
-AT_ONCE = 4
-"""Queries that are being encoded, those that came too late included: further ones go without."""
+FIRST_GUESS_S = 0.010
+"""What a query is taken to cost before the first has been measured."""
+
+PESSIMISM = 2.0
+"""Factor on what is expected: a query that is late was waited for in vain."""
+
+_MEMORY = 0.9
+"""Weight of the old estimate after a new measurement."""
 
 QUERIES_KEPT = 4_096
 """Queries whose vectors are remembered, 1.5 KiB each."""
@@ -55,6 +63,8 @@ class Encoding:
         """By tenant, the next one first."""
         self._wake = asyncio.Event()
         self._queries: Lru[tuple[str, str], Floats] = Lru(QUERIES_KEPT)
+        self._mean_s = FIRST_GUESS_S
+        """How long the worker takes for a query, others beside it included."""
         self._asking: dict[tuple[str, str], asyncio.Task[Floats | None]] = {}
 
     def add(self, tenant: str, catalog: Catalog) -> None:
@@ -89,15 +99,19 @@ class Encoding:
             return found
         asking = self._asking.get((tenant, text))
         if asking is None:
-            if seconds < MIN_WAIT_S or len(self._asking) >= AT_ONCE:
+            turns = len(self._asking) // QUERIES_AT_ONCE + 1
+            # One is asked however slow the last were, so that it is noticed when they are no more.
+            is_slow = PESSIMISM * turns * self._mean_s > min(seconds, MAX_WAIT_S)
+            if seconds < MIN_WAIT_S or (is_slow and self._asking):
                 return None
-            asking = asyncio.create_task(self._ask(tenant, text))
+            asking = asyncio.create_task(self._ask(tenant, text, turns))
             self._asking[tenant, text] = asking
         # What takes longer goes on, and the same query finds it then.
         await asyncio.wait([asking], timeout=min(seconds, MAX_WAIT_S))
         return asking.result() if asking.done() else None
 
-    async def _ask(self, tenant: str, text: str) -> Floats | None:
+    async def _ask(self, tenant: str, text: str, turns: int) -> Floats | None:
+        began = perf_counter()
         try:
             message = EncodeQuery(tenant, text)
             found: Floats | None = await self._compiles.ask(message, DONE_WITHIN_S)
@@ -105,6 +119,8 @@ class Encoding:
             return None
         finally:
             del self._asking[tenant, text]
+            spent = (perf_counter() - began) / turns
+            self._mean_s = _MEMORY * self._mean_s + (1 - _MEMORY) * spent
         if found is not None:
             self._queries.put((tenant, text), found)
         return found

@@ -22,7 +22,7 @@ from toolscout.index.compile import CompiledTool, ToolStore
 from toolscout.index.packing import pack
 from toolscout.index.tool_list import ToolList
 from toolscout.server.compiling.channel import Channel
-from toolscout.server.compiling.encoder_thread import EncoderThread
+from toolscout.server.compiling.encoder_thread import QUERIES_AT_ONCE, EncoderThread
 from toolscout.server.compiling.messages import (
     Call,
     Compile,
@@ -70,6 +70,7 @@ class Worker:
         self._cache = CatalogCache(setup.cache_bytes)
         self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
         self._calls = FairPool(CALLS, "call")
+        self._queries = FairPool(QUERIES_AT_ONCE, "query")
         self._readers = FairPool(READS, "read")
         self._compilers = FairPool(COMPILES, "compile")
         self.encoder = EncoderThread(engine.embedder) if setup.encoder else None
@@ -113,7 +114,7 @@ class Worker:
                 self.encoder.submit(self._answer, number, self.encoder.tools, tenant, wires)
             case EncodeQuery(tenant, text) if self.encoder is not None:
                 # No compile steps aside for it: the network runs without the interpreter lock.
-                self._calls.submit(tenant, self._answer, number, self.encoder.query, text)
+                self._queries.submit(tenant, self._answer, number, self.encoder.query, text)
             case Call(tenant, work, args):
                 self._calls.submit(tenant, self._answer, number, self._call, work, args)
 
