@@ -118,11 +118,12 @@ def test_one_message_is_answered_like_its_text(server: Server):
     assert one == text
 
 
-def test_odd_parts_of_other_messages_are_passed_over(server: Server):
+def test_odd_parts_of_messages_are_passed_over(server: Server):
     odd = [
         said([None, {"type": "text", "text": {"value": "x"}}, {"type": "image"}]),
         said("x", tool_calls=[None, {"type": "function"}, {"custom": {"name": "water_plants"}}]),
         {"role": "tool", "content": [{"type": "text", "text": 7}]},
+        user([{"type": "text", "text": 7}]),
     ]
     assert asked(server, [*odd, user(MONEY)]) == ["refund_order"]
 
@@ -161,7 +162,7 @@ def test_a_pattern_beside_messages_is_refused(server: Server, other: str):
         ({"content": "hello"}, "messages[1].role"),
         ({"role": 7}, "messages[1].role"),
         ({"role": "user", "content": 7}, "messages[1].content"),
-        ({"role": "user", "content": [{"text": 7}]}, "messages[1].content[0].text"),
+        ({"role": "user", "content": [{"type": 7}]}, "messages[1].content[0].type"),
         ({"role": "assistant", "tool_calls": {}}, "messages[1].tool_calls"),
     ],
 )

@@ -15,7 +15,7 @@ class MessagePart(msgspec.Struct, frozen=True):
 
     type: str | None = None
     text: Any = None
-    """A text, in what a user says."""
+    """Only a text is read."""
     name: str | None = None
 
 

@@ -69,7 +69,7 @@ def read(messages: Sequence[Message]) -> Conversation:
     count, because it often offers what nobody asked for; the names of the tools that it called do.
 
     Raises:
-        InvalidRequest: a message has neither a role nor a type, or what a user says is no text.
+        InvalidRequest: a message has neither a role nor a type.
         EmptyPattern: no message of the user has a text.
     """
     for number, message in enumerate(messages):
@@ -106,9 +106,8 @@ def _numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message, str]]
     The last is what the user says in a message, empty in others.
     """
     number, is_between = 0, True
-    for place in range(len(messages) - 1, max(len(messages) - MAX_READ, 0) - 1, -1):
-        message = messages[place]
-        text = _text(message, f"messages[{place}]") if message.role == "user" else ""
+    for message in reversed(messages[-MAX_READ:]):
+        text = _text(message) if message.role == "user" else ""
         if text:
             number += is_between
             is_between = False
@@ -117,18 +116,15 @@ def _numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message, str]]
         yield number, message, text
 
 
-def _text(message: Message, path: str) -> str:
+def _text(message: Message) -> str:
     content = message.content
     if content is None or isinstance(content, str):
         return (content or "").strip()
-    texts = []
-    for number, part in enumerate(content):
-        if part is None or part.type not in _TEXTS or part.text is None:
-            continue
-        if not isinstance(part.text, str):
-            where = f"{path}.content[{number}].text"
-            raise InvalidRequest(f"{where} must be a text", (FieldError(where, "expected a text"),))
-        texts.append(part.text)
+    texts = [
+        part.text
+        for part in content
+        if part is not None and part.type in _TEXTS and isinstance(part.text, str)
+    ]
     return "\n".join(texts).strip()
 
 
