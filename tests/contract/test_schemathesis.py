@@ -29,7 +29,7 @@ def find_nothing(keyed: Server, tmp_path: Path, *options: str, examples: int) ->
         text=True,
         cwd=tmp_path,  # it keeps a database of examples where it runs
         env=environment(NO_COLOR="1", COLUMNS="100"),
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-8_000:] + done.stderr[-2_000:]

@@ -91,7 +91,10 @@ def _schemas() -> dict[str, Any]:
     }
     asking = [_given("pattern"), _given("query"), _given("messages")]
     search["allOf"] += [{"oneOf": asking}, one_cap]
-    search["properties"]["messages"]["anyOf"][0]["contains"] = user_message()
+    messages = search["properties"]["messages"]["anyOf"][0]
+    messages["contains"] = user_message()
+    # The bound is in `x-bounds`: who generates requests from here would fill it.
+    del messages["maxItems"]
     schemas["Message"]["anyOf"] = [_given("role"), _given("type")]
     tools = {"type": "array", "items": {"anyOf": [ref("Tool"), ref("ProviderTool")]}}
     schemas |= {"ProviderTool": provider_tool(), "ToolsAnswer": tools_answer(tools)}
