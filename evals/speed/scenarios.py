@@ -56,7 +56,7 @@ def _warm(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator
         low, high = _paired(plan, floor, ours, payloads, 1, plan.calls(size))
         yield row(f"floor, {size:,} inline", low)
         added = median(h.quantile(0.5) - f.quantile(0.5) for h, f in zip(high, low, strict=True))
-        yield row(f"warm hybrid, {size:,} inline", high, f"floor + {added:.2f} ms")
+        yield row(f"warm hybrid, {size:,} inline", high, f"floor {added:+.2f} ms")
 
 
 def _busy(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
@@ -145,7 +145,7 @@ def _cold(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator
     runs = [alone(ours, traffic.inline(t, pattern)) for t in lists]
     yield pooled("no changed tool of 300, one call after a rest", warm)
     more = pool(runs).quantile(0.5) - pool(warm).quantile(0.5)
-    yield pooled("one changed tool of 300", runs, f"+ {more:.1f} ms")
+    yield pooled("one changed tool of 300", runs, f"{more:+.1f} ms")
 
 
 def _degraded(ours: servers.Running, tools: list[dict[str, object]]) -> str:
