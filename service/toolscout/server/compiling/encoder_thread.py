@@ -1,4 +1,4 @@
-"""The encoder in the worker process: the tools of catalogs by and by, queries while they wait."""
+"""The encoder in the worker process: tools in the background, queries while a search waits."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The encoder as the serving process uses it: catalogs are encoded by and by, queries in time.
+"""The encoder as the serving process uses it: catalogs in the background, queries in time.
 
 Nobody waits for a catalog: as long as its tools are not encoded, it is searched without. A query
 is waited for within its budget. Where the worker is slow or hangs, the queries that it owes keep
