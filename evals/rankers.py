@@ -102,10 +102,10 @@ class Ours:
 
         def search(query: str, top_k: int) -> Answer:
             ask = Ask(pattern=query, top_k=top_k, ranker=self._ranker, **asked)
-            asked_encoder = None
+            encoder_vector = None
             if self._encodings is not None and is_for_encoder(catalog, ask, self.embedder):
-                asked_encoder = self._encodings.encoder.query(ask.ranking_part)
-            decision = decide(catalog, ask, self.embedder, asked_encoder=asked_encoder)
+                encoder_vector = self._encodings.encoder.query(ask.ranking_part)
+            decision = decide(catalog, ask, self.embedder, encoder_vector=encoder_vector)
             return Answer(decision.names, decision.outcome)
 
         return search

@@ -202,10 +202,10 @@ class Engine:
             context=context,
         )
         catalog = self.catalog
-        asked_encoder = None
+        encoder_vector = None
         if self._encodings is not None and is_for_encoder(catalog, ask, self.embedder):
-            asked_encoder = self._encodings.encoder.query(ask.ranking_part)
-        decision = self.decide(catalog, ask, asked_encoder=asked_encoder)
+            encoder_vector = self._encodings.encoder.query(ask.ranking_part)
+        decision = self.decide(catalog, ask, encoder_vector=encoder_vector)
         found = self.result(catalog, decision, explain)
         if detail is None:
             return found
@@ -229,11 +229,11 @@ class Engine:
         prior: Prior | None = None,
         chain: Chain | None = None,
         scan: Scan | None = None,
-        asked_encoder: Floats | None = None,
+        encoder_vector: Floats | None = None,
     ) -> Decision:
         """Answer a question from a catalog of this engine's compiler."""
         return decide(
-            catalog, ask, self.embedder, degraded, prior, chain, scan, asked_encoder=asked_encoder
+            catalog, ask, self.embedder, degraded, prior, chain, scan, encoder_vector=encoder_vector
         )
 
     @staticmethod

@@ -21,9 +21,8 @@ from toolscout.index.vector_index import VectorIndex
 from toolscout.index.vectors import Embedder, Floats, Rows, TellingTokens
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import Query, telling_terms
+from toolscout.tools.documents import decode_tool
 from toolscout.tools.traits import Traits
-
-_decode = msgspec.json.Decoder(Tool).decode
 
 
 class Catalog(msgspec.Struct, frozen=True, eq=False):
@@ -61,7 +60,7 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
 
     def tool(self, row: int) -> Tool:
         """A tool as it was sent."""
-        return _decode(self.wires[row])
+        return decode_tool(self.wires[row])
 
     def tool_bytes(self, row: int) -> int:
         """About how many bytes a tool has as it was sent."""

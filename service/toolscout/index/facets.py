@@ -6,20 +6,19 @@ Values of one facet are alternatives, facets add up: `namespaces ["git", "ci"]` 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.contract import Filters, Tool
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold
+from toolscout.tools.documents import decode_tool
 from toolscout.tools.risk import LEVELS
 from toolscout.tools.traits import Traits, declared, infer, read_traits, unpack_clues
 
 Allowed = NDArray[np.bool_]
 """Whether each tool of a catalog may be selected, shape (tools,)."""
 
-_decode = msgspec.json.Decoder(Tool).decode
 
 _LEVEL = {risk: level for level, risk in enumerate(LEVELS)}
 
@@ -66,7 +65,7 @@ class Facets:
         """The traits of one tool."""
         if self._traits is not None:
             return self._traits[row]
-        return infer(_decode(self._wires[row]), unpack_clues(self.clues[row]), self._taxonomy)
+        return infer(decode_tool(self._wires[row]), unpack_clues(self.clues[row]), self._taxonomy)
 
     def allowed(self, filters: Filters | None, rows: Mapping[str, int]) -> Allowed | None:
         """The tools that pass, or None when all do; `rows` finds the tools to exclude."""

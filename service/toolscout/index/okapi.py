@@ -6,20 +6,16 @@ memory again as those of the fields.
 
 from collections.abc import Sequence
 
-import msgspec
-
 from toolscout.contract import Tool
 from toolscout.index.bm25 import Bm25Weights, Floats, Postings
 from toolscout.index.counts import TermCounts
 from toolscout.text.query import Query
 from toolscout.text.tokens import spoken_name, terms
-from toolscout.tools.documents import read_tool
+from toolscout.tools.documents import decode_tool, read_tool
 
 WEIGHTS = Bm25Weights(k1=1.5, field=(1.0, 1.0, 1.0), b=(0.75, 0.75, 0.75))
 """The defaults of rank-bm25's `BM25Okapi`; the idf is positive for every term, where theirs is not
 for one that half of the tools have."""
-
-_decode = msgspec.json.Decoder(Tool).decode
 
 
 class Okapi:
@@ -40,7 +36,7 @@ class Okapi:
     def prepare(self) -> Postings:
         """Index the texts, unless they are: some 10 ms for 300 tools."""
         if self._postings is None:
-            texts = map(_text, map(_decode, self._wires))
+            texts = map(_text, map(decode_tool, self._wires))
             self._postings = Postings([TermCounts.of((text, (), ())) for text in texts], WEIGHTS)
         return self._postings
 

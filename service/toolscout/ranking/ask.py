@@ -89,7 +89,7 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The learned chain to follow."""
     scan: Scan | None = None
     """The matches of the pattern as a regular expression; None if it is none."""
-    asked_encoder: Floats | None = None
+    encoder_vector: Floats | None = None
     """The encoder's vector of the query, shape (384,); None if it was not asked."""
 
     allowed: Allowed | None = None
@@ -112,7 +112,7 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Similarity by the best sentence, for ranking."""
     whole: Floats | None = None
     """Similarity of the query as a whole, for judging whether anything fits."""
-    encoded: Floats | None = None
+    encoder_cosine: Floats | None = None
     """Similarity by the encoder, for ranking."""
     familiarity: float = 0.0
     """Share of the query that the embedding model knows; the cosines are weighted by it."""
@@ -139,7 +139,7 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     @property
     def ran(self) -> str:
         """Return the name of the ranker for answers and figures, with what it used besides."""
-        return self.ranker if self.encoded is None else f"{self.ranker}+encoder"
+        return self.ranker if self.encoder_cosine is None else f"{self.ranker}+encoder"
 
 
 class Decision(msgspec.Struct, frozen=True, eq=False):

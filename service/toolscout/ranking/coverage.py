@@ -15,7 +15,7 @@ from toolscout.index.vectors import Embedder
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Floats, Ranking
 from toolscout.ranking.choose import among_best
-from toolscout.ranking.fuse import MIN_SPAN
+from toolscout.ranking.fuse import highest, scaled, without
 from toolscout.text.clauses import clauses
 from toolscout.text.tokens import words
 
@@ -71,10 +71,10 @@ def _wishes(
             continue
         cosine, _ = index.similarities(vectors)
         if allowed is not None:
-            cosine = np.where(allowed, cosine, cosine[allowed].min())
-        low, high = cosine[cosine.argmin()], cosine[cosine.argmax()]
-        if calibration.relevance(calibration.Evidence(None, None, float(high))) >= RELEVANT:
-            yield (cosine - low) / max(high - low, MIN_SPAN)
+            cosine = without(cosine, allowed)
+        best = calibration.Evidence(None, None, float(highest(cosine)))
+        if calibration.relevance(best) >= RELEVANT:
+            yield scaled(cosine)
 
 
 def _greedy(served: Floats, scores: Floats) -> Iterator[int]:

@@ -7,6 +7,8 @@ it measured best; reciprocal rank fusion can be chosen for comparison (see docs/
 import numpy as np
 from numpy.typing import NDArray
 
+from toolscout.index.facets import Allowed
+
 Floats = NDArray[np.float32]
 
 SEMANTIC_WEIGHT = 0.7
@@ -44,13 +46,10 @@ def weighted_sum(lexical: Floats, cosine: Floats, weight: float = SEMANTIC_WEIGH
     """
     if not len(lexical):
         return lexical
-    # By position: argmin is four times faster than min.
-    top = lexical[lexical.argmax()]
-    low, high = cosine[cosine.argmin()], cosine[cosine.argmax()]
-    if high <= low:
+    top, meaning = highest(lexical), scaled(cosine, weight)
+    if highest(meaning) <= 0:
         alone: Floats = lexical / np.float32(top if top > 0 else 1.0)
         return alone
-    meaning: Floats = (cosine - low) * np.float32(weight / max(high - low, MIN_SPAN))
     if top <= 0:
         return meaning
     fused: Floats = lexical * np.float32((1.0 - weight) / top) + meaning
@@ -60,37 +59,52 @@ def weighted_sum(lexical: Floats, cosine: Floats, weight: float = SEMANTIC_WEIGH
 def with_encoder(
     lexical: Floats,
     cosine: Floats,
-    encoded: Floats,
+    encoder_cosine: Floats,
     is_encoded: NDArray[np.bool_] | None,
     familiarity: float,
 ) -> Floats:
-    """Weighted sum of three, `encoded` being the cosines of the encoder, all of shape (tools,).
+    """Weighted sum of words, static cosines and those of the encoder, all of shape (tools,).
 
-    What is missing of familiarity goes to the words. Where a tool is not encoded, its static cosine
-    stands for the other.
+    What is missing of familiarity goes to the words. For a tool that is not encoded, its static
+    cosine is used twice.
     """
+    if not len(lexical):
+        return lexical
     static = scaled(cosine)
-    third = scaled(encoded)
+    third = scaled(encoder_cosine)
     if is_encoded is not None:
         third = np.where(is_encoded, third, static)
     static_weight = STATIC_WEIGHT * familiarity
-    top = lexical.max(initial=0.0)
+    top = highest(lexical)
     words = lexical * np.float32((1.0 - static_weight - ENCODER_WEIGHT) / (top if top > 0 else 1.0))
     fused: Floats = words + static * np.float32(static_weight) + third * np.float32(ENCODER_WEIGHT)
     return fused
 
 
-def scaled(cosine: Floats) -> Floats:
-    """Min-max-normalise cosines that span at least `MIN_SPAN`."""
-    if not len(cosine):
-        return cosine
-    low, high = cosine.min(), cosine.max()
-    moved: Floats = (cosine - low) * np.float32(1.0 / max(high - low, MIN_SPAN))
+def scaled(cosine: Floats, weight: float = 1.0) -> Floats:
+    """Scale the cosines of one tool or more to 0..`weight`, by a span of at least `MIN_SPAN`."""
+    low = cosine[cosine.argmin()]
+    moved: Floats = (cosine - low) * np.float32(weight / max(highest(cosine) - low, MIN_SPAN))
     return moved
 
 
+def without(cosine: Floats, allowed: Allowed) -> Floats:
+    """Give the tools that are not allowed the lowest cosine of the others.
+
+    So they affect neither the ranking of the others nor its scale.
+    """
+    lowest = cosine[allowed].min() if allowed.any() else np.float32(0)
+    return np.where(allowed, cosine, lowest)
+
+
+def highest(scores: Floats) -> np.float32:
+    """Return the highest of one score or more; by its position, which is four times faster."""
+    found: np.float32 = scores[scores.argmax()]
+    return found
+
+
 def reciprocal_rank(lexical: Floats, cosine: Floats, top_k: int) -> Floats:
-    """Σ 1 / (K + rank) over the lists in which a tool stands within the depth."""
+    """Σ 1 / (K + rank) over the lists in which a tool is within the depth."""
     depth = min(max(top_k, RRF_DEPTH), len(lexical))
     fused = np.zeros(len(lexical), np.float32)
     for scores in (lexical, cosine):

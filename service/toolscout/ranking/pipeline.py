@@ -36,17 +36,17 @@ def decide(  # noqa: PLR0913  # everything that a decision is a function of
     prior: Prior | None = None,
     chain: Chain | None = None,
     scan: Scan | None = None,
-    asked_encoder: Floats | None = None,
+    encoder_vector: Floats | None = None,
 ) -> Decision:
     """Answer a question from a tool list.
 
     `degraded` is the ranker to run instead of the requested one, when time is short. A list without
     vectors answers `semantic` and `hybrid` by words, with a note. `prior` is the experience, which
     only `hybrid` uses. `chain` is the learned chain to follow. `scan` has the matches of the
-    pattern as a regular expression, if it was matched before. `asked_encoder` is the encoder's
+    pattern as a regular expression, if it was matched before. `encoder_vector` is the encoder's
     vector of the query, which only `hybrid` uses, and only if the tools are encoded.
     """
-    ranking = _begin(source, ask, embedder, degraded, prior, chain, scan, asked_encoder)
+    ranking = _begin(source, ask, embedder, degraded, prior, chain, scan, encoder_vector)
     for stage in STAGES:
         ranking = stage(ranking)
     return _decision(ranking)
@@ -89,7 +89,7 @@ def _begin(  # noqa: PLR0913  # as `decide`
     prior: Prior | None = None,
     chain: Chain | None = None,
     scan: Scan | None = None,
-    asked_encoder: Floats | None = None,
+    encoder_vector: Floats | None = None,
 ) -> Ranking:
     degraded = degraded or source.only_ranker
     if scan is None and degraded is None:
@@ -105,7 +105,7 @@ def _begin(  # noqa: PLR0913  # as `decide`
         prior=prior,
         chain=chain,
         scan=scan,
-        asked_encoder=asked_encoder,
+        encoder_vector=encoder_vector,
     )
 
 

@@ -37,19 +37,19 @@ def by_both(ranking: Ranking) -> Floats:
     lexical, cosine = ranking.lexical, ranking.cosine
     if lexical is None or cosine is None:
         return by_words(ranking)
-    if ranking.encoded is not None:
-        return _by_three(ranking, lexical.bm25, cosine, ranking.encoded)
+    if ranking.encoder_cosine is not None:
+        return _by_three(ranking, lexical.bm25, cosine, ranking.encoder_cosine)
     weight = fuse.semantic_weight(ranking.query.unspaced) * ranking.familiarity
     fused = fuse.weighted_sum(lexical.bm25, cosine, weight)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
 
 
-def _by_three(ranking: Ranking, bm25: Floats, cosine: Floats, encoded: Floats) -> Floats:
+def _by_three(ranking: Ranking, bm25: Floats, cosine: Floats, by_encoder: Floats) -> Floats:
     tools = ranking.source.encoded
     is_encoded = None if tools is None else tools.is_known
-    fused = fuse.with_encoder(bm25, cosine, encoded, is_encoded, ranking.familiarity)
-    similar = (cosine >= NO_SIMILARITY) | (encoded >= NO_ENCODED_SIMILARITY)
+    fused = fuse.with_encoder(bm25, cosine, by_encoder, is_encoded, ranking.familiarity)
+    similar = (cosine >= NO_SIMILARITY) | (by_encoder >= NO_ENCODED_SIMILARITY)
     fused *= (bm25 > 0) | similar
     return fused
 
@@ -160,10 +160,12 @@ def boosted(ranking: Ranking, factors: Floats) -> Floats:
     if lexical is not None:
         lexical = msgspec.structs.replace(lexical, bm25=lexical.bm25 * factors)
     cosine = np.where(cosine > 0, cosine * factors, cosine)
-    encoded = ranking.encoded
-    if encoded is not None:
-        encoded = np.where(encoded > 0, encoded * factors, encoded)
-    moved = msgspec.structs.replace(ranking, lexical=lexical, cosine=cosine, encoded=encoded)
+    by_encoder = ranking.encoder_cosine
+    if by_encoder is not None:
+        by_encoder = np.where(by_encoder > 0, by_encoder * factors, by_encoder)
+    moved = msgspec.structs.replace(
+        ranking, lexical=lexical, cosine=cosine, encoder_cosine=by_encoder
+    )
     return fused(moved) * (ranking.scores > 0)
 
 

@@ -12,6 +12,7 @@ from toolscout.index.lines import Scan
 from toolscout.index.names import with_whole_name
 from toolscout.index.source import Source
 from toolscout.ranking.ask import Ranking
+from toolscout.ranking.fuse import without
 from toolscout.ranking.scorers import SCORERS, fused, with_experience
 from toolscout.text import regex
 from toolscout.text.query import analyse
@@ -72,16 +73,16 @@ def score(ranking: Ranking) -> Ranking:
         experience = ranking.prior(query, vectors)
         if experience is not None:
             learned, likeness = experience
-    asked, encoded = ranking.asked_encoder, None
-    if asked is not None and ranking.ranker == "hybrid" and cosine is not None:
-        encoded = None if source.encoded is None else source.encoded.similarities(asked)
+    asked, encoded, encoder_cosine = ranking.encoder_vector, source.encoded, None
+    if asked is not None and encoded is not None and cosine is not None:
+        encoder_cosine = encoded.similarities(asked) if ranking.ranker == "hybrid" else None
     return replace(
         ranking,
         lexical=lexical,
         vectors=vectors,
         cosine=cosine,
         whole=whole,
-        encoded=encoded,
+        encoder_cosine=encoder_cosine,
         familiarity=familiarity,
         learned=learned,
         likeness=likeness,
@@ -93,21 +94,23 @@ def exclude(ranking: Ranking) -> Ranking:
     allowed, lexical, learned = ranking.allowed, ranking.lexical, ranking.learned
     if allowed is None:
         return ranking
-    cosine, whole, encoded = ranking.cosine, ranking.whole, ranking.encoded
+    cosine, whole, encoder_cosine = ranking.cosine, ranking.whole, ranking.encoder_cosine
     if lexical is not None:
         lexical = replace(lexical, bm25=lexical.bm25 * allowed, covered=lexical.covered * allowed)
     if cosine is not None and whole is not None:
-        # The lowest of the others, so that it affects neither the ranking nor the scale.
-        least = cosine[allowed].min() if allowed.any() else np.float32(0)
-        cosine = np.where(allowed, cosine, least)
+        cosine = without(cosine, allowed)
         whole = np.where(allowed, whole, np.float32(0))
-    if encoded is not None:
-        least = encoded[allowed].min() if allowed.any() else np.float32(0)
-        encoded = np.where(allowed, encoded, least)
+    if encoder_cosine is not None:
+        encoder_cosine = without(encoder_cosine, allowed)
     if learned is not None:
         learned = learned * allowed
     return replace(
-        ranking, lexical=lexical, cosine=cosine, whole=whole, encoded=encoded, learned=learned
+        ranking,
+        lexical=lexical,
+        cosine=cosine,
+        whole=whole,
+        encoder_cosine=encoder_cosine,
+        learned=learned,
     )
 
 

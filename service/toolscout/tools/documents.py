@@ -31,6 +31,10 @@ _SUBSCHEMA_MAPS = ("$defs", "definitions", "patternProperties")
 _NESTING = frozenset({"properties", *_SUBSCHEMAS, *_SUBSCHEMA_LISTS, *_SUBSCHEMA_MAPS})
 
 
+decode_tool = msgspec.json.Decoder(Tool).decode
+"""Decode a tool from JSON, as catalogs keep it."""
+
+
 class Document(msgspec.Struct, frozen=True):
     """The text fields of one tool; `aliases` are its further names."""
 

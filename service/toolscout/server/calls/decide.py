@@ -153,20 +153,20 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
     began = perf_counter()
     size = len(catalog)
     step = ladder.affordable(ask.ranker, (deadline - began) * 1_000, service.costs, size)
-    found = asked_encoder = None
+    found = encoder_vector = None
     if step is None:
         found = await scan(service, trace.tenant, catalog, ask, deadline)
         if service.encoding is not None and is_for_encoder(catalog, ask, embedder):
             reserve = service.costs.estimate(f"{ask.ranker}:{ladder.bucket(size)}") / 1_000
             left = min(encoder_s, deadline - began - reserve)
-            asked_encoder = await service.encoding.query(trace.tenant, ask.ranking_part, left)
+            encoder_vector = await service.encoding.query(trace.tenant, ask.ranking_part, left)
     ranking = perf_counter()
     learner = service.learner
     prior = None if learner is None else learner.prior(trace.tenant, catalog)
     chain = None
     if chained and learner is not None:
         chain = learner.chain(trace.tenant, ask.ranking_part, catalog)
-    decision = service.engine.decide(catalog, ask, step, prior, chain, found, asked_encoder)
+    decision = service.engine.decide(catalog, ask, step, prior, chain, found, encoder_vector)
     trace.decision, trace.source = decision, catalog
     ended = perf_counter()
     trace.phases["rank"] = ended - began

@@ -6,14 +6,12 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-import msgspec
-
 from toolscout.common.threads import DaemonPool
-from toolscout.contract import Tool
 from toolscout.index.encoded import ToolEncodings
 from toolscout.index.encoder import load_encoder
 from toolscout.index.vectors import Embedder
 from toolscout.server.compiling.messages import Returned
+from toolscout.tools.documents import decode_tool
 
 NICE = 10
 """How far tools stand back from everything else: some tenth of a core where others want it.
@@ -23,8 +21,6 @@ Not further, because the thread may hold the interpreter lock while it stands ba
 
 QUERIES_AT_ONCE = max(1, (os.cpu_count() or 2) // 2)
 """Half of the cores: the event loop needs one, and several queries to a core are all late."""
-
-_decode = msgspec.json.Decoder(Tool).decode
 
 
 class EncoderThread:
@@ -44,7 +40,7 @@ class EncoderThread:
         """The vectors of tools, shape (tools, 384); None if the encoder could not be loaded."""
         if self._encodings is None:
             return Returned(None)
-        return Returned(self._encodings.of(tenant, map(_decode, wires)))
+        return Returned(self._encodings.of(tenant, map(decode_tool, wires)))
 
     def query(self, text: str) -> Returned:
         """The vector of a query, shape (384,), in the caller's thread; None before it is loaded."""

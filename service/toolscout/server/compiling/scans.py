@@ -14,8 +14,8 @@ from toolscout.ranking.ask import Ask, Decision
 from toolscout.server.compiling.messages import Sent
 from toolscout.server.compiling.worker import Worker
 from toolscout.text.domains import Taxonomy
+from toolscout.tools.documents import decode_tool
 
-_decode = msgspec.json.Decoder(Tool).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -44,7 +44,7 @@ class _Selected(Sequence[Tool]):
         self._count = count
 
     def __getitem__(self, row: int) -> Tool:  # type: ignore[override]
-        return _decode(self._tools[row])
+        return decode_tool(self._tools[row])
 
     def __len__(self) -> int:
         return self._count
