@@ -42,7 +42,7 @@ def _simple(schema: dict[str, Any]) -> str:
         form = "time" if schema.get("format") == "date-time" else "text"
         bounds = _bounds(None, schema.get("maxLength"))
         return form + (f", {bounds} characters" if bounds else "")
-    words = {"integer": "whole number", "number": "number", "boolean": "boolean"}
+    words = {"integer": "whole number", "number": "number", "boolean": "boolean", "null": "null"}
     above = schema.get("exclusiveMinimum")
     parts = [words.get(kind, "anything"), f"above {above}" if above is not None else ""]
     parts.append(_bounds(schema.get("minimum"), schema.get("maximum")))

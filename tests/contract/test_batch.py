@@ -11,8 +11,14 @@ from tests.support import TOOLS, Server, crowd, problem_of, until
 
 PATTERNS = ["read a file", "weather in the city", "zxqv wvut", "create_issue", "^send|mail$"]
 
+SAID = [
+    {"role": "user", "content": "what is the weather in the city?"},
+    {"role": "assistant", "content": "Rain."},
+    {"role": "user", "content": "and the day after?"},
+]
 
-def batch(server: Server, patterns: list[str], **fields: Any) -> list[dict[str, Any]]:
+
+def batch(server: Server, patterns: list[Any], **fields: Any) -> list[dict[str, Any]]:
     body = {"patterns": patterns, "tools": TOOLS, "latency_budget_ms": 60_000, **fields}
     response = server.post(body, BATCH)
     assert response.status_code == 200, response.text
@@ -38,6 +44,16 @@ def test_every_pattern_gets_the_answer_of_a_search_in_order(server: Server, fiel
         assert set(result) == {"pattern", "selected_names"}
         alone = server.search(result["pattern"], **fields).json()
         assert result["selected_names"] == alone["selected_names"]
+
+
+def test_an_entry_may_be_a_conversation(server: Server):
+    plain, weather = batch(server, [{"pattern": "read a file"}, {"messages": SAID}], explain=True)
+    assert plain["selected_names"] == server.search("read a file").json()["selected_names"]
+    body = {"messages": SAID, "tools": TOOLS, "explain": True, "latency_budget_ms": 60_000}
+    alone = server.post(body).json()
+    assert weather["pattern"] == "and the day after?"
+    assert weather["matches"] == alone["matches"]
+    assert weather["selected_names"][0] == "get_weather"
 
 
 def test_a_repeated_pattern_is_answered_twice(server: Server):
@@ -71,6 +87,23 @@ def test_tools_that_were_never_compiled_are_answered_by_words(server: Server):
         ({"patterns": "a"}, "invalid_request", "patterns"),
         ({"patterns": ["a", 1]}, "invalid_request", "patterns[1]"),
         ({"patterns": ["a", " "]}, "empty_pattern", "patterns[1]"),
+        ({"patterns": [{}]}, "invalid_request", "patterns[0].pattern"),
+        ({"patterns": ["a", {"turn": "1"}]}, "invalid_request", "patterns[1].pattern"),
+        ({"patterns": [{"pattern": " "}]}, "empty_pattern", "patterns[0].pattern"),
+        ({"patterns": [{"messages": []}]}, "empty_pattern", "patterns[0].messages"),
+        (
+            {"patterns": ["a", {"messages": [{"content": "a"}]}]},
+            "invalid_request",
+            "patterns[1].messages[0].role",
+        ),
+        (
+            {"patterns": [{"pattern": "a", "messages": SAID}]},
+            "invalid_request",
+            "patterns[0].messages",
+        ),
+        ({"patterns": [{"patern": "a"}]}, "invalid_request", "patterns[0].pattern"),
+        ({"patterns": ["a"], "messages": SAID}, "invalid_request", "messages"),
+        ({"patterns": ["a"], "turn": "1"}, "invalid_request", "turn"),
         ({"patterns": ["a"], "top_k": 0}, "invalid_request", "top_k"),
         ({"patterns": ["a"], "top_k": 1, "max_tools": 1}, "invalid_request", "max_tools"),
     ],
@@ -79,6 +112,14 @@ def test_malformed_batches_are_refused(server: Server, body: Any, code: str, pat
     problem = problem_of(server.post({"tools": TOOLS, **body}, BATCH), 422, code)
     where = [error["path"] for error in problem["errors"]]
     assert where == [path] or (where == ["body"] and path == "patterns")
+
+
+@pytest.mark.parametrize("field", ["messages", "turn"])
+def test_what_belongs_to_one_pattern_is_refused_for_all(server: Server, field: str):
+    body = {"patterns": ["a"], "tools": TOOLS, field: "a"}
+    problem = problem_of(server.post(body, BATCH), 422, "invalid_request")
+    assert problem["detail"] == f"{field}: belongs to an entry of `patterns`"
+    assert len(batch(server, ["a"], **{field: None})) == 1
 
 
 def test_as_many_patterns_as_allowed(server: Server):

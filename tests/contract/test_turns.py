@@ -33,6 +33,13 @@ def test_the_newer_contract_has_turns_too(empty: Server):
     assert accepted(empty, TOLD | {"turn": "newer"}) == 1
 
 
+def test_every_pattern_of_a_batch_may_have_a_turn(empty: Server):
+    body = {"patterns": ["a", {"pattern": "ship the parcel", "turn": "b-1"}], "tools": TOOLS}
+    answer = empty.post(body, SEARCH + ":batch", {"x-api-key": ACME_OLD})
+    assert answer.status_code == 200
+    assert accepted(empty, TOLD | {"turn": "b-1"}) == 1
+
+
 def test_an_unknown_turn_counts_nothing_and_what_is_known_counts(empty: Server):
     assert accepted(empty, TOLD | {"turn": "unheard-of"}) == 0
     assert accepted(empty, {"events": [TOLD | {"turn": "unheard-of"}, WORKED]}) == 1

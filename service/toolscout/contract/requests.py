@@ -112,7 +112,7 @@ class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
 class SearchRequest(SearchFields, frozen=True, kw_only=True):
     """The envelope of a search, in either contract: `pattern`/`top_k` or `query`/`max_tools`.
 
-    A conversation (`messages`) may stand for its pattern.
+    A conversation (`messages`) may replace the pattern.
     """
 
     pattern: str | None = None
@@ -127,10 +127,25 @@ class SearchRequest(SearchFields, frozen=True, kw_only=True):
         return self.query is not None or self.max_tools is not None
 
 
-class BatchRequest(SearchFields, frozen=True, kw_only=True):
-    """Several searches of the same tools; the latency budget is for all of them together."""
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What one search asks: a pattern or a conversation, and the turn to which it belongs."""
 
-    patterns: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=MAX_PATTERNS)]
+    pattern: str | None = None
+    messages: Messages | None = None
+    turn: Turn | None = None
+
+
+class BatchRequest(SearchFields, frozen=True, kw_only=True):
+    """Several searches of the same tools; the latency budget is for all of them together.
+
+    `messages` and `turn` belong to single patterns, so here they are refused.
+    """
+
+    patterns: Annotated[
+        tuple[str | Question, ...], msgspec.Meta(min_length=1, max_length=MAX_PATTERNS)
+    ]
+    messages: None = None
+    turn: None = None
 
 
 class ResolveRequest(msgspec.Struct, frozen=True, kw_only=True):

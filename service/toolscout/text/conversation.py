@@ -62,8 +62,8 @@ class Conversation(msgspec.Struct, frozen=True):
     earlier: tuple[Earlier, ...] = ()
 
 
-def read(messages: Sequence[Message]) -> Conversation:
-    """Find what a conversation asks for.
+def read(messages: Sequence[Message], path: str = "messages") -> Conversation:
+    """Find what a conversation asks for; `path` is its place in the request.
 
     Messages of the user that follow each other are one turn. What the assistant says does not
     count, because it often offers what nobody asked for; the names of the tools that it called do.
@@ -74,8 +74,8 @@ def read(messages: Sequence[Message]) -> Conversation:
     """
     for number, message in enumerate(messages):
         if message.role is None and message.type is None:
-            path = f"messages[{number}].role"
-            raise InvalidRequest(f"{path} is missing", (FieldError(path, "is required"),))
+            role = f"{path}[{number}].role"
+            raise InvalidRequest(f"{role} is missing", (FieldError(role, "is required"),))
     turns: dict[int, str] = {}
     called: dict[str, int] = {}
     for number, message, text in _numbered(messages):
@@ -87,7 +87,7 @@ def read(messages: Sequence[Message]) -> Conversation:
             called.setdefault(name, number)
     if 1 not in turns:
         reason = "needs a message of role user with a text"
-        raise EmptyPattern("messages has no user turn", (FieldError("messages", reason),))
+        raise EmptyPattern(f"{path} has no user turn", (FieldError(path, reason),))
     earlier = [
         Earlier(text[:MAX_EARLIER_CHARS], BEFORE * DECAY ** (number - 2))
         for number, text in turns.items()

@@ -33,6 +33,7 @@ from toolscout.server.calls.decide import (
     find,
     find_compiled,
     read_call,
+    remember,
 )
 from toolscout.server.compiling.lookup import soon, start, with_shared
 from toolscout.server.compiling.messages import Sent
@@ -73,11 +74,13 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     showing, results = answers.Showing(service), []
     # Half of the budget, divided: no pattern is ranked by less because others were encoded.
     encoder_s = (deadline - perf_counter()) / 2 / len(questions)
-    for ask, part in questions:
+    for asked, (ask, part) in zip(sent.patterns, questions, strict=True):
         chained = bool(sent.complete_chain)
         decision = await decide(
             service, part, source, ask, deadline, chained=chained, encoder_s=encoder_s
         )
+        turn = None if isinstance(asked, str) else asked.turn
+        await remember(service, trace.tenant, turn, decision)
         await asyncio.sleep(0)  # other requests get their turn between two patterns
         found = await showing.answer(part, decision, explained=bool(sent.explain))
         results.append(BatchResult(pattern=ask.pattern, **msgspec.structs.asdict(found)))

@@ -175,6 +175,12 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
     return decision
 
 
+async def remember(service: Service, tenant: str, turn: str | None, decision: Decision) -> None:
+    """Remember the turn of a search, if it has one, for feedback that names it."""
+    if turn and service.learner is not None:
+        await service.learner.remember(tenant, turn, decision)
+
+
 def _known(service: Service, request: Request, read: Read[R], trace: Trace) -> Catalog:
     """Return the catalog that was recognised by its bytes or its digest."""
     trace.cache = "hit"

@@ -5,7 +5,7 @@ headers → admission → key → body → envelope → catalog (hit, or compile
 
 from toolscout.contract import SearchRequest
 from toolscout.server.calls.answers import Showing, encode, headers
-from toolscout.server.calls.decide import deadline_of, decide, find, read_call
+from toolscout.server.calls.decide import deadline_of, decide, find, read_call, remember
 from toolscout.server.http import bodies, envelope
 from toolscout.server.http.answer import Answer
 from toolscout.server.http.request import Request
@@ -30,8 +30,7 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     source = await find(service, request, read, trace, deadline, [(ask, trace)])
     chained = bool(sent.complete_chain)
     decision = await decide(service, trace, source, ask, deadline, chained=chained)
-    if sent.turn and service.learner is not None:
-        await service.learner.remember(trace.tenant, sent.turn, decision)
+    await remember(service, trace.tenant, sent.turn, decision)
     found = await Showing(service).answer(trace, decision, explained=bool(sent.explain))
     if service.shadow is not None:
         service.shadow.follow(decision)

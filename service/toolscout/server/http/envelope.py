@@ -20,7 +20,7 @@ from toolscout.contract import (
     BatchRequest,
     FilterRequest,
     HotRequest,
-    Messages,
+    Question,
     ResolveRequest,
     SearchFields,
     SearchRequest,
@@ -132,21 +132,9 @@ def to_ask(request: SearchRequest, settings: Settings) -> Ask:
         EmptyPattern: the pattern is blank, or no message is a user's.
     """
     _not_both("pattern", request.pattern, "query", request.query)
+    _not_both("query", request.query, "messages", request.messages)
     pattern = request.pattern if request.pattern is not None else request.query
-    if request.messages is not None:
-        older = "pattern" if request.query is None else "query"
-        _not_both(older, pattern, "messages", request.messages)
-        return _ask_in(request.messages, request, settings)
-    if pattern is None:
-        raise InvalidRequest("pattern is missing", (FieldError("pattern", "is required"),))
-    return ask_for(pattern, "pattern", request, settings)
-
-
-def _ask_in(messages: Messages, request: SearchFields, settings: Settings) -> Ask:
-    """Return the question that a conversation asks."""
-    said = conversation.read(messages)
-    ask = ask_for(said.pattern, "messages", request, settings)
-    return msgspec.structs.replace(ask, earlier=said.earlier)
+    return _asked(Question(pattern=pattern, messages=request.messages), "", request, settings)
 
 
 def to_asks(request: BatchRequest, settings: Settings) -> list[Ask]:
@@ -156,9 +144,24 @@ def to_asks(request: BatchRequest, settings: Settings) -> list[Ask]:
         InvalidRequest, EmptyPattern: as for one; the error names the pattern.
     """
     return [
-        ask_for(pattern, f"patterns[{number}]", request, settings)
-        for number, pattern in enumerate(request.patterns)
+        ask_for(asked, f"patterns[{number}]", request, settings)
+        if isinstance(asked, str)
+        else _asked(asked, f"patterns[{number}].", request, settings)
+        for number, asked in enumerate(request.patterns)
     ]
+
+
+def _asked(asked: Question, place: str, request: SearchFields, settings: Settings) -> Ask:
+    """Return what a pattern or a conversation asks; `place` precedes the paths of its fields."""
+    path, other = f"{place}pattern", f"{place}messages"
+    _not_both(path, asked.pattern, other, asked.messages)
+    if asked.messages is not None:
+        said = conversation.read(asked.messages, other)
+        ask = ask_for(said.pattern, other, request, settings)
+        return msgspec.structs.replace(ask, earlier=said.earlier)
+    if asked.pattern is None:
+        raise InvalidRequest(f"{path} is missing", (FieldError(path, "is required"),))
+    return ask_for(asked.pattern, path, request, settings)
 
 
 def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) -> Ask:

@@ -11,6 +11,7 @@ from toolscout.errors import FieldError, InvalidRequest, ToolscoutError, not_jso
 from toolscout.state.store import StoreFull, StoreUnavailable
 
 _UNKNOWN_KEY = "Object contains unknown field `"
+_ONLY_NULL = "Expected `null`,"
 FILTER_KEYS = Filters.__struct_fields__
 MAX_KEY_SHOWN = 64
 
@@ -75,6 +76,9 @@ def decode_error(error: Exception) -> Refused:
         wrong = wrong_field("", error)
         if wrong.message.startswith(_UNKNOWN_KEY):
             wrong = unknown_filter(wrong.message.removeprefix(_UNKNOWN_KEY).rstrip("`"))
+        elif wrong.message.startswith(_ONLY_NULL):
+            # Only a batch has such fields.
+            wrong = FieldError(wrong.path, "belongs to an entry of `patterns`")
         return Refused("invalid_request", f"{wrong.path}: {wrong.message}", (wrong,))
     reason = not_json("body", error)
     return Refused("invalid_json", f"the body is not valid JSON: {reason.message}", (reason,))

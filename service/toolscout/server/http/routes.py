@@ -83,7 +83,11 @@ _CALL_ROUTES = (
         summary="Select tools for several queries",
         description="One result per pattern, in order; the latency budget is for all of them.",
         takes=(BatchRequest,),
-        example={"patterns": ["find code", "open a file"], "top_k": 1, "tools": _TOOLS},
+        example={
+            "patterns": ["find code", {"messages": [{"role": "user", "content": "open a file"}]}],
+            "top_k": 1,
+            "tools": _TOOLS,
+        },
         gives=(BatchAnswer,),
     ),
     _selection(

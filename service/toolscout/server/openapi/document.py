@@ -91,10 +91,14 @@ def _schemas() -> dict[str, Any]:
     }
     asking = [_given("pattern"), _given("query"), _given("messages")]
     search["allOf"] += [{"oneOf": asking}, one_cap]
-    messages = search["properties"]["messages"]["anyOf"][0]
-    messages["contains"] = user_message()
-    # The bound is in `x-bounds`: who generates requests from here would fill it.
-    del messages["maxItems"]
+    question = schemas["Question"]
+    question["properties"]["pattern"] = search["properties"]["pattern"]
+    question["oneOf"] = [_given("pattern"), _given("messages")]
+    for asked in (search, question):
+        messages = asked["properties"]["messages"]["anyOf"][0]
+        messages["contains"] = user_message()
+        # The bound is in `x-bounds`: who generates requests from here would fill it.
+        del messages["maxItems"]
     schemas["Message"]["anyOf"] = [_given("role"), _given("type")]
     tools = {"type": "array", "items": {"anyOf": [ref("Tool"), ref("ProviderTool")]}}
     schemas |= {"ProviderTool": provider_tool(), "ToolsAnswer": tools_answer(tools)}
@@ -114,7 +118,7 @@ def _schemas() -> dict[str, Any]:
     event["anyOf"] = [_given("pattern"), {"required": ["turn"], "properties": {"turn": turn}}]
     schemas["ChainReport"]["properties"]["intent"]["pattern"] = r"\S"
     batch = schemas["BatchRequest"]
-    batch["properties"]["patterns"]["items"] = text
+    batch["properties"]["patterns"]["items"] = {"anyOf": [text, ref("Question")]}
     batch["allOf"].append(one_cap)
     for schema in schemas.values():
         if "description" in schema:
