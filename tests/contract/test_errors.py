@@ -92,6 +92,24 @@ def test_other_paths_are_not_found(server: Server, path: str):
     problem_of(server.client.post(path, content=b"{}"), 404, "not_found")
 
 
+@pytest.mark.parametrize(
+    ("field", "choices"),
+    [
+        ("ranker", "auto, regex, bm25, semantic, hybrid, rrf, okapi"),
+        ("detail", "names, brief, full"),
+        ("fill", "all, evident"),
+        ("filters.max_risk", "read_only, write_local, write_remote, destructive"),
+    ],
+)
+def test_a_value_that_is_no_choice_is_answered_with_the_choices(
+    server: Server, field: str, choices: str
+):
+    outer, _, inner = field.partition(".")
+    response = server.search("x", **{outer: {inner: SECRET} if inner else SECRET})
+    (error,) = problem_of(response, 422, "invalid_request")["errors"]
+    assert error == {"path": field, "message": f"expected one of {choices}"}
+
+
 @pytest.mark.parametrize("path", [SEARCH, GATEWAY])
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
 def test_other_methods_are_refused(server: Server, method: str, path: str):

@@ -50,6 +50,7 @@ from toolscout.contract.catalogs import (
 )
 from toolscout.contract.fields import (
     ABSENT,
+    CHOICES,
     DEFAULT_TOP_K,
     MAX_BUDGET_TOKENS,
     MAX_EVENT_CHARS,
@@ -110,6 +111,7 @@ from toolscout.contract.tools import RAW_FIELDS, Tool, ToolDetail
 
 __all__ = [
     "ABSENT",
+    "CHOICES",
     "DEFAULT_TOP_K",
     "MAX_BUDGET_TOKENS",
     "MAX_CHAIN",

@@ -1,6 +1,6 @@
 """Bounds and simple types of the fields."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 
@@ -19,6 +19,14 @@ Detail = Literal["names", "brief", "full"]
 Fill = Literal["all", "evident"]
 Status = Literal["available", "unavailable"]
 Risk = Literal["read_only", "write_local", "write_remote", "destructive"]
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "ranker": get_args(RankerName),
+    "detail": get_args(Detail),
+    "fill": get_args(Fill),
+    "max_risk": get_args(Risk),
+}
+"""The values of fields of requests that have few."""
 
 DEFAULT_TOP_K = 5
 MAX_TOP_K = 1_000_000_000

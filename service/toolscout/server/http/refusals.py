@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
-from toolscout.contract import Filters
+from toolscout.contract import CHOICES, Filters
 from toolscout.errors import FieldError, InvalidRequest, ToolscoutError, not_json, wrong_field
 from toolscout.state.store import StoreFull, StoreUnavailable
 
 _UNKNOWN_KEY = "Object contains unknown field `"
 _ONLY_NULL = "Expected `null`,"
+_NO_CHOICE = "Invalid enum value"
 FILTER_KEYS = Filters.__struct_fields__
 MAX_KEY_SHOWN = 64
 
@@ -74,11 +75,14 @@ def decode_error(error: Exception) -> Refused:
     """Describe why a body did not decode, without repeating any of it."""
     if isinstance(error, msgspec.ValidationError):
         wrong = wrong_field("", error)
+        choices = CHOICES.get(wrong.path.rpartition(".")[2], ())
         if wrong.message.startswith(_UNKNOWN_KEY):
             wrong = unknown_filter(wrong.message.removeprefix(_UNKNOWN_KEY).rstrip("`"))
         elif wrong.message.startswith(_ONLY_NULL):
             # Only a batch has such fields.
             wrong = FieldError(wrong.path, "belongs to an entry of `patterns`")
+        elif wrong.message == _NO_CHOICE and choices:
+            wrong = FieldError(wrong.path, f"expected one of {', '.join(choices)}")
         return Refused("invalid_request", f"{wrong.path}: {wrong.message}", (wrong,))
     reason = not_json("body", error)
     return Refused("invalid_json", f"the body is not valid JSON: {reason.message}", (reason,))
