@@ -1,8 +1,10 @@
 """Learning across processes: two learners on one store stand for two processes."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from time import time
 
 import msgspec
 import pytest
@@ -25,11 +27,11 @@ CATALOG = ENGINE.catalog
 PATTERN = "ship the parcel"
 
 
-def learner(store: StateStore) -> Learner:
+def learner(store: StateStore, clock: Callable[[], float] = time) -> Learner:
     def known(tenant: str, digest: str):
         return CATALOG if digest == CATALOG.digest else None
 
-    return Learner(Guard(store), ENGINE.embedder, 30, known)
+    return Learner(Guard(store), ENGINE.embedder, 30, known, clock)
 
 
 def first(learner: Learner, tenant: str = "acme", pattern: str = PATTERN) -> str | None:

@@ -27,8 +27,8 @@ TEXTS, VECTORS = "learning/acme", "learning-vectors/acme"
 WORDS = (b"ship", b"parcel")
 
 
-def with_texts(store: StateStore) -> Learner:
-    return Learner(Guard(store), ENGINE.embedder, 30, lambda *_: CATALOG, keeps_text=True)
+def with_texts(store: StateStore, clock: Callable[[], float] = time) -> Learner:
+    return Learner(Guard(store), ENGINE.embedder, 30, lambda *_: CATALOG, clock, keeps_text=True)
 
 
 def of_model(store: StateStore, model: str, **options: bool) -> Learner:
@@ -115,6 +115,14 @@ async def test_texts_of_an_older_release_are_replaced_by_vectors_and_learned(sto
     assert not [word for word in WORDS for e in await store.read(VECTORS) if word in e.value]
 
 
+async def test_texts_of_a_tenant_whose_key_was_removed_are_replaced_too(store: StateStore):
+    await with_texts(store).record("for mer/ly", [worked()])
+    await follow(learner(store))
+    assert await store.read("learning/for%20mer%2Fly") == []
+    (entry,) = await store.read("learning-vectors/for%20mer%2Fly")
+    assert not [word for word in WORDS if word in entry.value]
+
+
 async def test_processes_that_replace_texts_together_count_each_once(store: StateStore):
     await told(store, 1_200)
     learners = [learner(store) for _ in range(3)]
@@ -143,9 +151,12 @@ async def test_texts_that_could_not_be_replaced_stay_until_they_can():
     assert await store.read(TEXTS) == []
 
 
-async def test_a_damaged_text_is_removed_and_reported(store: StateStore):
+@pytest.mark.parametrize(
+    "damaged", [b'{"pattern": "ship the parcel"', b'{"pattern": "ship", "a": ' + b"[" * 10_000]
+)
+async def test_a_damaged_text_is_removed_and_reported(store: StateStore, damaged: bytes):
     reports: list[str] = []
-    await store.append(TEXTS, [b'{"pattern": "ship the parcel"'], keep=10)
+    await store.append(TEXTS, [damaged], keep=10)
     await follow(learner(store), reports)
     assert len(reports) == 1
     assert await store.read(TEXTS) == await store.read(VECTORS) == []

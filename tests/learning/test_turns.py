@@ -1,6 +1,7 @@
 """Turns across processes: two learners on one store stand for two processes."""
 
 from collections.abc import Callable
+from time import time
 
 import pytest
 
@@ -55,6 +56,25 @@ async def test_equal_reports_of_a_turn_count_once():
     chain = Observation(PATTERN, "", True, chain=("one", "two"), turn="t")
     assert await accepted(one, chain, chain) == 1
     assert one.experience("acme").observations == 4
+
+
+@pytest.mark.parametrize("make", [learner, with_texts])
+async def test_turns_that_are_over_are_removed_from_the_store(make: Callable[..., Learner]):
+    """They hold what was asked, so they do not stay longer than they are of use."""
+    store, now = MemoryStore(), [time()]
+    one = make(store, clock=lambda: now[0])
+    log = "learning-turn-texts/acme" if make is with_texts else "learning-turns/acme"
+    await store.append(log, [b'{"turn": ' + b"[" * 10_000], keep=10)
+    await search(one, "old")
+    await follow(one)
+    now[0] += TURN_S - 1
+    await search(one, "new")
+    await follow(one)
+    assert len(await store.read(log)) == 2
+    now[0] += 61
+    await follow(one)
+    assert len(await store.read(log)) == 1
+    assert await accepted(make(store, clock=lambda: now[0]), told("new"), told("old")) == 1
 
 
 async def test_reports_without_a_turn_all_count():

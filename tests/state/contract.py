@@ -110,6 +110,19 @@ class StoreContract:
         assert await store.read("old") == [two]
         assert [entry.value for entry in await store.read("new")] == [b"zero", b"1"]
 
+    async def test_entries_that_are_moved_to_nothing_are_removed(self, store: StateStore):
+        await store.append("old", [b"one", b"two"], keep=100)
+        one, two = await store.read("old")
+        assert await store.move("old", "old", [Entry(one.position, b"")], keep=100) == 1
+        assert await store.read("old") == [two]
+
+    async def test_logs_are_listed_by_their_beginning(self, store: StateStore):
+        for log in ("logs/b%20c", "logs/a", "logs", "logs-of/d", "logs/a2", "logt/e"):
+            await store.append(log, [b"one", b"two"], keep=10)
+        await store.put("logs/value", b"one")
+        assert await store.logs("logs/") == ["logs/a", "logs/a2", "logs/b%20c"]
+        assert await store.logs("none/") == []
+
     async def test_an_entry_is_moved_once(self, store: StateStore):
         await store.append("old", [b"%d" % number for number in range(50)], keep=100)
         entries = await store.read("old")

@@ -20,7 +20,7 @@ from toolscout.learning.log import Log, Report, Seen
 from toolscout.learning.patterns import LAYOUT, Floats, pack, pattern_vector, read_pattern, unpack
 from toolscout.learning.slices import Slices
 from toolscout.learning.tenants import Tenant, Tenants
-from toolscout.learning.turns import Turn, digest, report_of
+from toolscout.learning.turns import TURN_S, Turn, digest, report_of
 from toolscout.ranking.ask import Decision, Prior
 from toolscout.ranking.chain import Chain
 from toolscout.state.guarded import Guard
@@ -30,8 +30,10 @@ from toolscout.text.query import analyse
 FOLLOW_S = 1.0
 """Seconds between reads of the logs for observations of other processes."""
 
-MOVE_TEXTS_S = 60.0
-"""Seconds between looks for texts in a log, which processes of an older release may add."""
+TIDY_S = 60.0
+"""Seconds between checks of a log for old turns, and for texts, which processes of an older release
+may add.
+"""
 
 
 class Learner:
@@ -157,7 +159,7 @@ class Learner:
             return
         for tenant in tenants:
             self._tenants.get(tenant)
-        reached = True
+        reached, tidied = True, False
         while True:
             for tenant in self._tenants.names():
                 try:
@@ -168,6 +170,9 @@ class Learner:
                     if reached:
                         report(f"learning: {error}")
                     reached = False
+            if reached and not tidied:
+                tidied = True
+                await self._tidy_others(self._log, report)
             await asyncio.sleep(FOLLOW_S)
 
     async def _catch_up(self, log: Log, tenant: str, report: Report) -> None:
@@ -180,15 +185,29 @@ class Learner:
             known = self._tenants.renew(tenant)
             known.epoch = epoch
         failure: StoreUnavailable | None = None
-        if now - known.texts_moved >= MOVE_TEXTS_S:
-            known.texts_moved = now
+        if now - known.tidied >= TIDY_S:
+            known.tidied = now
             try:
-                await log.move_texts(tenant, report)
+                await self._tidy(log, tenant, report)
             except StoreUnavailable as error:  # a full store can still be read
                 failure = error
         await self._read(log, tenant, known, report)
         if failure is not None:
             raise failure
+
+    async def _tidy(self, log: Log, tenant: str, report: Report) -> None:
+        """Remove texts that are not to be kept, and turns that are over."""
+        await log.move_texts(tenant, report)
+        await log.forget_turns(tenant, self._clock() - TURN_S)
+
+    async def _tidy_others(self, log: Log, report: Report) -> None:
+        """Tidy the logs of tenants that are unknown here, such as those whose keys were removed."""
+        try:
+            for tenant in await log.tenants():
+                if self._tenants.peek(tenant) is None:
+                    await self._tidy(log, tenant, report)
+        except StoreUnavailable as error:
+            report(f"learning: the logs of other tenants were not tidied: {error}")
 
     async def _read(self, log: Log, tenant: str, known: Tenant, report: Report) -> None:
         passed_over = 0

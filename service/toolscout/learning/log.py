@@ -19,7 +19,7 @@ from toolscout.learning.slices import Slices
 from toolscout.learning.turns import TURNS as TURNS_KEPT
 from toolscout.learning.turns import Turn
 from toolscout.state.guarded import Guard
-from toolscout.state.keys import key
+from toolscout.state.keys import key, last_name
 from toolscout.state.store import START, Entry
 
 TEXTS, VECTORS, EPOCH = "learning", "learning-vectors", "learning-epoch"
@@ -33,6 +33,9 @@ WRITE_S, READ_S = 2.0, 5.0
 """Time limits for writing and reading observations; no search waits for either."""
 
 PAGE = 500
+
+_UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
+"""What decoding a damaged entry raises."""
 
 Seen = tuple[Observation, Floats | None]
 """An observation and its vector, which is None where the text has to be embedded."""
@@ -55,6 +58,14 @@ class _TurnEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 _decode_turn = msgspec.json.Decoder(_TurnEntry).decode
+
+
+def _searched(entry: Entry) -> float:
+    """Return when the turn of an entry was searched; 0 if the entry is damaged."""
+    try:
+        return _decode_turn(entry.value).time
+    except _UNREADABLE:
+        return 0.0
 
 
 class Log:
@@ -136,6 +147,33 @@ class Log:
             move = store.move(source, target, replaced, KEEP)
             await self._guard.run("move", move, READ_S)
 
+    async def forget_turns(self, tenant: str, before: float) -> None:
+        """Remove the turns that were searched before a time.
+
+        Raises:
+            StoreUnavailable: some of them may remain.
+        """
+        for kind in (TURN_TEXTS, TURNS):
+            log = key(kind, tenant)
+            # The oldest come first.
+            while any(_searched(entry) < before for entry in await self._read(log, START, 1)):
+                read = await self._read(log, START)
+                old = [entry._replace(value=b"") for entry in read if _searched(entry) < before]
+                move = self._guard.store.move(log, log, old, TURNS_KEPT)
+                await self._guard.run("move", move, READ_S)
+
+    async def tenants(self) -> list[str]:
+        """Return the tenants that have texts or turns in the store.
+
+        Raises:
+            StoreUnavailable: they could not be read.
+        """
+        found: set[str] = set()
+        for kind in (TEXTS, TURN_TEXTS, TURNS):
+            listing = self._guard.store.logs(f"{kind}/")
+            found |= set(map(last_name, await self._guard.run("logs", listing, READ_S)))
+        return sorted(found)
+
     async def read(
         self, tenant: str, positions: dict[str, str], report: Report
     ) -> tuple[list[Seen], int]:
@@ -182,21 +220,21 @@ class Log:
         while entries := await self._read(log, positions.get(self._turns, START)):
             positions[self._turns] = entries[-1].position
             for entry in entries:
-                with suppress(msgspec.MsgspecError, ValueError):
+                with suppress(*_UNREADABLE):
                     read = _decode_turn(entry.value)
                     if read.pattern or (read.model == self._model and len(unpack(read.vector))):
                         found[read.turn] = Turn(read.time, read.catalog, read.pattern, read.vector)
         return found
 
-    async def _read(self, log: str, position: str) -> list[Entry]:
-        reading = self._guard.store.read(log, position, PAGE)
+    async def _read(self, log: str, position: str, limit: int = PAGE) -> list[Entry]:
+        reading = self._guard.store.read(log, position, limit)
         return await self._guard.run("read", reading, READ_S)
 
     def _decoded(self, entry: Entry, report: Report) -> Seen | None:
         try:
             seen = _decode(entry.value)
             return seen, unpack(seen.vector) if seen.vector else None
-        except (msgspec.MsgspecError, ValueError) as error:
+        except _UNREADABLE as error:
             report(f"learning: an entry of the log was passed over: {error}")
             return None
 

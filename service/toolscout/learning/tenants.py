@@ -42,8 +42,8 @@ class Tenant:
         """Marks entries of the log that were learned here when they were recorded."""
         self.epoch: bytes | None = None
         """Changes when the logs are dropped."""
-        self.texts_moved = float("-inf")
-        """When the log of texts was last looked at."""
+        self.tidied = float("-inf")
+        """When its logs were last checked for texts and old turns."""
         self.foreign = 0
         """Entries of other models, which were passed over."""
         self._half_life = half_life_days

@@ -125,6 +125,10 @@ class MemoryStore:
             raise
         return len(removed)
 
+    async def logs(self, prefix: str) -> list[str]:
+        """Return the logs with a prefix."""
+        return sorted(log for log in self._logs if log.startswith(prefix))
+
     async def drop(self, log: str) -> None:
         """Remove a log's entries."""
         self._bytes -= _size(value for _, value in self._logs.pop(log, ()))

@@ -106,13 +106,7 @@ class RedisStore:
 
     async def keys(self, prefix: str) -> list[str]:
         """Return the keys with a prefix."""
-
-        async def scan() -> list[str]:
-            pattern = PREFIX + "".join(f"\\{c}" if c in "*?[]\\^" else c for c in prefix) + "*"
-            found = [key async for key in self._redis.scan_iter(match=pattern, count=1_000)]
-            return sorted({key.decode()[len(PREFIX) :] for key in found})
-
-        return await self._run(scan)
+        return await self._scan(prefix)
 
     async def share(self, prefix: str) -> float:
         """Return 0, because only the server has a limit."""
@@ -146,6 +140,10 @@ class RedisStore:
         arguments = [part for entry in entries for part in entry]
         return int(await self._run(lambda: self._redis.eval(_MOVE, 2, *keys, keep, *arguments)))
 
+    async def logs(self, prefix: str) -> list[str]:
+        """Return the logs with a prefix."""
+        return await self._scan(prefix, kind="stream")
+
     async def drop(self, log: str) -> None:
         """Remove a log's entries; the stream stays, so that its positions keep growing."""
         await self._run(lambda: self._redis.xtrim(PREFIX + log, maxlen=0, approximate=False))
@@ -153,6 +151,17 @@ class RedisStore:
     async def close(self) -> None:
         """Close the connections."""
         await self._run(self._redis.aclose)
+
+    async def _scan(self, prefix: str, kind: str | None = None) -> list[str]:
+        """Return the keys with a prefix, sorted: all, or those of one kind of value."""
+
+        async def scan() -> list[str]:
+            pattern = PREFIX + "".join(f"\\{c}" if c in "*?[]\\^" else c for c in prefix) + "*"
+            scanned = self._redis.scan_iter(match=pattern, count=1_000, _type=kind)
+            found = [key async for key in scanned]
+            return sorted({key.decode()[len(PREFIX) :] for key in found})
+
+        return await self._run(scan)
 
     async def _run(self, action: Callable[[], Awaitable[T]]) -> T:
         """Run a command.

@@ -37,6 +37,16 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE INDEX IF NOT EXISTS entries_of_log ON entries (log, position);
 """
 
+# Each name is found in the index from the one before it, without reading the entries of a log.
+_LOGS = """
+WITH RECURSIVE found(log) AS (
+  SELECT MIN(log) FROM entries WHERE log >= ?1 AND log < ?2
+  UNION ALL
+  SELECT (SELECT MIN(log) FROM entries WHERE log > found.log AND log < ?2)
+  FROM found WHERE found.log IS NOT NULL
+)
+SELECT log FROM found WHERE log IS NOT NULL
+"""
 
 MAX_BYTES = 1 << 30
 """Size of the file from which unregistered lists are evicted."""
@@ -145,6 +155,12 @@ class SqliteStore:
         count = await self._run(moved, write=True)
         await self._run(_empty_write_ahead_log, transaction=False)
         return count
+
+    async def logs(self, prefix: str) -> list[str]:
+        """Return the logs with a prefix."""
+        bounds = (prefix, prefix + _LAST_CHARACTER)
+        found = await self._run(lambda db: db.execute(_LOGS, bounds).fetchall())
+        return [log for (log,) in found]
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries, which are overwritten in the file."""

@@ -73,6 +73,9 @@ class StateStore(Protocol):
         value is not added. Returns the number of removed entries.
         """
 
+    async def logs(self, prefix: str) -> list[str]:
+        """Return the logs with a prefix, sorted; some of them may be empty."""
+
     async def drop(self, log: str) -> None:
         """Remove a log's entries."""
 
