@@ -1,1 +1,1 @@
-"""One call of the service: its transport, retries, and falling open."""
+"""One call of the service: its connections, retries, and falling open."""

@@ -23,11 +23,11 @@ from toolscout.client.offer import Offer
 from toolscout.client.selector import answer
 from toolscout.client.selector.answer import AnswerError
 from toolscout.client.selector.breaker import CircuitBreaker
+from toolscout.client.selector.connections import CLOSED, Connections, Failure, Progress, Reply
 from toolscout.client.selector.digests import Digests
 from toolscout.client.selector.encoding import Encoder
 from toolscout.client.selector.retries import RetryBudget
 from toolscout.client.selector.selection import Reason
-from toolscout.client.selector.transport import CLOSED, Failure, Progress, Reply, Transport
 from toolscout.contract import Outcome
 from toolscout.errors import InvalidArgument
 
@@ -91,13 +91,13 @@ class Channel:
 
     def __init__(
         self,
-        transport: Transport,
+        connections: Connections,
         breaker: CircuitBreaker,
         encoder: Encoder,
         api_key: str | None,
         use_digests: bool,
     ) -> None:
-        self.transport = transport
+        self.connections = connections
         self.breaker = breaker
         self.retries = RetryBudget()
         self.digests = Digests() if use_digests else None
@@ -167,7 +167,9 @@ class Request:
 
     def give_up(self, closed: bool = False) -> Verdict:
         """Stop waiting for `send` in another thread: time is up, or the selector closed."""
-        return self._judged(CLOSED if closed else self._channel.transport.too_late(self._progress))
+        return self._judged(
+            CLOSED if closed else self._channel.connections.too_late(self._progress)
+        )
 
     def settle(self, verdict: Verdict | None) -> None:
         """Tell the breaker how the call ended; None if it was cancelled."""
@@ -178,7 +180,7 @@ class Request:
 
     async def _exchange(self) -> Verdict:
         call, key, channel = self._call, self._key, self._channel
-        digests, transport = channel.digests, channel.transport
+        digests, connections = channel.digests, channel.connections
         channel.retries.deposit()
         digest = digests.get(key, monotonic()) if digests else None
         headers = {**channel.headers, "x-request-id": call.request_id}
@@ -188,7 +190,7 @@ class Request:
         retried = False
         while True:
             catalog = f'"catalog":"{digest}"'.encode() if by_digest else b'"tools":' + self._tools
-            reply = await transport.post(
+            reply = await connections.post(
                 headers, _body(call, catalog), call.deadline, self._progress
             )
             if digests and by_digest and _is_refused(reply, digest):

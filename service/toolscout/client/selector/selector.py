@@ -64,7 +64,7 @@ class AsyncSelector(SelectorBase):
     async def aclose(self) -> None:
         """Close connections; a later call opens new ones."""
         if self._channel is not None:
-            await self._channel.transport.aclose()
+            await self._channel.connections.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -119,7 +119,7 @@ class Selector(SelectorBase):
     def close(self) -> None:
         """Close connections and end the thread; a later call starts new ones."""
         if self._channel is not None:
-            self._background.close(self._channel.transport.aclose())
+            self._background.close(self._channel.connections.aclose())
 
     def __enter__(self) -> Self:
         return self

@@ -22,11 +22,11 @@ from toolscout.client.observe.events import (
 from toolscout.client.offer import Offer
 from toolscout.client.selector import endpoint as endpoints
 from toolscout.client.selector.breaker import BreakerPolicy, CircuitBreaker
+from toolscout.client.selector.connections import Connections
 from toolscout.client.selector.encoding import Definition, Encoder, Redact
 from toolscout.client.selector.request import Call, Channel, Request, Verdict
 from toolscout.client.selector.rollout import Rollout, overlap
 from toolscout.client.selector.selection import Reason, Selection, Shadow
-from toolscout.client.selector.transport import Transport
 from toolscout.contract import DEFAULT_TOP_K, MAX_TOP_K
 from toolscout.errors import InvalidArgument
 
@@ -149,9 +149,9 @@ class SelectorBase:
             logger.warning("no endpoint is set: every search falls open and shows all tools")
         self._channel: Channel | None = None
         if url is not None:
-            transport = Transport(url, max_connections, verify, trust_env)
+            connections = Connections(url, max_connections, verify, trust_env)
             encoder = Encoder(definition, redact)
-            self._channel = Channel(transport, self.breaker, encoder, key, use_digests)
+            self._channel = Channel(connections, self.breaker, encoder, key, use_digests)
         self._prepare()
 
     def _prepare(self) -> None:

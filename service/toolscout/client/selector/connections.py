@@ -84,7 +84,7 @@ CONGESTED = Failure("this process was too busy to read an answer in time", blame
 CLOSED = Failure("the selector was closed", blame=False)
 
 
-class Transport:
+class Connections:
     """Connections to one endpoint, for one event loop at a time."""
 
     def __init__(
