@@ -104,7 +104,7 @@ def test_importing_the_client_loads_few_modules():
 
 
 def test_the_client_has_few_public_names_and_all_of_them_load():
-    assert len(toolscout.client.__all__) == 12
+    assert len(toolscout.client.__all__) == 14
     for name in toolscout.client.__all__:
         assert getattr(toolscout.client, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'Selektor'"):

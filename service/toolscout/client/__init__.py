@@ -27,10 +27,12 @@ from toolscout.errors import ConfigurationError, InvalidArgument, InvalidTool, T
 if TYPE_CHECKING:
     from toolscout.client.discovery.config import DiscoveryConfig, load
     from toolscout.client.discovery.flow import AsyncToolDiscovery, ToolDiscovery
+    from toolscout.client.transport import AsyncTransport, Transport
 
 __all__ = [
     "AsyncSelector",
     "AsyncToolDiscovery",
+    "AsyncTransport",
     "ConfigurationError",
     "DiscoveryConfig",
     "InvalidArgument",
@@ -40,12 +42,13 @@ __all__ = [
     "Selector",
     "ToolDiscovery",
     "ToolscoutError",
+    "Transport",
     "load",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the flows on first use: most callers only need a selector."""
+    """Load flows and transports on first use: most callers only need a selector."""
     if name in ("DiscoveryConfig", "load"):
         from toolscout.client.discovery import config
 
@@ -54,4 +57,8 @@ def __getattr__(name: str) -> Any:
         from toolscout.client.discovery import flow
 
         return getattr(flow, name)
+    if name in ("AsyncTransport", "Transport"):
+        from toolscout.client import transport
+
+        return getattr(transport, name)
     raise AttributeError(f"module 'toolscout.client' has no attribute {name!r}")

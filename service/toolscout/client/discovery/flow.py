@@ -19,6 +19,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from typing import Any, TypeVar
 
+from toolscout.client.discovery.blocking import Blocking, run
 from toolscout.client.discovery.bodies import body_of, in_type_of
 from toolscout.client.discovery.preparation import Preparation
 from toolscout.client.discovery.turn import Found, Turn
@@ -28,8 +29,6 @@ from toolscout.client.selector.selector import AsyncSelector, Selector
 
 Body = TypeVar("Body")
 """What a forward returns: a response body as a dict, or the SDK's own object."""
-
-T = TypeVar("T")
 
 Forward = Callable[[Json], Body]
 AsyncForward = Callable[[Json], Awaitable[Body]]
@@ -49,7 +48,8 @@ class Flow(Preparation):
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
         """Answer the searches of one response."""
 
-    async def _complete(self, begun: Turn | Json, forward: AsyncForward[Any]) -> Any:
+    async def complete_turn(self, begun: Turn | Json, forward: AsyncForward[Any]) -> Any:
+        """Forward what `begin` returned, until a response is for the client."""
         if not isinstance(begun, Turn):
             return await forward(begun)
         try:
@@ -74,10 +74,10 @@ class Flow(Preparation):
             response = body_of(given)
         return in_type_of(given, turn.finish(response))
 
-    async def _stream(
+    async def stream_turn(
         self, turn: Turn, opened: AsyncIterator[bytes], forward: AsyncOpen
     ) -> AsyncGenerator[bytes, None]:
-        """Do the same for a stream that was opened with the request of the turn."""
+        """Do the same for a stream that was opened with the request of a turn."""
         assert turn.provider.stream is not None
         stream = turn.provider.stream(turn.search_name)
         started_over = False
@@ -109,6 +109,8 @@ class Flow(Preparation):
                 opened = forward(request)
         finally:
             turn.end()
+            if (close := getattr(opened, "aclose", None)) is not None:
+                await close()
         if out := stream.finish():
             yield out
 
@@ -132,7 +134,7 @@ class AsyncToolDiscovery(Flow):
         """As `ToolDiscovery.complete`; the searches of one response run side by side."""
         await self.run_shadow_search(request, provider)
         begun = self.begin(request, provider, session, scope)
-        response: Body = await self._complete(begun, forward)
+        response: Body = await self.complete_turn(begun, forward)
         return response
 
     async def resume(self, turn: Turn, response: Body, forward: AsyncForward[Body]) -> Body:
@@ -161,7 +163,7 @@ class AsyncToolDiscovery(Flow):
             async for piece in forward(begun):
                 yield piece
             return
-        async with aclosing(self._stream(begun, forward(begun.request), forward)) as pieces:
+        async with aclosing(self.stream_turn(begun, forward(begun.request), forward)) as pieces:
             async for piece in pieces:
                 yield piece
 
@@ -169,7 +171,7 @@ class AsyncToolDiscovery(Flow):
         self, turn: Turn, opened: AsyncIterator[bytes], forward: AsyncOpen
     ) -> AsyncGenerator[bytes, None]:
         """As `resume`, for a turn whose request was opened as a stream elsewhere."""
-        return self._stream(turn, opened, forward)
+        return self.stream_turn(turn, opened, forward)
 
     async def run_shadow_search(self, request: Json, provider: ProviderName = "openai") -> None:
         """Query the service without using its answer (dark and shadow rollout)."""
@@ -227,7 +229,7 @@ class ToolDiscovery(Flow):
 
         self.run_shadow_search(request, provider)
         begun = self.begin(request, provider, session, scope)
-        response: Body = _run(self._complete(begun, forwarded))
+        response: Body = run(self.complete_turn(begun, forwarded))
         return response
 
     def stream(
@@ -254,14 +256,14 @@ class ToolDiscovery(Flow):
             return
 
         def opened(body: Json) -> AsyncIterator[bytes]:
-            return _Blocking(forward(body))
+            return Blocking(forward(body))
 
-        pieces = self._stream(begun, opened(begun.request), opened)
+        pieces = self.stream_turn(begun, opened(begun.request), opened)
         try:
-            while (piece := _run(anext(pieces, None))) is not None:
+            while (piece := run(anext(pieces, None))) is not None:
                 yield piece
         finally:
-            _run(pieces.aclose())
+            run(pieces.aclose())
 
     def run_shadow_search(self, request: Json, provider: ProviderName = "openai") -> None:
         """Query the service without using its answer (dark and shadow rollout)."""
@@ -276,26 +278,3 @@ class ToolDiscovery(Flow):
     def close(self) -> None:
         """Close the selector."""
         self.selector.close()
-
-
-class _Blocking(AsyncIterator[bytes]):
-    """Adapts a blocking iterator to the asynchronous protocol; it never waits."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = iter(chunks)
-
-    async def __anext__(self) -> bytes:
-        for chunk in self._chunks:
-            return chunk
-        raise StopAsyncIteration
-
-
-def _run(work: Awaitable[T]) -> T:
-    """Run a coroutine that never waits, in this thread and without an event loop."""
-    steps = work.__await__()
-    try:
-        next(steps)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    raise RuntimeError("the blocking flow waited")

@@ -30,6 +30,17 @@ TOOL_KEYS = ("tools", "toolConfig", "functions")
 logger = logging.getLogger("toolscout.client")
 
 
+class DiscoveryOptions(SelectorOptions, total=False):
+    """Arguments of a flow that a transport passes on to it."""
+
+    order: Order
+    defer_above: int
+    max_rounds: int
+    store: SessionStore | None
+    rollout: str | Rollout
+    turn_observers: Sequence[TurnObserver] | None
+
+
 class Preparation:
     """Everything of a flow but forwarding and searching.
 

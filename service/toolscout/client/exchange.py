@@ -1,0 +1,140 @@
+"""One request of an SDK to a model, and the response to it, as a transport sees them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+import msgspec
+
+from toolscout.client.providers import Json, ProviderName
+
+PATHS: tuple[tuple[str, ProviderName], ...] = (
+    ("/chat/completions", "openai"),
+    ("/responses", "openai-responses"),
+    ("/messages", "anthropic"),
+    ("/converse", "bedrock"),
+    ("/converse-stream", "bedrock"),
+    (":generateContent", "gemini"),
+    (":streamGenerateContent", "gemini"),
+)
+"""How the path of each interface ends, whatever host, prefix or deployment stands before it."""
+
+STREAMING_PATHS = (":streamGenerateContent", "/converse-stream")
+"""Interfaces that stream by their path; the others do by the field `stream`."""
+
+KEY_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
+"""Headers that name the caller. Together they keep equal conversations of two callers apart."""
+
+_FRAMING = ("content-length", "content-encoding", "transfer-encoding")
+"""Headers about bytes that are written anew."""
+
+_SIGNATURE = "AWS4-"
+"""Start of an `Authorization` that signs the body, so that no other body can be sent under it."""
+
+
+class ProviderError(Exception):
+    """A response that no flow can read: an error of the provider, or no JSON object."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        super().__init__(f"the model's API answered with status {response.status_code}")
+        self.response = response
+
+    @property
+    def status_code(self) -> int:
+        """The HTTP status, under the name that the SDKs' errors have."""
+        return self.response.status_code
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """A request that holds a body of a known provider."""
+
+    request: httpx2.Request
+    provider: ProviderName
+    body: Json
+
+    @property
+    def streams(self) -> bool:
+        """Whether the response is a stream of events."""
+        return self.body.get("stream") is True or self.request.url.path.endswith(STREAMING_PATHS)
+
+    @property
+    def scope(self) -> str:
+        """What tells the caller from others who begin with the same words."""
+        return "\n".join(self.request.headers.get(name, "") for name in KEY_HEADERS)
+
+    def forward(self, body: Json) -> httpx2.Request:
+        """Return the request with another body."""
+        request = self.request
+        return httpx2.Request(
+            request.method,
+            request.url,
+            headers=_without_framing(request.headers),
+            content=msgspec.json.encode(body),
+            extensions=request.extensions,
+        )
+
+
+def provider_of(request: httpx2.Request) -> ProviderName | None:
+    """Return whose interface a request is for; None where its body is not to be read."""
+    headers = request.headers
+    if request.method != "POST" or "content-encoding" in headers:
+        return None
+    if "json" not in headers.get("content-type", ""):
+        return None
+    if headers.get("authorization", "").startswith(_SIGNATURE):
+        return None
+    path = request.url.path
+    return next((name for end, name in PATHS if path.endswith(end)), None)
+
+
+def exchange_of(request: httpx2.Request, provider: ProviderName) -> Exchange | None:
+    """Read the body of a request; None if it is no JSON object."""
+    try:
+        body = msgspec.json.decode(request.content)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return Exchange(request, provider, body) if isinstance(body, dict) else None
+
+
+def body_of(response: httpx2.Response, content: bytes) -> Json:
+    """Return the body of a response.
+
+    Raises:
+        ProviderError: it is an error, or no JSON object.
+    """
+    try:
+        body = msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError):
+        body = None
+    if response.is_error or not isinstance(body, dict):
+        raise ProviderError(response)
+    return body
+
+
+def response_with(response: httpx2.Response, body: Json) -> httpx2.Response:
+    """Return a response that was read, with another body."""
+    return httpx2.Response(
+        response.status_code,
+        headers=_without_framing(response.headers),
+        content=msgspec.json.encode(body),
+        extensions=response.extensions,
+    )
+
+
+def streamed_response(
+    response: httpx2.Response, stream: httpx2.SyncByteStream | httpx2.AsyncByteStream
+) -> httpx2.Response:
+    """Return a response with another stream of events."""
+    return httpx2.Response(
+        response.status_code,
+        headers=_without_framing(response.headers),
+        stream=stream,
+        extensions=response.extensions,
+    )
+
+
+def _without_framing(headers: Mapping[str, Any]) -> httpx2.Headers:
+    kept = httpx2.Headers(headers)
+    for name in _FRAMING:
+        kept.pop(name, None)
+    return kept

@@ -1,0 +1,243 @@
+"""Transports for httpx2: every request of an SDK goes through the discovery flow.
+
+    client = OpenAI(http_client=httpx2.Client(transport=Transport("http://127.0.0.1:8080")))
+
+A request of a known interface that holds tools is read, its tools are deferred and searched, and
+the SDK gets a response without a trace of it. Every other request is passed on untouched, and so is
+one that cannot be read.
+"""
+
+import logging
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from typing import Any, Unpack
+
+import httpx2
+
+from toolscout.client.discovery.blocking import Blocking, run
+from toolscout.client.discovery.config import DiscoveryConfig
+from toolscout.client.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery
+from toolscout.client.discovery.preparation import DiscoveryOptions
+from toolscout.client.discovery.turn import Turn
+from toolscout.client.exchange import (
+    Exchange,
+    ProviderError,
+    body_of,
+    exchange_of,
+    provider_of,
+    response_with,
+    streamed_response,
+)
+
+FEW_TOOLS = 10
+"""Requests with at most this many tools are passed on: a model chooses well among so few."""
+
+logger = logging.getLogger("toolscout.client")
+
+LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
+
+
+Answer = tuple[httpx2.Response, AsyncGenerator[bytes, None] | None]
+"""A response for the SDK, and its pieces if the flow makes them."""
+
+
+class _Steps:
+    """What both transports do, as coroutines; those of the blocking one never wait."""
+
+    discovery: Flow
+
+    @abstractmethod
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
+        """Forward a request; the response is open and not read."""
+
+    @abstractmethod
+    async def _read(self, response: httpx2.Response) -> bytes:
+        """Read a whole response."""
+
+    @abstractmethod
+    def _pieces(self, response: httpx2.Response) -> AsyncIterator[bytes]:
+        """Yield the body of a response as it comes, and close it."""
+
+    async def _handle(self, exchange: Exchange) -> Answer:
+        """Return the response for the SDK, and its pieces if it streams."""
+        begin = self.discovery.begin_stream if exchange.streams else self.discovery.begin
+        begun = begin(exchange.body, exchange.provider, None, exchange.scope)
+        if begun is exchange.body:
+            return await self._send(exchange.request), None
+        if not isinstance(begun, Turn):
+            return await self._send(exchange.forward(begun)), None
+        if exchange.streams:
+            return await self._stream(exchange, begun)
+        return await self._complete(exchange, begun), None
+
+    async def _complete(self, exchange: Exchange, turn: Turn) -> httpx2.Response:
+        last: httpx2.Response | None = None
+
+        async def forward(body: dict[str, Any]) -> dict[str, Any]:
+            nonlocal last
+            last = await self._send(exchange.forward(body))
+            return body_of(last, await self._read(last))
+
+        try:
+            final = await self.discovery.complete_turn(turn, forward)
+        except ProviderError as refused:
+            return refused.response
+        except (httpx2.HTTPError, httpx2.StreamError):
+            raise
+        except Exception:
+            logger.exception("a response could not be read; the request goes out as it came")
+            return await self._send(exchange.request)
+        assert last is not None
+        return response_with(last, final)
+
+    async def _stream(self, exchange: Exchange, turn: Turn) -> Answer:
+        async def opened(body: dict[str, Any]) -> httpx2.Response:
+            response = await self._send(exchange.forward(body))
+            if response.is_error:
+                await self._read(response)
+                raise ProviderError(response)
+            return response
+
+        async def forward(body: dict[str, Any]) -> AsyncIterator[bytes]:
+            async for piece in self._pieces(await opened(body)):
+                yield piece
+
+        try:
+            first = await opened(turn.request)
+        except ProviderError as refused:
+            turn.end()
+            return refused.response, None
+        except BaseException:
+            turn.end()
+            raise
+        return first, self.discovery.stream_turn(turn, self._pieces(first), forward)
+
+
+class Transport(_Steps, httpx2.BaseTransport):
+    """For `httpx2.Client`, and with it for the blocking client of any SDK that is built on it.
+
+    Args:
+        config: the URL of the service, or a configuration of the proxy.
+        inner: sends the requests; by default connections as an `httpx2.Client` makes them, through
+            the proxies of the environment.
+        options: those of `ToolDiscovery`; `defer_above` is 10 here.
+    """
+
+    discovery: ToolDiscovery
+
+    def __init__(
+        self,
+        config: DiscoveryConfig | str,
+        *,
+        inner: httpx2.BaseTransport | None = None,
+        **options: Unpack[DiscoveryOptions],
+    ) -> None:
+        options.setdefault("defer_above", FEW_TOOLS)
+        self.discovery = ToolDiscovery(config, **options)
+        self._client = httpx2.Client(transport=inner, limits=LIMITS, timeout=None)
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Forward a request, with searches where the model asks for them."""
+        exchange = None
+        if (provider := provider_of(request)) is not None:
+            request.read()
+            exchange = exchange_of(request, provider)
+        if exchange is None:
+            return self._client.send(request, stream=True)
+        self.discovery.run_shadow_search(exchange.body, exchange.provider)
+        response, pieces = run(self._handle(exchange))
+        return (
+            response if pieces is None else streamed_response(response, _Pieces(pieces, response))
+        )
+
+    def close(self) -> None:
+        """Close the connections to the provider and to the service."""
+        self._client.close()
+        self.discovery.close()
+
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
+        return self._client.send(request, stream=True)
+
+    async def _read(self, response: httpx2.Response) -> bytes:
+        return response.read()
+
+    def _pieces(self, response: httpx2.Response) -> AsyncIterator[bytes]:
+        return Blocking(response.iter_bytes())
+
+
+class AsyncTransport(_Steps, httpx2.AsyncBaseTransport):
+    """For `httpx2.AsyncClient`; as `Transport`."""
+
+    discovery: AsyncToolDiscovery
+
+    def __init__(
+        self,
+        config: DiscoveryConfig | str,
+        *,
+        inner: httpx2.AsyncBaseTransport | None = None,
+        **options: Unpack[DiscoveryOptions],
+    ) -> None:
+        options.setdefault("defer_above", FEW_TOOLS)
+        self.discovery = AsyncToolDiscovery(config, **options)
+        self._client = httpx2.AsyncClient(transport=inner, limits=LIMITS, timeout=None)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Forward a request, with searches where the model asks for them."""
+        exchange = None
+        if (provider := provider_of(request)) is not None:
+            await request.aread()
+            exchange = exchange_of(request, provider)
+        if exchange is None:
+            return await self._client.send(request, stream=True)
+        await self.discovery.run_shadow_search(exchange.body, exchange.provider)
+        response, pieces = await self._handle(exchange)
+        return (
+            response
+            if pieces is None
+            else streamed_response(response, _AsyncPieces(pieces, response))
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections to the provider and to the service."""
+        await self._client.aclose()
+        await self.discovery.aclose()
+
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
+        return await self._client.send(request, stream=True)
+
+    async def _read(self, response: httpx2.Response) -> bytes:
+        return await response.aread()
+
+    def _pieces(self, response: httpx2.Response) -> AsyncIterator[bytes]:
+        return response.aiter_bytes()
+
+
+class _AsyncPieces(httpx2.AsyncByteStream):
+    """The events of a response as the SDK gets them."""
+
+    def __init__(self, pieces: AsyncGenerator[bytes, None], first: httpx2.Response) -> None:
+        self._made = pieces
+        self._first = first
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._made
+
+    async def aclose(self) -> None:
+        await self._made.aclose()
+        await self._first.aclose()  # nothing closes it if no piece was ever asked for
+
+
+class _Pieces(httpx2.SyncByteStream):
+    """The same for blocking code."""
+
+    def __init__(self, pieces: AsyncGenerator[bytes, None], first: httpx2.Response) -> None:
+        self._made = pieces
+        self._first = first
+
+    def __iter__(self) -> Iterator[bytes]:
+        while (piece := run(anext(self._made, None))) is not None:
+            yield piece
+
+    def close(self) -> None:
+        run(self._made.aclose())
+        self._first.close()

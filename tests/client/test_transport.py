@@ -1,0 +1,233 @@
+"""One line: an SDK's own client over a transport, and every request goes through the flow."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import anthropic
+import httpx2
+import openai
+import pytest
+
+from tests.client.model import PHANTOM, ScriptedModel
+from tests.client.shapes import SHAPES, Json, Shape
+from tests.client.upstream import Exchange, Peer, peer
+from toolscout.client import AsyncTransport, Transport
+
+OPENAI, ANTHROPIC = SHAPES[0], next(shape for shape in SHAPES if shape.name == "anthropic")
+FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}
+ABOUT = FILLER | {"send_email": "Send an email to somebody"}
+QUESTION = "please write to a@b.example"
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def model() -> ScriptedModel:
+    return ScriptedModel()
+
+
+@pytest.fixture
+def upstream(model: ScriptedModel) -> Iterator[Peer]:
+    with peer(model) as started:
+        yield started
+
+
+@pytest.fixture
+def service() -> Iterator[Peer]:
+    with peer(lambda exchange: exchange.select("send_email")) as started:
+        yield started
+
+
+def tools(shape: Shape, about: Json = ABOUT) -> list[Json]:
+    return [shape.tool(name, text) for name, text in about.items()]
+
+
+def asked(shape: Shape, about: Json = ABOUT, **more: Any) -> Json:
+    request = shape.request(QUESTION, tools(shape, about), **more)
+    return request | ({"max_tokens": 9} if shape is ANTHROPIC else {})
+
+
+def called(completion: Any) -> list[str]:
+    return [call.function.name for call in completion.choices[0].message.tool_calls or []]
+
+
+def openai_client(transport: httpx2.BaseTransport, url: str) -> openai.OpenAI:
+    client = httpx2.Client(transport=transport)
+    return openai.OpenAI(api_key="k", base_url=url, http_client=client, max_retries=0)
+
+
+def anthropic_client(transport: httpx2.BaseTransport, url: str) -> anthropic.Anthropic:
+    client = httpx2.Client(transport=transport)
+    return anthropic.Anthropic(api_key="k", base_url=url, http_client=client, max_retries=0)
+
+
+def test_the_openai_sdk_gets_the_call_of_a_found_tool(upstream, service, model):
+    with openai_client(Transport(service.url), upstream.url) as client:
+        completion = client.chat.completions.create(**asked(OPENAI))
+    assert called(completion) == ["send_email"]
+    assert completion.choices[0].finish_reason == "tool_calls"
+    assert completion.usage and completion.usage.prompt_tokens == 6  # of both forwards
+    assert model.seen(OPENAI) == [[PHANTOM], [PHANTOM, "send_email"]]
+
+
+def test_the_anthropic_sdk_gets_the_call_of_a_found_tool(upstream, service, model):
+    with anthropic_client(Transport(service.url), upstream.url) as client:
+        message = client.messages.create(**asked(ANTHROPIC))
+    assert [b.name for b in message.content if b.type == "tool_use"] == ["send_email"]
+    assert model.seen(ANTHROPIC) == [[PHANTOM], [PHANTOM, "send_email"]]
+
+
+def test_streams_of_openai_are_searched(upstream, service, model):
+    with openai_client(Transport(service.url), upstream.url) as client:
+        names = [
+            call.function.name
+            for chunk in client.chat.completions.create(**asked(OPENAI), stream=True)
+            for choice in chunk.choices
+            for call in choice.delta.tool_calls or []
+            if call.function and call.function.name
+        ]
+    assert names == ["send_email"]
+    assert model.seen(OPENAI)[1] == [PHANTOM, "send_email"]
+
+
+def test_the_stream_helper_of_openai_works(upstream, service):
+    with (
+        openai_client(Transport(service.url), upstream.url) as client,
+        client.chat.completions.stream(**asked(OPENAI)) as stream,
+    ):
+        completion = stream.get_final_completion()
+    assert called(completion) == ["send_email"]
+
+
+def test_the_stream_helper_of_anthropic_works(upstream, service):
+    with (
+        anthropic_client(Transport(service.url), upstream.url) as client,
+        client.messages.stream(**asked(ANTHROPIC)) as stream,
+    ):
+        message = stream.get_final_message()
+    assert [b.name for b in message.content if b.type == "tool_use"] == ["send_email"]
+
+
+def test_asynchronous_clients_do_the_same(upstream, service, model):
+    async def ask() -> list[str]:
+        transport = AsyncTransport(service.url)
+        http = httpx2.AsyncClient(transport=transport)
+        client = openai.AsyncOpenAI(api_key="k", base_url=upstream.url, http_client=http)
+        async with client:
+            plain = await client.chat.completions.create(**asked(OPENAI))
+            async with client.chat.completions.stream(**asked(OPENAI)) as stream:
+                streamed = await stream.get_final_completion()
+        return [*called(plain), *called(streamed)]
+
+    assert asyncio.run(ask()) == ["send_email", "send_email"]
+    assert model.seen(OPENAI)[0] == [PHANTOM]
+
+
+def test_a_request_with_few_tools_goes_out_byte_for_byte(upstream, service, model):
+    few = dict(list(ABOUT.items())[-10:])
+    body = json.dumps(asked(OPENAI, few), indent=1).encode()
+    with httpx2.Client(transport=Transport(service.url)) as client:
+        client.post(f"{upstream.url}/chat/completions", content=body, headers=JSON)
+    assert upstream.requests[0].body == body
+    assert not service.requests
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers"),
+    [
+        ("GET", "/models", JSON),
+        ("POST", "/embeddings", JSON),
+        ("POST", "/messages/count_tokens", JSON),
+        ("POST", "/chat/completions", JSON | {"Content-Encoding": "gzip"}),
+        ("POST", "/chat/completions", {"Content-Type": "text/plain"}),
+        ("POST", "/chat/completions", JSON | {"Authorization": "AWS4-HMAC-SHA256 Credential=x"}),
+    ],
+)
+def test_other_requests_go_out_byte_for_byte(service, method, path, headers):
+    body = json.dumps(asked(OPENAI)).encode()
+    with (
+        peer(lambda exchange: exchange.answer(b"{}")) as upstream,
+        httpx2.Client(transport=Transport(service.url)) as client,
+    ):
+        client.request(method, upstream.url + path, content=body, headers=headers)
+    assert upstream.requests[0].body == body
+    assert not service.requests
+
+
+@pytest.mark.parametrize("body", [b"", b"no json", b"[1]", b'{"tools": 3}', b'{"tools": [3]}'])
+def test_a_body_that_is_no_request_goes_out_byte_for_byte(service, body):
+    with (
+        peer(lambda exchange: exchange.answer(b"{}")) as upstream,
+        httpx2.Client(transport=Transport(service.url)) as client,
+    ):
+        client.post(f"{upstream.url}/chat/completions", content=body, headers=JSON)
+    assert upstream.requests[0].body == body
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+def test_an_error_of_the_provider_reaches_the_sdk_as_it_is(service, stream):
+    problem = b'{"error": {"message": "no credit", "code": "insufficient_quota"}}'
+
+    def script(exchange: Exchange) -> None:
+        exchange.answer(problem, 429, [("Content-Type", "application/json"), ("X-Limit", "7")])
+
+    with (
+        peer(script) as upstream,
+        openai_client(Transport(service.url), upstream.url) as client,
+        pytest.raises(openai.RateLimitError, match="no credit") as caught,
+    ):
+        client.chat.completions.create(**asked(OPENAI), stream=stream)
+    assert caught.value.response.headers["X-Limit"] == "7"
+    assert len(upstream.requests) == 1
+
+
+def test_a_provider_that_cannot_be_reached_is_the_error_of_the_sdk(service):
+    with (
+        openai_client(Transport(service.url), "http://127.0.0.1:9") as client,
+        pytest.raises(openai.APIConnectionError),
+    ):
+        client.chat.completions.create(**asked(OPENAI))
+
+
+def hang(exchange: Exchange) -> None:
+    exchange.stopping.wait(10)
+
+
+def test_timeouts_of_the_sdk_hold(service):
+    with (
+        peer(hang) as upstream,
+        openai_client(Transport(service.url), upstream.url) as client,
+        pytest.raises(openai.APITimeoutError),
+    ):
+        client.with_options(timeout=0.3).chat.completions.create(**asked(OPENAI))
+
+
+def test_without_a_service_the_model_gets_every_tool(upstream, model):
+    with openai_client(Transport("http://127.0.0.1:9"), upstream.url) as client:
+        completion = client.chat.completions.create(**asked(OPENAI))
+    assert completion.choices[0].message.tool_calls
+    assert model.seen(OPENAI)[-1] == [PHANTOM, *ABOUT]
+
+
+def test_a_stream_that_is_left_early_frees_its_connection(upstream, service):
+    one = httpx2.HTTPTransport(limits=httpx2.Limits(max_connections=1))
+    transport = Transport(service.url, inner=one)
+    with openai_client(transport, upstream.url).with_options(timeout=5) as client:
+        for _ in range(3):
+            with client.chat.completions.create(**asked(OPENAI), stream=True) as stream:
+                next(iter(stream))
+            client.chat.completions.create(**asked(OPENAI), stream=True).close()
+
+
+def test_equal_conversations_of_two_keys_stay_apart(upstream, service, model):
+    with httpx2.Client(transport=Transport(service.url)) as http:
+        for key in ("one", "two"):
+            client = openai.OpenAI(api_key=key, base_url=upstream.url, http_client=http)
+            client.chat.completions.create(**asked(OPENAI))
+    first, third = model.seen(OPENAI)[0], model.seen(OPENAI)[2]
+    assert first == third == [PHANTOM]
