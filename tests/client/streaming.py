@@ -8,6 +8,7 @@ from typing import Any
 import anthropic
 import openai
 
+from tests.client.responses_streaming import read_responses, responses_events
 from tests.client.shapes import Json, Said, Shape
 from tests.client.upstream import peer
 
@@ -82,7 +83,11 @@ def anthropic_events(said: Said, number: int = 0) -> list[bytes]:
     ]
 
 
-EVENTS = {"openai": openai_events, "anthropic": anthropic_events}
+EVENTS = {
+    "openai": openai_events,
+    "openai-responses": responses_events,
+    "anthropic": anthropic_events,
+}
 
 
 class StreamingModel:
@@ -112,7 +117,7 @@ def read(shape: Shape, stream: bytes) -> Said:
     """What the provider's own SDK makes of a stream."""
     headers = [("Content-Type", "text/event-stream")]
     with peer(lambda exchange: exchange.answer(stream, headers=headers)) as upstream:
-        return (_openai if shape.name == "openai" else _anthropic)(upstream.url)
+        return READERS[shape.name](upstream.url)
 
 
 def _openai(url: str) -> Said:
@@ -155,3 +160,6 @@ def _anthropic(url: str) -> Said:
     assert message.stop_reason == ("tool_use" if uses else "end_turn")
     text = "".join(block.text for block in message.content if block.type == "text")
     return Said(text, tuple((use.id, use.name, use.input) for use in uses))
+
+
+READERS = {"openai": _openai, "openai-responses": read_responses, "anthropic": _anthropic}

@@ -245,7 +245,8 @@ class ToolDiscovery(Flow):
         Args:
             request: the provider's request body, with streaming switched on; not changed.
             forward: sends a body and yields the bytes of its server-sent events, in any pieces.
-            provider: `openai` or `anthropic`; other streams are passed on as they are.
+            provider: whose events these are; streams of those without a `stream` are passed on
+                as they are.
             session: id of the conversation.
             scope: keeps equal conversations of different users apart.
         """

@@ -120,7 +120,7 @@ class Preparation:
         """
         shapes = provider_named(provider)
         try:
-            return self._begin(request, shapes, session, scope)
+            return self._begin(shapes.resumed(request), shapes, session, scope)
         except Exception:
             logger.exception("a request could not be prepared and is forwarded as it came")
             return request

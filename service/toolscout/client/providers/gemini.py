@@ -24,6 +24,10 @@ class Gemini:
     usage_keys: tuple[str, ...] = ("usageMetadata", "usage_metadata")
     stream: Callable[[str], Stream] | None = None
 
+    def resumed(self, request: Json) -> Json:
+        """The request itself: it has its whole conversation."""
+        return request
+
     def tools(self, request: Json) -> list[Any]:
         """All declarations, and the tools that declare none (a search, code execution)."""
         found: list[Any] = []

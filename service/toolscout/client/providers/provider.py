@@ -65,6 +65,9 @@ class Provider(Protocol):
     stream: Callable[[str], Stream] | None
     """Reads a stream, given the name of the search tool; None: streams are passed on unread."""
 
+    def resumed(self, request: Json) -> Json:
+        """The request with what the client cannot know of the turns that it never saw."""
+
     def tools(self, request: Json) -> list[Any]:
         """The tools of a request, unchanged."""
 
@@ -105,6 +108,10 @@ class Turns:
     def turns(self, request: Json) -> list[Json]:
         """The conversation, oldest first."""
         return mappings(request.get("messages"))
+
+    def resumed(self, request: Json) -> Json:
+        """The request itself: it has its whole conversation."""
+        return request
 
     def tools(self, request: Json) -> list[Any]:
         """`tools`, including built-ins."""

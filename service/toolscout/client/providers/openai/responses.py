@@ -1,19 +1,26 @@
 """OpenAI Responses."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from toolscout.client.providers.openai.chat import forced_name
+from toolscout.client.providers.openai.responses_stream import ResponsesStream
+from toolscout.client.providers.openai.searches import without_searches
 from toolscout.client.providers.provider import (
     Call,
     Json,
     ProviderName,
+    Stream,
     Turns,
     arguments_of,
     mapping,
     mappings,
     names_once,
 )
+from toolscout.common.lru import Lru
+
+MAX_LAST_IDS = 10_000
+"""Responses whose last id is remembered."""
 
 
 class OpenAIResponses(Turns):
@@ -24,6 +31,19 @@ class OpenAIResponses(Turns):
     """
 
     name: ProviderName = "openai-responses"
+
+    def __init__(self) -> None:
+        self._last_ids: Lru[str, str] = Lru(MAX_LAST_IDS)
+        self.stream: Callable[[str], Stream] | None = self._stream
+
+    def _stream(self, search_name: str) -> Stream:
+        return ResponsesStream(search_name, self._last_ids)
+
+    def resumed(self, request: Json) -> Json:
+        """Name the response behind the one that a stream showed; see `ResponsesStream`."""
+        given = request.get("previous_response_id")
+        last = self._last_ids.get(given) if isinstance(given, str) else None
+        return request if last is None else {**request, "previous_response_id": last}
 
     def turns(self, request: Json) -> list[Json]:
         """The items of `input`; one that is a text is a user's."""
@@ -68,7 +88,5 @@ class OpenAIResponses(Turns):
         return {**request, "input": [*self.turns(request), *said, *told]}
 
     def without_calls(self, response: Json, name: str) -> Json:
-        """Remove these items."""
-        items = mappings(response.get("output"))
-        kept = [i for i in items if i.get("type") != "function_call" or i.get("name") != name]
-        return response if len(kept) == len(items) else {**response, "output": kept}
+        """Remove these items, and the tool from the tools that the response repeats."""
+        return without_searches(response, name)
