@@ -8,6 +8,7 @@ from typing import Any
 import anthropic
 import openai
 
+from tests.client.gemini_streaming import gemini_events, read_gemini
 from tests.client.responses_streaming import read_responses, responses_events
 from tests.client.shapes import Json, Said, Shape
 from tests.client.upstream import peer
@@ -87,6 +88,7 @@ EVENTS = {
     "openai": openai_events,
     "openai-responses": responses_events,
     "anthropic": anthropic_events,
+    "gemini": gemini_events,
 }
 
 
@@ -162,4 +164,9 @@ def _anthropic(url: str) -> Said:
     return Said(text, tuple((use.id, use.name, use.input) for use in uses))
 
 
-READERS = {"openai": _openai, "openai-responses": read_responses, "anthropic": _anthropic}
+READERS = {
+    "openai": _openai,
+    "openai-responses": read_responses,
+    "anthropic": _anthropic,
+    "gemini": read_gemini,
+}

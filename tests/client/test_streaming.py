@@ -121,16 +121,16 @@ def test_passthrough_touches_no_byte(run, shape, request_):
 
 
 def test_streams_that_are_not_understood_are_left_alone(run):
-    gemini = next(shape for shape in SHAPES if shape.name == "gemini")
-    tools = [gemini.tool(name, about) for name, about in ABOUT.items()]
-    body = gemini.request("please help", tools)
+    bedrock = next(shape for shape in SHAPES if shape.name == "bedrock-anthropic")
+    tools = [bedrock.tool(name, about) for name, about in ABOUT.items()]
+    body = bedrock.request("please help", tools)
     sent: list[Json] = []
 
     def model(request: Json) -> Iterator[bytes]:
         sent.append(request)
         yield b"anything"
 
-    assert run(body, model, "gemini") == [b"anything"]
+    assert run(body, model, bedrock.name) == [b"anything"]
     assert sent == [body]
 
 

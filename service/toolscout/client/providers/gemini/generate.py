@@ -3,6 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from toolscout.client.providers.gemini.parts import (
+    called,
+    contents,
+    parts_of,
+    said,
+    text_of,
+    without_calls,
+)
+from toolscout.client.providers.gemini.stream import GeminiStream
 from toolscout.client.providers.provider import (
     Call,
     Json,
@@ -22,7 +31,7 @@ class Gemini:
 
     name: ProviderName = "gemini"
     usage_keys: tuple[str, ...] = ("usageMetadata", "usage_metadata")
-    stream: Callable[[str], Stream] | None = None
+    stream: Callable[[str], Stream] | None = GeminiStream
 
     def resumed(self, request: Json) -> Json:
         """The request itself: it has its whole conversation."""
@@ -49,19 +58,19 @@ class Gemini:
 
     def query(self, request: Json) -> str:
         """The last user content with text; those with only function responses are skipped."""
-        for content in reversed(_contents(request)):
-            if content.get("role", "user") == "user" and (text := _text(content)):
+        for content in reversed(contents(request)):
+            if content.get("role", "user") == "user" and (text := text_of(content)):
                 return text
         return ""
 
     def first_message(self, request: Json) -> Any:
         """The first content of role `user`."""
-        contents = _contents(request)
-        return next((c for c in contents if c.get("role", "user") == "user"), None)
+        given = contents(request)
+        return next((c for c in given if c.get("role", "user") == "user"), None)
 
     def recent(self, request: Json) -> list[str]:
         """Names in `functionCall` parts."""
-        names = [_called(part).get("name") for c in _contents(request) for part in _parts(c)]
+        names = [called(part).get("name") for c in contents(request) for part in parts_of(c)]
         return names_once(names)
 
     def forced(self, request: Json) -> str | None:
@@ -84,9 +93,9 @@ class Gemini:
     def calls(self, response: Json) -> list[Call]:
         """The `functionCall` parts of the first candidate; their position replaces a missing id."""
         return [
-            Call(_id(part, place), name, arguments_of(_called(part).get("args")))
-            for place, part in enumerate(_parts(_said(response)))
-            if isinstance(name := _called(part).get("name"), str)
+            Call(_id(part, place), name, arguments_of(called(part).get("args")))
+            for place, part in enumerate(parts_of(said(response)))
+            if isinstance(name := called(part).get("name"), str)
         ]
 
     def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
@@ -94,32 +103,26 @@ class Gemini:
         answered = {call.id for call, _ in results}
         parts = [
             part
-            for place, part in enumerate(_parts(_said(response)))
-            if not _called(part) or _id(part, place) in answered
+            for place, part in enumerate(parts_of(said(response)))
+            if not called(part) or _id(part, place) in answered
         ]
-        given = {_called(part).get("id") for part in parts}
+        given = {called(part).get("id") for part in parts}
         told = []
         for call, text in results:
             answer: Json = {"name": call.name, "response": {"result": text}}
             if call.id in given:
                 answer["id"] = call.id
             told.append({"functionResponse": answer})
-        turns = [{**_said(response), "parts": parts}, {"role": "user", "parts": told}]
-        return {**request, "contents": [*_contents(request), *turns]}
+        turns = [{**said(response), "parts": parts}, {"role": "user", "parts": told}]
+        return {**request, "contents": [*contents(request), *turns]}
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Remove these parts from every candidate."""
-        candidates = []
-        changed = False
-        for candidate in mappings(response.get("candidates")):
-            content = mapping(candidate.get("content"))
-            parts = _parts(content)
-            kept = [part for part in parts if _called(part).get("name") != name]
-            if len(kept) < len(parts):
-                changed = True
-                candidate = {**candidate, "content": {**content, "parts": kept}}
-            candidates.append(candidate)
-        return {**response, "candidates": candidates} if changed else response
+        candidates = [
+            without_calls(candidate, name) for candidate in mappings(response.get("candidates"))
+        ]
+        changed = {**response, "candidates": candidates}
+        return response if candidates == mappings(response.get("candidates")) else changed
 
 
 def _capitals(schema: Json) -> Json:
@@ -133,27 +136,5 @@ def _capitals(schema: Json) -> Json:
     return changed
 
 
-def _contents(request: Json) -> list[Json]:
-    given = request.get("contents")
-    return [given] if isinstance(given, dict) else mappings(given)
-
-
-def _parts(content: Json) -> list[Json]:
-    return mappings(content.get("parts"))
-
-
-def _called(part: Json) -> Json:
-    return mapping(part.get("functionCall") or part.get("function_call"))
-
-
-def _said(response: Json) -> Json:
-    candidates = mappings(response.get("candidates"))
-    return mapping(candidates[0].get("content")) if candidates else {}
-
-
 def _id(part: Json, place: int) -> str:
-    return str(_called(part).get("id") or f"part-{place}")
-
-
-def _text(content: Json) -> str:
-    return "\n".join(part["text"] for part in _parts(content) if isinstance(part.get("text"), str))
+    return str(called(part).get("id") or f"part-{place}")
