@@ -171,6 +171,35 @@ def test_thinking_blocks_in_openai_chunks_go_back_to_the_model_whole(run):
     ]
 
 
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+@pytest.mark.parametrize("streams", [True, False], ids=["stream", "plain"])
+def test_reasoning_of_a_search_goes_back_to_the_model(run, field, streams):
+    shape = next(shape for shape in STREAMED if shape.name == "openai")
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    sent: list[Json] = []
+
+    def stream(request: Json) -> Iterator[bytes]:
+        sent.append(request)
+        for piece in ("I need ", "a tool."):
+            yield write({"id": "c", "choices": [{"index": 0, "delta": {field: piece}}]})
+        yield from openai_events(search("read") if len(sent) == 1 else DONE)
+
+    def plain(request: Json) -> Json:
+        sent.append(request)
+        response = shape.response(search("read") if len(sent) == 1 else DONE)
+        response["choices"][0]["message"][field] = "I need a tool."
+        return response
+
+    if streams:
+        out = b"".join(run(shape.request("please help", tools, stream=True), stream, "openai"))
+        assert b"a tool." in out
+    else:
+        config = DiscoveryConfig(enabled=True, strategy="tool-search")
+        ToolDiscovery(config).complete(shape.request("please help", tools), plain)
+    assert sent[1]["messages"][-2][field] == "I need a tool."
+    assert sent[1]["messages"][-2]["tool_calls"][0]["function"]["name"] == PHANTOM
+
+
 def test_a_usage_that_comes_before_the_end_waits_for_it(run):
     shape = next(shape for shape in STREAMED if shape.name == "openai")
     tools = [shape.tool(name, about) for name, about in ABOUT.items()]

@@ -12,6 +12,9 @@ Key = tuple[int, int]
 UNCOUNTED = 1 << 20
 """First position of calls without an index."""
 
+THOUGHTS = ("reasoning_content", "reasoning")
+"""Fields of a message that some APIs want back with its calls (DeepSeek, vLLM, OpenRouter)."""
+
 
 class OpenAIStream:
     """Removes pieces of searches from chunks and renumbers the other calls.
@@ -41,6 +44,7 @@ class OpenAIStream:
         self._next_place: dict[int, int] = {}
         self._text: list[str] = []
         self._thinking: list[Json] = []
+        self._thoughts: dict[str, list[str]] = {}
         self._held: list[sse.Event] = []
 
     def feed(self, chunk: bytes) -> bytes:
@@ -50,9 +54,10 @@ class OpenAIStream:
         return out
 
     def response(self) -> Json:
-        """Return the first choice: its text, its calls and its thinking blocks."""
+        """Return the first choice: its text, its calls and what it thought."""
         first = [call for (choice, _), call in self._calls.items() if choice == 0]
         message = {"role": "assistant", "content": "".join(self._text) or None, "tool_calls": first}
+        message |= {key: "".join(pieces) for key, pieces in self._thoughts.items()}
         if self._thinking:
             message["thinking_blocks"] = self._thinking
         return {"choices": [{"index": 0, "message": message}]}
@@ -118,6 +123,9 @@ class OpenAIStream:
             self._text.append(delta["content"])
         if number == 0:
             self._collect_thinking(mappings(delta.get("thinking_blocks")))
+            for key in THOUGHTS:
+                if isinstance(delta.get(key), str):
+                    self._thoughts.setdefault(key, []).append(delta[key])
         if delta.get("role") and number in self._roles:
             del delta["role"]
         elif delta.get("role"):
