@@ -4,63 +4,131 @@ import copy
 import json
 from typing import Any
 
+from tests.client.rules import refusal, visible
 from tests.client.shapes import SHAPES, Json, Said, Shape
 from tests.client.streaming import EVENTS
 from tests.client.upstream import Exchange
 
 PHANTOM = "gateway_search_tools"
+NATIVE_SEARCH = "tool_search"
 USAGE = {
     "openai": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+    "openai-responses": {
+        "input_tokens": 3,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": 2,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 5,
+    },
     "anthropic": {"input_tokens": 3, "output_tokens": 2},
 }
+PATHS = {"/chat/completions": "openai", "/responses": "openai-responses", "/messages": "anthropic"}
+BY_NAME = {shape.name: shape for shape in SHAPES}
 
 
 class ScriptedModel:
-    """Serves `POST …/chat/completions` and `POST …/messages`.
+    """Serves OpenAI's chat completions and Responses, and Anthropic's messages.
 
-    Searches with the words of the request as long as it sees the search tool and has no answer,
-    then calls the first tool that came back, and says it is done once that has a result.
+    For each question of the user it calls the tool it wants, as soon as it sees it; before that it
+    searches, once. Without a search tool it calls the first tool that it sees. Requests that the
+    provider would refuse are refused.
     """
 
-    def __init__(self, arguments: Json | None = None) -> None:
+    def __init__(self, arguments: Json | None = None, wants: str = "send_email") -> None:
         self.arguments = arguments or {"path": "a@b.example"}
+        self.wants = wants
         self.requests: list[Json] = []
+        """Those that were not refused."""
+        self.refused: list[str] = []
 
     def __call__(self, exchange: Exchange) -> None:
-        if not exchange.body:  # a proxy that looks around
+        interface = next((i for end, i in PATHS.items() if exchange.path.endswith(end)), None)
+        if interface is None or not exchange.body:  # a proxy that looks around
             exchange.answer(b"{}", status=404)
             return
-        openai, anthropic = SHAPES[:2]
-        shape: Shape = openai if exchange.path.endswith("/chat/completions") else anthropic
         body = exchange.json
+        if problem := refusal(interface, body):
+            self.refused.append(problem)
+            error = {
+                "type": "error",
+                "error": {"type": "invalid_request_error", "message": problem},
+            }
+            exchange.answer(json.dumps(error).encode(), status=400, headers=[JSON])
+            return
         self.requests.append(copy.deepcopy(body))
-        said = self.say(shape, body)
+        shape: Shape = BY_NAME[interface]  # type: ignore[index]
+        said = self.say(interface, body)
         if body.get("stream"):
-            events = b"".join(EVENTS[shape.name](said, len(self.requests)))
+            events = b"".join(EVENTS[interface](said, len(self.requests)))
             exchange.answer(events, headers=[("Content-Type", "text/event-stream")])
             return
-        response = shape.response(said)
-        response |= {"model": body["model"], "usage": USAGE[shape.name], "created": 1}
-        if shape is openai:
-            response["object"] = "chat.completion"
-        else:
-            response |= {"role": "assistant", "stop_sequence": None}
-        content = json.dumps(response).encode()
-        exchange.answer(content, headers=[("Content-Type", "application/json")])
+        exchange.answer(json.dumps(whole(shape, said, body)).encode(), headers=[JSON])
 
-    def say(self, shape: Shape, body: Json) -> Said:
-        names = shape.names(body)
-        told = shape.results(body)
-        if "call_tool" in told:
-            return Said(f"It said: {told['call_tool']}")
-        if PHANTOM in names and "call_search" not in told:
-            query = "send an email to somebody"
-            return Said("Let me look.", (("call_search", PHANTOM, {"query": query}),))
+    def say(self, interface: str, body: Json) -> Said:
+        """What the model says to a request."""
+        number = len(questions(interface, body))
+        told = results(interface, body)
+        if f"tool_{number}" in told:
+            return Said(f"It said: {told[f'tool_{number}']}")
+        names = visible(interface, body)
+        searches = [t for t in body.get("tools", []) if t.get("type") == NATIVE_SEARCH]
+        search = NATIVE_SEARCH if searches else PHANTOM
+        if self.wants not in names and (searches or PHANTOM in names):
+            if f"search_{number}" not in told:
+                query = {"query": "send an email to somebody"}
+                return Said("Let me look.", ((f"search_{number}", search, query),))
+            return Said("There is no tool for that.")
         real = [name for name in names if name != PHANTOM]
         if not real:
             return Said("There is no tool for that.")
-        return Said("Sending.", (("call_tool", real[0], self.arguments),))
+        name = self.wants if self.wants in real else real[0]
+        return Said("Sending.", ((f"tool_{number}", name, self.arguments),))
 
     def seen(self, shape: Any) -> list[list[str]]:
-        """Names of the tools in each request so far."""
-        return [shape.names(request) for request in self.requests]
+        """Names of the tools that the model saw in each request so far."""
+        return [visible(shape.name, request) for request in self.requests]
+
+
+JSON = ("Content-Type", "application/json")
+
+
+def whole(shape: Shape, said: Said, body: Json) -> Json:
+    """A response with all that the API sends."""
+    response: Json = shape.response(said) | {"model": body["model"], "usage": USAGE[shape.name]}
+    if shape.name == "openai":
+        return response | {"object": "chat.completion", "created": 1}
+    if shape.name == "anthropic":
+        return response | {"role": "assistant", "stop_sequence": None}
+    for number, item in enumerate(response["output"]):
+        item |= {"id": f"item_{number}", "status": "completed"}
+        if item["type"] == "message":
+            item["content"][0]["annotations"] = []
+        if item.get("name") == NATIVE_SEARCH:
+            item |= {"type": "tool_search_call", "execution": "client"}
+            item["arguments"] = json.loads(item["arguments"])
+            del item["name"]
+    told: Json = {"created_at": 1, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    return response | told
+
+
+def questions(interface: str, body: Json) -> list[Any]:
+    """What the user has said."""
+    given = body["input"] if interface == "openai-responses" else body["messages"]
+    if isinstance(given, str):
+        return [given]
+    said = [turn["content"] for turn in given if turn.get("role") == "user"]
+    if interface != "anthropic":
+        return said
+    return [c for c in said if isinstance(c, str) or any(block["type"] == "text" for block in c)]
+
+
+def results(interface: str, body: Json) -> dict[str, Any]:
+    """The results of calls, by the calls' ids."""
+    if interface == "openai-responses":
+        items = body["input"] if isinstance(body["input"], list) else []
+        return {
+            item["call_id"]: item.get("output") or item.get("tools")
+            for item in items
+            if item.get("type") in ("function_call_output", "tool_search_output")
+        }
+    return BY_NAME[interface].results(body)  # type: ignore[index]

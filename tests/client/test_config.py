@@ -110,7 +110,8 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest(document, message):
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_an_unknown_strategy_is_an_error_that_names_the_nearest(enabled):
-    expected = "strategy: expected one of passthrough, relevance, tool-search, api, got"
+    known = "passthrough, relevance, tool-search, api, hybrid-first"
+    expected = f"strategy: expected one of {known}, got"
     with pytest.raises(ConfigurationError, match=f"{expected} 'foo'$"):
         DiscoveryConfig.of({"enabled": enabled, "strategy": "foo"})
     with pytest.raises(ConfigurationError, match=r"did you mean tool-search\?"):

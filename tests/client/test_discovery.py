@@ -145,9 +145,18 @@ def test_a_real_tool_of_the_same_name_is_left_alone(flow, shape, tools, caplog):
     assert "exists" in caplog.text
 
 
-def test_a_search_that_falls_open_brings_every_tool_back(flow, shape, tools):
+def test_when_nothing_fits_the_model_is_told_so_and_what_there_is(flow, shape, tools):
     model = Model(shape, search("zxqv"), DONE)
     flow().complete(shape.request("please help", tools), model, shape.name)
+    assert model.seen(1) == [PHANTOM]
+    told = shape.results(model.requests[1])["call_1"]
+    assert told.startswith("No tool fits this search. There are 6 tools, such as create_db,")
+
+
+def test_a_setting_brings_every_tool_back_when_nothing_fits(flow, shape, tools):
+    model = Model(shape, search("zxqv"), DONE)
+    running = flow(restore_on_no_match=True)
+    running.complete(shape.request("please help", tools), model, shape.name)
     assert model.seen(1) == [PHANTOM, *ABOUT]
 
 

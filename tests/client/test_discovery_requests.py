@@ -154,7 +154,7 @@ def test_tool_search_finds_by_expression_without_asking_anyone(flow, shape, tool
     model = Model(shape, search("^(read|send)_"), search("zxqv", "call_2"), DONE)
     flow("tool-search").complete(shape.request("please help", tools), model, shape.name)
     assert model.seen(1) == [PHANTOM, "read_file", "send_email"]
-    assert "No tool was found" in shape.results(model.requests[2])["call_2"]
+    assert "No tool fits" in shape.results(model.requests[2])["call_2"]
     assert service.requests == []
 
 

@@ -49,9 +49,10 @@ def test_the_openai_agent_finds_and_calls_its_tool(server: Server):
     with peer(model) as upstream:
         said = agent("openai_agent", upstream.url, server)
     assert said == "It said: sent to a@b.example"
-    seen = model.seen(SHAPES[0])
-    assert seen[0] == [PHANTOM]
-    assert seen[1][:2] == seen[2][:2] == [PHANTOM, "send_email"]
+    first, second = model.seen(SHAPES[0])
+    assert first == second
+    assert PHANTOM in first
+    assert "send_email" in first
 
 
 def test_the_anthropic_agent_finds_and_calls_its_tool(server: Server):
@@ -59,7 +60,10 @@ def test_the_anthropic_agent_finds_and_calls_its_tool(server: Server):
     with peer(model) as upstream:
         said = agent("anthropic_agent", upstream.url, server)
     assert said == "It said: sent to a@b.example"
-    assert model.seen(SHAPES[1])[0] == [PHANTOM]
+    first, second = model.seen(SHAPES[1])
+    assert first == second
+    assert PHANTOM in first
+    assert "send_email" in first
 
 
 def test_selecting_tools_keeps_the_one_that_fits(server: Server):

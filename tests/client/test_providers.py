@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.client.shapes import SHAPES, Said
 from toolscout.client.providers import PROVIDERS, Call, ProviderName
+from toolscout.client.providers.provider import Answered
 
 KEYS = ["messages", "contents", "input", "tools", "choices", "message", "content", "role", "user"]
 KEYS += ["parts", "output", "type", "tool_calls", "tool_use", "function", "functionCall", "toolUse"]
@@ -63,7 +64,7 @@ def test_gemini_calls_without_ids_are_told_apart_by_their_place():
     response = {"candidates": [{"content": {"role": "model", "parts": parts}}]}
     calls = provider.calls(response)
     assert [call.query for call in calls] == ["a", "b"]
-    going_on = provider.continued({"contents": []}, response, [(calls[1], "found b")])
+    going_on = provider.continued({"contents": []}, response, [Answered(calls[1], "found b", ())])
     assert going_on["contents"][0]["parts"] == parts[1:]
     told = going_on["contents"][1]["parts"]
     assert told == [{"functionResponse": {"name": "find", "response": {"result": "found b"}}}]
@@ -86,7 +87,9 @@ def test_thinking_goes_back_to_anthropic_unchanged():
     use = {"type": "tool_use", "id": "1", "name": "find", "input": {"query": "x"}}
     response = {"content": [thinking, use]}
     provider = PROVIDERS["anthropic"]
-    going_on = provider.continued({"messages": []}, response, [(provider.calls(response)[0], "y")])
+    going_on = provider.continued(
+        {"messages": []}, response, [Answered(provider.calls(response)[0], "y", ())]
+    )
     assert going_on["messages"][0]["content"] == [thinking, use]
 
 

@@ -36,7 +36,12 @@ def upstream(model: ScriptedModel) -> Iterator[Peer]:
 
 @pytest.fixture
 def service() -> Iterator[Peer]:
-    with peer(lambda exchange: exchange.select("send_email")) as started:
+    """Finds another tool for what the user says than for what the model searches."""
+
+    def script(exchange: Exchange) -> None:
+        exchange.select("tool_3" if exchange.json["pattern"] == QUESTION else "send_email")
+
+    with peer(script) as started:
         yield started
 
 
@@ -68,15 +73,16 @@ def test_the_openai_sdk_gets_the_call_of_a_found_tool(upstream, service, model):
         completion = client.chat.completions.create(**asked(OPENAI))
     assert called(completion) == ["send_email"]
     assert completion.choices[0].finish_reason == "tool_calls"
-    assert completion.usage and completion.usage.prompt_tokens == 6  # of both forwards
-    assert model.seen(OPENAI) == [[PHANTOM], [PHANTOM, "send_email"]]
+    assert completion.usage
+    assert completion.usage.prompt_tokens == 6  # of both forwards
+    assert model.seen(OPENAI) == [[PHANTOM, "tool_3"], [PHANTOM, "tool_3", "send_email"]]
 
 
 def test_the_anthropic_sdk_gets_the_call_of_a_found_tool(upstream, service, model):
     with anthropic_client(Transport(service.url), upstream.url) as client:
         message = client.messages.create(**asked(ANTHROPIC))
     assert [b.name for b in message.content if b.type == "tool_use"] == ["send_email"]
-    assert model.seen(ANTHROPIC) == [[PHANTOM], [PHANTOM, "send_email"]]
+    assert model.seen(ANTHROPIC) == [[PHANTOM, "tool_3"], [PHANTOM, "tool_3", "send_email"]]
 
 
 def test_streams_of_openai_are_searched(upstream, service, model):
@@ -89,7 +95,7 @@ def test_streams_of_openai_are_searched(upstream, service, model):
             if call.function and call.function.name
         ]
     assert names == ["send_email"]
-    assert model.seen(OPENAI)[1] == [PHANTOM, "send_email"]
+    assert model.seen(OPENAI)[1] == [PHANTOM, "tool_3", "send_email"]
 
 
 def test_the_stream_helper_of_openai_works(upstream, service):
@@ -122,7 +128,7 @@ def test_asynchronous_clients_do_the_same(upstream, service, model):
         return [*called(plain), *called(streamed)]
 
     assert asyncio.run(ask()) == ["send_email", "send_email"]
-    assert model.seen(OPENAI)[0] == [PHANTOM]
+    assert model.seen(OPENAI)[0] == [PHANTOM, "tool_3"]
 
 
 def test_a_request_with_few_tools_goes_out_byte_for_byte(upstream, service, model):
@@ -230,4 +236,4 @@ def test_equal_conversations_of_two_keys_stay_apart(upstream, service, model):
             client = openai.OpenAI(api_key=key, base_url=upstream.url, http_client=http)
             client.chat.completions.create(**asked(OPENAI))
     first, third = model.seen(OPENAI)[0], model.seen(OPENAI)[2]
-    assert first == third == [PHANTOM]
+    assert first == third == [PHANTOM, "tool_3"]

@@ -9,7 +9,7 @@ one that cannot be read.
 
 import logging
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Unpack
 
 import httpx2
@@ -40,6 +40,8 @@ LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
 Answer = tuple[httpx2.Response, AsyncGenerator[bytes, None] | None]
 """A response for the SDK, and its pieces if the flow makes them."""
 
+Open = Callable[[dict[str, Any]], Awaitable[httpx2.Response]]
+
 
 class _Steps:
     """What both transports do, as coroutines; those of the blocking one never wait."""
@@ -60,8 +62,9 @@ class _Steps:
 
     async def _handle(self, exchange: Exchange) -> Answer:
         """Return the response for the SDK, and its pieces if it streams."""
-        begin = self.discovery.begin_stream if exchange.streams else self.discovery.begin
-        begun = begin(exchange.body, exchange.provider, None, exchange.scope)
+        begun = await self.discovery.prepare(
+            exchange.body, exchange.provider, None, exchange.scope, exchange.streams
+        )
         if begun is exchange.body:
             return await self._send(exchange.request), None
         if not isinstance(begun, Turn):
@@ -103,7 +106,7 @@ class _Steps:
                 yield piece
 
         try:
-            first = await opened(turn.request)
+            first = await self._first(turn, opened)
         except ProviderError as refused:
             turn.end()
             return refused.response, None
@@ -111,6 +114,14 @@ class _Steps:
             turn.end()
             raise
         return first, self.discovery.stream_turn(turn, self._pieces(first), forward)
+
+    async def _first(self, turn: Turn, opened: Open) -> httpx2.Response:
+        try:
+            return await opened(turn.request)
+        except ProviderError as refused:
+            if not turn.retreats_from(refused):
+                raise
+            return await opened(turn.request)
 
 
 class Transport(_Steps, httpx2.BaseTransport):
@@ -144,7 +155,6 @@ class Transport(_Steps, httpx2.BaseTransport):
             exchange = exchange_of(request, provider)
         if exchange is None:
             return self._client.send(request, stream=True)
-        self.discovery.run_shadow_search(exchange.body, exchange.provider)
         response, pieces = run(self._handle(exchange))
         return (
             response if pieces is None else streamed_response(response, _Pieces(pieces, response))
@@ -189,7 +199,6 @@ class AsyncTransport(_Steps, httpx2.AsyncBaseTransport):
             exchange = exchange_of(request, provider)
         if exchange is None:
             return await self._client.send(request, stream=True)
-        await self.discovery.run_shadow_search(exchange.body, exchange.provider)
         response, pieces = await self._handle(exchange)
         return (
             response

@@ -67,9 +67,9 @@ class ToolscoutHook(CustomLogger):
         if not shape or not call or not data.get("tools") or has_own_connection(data):
             return data
         request = dict(data)  # the turn keeps it as the original, and `data` is changed below
-        await self.discovery.run_shadow_search(request, shape)
         # The scope keeps equal first messages of different keys apart.
-        begun = self.discovery.begin(request, shape, scope=str(user_api_key_dict.api_key or ""))
+        scope = str(user_api_key_dict.api_key or "")
+        begun = await self.discovery.prepare(request, shape, scope=scope)
         if isinstance(begun, Turn):
             fields = provider_fields(data, all_litellm_params)
             self._open[call] = OpenTurn(begun, call_type, fields)
@@ -139,10 +139,7 @@ class ToolscoutHook(CustomLogger):
         """
         opened = self._open.pop(data.get("litellm_call_id", ""), None)
         if opened is not None:
-            turn = opened.turn
-            sent = {**opened.provider_fields, **forwardable(data)}
-            turn.original = {**sent, "tools": turn.original["tools"]}
-            turn.request = {**sent, "tools": turn.request["tools"]}
+            opened.turn.was_sent_with({**opened.provider_fields, **forwardable(data)})
         return opened
 
 

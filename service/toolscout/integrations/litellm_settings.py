@@ -37,7 +37,8 @@ def discovery_from_environment() -> AsyncToolDiscovery:
         config = DiscoveryConfig(enabled=True, strategy="api", api=api)
     _log_through_proxy(rollout)
     defer_above = int(os.environ.get("TOOLSCOUT_DEFER_ABOVE", "5"))
-    return AsyncToolDiscovery(config, rollout=rollout, defer_above=defer_above)
+    # The name of a model in this proxy says nothing about whose model it is.
+    return AsyncToolDiscovery(config, rollout=rollout, defer_above=defer_above, native=False)
 
 
 def _log_through_proxy(rollout: Rollout) -> None:

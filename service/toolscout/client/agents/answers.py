@@ -1,6 +1,5 @@
 """Write the answers of the meta-tools: JSON text for a model, short for any number of tools."""
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,9 +7,9 @@ import msgspec
 
 from toolscout.client.names import Names
 from toolscout.client.offer import Offer
+from toolscout.client.overview import MAX_HINTS, examples, namespaces
 from toolscout.client.risk import RiskGate, requires_confirmation, requires_full_schema, risk_of
 from toolscout.client.selector.selection import Reason, Selection
-from toolscout.common.spelling import prefix
 from toolscout.tools.shapes import schema_of, texts
 from toolscout.tools.summary import first_sentence
 
@@ -18,12 +17,6 @@ PAGE_SIZE = 50
 MAX_PAGE_SIZE = 200
 MAX_SCHEMAS = 20
 """Maximum number of schemas in one answer; each may have thousands of tokens."""
-
-MAX_HINTS = 10
-"""Maximum number of namespaces or names to list when nothing fits."""
-
-MAX_HINT_CHARS = 128
-"""Longer names are left out of such a list."""
 
 
 def search_answer(selection: Selection, offer: Offer) -> str:
@@ -107,12 +100,10 @@ def _nothing_fits(offer: Offer) -> str:
         "or page through them with list_tools_meta.",
         "total": total,
     }
-    short = sorted(name for name in offer.names if len(name) <= MAX_HINT_CHARS)
-    spaces = Counter(space for name in short if (space := prefix(name)))
-    if spaces:
-        answer["namespaces"] = dict(spaces.most_common(MAX_HINTS))
-    elif short:
-        answer["for_example"] = short[:: -(-len(short) // MAX_HINTS)]
+    if spaces := namespaces(offer.names):
+        answer["namespaces"] = spaces
+    elif named := examples(offer.names):
+        answer["for_example"] = named
     return _write(answer)
 
 

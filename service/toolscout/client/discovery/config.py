@@ -23,7 +23,7 @@ from toolscout.contract import DEFAULT_TOP_K
 from toolscout.errors import ConfigurationError
 from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
 
-STRATEGIES = ("passthrough", "relevance", "tool-search", "api")
+STRATEGIES = ("passthrough", "relevance", "tool-search", "api", "hybrid-first")
 STRATEGY_ALIASES = {"compresr": "api"}
 """Names of strategies in later releases of the proxy, after their vendor."""
 

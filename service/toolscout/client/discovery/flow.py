@@ -24,7 +24,7 @@ from toolscout.client.discovery.bodies import body_of, in_type_of
 from toolscout.client.discovery.preparation import Preparation
 from toolscout.client.discovery.turn import Found, Turn
 from toolscout.client.providers import Call, Json, ProviderName
-from toolscout.client.selector.selection import Selection
+from toolscout.client.selector.selection import Reason, Selection
 from toolscout.client.selector.selector import AsyncSelector, Selector
 
 Body = TypeVar("Body")
@@ -44,6 +44,40 @@ logger = logging.getLogger("toolscout.client")
 class Flow(Preparation):
     """The coroutine and the generator that both classes run."""
 
+    async def prepare(
+        self,
+        request: Json,
+        provider: ProviderName = "openai",
+        session: str | None = None,
+        scope: str = "",
+        streams: bool = False,
+    ) -> Turn | Json:
+        """Do what `begin` does, after the questions to the service that come before a forward.
+
+        These are the one of a dark or shadow rollout, whose answer is not used, and with strategy
+        `hybrid-first` the one about the first message of a conversation.
+        """
+        if (query := self._shadow_query(request, provider)) is not None:
+            await self._ask(pattern=query[0], tools=query[1], **self._limits())
+        begin = self.begin_stream if streams else self.begin
+        begun = begin(request, provider, session, scope)
+        if isinstance(begun, Turn) and self.config.strategy == "hybrid-first" and begun.wants_first:
+            await self._choose_first(begun)
+        return begun
+
+    async def _choose_first(self, turn: Turn) -> None:
+        """Show the few tools that fit what the user has said, so that no search is needed."""
+        question = self._question(turn, turn.user_query, loop=0)
+        if not question["pattern"].strip():
+            return
+        selection = await self._ask(**question)
+        if not selection.fell_open or selection.reason is Reason.EMPTY_SELECTION:
+            turn.show_first(() if selection.fell_open else selection.names)
+
+    @abstractmethod
+    async def _ask(self, **question: Any) -> Selection[Any]:
+        """Ask the service."""
+
     @abstractmethod
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
         """Answer the searches of one response."""
@@ -53,7 +87,13 @@ class Flow(Preparation):
         if not isinstance(begun, Turn):
             return await forward(begun)
         try:
-            return await self._go_on(begun, await forward(begun.request), forward)
+            try:
+                first = await forward(begun.request)
+            except Exception as error:
+                if not begun.retreats_from(error):
+                    raise
+                first = await forward(begun.request)
+            return await self._go_on(begun, first, forward)
         finally:
             begun.end()
 
@@ -69,7 +109,7 @@ class Flow(Preparation):
             except Exception:
                 # The added tools may be the cause, so the client's own request is tried.
                 logger.warning("forwarding failed after a search; the request goes out as it came")
-                given = await forward(turn.original)
+                given = await forward(turn.start_over())
                 return in_type_of(given, turn.with_usage(body_of(given)))
             response = body_of(given)
         return in_type_of(given, turn.finish(response))
@@ -89,15 +129,18 @@ class Flow(Preparation):
                             yield out
                     if out := stream.feed(END_OF_EVENT):
                         yield out
-                except Exception:
+                except Exception as error:
+                    if not stream.wrote and turn.retreats_from(error):
+                        stream = turn.provider.stream(turn.search_name)
+                        opened = forward(turn.request)
+                        continue
                     if stream.wrote or turn.rounds == 0 or started_over:
                         raise
                     logger.warning(
                         "forwarding failed after a search; the request goes out as it came"
                     )
                     started_over = True
-                    turn.end_searching()
-                    request: Json | None = turn.original
+                    request: Json | None = turn.start_over()
                 else:
                     response = stream.response()
                     calls = turn.searches(response)
@@ -132,8 +175,7 @@ class AsyncToolDiscovery(Flow):
         scope: str = "",
     ) -> Body:
         """As `ToolDiscovery.complete`; the searches of one response run side by side."""
-        await self.run_shadow_search(request, provider)
-        begun = self.begin(request, provider, session, scope)
+        begun = await self.prepare(request, provider, session, scope)
         response: Body = await self.complete_turn(begun, forward)
         return response
 
@@ -157,8 +199,7 @@ class AsyncToolDiscovery(Flow):
         scope: str = "",
     ) -> AsyncGenerator[bytes, None]:
         """As `ToolDiscovery.stream`."""
-        await self.run_shadow_search(request, provider)
-        begun = self.begin_stream(request, provider, session, scope)
+        begun = await self.prepare(request, provider, session, scope, streams=True)
         if not isinstance(begun, Turn):
             async for piece in forward(begun):
                 yield piece
@@ -173,17 +214,14 @@ class AsyncToolDiscovery(Flow):
         """As `resume`, for a turn whose request was opened as a stream elsewhere."""
         return self.stream_turn(turn, opened, forward)
 
-    async def run_shadow_search(self, request: Json, provider: ProviderName = "openai") -> None:
-        """Query the service without using its answer (dark and shadow rollout)."""
-        if (query := self._shadow_query(request, provider)) is not None:
-            config = self.config
-            await self.selector.select(*query, config.max_search_results, config.always_keep)
+    async def _ask(self, **question: Any) -> Selection[Any]:
+        return await self.selector.select(**question)
 
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
         async def answered(call: Call) -> Selection[Any]:
             if self.config.strategy == "tool-search":
                 return self._local_search(turn, call)
-            return await self.selector.select(**self._question(turn, call))
+            return await self._ask(**self._question(turn, call.query, turn.rounds + 1))
 
         selections = await asyncio.gather(*map(answered, calls))
         return list(zip(calls, selections, strict=True))
@@ -227,8 +265,7 @@ class ToolDiscovery(Flow):
         async def forwarded(body: Json) -> Body:
             return forward(body)
 
-        self.run_shadow_search(request, provider)
-        begun = self.begin(request, provider, session, scope)
+        begun = run(self.prepare(request, provider, session, scope))
         response: Body = run(self.complete_turn(begun, forwarded))
         return response
 
@@ -250,8 +287,7 @@ class ToolDiscovery(Flow):
             session: id of the conversation.
             scope: keeps equal conversations of different users apart.
         """
-        self.run_shadow_search(request, provider)
-        begun = self.begin_stream(request, provider, session, scope)
+        begun = run(self.prepare(request, provider, session, scope, streams=True))
         if not isinstance(begun, Turn):
             yield from forward(begun)
             return
@@ -266,15 +302,16 @@ class ToolDiscovery(Flow):
         finally:
             run(pieces.aclose())
 
-    def run_shadow_search(self, request: Json, provider: ProviderName = "openai") -> None:
-        """Query the service without using its answer (dark and shadow rollout)."""
-        if (query := self._shadow_query(request, provider)) is not None:
-            self.selector.select(*query, self.config.max_search_results, self.config.always_keep)
+    async def _ask(self, **question: Any) -> Selection[Any]:
+        return self.selector.select(**question)
 
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
         if self.config.strategy == "tool-search":
             return [(call, self._local_search(turn, call)) for call in calls]
-        return [(call, self.selector.select(**self._question(turn, call))) for call in calls]
+        return [
+            (call, await self._ask(**self._question(turn, call.query, turn.rounds + 1)))
+            for call in calls
+        ]
 
     def close(self) -> None:
         """Close the selector."""

@@ -7,7 +7,7 @@ from typing import Any, Unpack, get_args
 
 from toolscout.client import local
 from toolscout.client.discovery.config import ApiConfig, DiscoveryConfig
-from toolscout.client.discovery.session import SessionStore, hashed
+from toolscout.client.discovery.session import SessionStore, canonical, hashed
 from toolscout.client.discovery.turn import MAX_ROUNDS, Order, Turn, TurnSettings
 from toolscout.client.observe.events import (
     Stage,
@@ -22,7 +22,14 @@ from toolscout.client.providers import Call, Json, Provider, ProviderName, provi
 from toolscout.client.selector.rollout import Rollout
 from toolscout.client.selector.selection import Selection
 from toolscout.client.selector.settings import SelectorBase, SelectorOptions
+from toolscout.common.lru import Lru
 from toolscout.errors import InvalidArgument
+
+ASKING = ("api", "hybrid-first")
+"""Strategies that ask the service."""
+
+MAX_MODELS = 1_000
+"""Models in memory that have refused the provider's own deferred loading."""
 
 TOOL_KEYS = ("tools", "toolConfig", "functions")
 """Keys of a request's tools; one with an empty list says that it has none."""
@@ -39,6 +46,8 @@ class DiscoveryOptions(SelectorOptions, total=False):
     store: SessionStore | None
     rollout: str | Rollout
     turn_observers: Sequence[TurnObserver] | None
+    native: bool
+    restore_on_no_match: bool
 
 
 class Preparation:
@@ -51,6 +60,9 @@ class Preparation:
         defer_above: requests with at most this many tools are forwarded as they are.
         max_rounds: searches in one turn, at most.
         store: remembers what each session has found.
+        native: use the provider's own deferred loading where the model has it.
+        restore_on_no_match: bring all tools back when nothing fits a search, as the proxy does;
+            by default the model is told that nothing fits, and what there is.
         turn_observers: called with a `TurnEvent` when tools are filtered or deferred and when a
             turn is over; None for no observers.
         selector_options: further arguments of the selector: rollout, fallback, redact, observers …
@@ -66,10 +78,12 @@ class Preparation:
         store: SessionStore | None = None,
         rollout: str | Rollout = "on",
         turn_observers: Sequence[TurnObserver] | None = (log_turn,),
+        native: bool = True,
+        restore_on_no_match: bool = False,
         **selector_options: Unpack[SelectorOptions],
     ) -> None:
         if isinstance(config, str):
-            config = DiscoveryConfig(enabled=True, strategy="api", api=ApiConfig(config))
+            config = DiscoveryConfig(enabled=True, strategy="hybrid-first", api=ApiConfig(config))
         if not isinstance(config, DiscoveryConfig):
             raise InvalidArgument.of("config", "a URL or a DiscoveryConfig", config)
         if order not in get_args(Order):
@@ -79,13 +93,21 @@ class Preparation:
         self._order = order
         self._defer_above = defer_above
         self._turn_settings = TurnSettings(
-            self.store, config.search_tool_name, order, max_rounds, self._report_finished
+            store=self.store,
+            search_name=config.search_tool_name,
+            order=order,
+            max_rounds=max_rounds,
+            native=native,
+            restore_on_no_match=restore_on_no_match,
+            always_keep=config.always_keep,
+            refusing=Lru(MAX_MODELS),
+            on_end=self._report_finished,
         )
         self._turn_observers = checked_observers("turn_observers", turn_observers)
         self._rollout = Rollout.parse(rollout)
         # A percentage is decided here, for the whole turn; the selector handles dark and shadow.
         mode = self._rollout if self._rollout.mode in ("dark", "shadow") else Rollout("on")
-        asks = config.strategy == "api"
+        asks = config.strategy in ASKING
         if "permit" in selector_options:
             # The forward after the last search has every tool of the request again.
             raise InvalidArgument("permit: filter the tools of the request before the flow begins")
@@ -144,6 +166,9 @@ class Preparation:
         if not tools and strategy != "relevance" and request.keys().isdisjoint(TOOL_KEYS):
             tools = self.store.deferred_tools(name, provider.name)
         if not tools or not self._rollout.includes(name):
+            return request
+        if any(map(_uses_own_search, tools)):
+            logger.info("the request searches deferred tools by itself and is left alone")
             return request
         offer = Offer(tools)
         if len(offer.names) <= self._defer_above or not offer.names:
@@ -206,7 +231,7 @@ class Preparation:
             InvalidArgument: there is no provider of that name.
         """
         shapes = provider_named(provider)
-        if self._rollout.mode not in ("dark", "shadow") or self.config.strategy != "api":
+        if self._rollout.mode not in ("dark", "shadow") or self.config.strategy not in ASKING:
             return None
         try:
             tools, query = shapes.tools(request), shapes.query(request)
@@ -216,16 +241,19 @@ class Preparation:
             return None
         return (query, tools) if tools and query else None
 
-    def _question(self, turn: Turn, call: Call) -> dict[str, Any]:
-        """Return the selector's arguments for a search of the model."""
+    def _question(self, turn: Turn, query: str, loop: int) -> dict[str, Any]:
+        """Return the selector's arguments for a search within a turn."""
         return {
-            "pattern": call.query,
+            "pattern": query,
             "tools": turn.offer.everything,
-            "top_k": self.config.max_search_results,
-            "always_keep": self.config.always_keep,
             "session": turn.session,
-            "loop": turn.rounds + 1,
+            "loop": loop,
+            **self._limits(),
         }
+
+    def _limits(self) -> dict[str, Any]:
+        config = self.config
+        return {"top_k": config.max_search_results, "always_keep": config.always_keep}
 
     def _local_search(self, turn: Turn, call: Call) -> Selection[Any]:
         """Search locally (strategy `tool-search`); an empty result is no failure."""
@@ -245,4 +273,11 @@ class Preparation:
 def session_of(request: Json, provider: Provider, scope: str = "") -> str:
     """Return the id of a request's conversation; empty without a user message."""
     first = provider.first_message(request)
-    return "" if first is None else hashed(first, scope)
+    return "" if first is None else hashed(canonical(first), scope)
+
+
+def _uses_own_search(tool: Any) -> bool:
+    """Whether a tool is the provider's search, or is deferred by the caller."""
+    if not isinstance(tool, dict):
+        return False
+    return bool(tool.get("defer_loading")) or str(tool.get("type")).startswith("tool_search")

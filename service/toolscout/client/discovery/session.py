@@ -25,6 +25,11 @@ MAX_SESSIONS = 10_000
 MAX_CATALOG_BYTES = 64 * 1024 * 1024
 """Maximum bytes of deferred definitions in memory, as JSON; equal lists are stored once."""
 
+MAX_SEARCH_BYTES = 64 * 1024 * 1024
+"""Maximum bytes of searches in memory that are put back into their conversations, as JSON."""
+
+MARKER = "cache_control"
+
 ID_CHARS = 16
 
 _GO_ESCAPES = str.maketrans(
@@ -54,6 +59,25 @@ def hashed(message: Any, scope: str = "") -> str:
     return sha256(canonical.encode("utf-8", "replace")).hexdigest()[:ID_CHARS]
 
 
+def canonical(message: Any) -> Any:
+    """Return a message as it is hashed: without cache markers, a lone text in place of its part.
+
+    Callers move the marker from message to message as a conversation grows, and make a text a part
+    to put the marker on it.
+    """
+    if isinstance(message, list):
+        return [canonical(inner) for inner in message]
+    if not isinstance(message, Mapping):
+        return message
+    kept = {key: canonical(inner) for key, inner in message.items() if key != MARKER}
+    content = kept.get("content")
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], Mapping):
+        [part] = content
+        if part.keys() == {"type", "text"} and part["type"] == "text":
+            kept["content"] = part["text"]
+    return kept
+
+
 class Session(msgspec.Struct):
     """The state of one conversation."""
 
@@ -63,6 +87,8 @@ class Session(msgspec.Struct):
     """The provider whose shape their definitions have, and the key of the definitions."""
     expanded: dict[str, None] = msgspec.field(default_factory=dict)
     """Names it has found, oldest first."""
+    visible: tuple[str, ...] | None = None
+    """Names of the tools that fitted its first message; None before it was asked about."""
     written: float = 0.0
 
 
@@ -81,6 +107,7 @@ class SessionStore:
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._catalogs: Lru[bytes, bytes] = Lru(catalog_bytes)
+        self._searches: Lru[bytes, bytes] = Lru(MAX_SEARCH_BYTES)
         self._swept = clock()
 
     def deferred(self, session: str) -> tuple[str, ...]:
@@ -130,6 +157,28 @@ class SessionStore:
         """Add found names."""
         with self._lock:
             self._write(session).expanded.update(dict.fromkeys(map(_shared, names)))
+
+    def visible(self, session: str) -> tuple[str, ...] | None:
+        """The names that fitted its first message; None before `mark_visible`."""
+        with self._lock:
+            found = self._live(session)
+            return found.visible if found else None
+
+    def mark_visible(self, session: str, names: Iterable[str]) -> None:
+        """Store the names that fitted its first message."""
+        with self._lock:
+            self._write(session).visible = tuple(map(_shared, names))
+
+    def searches(self, key: bytes) -> list[Any]:
+        """Return the messages that a turn has added at a place of a conversation."""
+        written = self._searches.get(key)
+        return [] if written is None else msgspec.json.decode(written, type=list[Any])
+
+    def keep_searches(self, key: bytes, messages: Sequence[Any]) -> None:
+        """Store them; messages that are no JSON are not stored."""
+        with suppress(Exception):
+            written = msgspec.json.encode(messages)
+            self._searches.put(key, written, len(written))
 
     def __len__(self) -> int:
         with self._lock:

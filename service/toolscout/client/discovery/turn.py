@@ -17,28 +17,26 @@ from typing import Any, Literal
 
 import msgspec
 
+from toolscout.client.discovery.history import History
 from toolscout.client.discovery.session import SessionStore
+from toolscout.client.discovery.shown import Shown
+from toolscout.client.discovery.texts import description, free_name, result_text
 from toolscout.client.offer import Offer
-from toolscout.client.providers import Call, Json, Provider
-from toolscout.client.providers.provider import QUERY_SCHEMA
+from toolscout.client.providers import Call, Json, Provider, native_of
+from toolscout.client.providers.provider import QUERY_SCHEMA, Answered
 from toolscout.client.providers.usage import add
-from toolscout.client.selector.selection import Selection
-from toolscout.tools.shapes import texts
-from toolscout.tools.summary import first_sentence
+from toolscout.client.selector.selection import Reason, Selection
+from toolscout.common.lru import Lru
 
 Order = Literal["rank", "catalog", "append"]
 """Position of found tools: best first before earlier finds (`rank`), in the request's order
-(`catalog`), or last (`append`). In each, any change invalidates a cached prompt.
+(`catalog`), or last (`append`). Only the last leaves the tools before them as they were.
 """
 
 MAX_ROUNDS = 5
 
-DESCRIPTION = (
-    "Search for tools that can do what is needed. Most tools are not listed until they are found "
-    "here: describe the action in a few words, then call the tools that appear."
-)
-MAX_LISTED = 25
-"""Maximum number of found tools in the result text; the model gets the definitions of all."""
+REFUSALS = (400, 422)
+"""Statuses with which a provider refuses the form of a request."""
 
 logger = logging.getLogger("toolscout.client")
 
@@ -53,6 +51,13 @@ class TurnSettings(msgspec.Struct, frozen=True):
     search_name: str
     order: Order
     max_rounds: int
+    native: bool
+    """Whether the provider's own deferred loading is used where the model has it."""
+    restore_on_no_match: bool
+    """Whether a search that nothing fits brings all tools back."""
+    always_keep: Sequence[str]
+    refusing: Lru[tuple[str, str], bool]
+    """Providers with their models that have refused the native form."""
     on_end: Callable[["Turn"], None]
     """Called once when a turn has ended."""
 
@@ -80,29 +85,92 @@ class Turn:
     ) -> None:
         self.session = session
         self.offer = offer
-        self.provider = provider
         self.rounds = 0
         self.search_count = 0
         """Number of searches that were answered."""
         self._spent: Json = {}
-        self._fell_open = False
-        self._tools = tools
+        self._restored = False
+        """Whether every tool was to come back."""
+        self._retreated = False
+        """Whether the native form was just refused."""
         self._settings = settings
         self._has_ended = False
-        self.search_name = free_name(settings.search_name, offer.names)
-        self._search_tool = provider.function(self.search_name, DESCRIPTION, QUERY_SCHEMA)
-        known = [*settings.store.expanded(session), *provider.recent(request)]
+        self._tools = tools
+        self._asked = request
+        self._emulated = self.provider = provider
+        self._model = (provider.name, str(request.get("model")))
+        native = native_of(provider, request) if settings.native else None
+        if native is not None and settings.refusing.get(self._model) is None:
+            self.provider = native
+        self._shown = Shown(offer, settings.order, provider.max_tools)
+        self._shown.keep(settings.always_keep)
         if forced := provider.forced(request):
-            known.append(forced)
-        # A found tool that is no longer in the request must not be shown.
-        self._shown = [name for name in dict.fromkeys(known) if name in offer.by_name]
-        self.original = request
-        self.request = self._with_tools(request)
+            self._shown.keep([forced])
+        self._shown.keep(settings.store.visible(session) or ())
+        self._begin()
         if session:
             settings.store.store_deferred(session, offer.names, tools, provider.name)
 
+    def _begin(self) -> None:
+        """Write the first request in the form of the provider."""
+        provider, store = self.provider, self._settings.store
+        self.search_name = provider.search_name or free_name(
+            self._settings.search_name, self.offer.names
+        )
+        about = description(self.offer.names)
+        self._search_tool = provider.function(self.search_name, about, QUERY_SCHEMA)
+        request = self._asked
+        form = f"{type(provider).__name__} {self.session}"
+        self._history = History(provider.history(request), store, form if self.session else "")
+        if self._history.searches:  # else the caller's own bytes stay as they are
+            request = provider.with_history(request, self._history.whole)
+        # A search may have no result in the history: its session was lost, or its turn was mixed.
+        known = [*store.expanded(self.session), *provider.recent(self._asked)]
+        loaded = provider.referred(self._history.searches)
+        self._shown.know([name for name in known if name not in loaded])
+        self.original = self._with_every_tool(self._asked)
+        self.request = self._with_tools(request)
+
+    @property
+    def user_query(self) -> str:
+        """The text of the user's last message."""
+        return self.provider.query(self._asked)
+
+    @property
+    def wants_first(self) -> bool:
+        """Whether the tools that fit the first message of the conversation are not known yet."""
+        return self._settings.store.visible(self.session) is None
+
+    def show_first(self, names: Sequence[str]) -> None:
+        """Show the tools that fit the first message, in this and in all later requests."""
+        if self.session:
+            self._settings.store.mark_visible(self.session, names)
+        self._shown.keep(names)
+        self._begin()
+
+    def was_sent_with(self, fields: Json) -> None:
+        """Note that the request was forwarded with other fields than it was prepared with."""
+        self.original = {**fields, "tools": self.original["tools"]}
+        self.request = {**fields, "tools": self.request["tools"]}
+        self._history.forget()
+
+    def retreats_from(self, error: Exception) -> bool:
+        """Whether to repeat a first forward, whose request now has the emulated form."""
+        status = getattr(error, "status_code", None)
+        if status is None:
+            status = getattr(getattr(error, "response", None), "status_code", None)
+        if self.provider is self._emulated or self.rounds or status not in REFUSALS:
+            return False
+        self.provider, self._retreated = self._emulated, True
+        self._begin()
+        return True
+
     def searches(self, response: Json) -> list[Call]:
         """Return the searches that a response asks for; empty if it is for the client."""
+        if self._retreated:
+            self._retreated = False
+            self._settings.refusing.put(self._model, True)
+            logger.warning("model %s takes no deferred tools; they are emulated", self._model[1])
         calls = self.provider.calls(response)
         found = [call for call in calls if call.name == self.search_name]
         return found if self.rounds < self._settings.max_rounds else []
@@ -119,12 +187,9 @@ class Turn:
         """Add the found tools; return the next request to forward, or None in a mixed turn."""
         self.rounds += 1
         self.search_count += len(found)
-        results = []
-        for call, selection in found:
-            new = self._show(selection)
-            results.append((call, result_text(selection, new, self.offer)))
+        results = [self._answered(call, selection) for call, selection in found]
         if self.is_mixed(response):
-            if self._fell_open and self.session:
+            if self._restored and self.session:
                 # Only the client continues this turn, and its next request needs every tool.
                 self._settings.store.mark_expanded(self.session, self.offer.names)
             return None
@@ -132,9 +197,11 @@ class Turn:
         self.request = self._with_tools(self.provider.continued(self.request, response, results))
         return self.request
 
-    def end_searching(self) -> None:
-        """Treat the next response as the last one, even if it asks for a search."""
+    def start_over(self) -> Json:
+        """End searching, and return the request as it came."""
         self.rounds = self._settings.max_rounds
+        self._history.forget()
+        return self.original
 
     def finish(self, response: Json) -> Json:
         """Return the response as the client sees it: no search, and the usage of all forwards."""
@@ -144,6 +211,7 @@ class Turn:
         """Report the end of the turn once, with its last response or with an error."""
         if not self._has_ended:
             self._has_ended = True
+            self._history.keep(self.provider.history(self.request))
             self._settings.on_end(self)
 
     def with_usage(self, response: Json) -> Json:
@@ -152,9 +220,9 @@ class Turn:
 
     @property
     def shown(self) -> int:
-        """Number of tools in the current request, the search tool counted."""
+        """Number of tools the model sees in the current request, the search tool counted."""
         if self.rounds >= self._settings.max_rounds:
-            return len(self.offer.names)
+            return len(self._shown.every(self.user_query))
         return 1 + len(self._shown)
 
     def _usage_with(self, response: Json) -> Json:
@@ -162,58 +230,28 @@ class Turn:
         summed = {key: add(self._spent.get(key), value) for key, value in own.items()}
         return {key: value for key, value in summed.items() if value is not None}
 
-    def _show(self, selection: Selection[Any]) -> list[str]:
-        """Add found tools, each once; raw definitions that are no objects are left out."""
-        new = []
-        for name in selection.names:
-            raw = self.offer.by_name.get(name)
-            if not isinstance(raw, dict):
-                logger.warning("skipping a found tool without a valid definition")
-            elif name not in self._shown:
-                new.append(name)
-        self._shown = (
-            [*new, *self._shown] if self._settings.order == "rank" else [*self._shown, *new]
-        )
+    def _answered(self, call: Call, selection: Selection[Any]) -> Answered:
+        """Show the tools of a selection, and say so to the model."""
+        names: Sequence[str] = selection.names
+        if selection.reason is Reason.EMPTY_SELECTION and not self._settings.restore_on_no_match:
+            names = ()
+        elif selection.fell_open:
+            self._restored = True
+            names = self._shown.every(call.query)
+        names, new = self._shown.find(names)
         if self.session and not selection.fell_open:
             self._settings.store.mark_expanded(self.session, new)
-        if selection.fell_open:
-            self._fell_open = True
-        return new
+        text = result_text(selection, names, len(new), self.offer)
+        return Answered(call, text, [self.offer.by_name[name] for name in names])
 
-    def _ordered(self) -> list[str]:
-        if self._settings.order == "catalog":
-            return [name for name in self.offer.names if name in self._shown]
-        return self._shown
+    def _with_every_tool(self, request: Json) -> Json:
+        """The request with every tool up to the provider's maximum."""
+        names = self._shown.every(self.user_query)
+        if len(names) < len(self.offer.names):
+            return self.provider.with_tools(request, self.offer.pick(names))
+        return request if request is self._asked else self.provider.with_tools(request, self._tools)
 
     def _with_tools(self, request: Json) -> Json:
         if self.rounds >= self._settings.max_rounds:
-            return self.provider.with_tools(request, self._tools)
-        return self.provider.with_tools(
-            request, [self._search_tool, *self.offer.pick(self._ordered())]
-        )
-
-
-def free_name(wanted: str, taken: Sequence[str]) -> str:
-    """The name of the search tool, numbered when a real tool has it already."""
-    if wanted not in taken:
-        return wanted
-    number = 2
-    while f"{wanted}_{number}" in taken:
-        number += 1
-    logger.warning("a tool named %s exists; the search tool is %s_%d", wanted, wanted, number)
-    return f"{wanted}_{number}"
-
-
-def result_text(selection: Selection[Any], new: Sequence[str], offer: Offer) -> str:
-    """Return the result of a search as text for the model."""
-    if selection.fell_open:
-        return "The search gave no answer, so all tools are available now."
-    if not selection.names:
-        return "No tool was found. Try other words."
-    lines = ["These tools are available now:"]
-    for name in selection.names[:MAX_LISTED]:
-        summary = first_sentence(texts(offer.by_name[name])[1])
-        lines.append(f"- {name}: {summary}" if summary else f"- {name}")
-    if not new:
-        lines.append("(They were available before.)")
-    return "\n".join(lines)
+            return self._with_every_tool(request)
+        return self.provider.offered(request, self._search_tool, self._shown.tools(self._tools))

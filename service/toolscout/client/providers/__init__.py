@@ -1,14 +1,24 @@
 """The providers whose requests a flow understands, by name."""
 
 from toolscout.client.providers.anthropic.messages import Anthropic
+from toolscout.client.providers.anthropic.native import NativeAnthropic
 from toolscout.client.providers.bedrock import AnthropicOnBedrock, BedrockConverse
 from toolscout.client.providers.gemini.generate import Gemini
 from toolscout.client.providers.openai.chat import OpenAIChat
+from toolscout.client.providers.openai.native import NativeResponses
 from toolscout.client.providers.openai.responses import OpenAIResponses
 from toolscout.client.providers.provider import Call, Json, Provider, ProviderName
 from toolscout.errors import InvalidArgument
 
-__all__ = ["PROVIDERS", "Call", "Json", "Provider", "ProviderName", "provider_named"]
+__all__ = [
+    "PROVIDERS",
+    "Call",
+    "Json",
+    "Provider",
+    "ProviderName",
+    "native_of",
+    "provider_named",
+]
 
 PROVIDERS: dict[ProviderName, Provider] = {
     provider.name: provider
@@ -21,6 +31,18 @@ PROVIDERS: dict[ProviderName, Provider] = {
         Gemini(),
     )
 }
+
+
+NATIVE: dict[ProviderName, Provider] = {
+    provider.name: provider for provider in (NativeResponses(), NativeAnthropic())
+}
+"""The same interfaces with the provider's own deferred loading, where there is one."""
+
+
+def native_of(provider: Provider, request: Json) -> Provider | None:
+    """The native form of an interface, if the model of a request can use it."""
+    native = NATIVE.get(provider.name)
+    return native if native is not None and native.defers(request) else None
 
 
 def provider_named(name: ProviderName) -> Provider:

@@ -5,6 +5,7 @@ from typing import Any
 
 from toolscout.client.providers.anthropic.messages import Anthropic
 from toolscout.client.providers.provider import (
+    Answered,
     Call,
     Json,
     ProviderName,
@@ -71,9 +72,9 @@ class BedrockConverse(Turns):
             if isinstance(name := use.get("name"), str)
         ]
 
-    def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
         """The model's whole turn, reasoning included, then the results."""
-        answered = {call.id for call, _ in results}
+        answered = {call.id for call, *_ in results}
         content = [
             block
             for block in _blocks(response)
@@ -81,7 +82,7 @@ class BedrockConverse(Turns):
         ]
         told = [
             {"toolResult": {"toolUseId": call.id, "content": [{"text": text}]}}
-            for call, text in results
+            for call, text, _ in results
         ]
         turns = [{"role": "assistant", "content": content}, {"role": "user", "content": told}]
         return {**request, "messages": [*(request.get("messages") or []), *turns]}

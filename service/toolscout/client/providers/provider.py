@@ -4,7 +4,7 @@ Requests and responses are plain JSON-like dicts. None of these functions change
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -31,6 +31,28 @@ class Call(msgspec.Struct, frozen=True):
             return query
         others = [value for value in self.arguments.values() if isinstance(value, str)]
         return others[0] if len(others) == 1 else ""
+
+
+class Tools(NamedTuple):
+    """The tools of a turn, as the caller wrote them."""
+
+    all: Sequence[Any]
+    """In the order of the request, built-ins among them."""
+    visible: Sequence[Any]
+    """Those that the model sees in all requests of the conversation, and the built-ins."""
+    known: Sequence[Any]
+    """Those that it knows from before this turn, without a result in the history."""
+    found: Sequence[Any]
+    """Those that its searches of this turn have brought."""
+
+
+class Answered(NamedTuple):
+    """A search of the model, and what it is told."""
+
+    call: Call
+    text: str
+    tools: Sequence[Any]
+    """The definitions of the tools that were found, as the caller wrote them."""
 
 
 class Stream(Protocol):
@@ -64,6 +86,13 @@ class Provider(Protocol):
     """Where a response has its usage."""
     stream: Callable[[str], Stream] | None
     """Reads a stream, given the name of the search tool; None: streams are passed on unread."""
+    max_tools: int | None
+    """Maximum number of tools that a request may hold; None without a known one."""
+    search_name: str | None
+    """The name of every search call, where the provider has a search tool without a name."""
+
+    def defers(self, request: Json) -> bool:
+        """Whether the model of a request loads deferred tools by itself."""
 
     def resumed(self, request: Json) -> Json:
         """The request with what the client cannot know of the turns that it never saw."""
@@ -73,6 +102,21 @@ class Provider(Protocol):
 
     def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
         """The request with other tools."""
+
+    def offered(self, request: Json, search: Any, tools: Tools) -> Json:
+        """The request with the search tool, and with the tools that the model is to see.
+
+        Where the provider loads tools by itself, all others are declared as deferred.
+        """
+
+    def history(self, request: Json) -> list[Any]:
+        """The messages of the conversation as they are there, oldest first."""
+
+    def with_history(self, request: Json, history: Sequence[Any]) -> Json:
+        """The request with other messages."""
+
+    def referred(self, history: Sequence[Any]) -> set[str]:
+        """Names of tools that the results of searches in a history have loaded."""
 
     def query(self, request: Json) -> str:
         """The text of the user's last message; empty if there is none."""
@@ -92,35 +136,63 @@ class Provider(Protocol):
     def calls(self, response: Json) -> list[Call]:
         """The tool calls of a response, in order."""
 
-    def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
         """The request with the model's turn and the results of its calls appended."""
 
     def without_calls(self, response: Json, name: str) -> Json:
         """The response without calls of one tool, as if they had never been made."""
 
 
-class Turns:
-    """Base of providers whose requests have turns with roles, and `tools`."""
+class Shape:
+    """Base of all providers: what most of them have in common."""
 
     usage_keys: tuple[str, ...] = ("usage",)
     stream: Callable[[str], Stream] | None = None
+    max_tools: int | None = None
+    search_name: str | None = None
+    history_key = "messages"
 
-    def turns(self, request: Json) -> list[Json]:
-        """The conversation, oldest first."""
-        return mappings(request.get("messages"))
+    def defers(self, request: Json) -> bool:
+        """No."""
+        return False
 
     def resumed(self, request: Json) -> Json:
         """The request itself: it has its whole conversation."""
         return request
 
-    def tools(self, request: Json) -> list[Any]:
-        """`tools`, including built-ins."""
-        return list(request.get("tools") or [])
+    def offered(self, request: Json, search: Any, tools: Tools) -> Json:
+        """The found tools come last, so that the tools before them stay byte for byte."""
+        return self.with_tools(request, [search, *tools.visible, *tools.known, *tools.found])
 
     def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
         """The request with other tools; without any, no key, because `[]` is refused."""
         rest = {key: value for key, value in request.items() if key != "tools"}
         return {**rest, "tools": list(tools)} if tools else rest
+
+    def history(self, request: Json) -> list[Any]:
+        """The list under `history_key`."""
+        found = request.get(self.history_key)
+        return list(found) if isinstance(found, list) else []
+
+    def with_history(self, request: Json, history: Sequence[Any]) -> Json:
+        """The request with another list there."""
+        return {**request, self.history_key: list(history)}
+
+    def referred(self, history: Sequence[Any]) -> set[str]:
+        """None: found tools are in the request's tools."""
+        return set()
+
+
+class Turns(Shape):
+    """Base of providers whose requests have turns with roles, and `tools`."""
+
+    def turns(self, request: Json) -> list[Json]:
+        """The conversation, oldest first."""
+        return mappings(request.get("messages"))
+
+    def tools(self, request: Json) -> list[Any]:
+        """`tools`, including built-ins."""
+        return list(request.get("tools") or [])
 
     def query(self, request: Json) -> str:
         """The text of the last turn of role `user`."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from toolscout.client.providers.anthropic.stream import AnthropicStream
 from toolscout.client.providers.provider import (
+    Answered,
     Call,
     Json,
     ProviderName,
@@ -59,9 +60,9 @@ class Anthropic(Turns):
             if block.get("type") == "tool_use" and isinstance(name := block.get("name"), str)
         ]
 
-    def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
         """The model's whole turn (thinking blocks must come back unchanged), then the results."""
-        answered = {call.id for call, _ in results}
+        answered = {call.id for call, *_ in results}
         content = [
             block
             for block in mappings(response.get("content"))
@@ -69,7 +70,7 @@ class Anthropic(Turns):
         ]
         told = [
             {"type": "tool_result", "tool_use_id": call.id, "content": text}
-            for call, text in results
+            for call, text, _ in results
         ]
         turns = [{"role": "assistant", "content": content}, {"role": "user", "content": told}]
         return {**request, "messages": [*(request.get("messages") or []), *turns]}

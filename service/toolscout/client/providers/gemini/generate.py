@@ -13,9 +13,11 @@ from toolscout.client.providers.gemini.parts import (
 )
 from toolscout.client.providers.gemini.stream import GeminiStream
 from toolscout.client.providers.provider import (
+    Answered,
     Call,
     Json,
     ProviderName,
+    Shape,
     Stream,
     arguments_of,
     mapping,
@@ -26,16 +28,13 @@ from toolscout.client.providers.provider import (
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 
 
-class Gemini:
+class Gemini(Shape):
     """One tool holds many function declarations; each declaration counts as a tool here."""
 
     name: ProviderName = "gemini"
     usage_keys: tuple[str, ...] = ("usageMetadata", "usage_metadata")
     stream: Callable[[str], Stream] | None = GeminiStream
-
-    def resumed(self, request: Json) -> Json:
-        """The request itself: it has its whole conversation."""
-        return request
+    history_key = "contents"
 
     def tools(self, request: Json) -> list[Any]:
         """All declarations, and the tools that declare none (a search, code execution)."""
@@ -55,6 +54,10 @@ class Gemini:
         grouped: list[Any] = [{"functionDeclarations": declared}] if declared else []
         grouped += [tool for tool in tools if "name" not in mapping(tool)]
         return {**rest, "tools": grouped} if grouped else rest
+
+    def history(self, request: Json) -> list[Any]:
+        """`contents`; one that is no list is the only one."""
+        return list(contents(request))
 
     def query(self, request: Json) -> str:
         """The last user content with text; those with only function responses are skipped."""
@@ -98,9 +101,9 @@ class Gemini:
             if isinstance(name := called(part).get("name"), str)
         ]
 
-    def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
         """The model's content (thought signatures must come back unchanged), then the responses."""
-        answered = {call.id for call, _ in results}
+        answered = {call.id for call, *_ in results}
         parts = [
             part
             for place, part in enumerate(parts_of(said(response)))
@@ -108,7 +111,7 @@ class Gemini:
         ]
         given = {called(part).get("id") for part in parts}
         told = []
-        for call, text in results:
+        for call, text, _ in results:
             answer: Json = {"name": call.name, "response": {"result": text}}
             if call.id in given:
                 answer["id"] = call.id

@@ -5,6 +5,7 @@ from typing import Any
 
 from toolscout.client.providers.openai.stream import OpenAIStream
 from toolscout.client.providers.provider import (
+    Answered,
     Call,
     Json,
     ProviderName,
@@ -16,12 +17,16 @@ from toolscout.client.providers.provider import (
     names_once,
 )
 
+MAX_TOOLS = 128
+"""Maximum number of tools of a request; OpenAI refuses more."""
+
 
 class OpenAIChat(Turns):
     """`POST /v1/chat/completions`."""
 
     name: ProviderName = "openai"
     stream: Callable[[str], Stream] | None = OpenAIStream
+    max_tools: int | None = MAX_TOOLS
 
     def recent(self, request: Json) -> list[str]:
         """Names in the assistant's `tool_calls`."""
@@ -55,12 +60,12 @@ class OpenAIChat(Turns):
             if isinstance(name := (function := mapping(call.get("function"))).get("name"), str)
         ]
 
-    def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
         """The assistant's message with the answered calls, then one `tool` message for each.
 
         The message keeps its other fields, because some models need their reasoning.
         """
-        answered = {call.id for call, _ in results}
+        answered = {call.id for call, *_ in results}
         said = mapping(mappings(response.get("choices"))[0].get("message"))
         turn = {
             **{key: value for key, value in said.items() if value is not None},
@@ -71,7 +76,7 @@ class OpenAIChat(Turns):
         if isinstance(turn.get("audio"), dict):
             turn["audio"] = {"id": turn["audio"].get("id")}  # the only key that requests accept
         told = [
-            {"role": "tool", "tool_call_id": call.id, "content": text} for call, text in results
+            {"role": "tool", "tool_call_id": call.id, "content": text} for call, text, _ in results
         ]
         return {**request, "messages": [*(request.get("messages") or []), turn, *told]}
 

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from toolscout.client.providers.openai.chat import forced_name
+from toolscout.client.providers.openai.chat import MAX_TOOLS, forced_name
+from toolscout.client.providers.openai.namespaces import flattened, grouped, name_in
 from toolscout.client.providers.openai.responses_stream import ResponsesStream
 from toolscout.client.providers.openai.searches import without_searches
 from toolscout.client.providers.provider import (
+    Answered,
     Call,
     Json,
     ProviderName,
@@ -31,32 +33,55 @@ class OpenAIResponses(Turns):
     """
 
     name: ProviderName = "openai-responses"
+    max_tools: int | None = MAX_TOOLS
+    history_key = "input"
+
+    last_ids: Lru[str, str] = Lru(MAX_LAST_IDS)
+    """Ids of the responses behind those that a stream showed; see `ResponsesStream`."""
 
     def __init__(self) -> None:
-        self._last_ids: Lru[str, str] = Lru(MAX_LAST_IDS)
         self.stream: Callable[[str], Stream] | None = self._stream
 
     def _stream(self, search_name: str) -> Stream:
-        return ResponsesStream(search_name, self._last_ids)
+        return ResponsesStream(search_name, self.last_ids)
 
     def resumed(self, request: Json) -> Json:
-        """Name the response behind the one that a stream showed; see `ResponsesStream`."""
+        """Name the response behind the one that a stream showed."""
         given = request.get("previous_response_id")
-        last = self._last_ids.get(given) if isinstance(given, str) else None
+        last = self.last_ids.get(given) if isinstance(given, str) else None
         return request if last is None else {**request, "previous_response_id": last}
 
-    def turns(self, request: Json) -> list[Json]:
+    def history(self, request: Json) -> list[Any]:
         """The items of `input`; one that is a text is a user's."""
         given = request.get("input")
-        return [{"role": "user", "content": given}] if isinstance(given, str) else mappings(given)
+        if isinstance(given, str):
+            return [{"role": "user", "content": given}]
+        return list(given) if isinstance(given, list) else []
+
+    def turns(self, request: Json) -> list[Json]:
+        """The same as dicts."""
+        return mappings(self.history(request))
+
+    def tools(self, request: Json) -> list[Any]:
+        """`tools`, with the functions of namespaces as tools of their own."""
+        return flattened(request.get("tools") or [])
+
+    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
+        """The request with other tools, functions back in their namespaces."""
+        return super().with_tools(request, grouped(tools))
 
     def recent(self, request: Json) -> list[str]:
         """Names in `function_call` items."""
-        names = [i.get("name") for i in self.turns(request) if i.get("type") == "function_call"]
-        return names_once(names)
+        calls = [item for item in self.turns(request) if item.get("type") == "function_call"]
+        return names_once(name_in(call.get("namespace"), call.get("name")) for call in calls)
 
     def forced(self, request: Json) -> str | None:
-        """`tool_choice`: `none`, or the name of a function."""
+        """`tool_choice`: `none`, or the name of a function.
+
+        A response in the background is fetched later, past any flow, so no search may be in it.
+        """
+        if request.get("background"):
+            return ""
         choice = request.get("tool_choice")
         return forced_name(choice, mapping(choice))
 
@@ -68,14 +93,18 @@ class OpenAIResponses(Turns):
     def calls(self, response: Json) -> list[Call]:
         """The `function_call` items."""
         return [
-            Call(str(item.get("call_id") or ""), name, arguments_of(item.get("arguments")))
+            Call(
+                str(item.get("call_id") or ""),
+                name_in(item.get("namespace"), name),
+                arguments_of(item.get("arguments")),
+            )
             for item in mappings(response.get("output"))
             if item.get("type") == "function_call" and isinstance(name := item.get("name"), str)
         ]
 
-    def continued(self, request: Json, response: Json, results: Sequence[tuple[Call, str]]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
         """Every item of the turn (calls need the reasoning before them), then the outputs."""
-        answered = {call.id for call, _ in results}
+        answered = {call.id for call, *_ in results}
         said = [
             item
             for item in mappings(response.get("output"))
@@ -83,7 +112,7 @@ class OpenAIResponses(Turns):
         ]
         told = [
             {"type": "function_call_output", "call_id": call.id, "output": text}
-            for call, text in results
+            for call, text, _ in results
         ]
         return {**request, "input": [*self.turns(request), *said, *told]}
 

@@ -8,8 +8,8 @@ NATIVE = "tool_search"
 
 def is_search(item: Json, name: str) -> bool:
     """Whether an item of a response is a call of the search tool of this name."""
-    if item.get("type") == "tool_search_call":
-        return name == NATIVE and item.get("execution") == "client"
+    if name == NATIVE:
+        return item.get("type") == "tool_search_call" and item.get("execution") == "client"
     return item.get("type") == "function_call" and item.get("name") == name
 
 
@@ -23,5 +23,9 @@ def without_searches(response: Json, name: str) -> Json:
     if isinstance(response.get("output"), list):
         changed["output"] = [i for i in response["output"] if not is_search(mapping(i), name)]
     if isinstance(response.get("tools"), list):
-        changed["tools"] = [t for t in response["tools"] if mapping(t).get("name") != name]
+        changed["tools"] = [t for t in response["tools"] if not _searches(mapping(t), name)]
     return response if changed == response else changed
+
+
+def _searches(tool: Json, name: str) -> bool:
+    return tool.get("type") == NATIVE if name == NATIVE else tool.get("name") == name

@@ -1,0 +1,93 @@
+"""Which tools of a turn the model sees."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from toolscout.client import local
+from toolscout.client.offer import Offer
+from toolscout.client.providers.provider import Tools
+
+MARKER = "cache_control"
+"""A tool with this key ends the part of the prompt that is cached, so it stays where it is."""
+
+logger = logging.getLogger("toolscout.client")
+
+
+class Shown:
+    """The tools that are visible from the first request on, and those found later.
+
+    Args:
+        offer: all tools of the turn.
+        order: where found tools go; see `Order`.
+        limit: maximum number of tools in a request; None without one.
+    """
+
+    def __init__(self, offer: Offer, order: str, limit: int | None) -> None:
+        self._offer = offer
+        self._order = order
+        self._room = None if limit is None else limit - len(offer.unnamed)
+        self._visible: dict[str, None] = {}
+        self._known: list[str] = []
+        self._found: list[str] = []
+        self.keep(name for name, tool in offer.by_name.items() if _is_marked(tool))
+
+    def keep(self, names: Iterable[str]) -> None:
+        """Make tools visible from the first request on."""
+        self._visible.update({name: None for name in names if name in self._offer.by_name})
+
+    def know(self, names: Iterable[str]) -> None:
+        """Take tools as found before the turn, instead of those taken so before."""
+        self._known = [
+            name
+            for name in dict.fromkeys(names)
+            if name in self._offer.by_name and name not in self._visible
+        ]
+
+    def find(self, names: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Show found tools; return those that can be shown, and those that were not shown before.
+
+        Raw definitions that are no objects are left out.
+        """
+        shown, new = [], []
+        for name in names:
+            if not isinstance(self._offer.by_name.get(name), dict):
+                logger.warning("skipping a found tool without a valid definition")
+                continue
+            shown.append(name)
+            if not (name in self._visible or name in self._known or name in self._found):
+                new.append(name)
+        self._found = [*new, *self._found] if self._order == "rank" else [*self._found, *new]
+        return shown, new
+
+    def every(self, query: str) -> list[str]:
+        """Return all names, or of too many those already shown and those nearest to a query."""
+        names = self._offer.names
+        room = None if self._room is None else self._room - 1  # for the search tool
+        if room is None or len(names) <= room:
+            return list(names)
+        shown = [*self._visible, *self._known, *self._found]
+        near = local.filter_tools(
+            query, self._offer.everything, min_tools=room, max_tools=room, target_ratio=1.0
+        )
+        kept = set([*dict.fromkeys([*shown, *near.kept])][:room])
+        return [name for name in names if name in kept]
+
+    def tools(self, every: Sequence[Any]) -> Tools:
+        """Return the tools in the order in which they are to be declared."""
+        offer, visible = self._offer, self._visible
+        if self._order == "catalog":
+            shown = {*visible, *self._known, *self._found}
+            return Tools(every, (), offer.pick(name for name in offer.names if name in shown), ())
+        first = offer.pick(name for name in offer.names if name in visible)
+        known, found = ([offer.by_name[name] for name in n] for n in (self._known, self._found))
+        if self._order == "rank":
+            return Tools(every, first, [*found, *known], ())
+        return Tools(every, first, known, found)
+
+    def __len__(self) -> int:
+        return len(self._visible) + len(self._known) + len(self._found)
+
+
+def _is_marked(tool: Any) -> bool:
+    return isinstance(tool, dict) and MARKER in tool

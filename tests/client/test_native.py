@@ -1,0 +1,331 @@
+"""Deferred loading by the provider itself: our search behind it, and prompts that stay cached."""
+
+import json
+import logging
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import anthropic
+import httpx2
+import openai
+import pytest
+
+from tests.client.model import PHANTOM, ScriptedModel
+from tests.client.rules import visible
+from tests.client.shapes import SHAPES, Json, Shape
+from tests.client.upstream import Exchange, Peer, peer
+from toolscout.client import Transport
+
+BY_NAME = {shape.name: shape for shape in SHAPES}
+MODELS = {"openai": "gpt-5.4", "openai-responses": "gpt-5.4", "anthropic": "claude-opus-5"}
+pytestmark = pytest.mark.filterwarnings("ignore:The model .* is deprecated")
+
+NATIVE = ("openai-responses", "anthropic")
+ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(200)}
+ABOUT |= {"send_email": "Send an email to somebody"}
+QUESTION = "please write to a@b.example"
+
+
+@pytest.fixture
+def model() -> ScriptedModel:
+    return ScriptedModel()
+
+
+@pytest.fixture
+def upstream(model: ScriptedModel) -> Iterator[Peer]:
+    with peer(model) as started:
+        yield started
+
+
+@pytest.fixture
+def service() -> Iterator[Peer]:
+    """Finds one tool for what the user says first, and another for what the model searches."""
+
+    def script(exchange: Exchange) -> None:
+        exchange.select("tool_3" if exchange.json["pattern"] == QUESTION else "send_email")
+
+    with peer(script) as started:
+        yield started
+
+
+OPEN: list[httpx2.Client] = []
+
+
+@pytest.fixture(autouse=True)
+def close() -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
+class Agent:
+    """A loop around a real SDK with a transport, as its user writes it."""
+
+    def __init__(self, interface: str, url: str, transport: Transport, model: str = "") -> None:
+        self.interface = interface
+        self.model = model or MODELS[interface]
+        self.shape: Shape = BY_NAME[interface]  # type: ignore[index]
+        self.tools = [self.shape.tool(name, text) for name, text in ABOUT.items()]
+        self.messages: list[Any] = []
+        http = httpx2.Client(transport=transport)
+        kind: Any = anthropic.Anthropic if interface == "anthropic" else openai.OpenAI
+        self.client = kind(api_key="k", base_url=url, http_client=http, max_retries=0)
+        OPEN.append(http)
+
+    def ask(self, text: str) -> list[str]:
+        """Answer a question; the names of the tools that were called."""
+        self.messages.append({"role": "user", "content": text})
+        called: list[str] = []
+        while calls := getattr(self, self.interface.replace("-", "_"))():
+            called += calls
+        return called
+
+    def openai(self) -> list[str]:
+        request: Any = {"model": self.model, "messages": self.messages, "tools": self.tools}
+        message = self.client.chat.completions.create(**request).choices[0].message
+        self.messages.append(message)
+        calls = message.tool_calls or []
+        for call in calls:
+            self.messages.append({"role": "tool", "tool_call_id": call.id, "content": "sent"})
+        return [call.function.name for call in calls]
+
+    def openai_responses(self) -> list[str]:
+        request: Any = {"model": self.model, "input": self.messages, "tools": self.tools}
+        items = self.client.responses.create(**request).output
+        self.messages += items
+        calls = [item for item in items if item.type == "function_call"]
+        for call in calls:
+            output = {"type": "function_call_output", "call_id": call.call_id, "output": "sent"}
+            self.messages.append(output)
+        return [call.name for call in calls]
+
+    def anthropic(self) -> list[str]:
+        request: Any = {"model": self.model, "messages": self.messages, "tools": self.tools}
+        message = self.client.messages.create(**request, max_tokens=9)
+        self.messages.append({"role": "assistant", "content": message.content})
+        calls = [block for block in message.content if block.type == "tool_use"]
+        told = [{"type": "tool_result", "tool_use_id": c.id, "content": "sent"} for c in calls]
+        if told:
+            self.messages.append({"role": "user", "content": told})
+        return [call.name for call in calls]
+
+
+def history(interface: str, request: Json) -> Any:
+    return request["input" if interface == "openai-responses" else "messages"]
+
+
+def begins_with(request: Json, earlier: Json, interface: str) -> bool:
+    """Whether the tools and messages of an earlier request are the first of another, by bytes."""
+
+    def written(value: Any) -> str:
+        return json.dumps(value)
+
+    return all(
+        written(after[: len(before)]) == written(before)
+        for before, after in (
+            (earlier["tools"], request["tools"]),
+            (history(interface, earlier), history(interface, request)),
+        )
+    )
+
+
+@pytest.mark.parametrize("interface", MODELS)
+def test_each_request_of_a_conversation_begins_with_the_one_before(
+    interface, upstream, service, model
+):
+    agent = Agent(interface, upstream.url, Transport(service.url))
+    for question in (QUESTION, "and once more", "and a third time"):
+        assert agent.ask(question) == ["send_email"]
+    assert not model.refused
+    requests = model.requests
+    # A search, a call and an answer; then only calls and answers, for the tool stays known.
+    assert len(requests) == 7
+    for before, after in pairwise(requests):
+        assert begins_with(after, before, interface)
+
+
+@pytest.mark.parametrize("interface", NATIVE)
+def test_every_tool_is_declared_and_the_model_sees_few(interface, upstream, service, model):
+    agent = Agent(interface, upstream.url, Transport(service.url))
+    agent.ask(QUESTION)
+    first, second = model.requests[:2]
+    assert first["tools"] == second["tools"]
+    assert len(first["tools"]) == len(ABOUT) + 1
+    deferred = [tool for tool in first["tools"] if tool.get("defer_loading")]
+    assert len(deferred) == len(ABOUT) - 1
+    shown = model.seen(agent.shape)
+    assert set(shown[0]) <= {PHANTOM, "tool_3"}
+    assert set(shown[1]) <= {PHANTOM, "tool_3", "send_email"}
+
+
+def test_the_found_tools_of_responses_come_as_whole_definitions(upstream, service, model):
+    agent = Agent("openai-responses", upstream.url, Transport(service.url))
+    agent.ask(QUESTION)
+    outputs = [i for i in model.requests[1]["input"] if i.get("type") == "tool_search_output"]
+    [found] = outputs[0]["tools"]
+    assert found == {**agent.shape.tool("send_email", ABOUT["send_email"]), "defer_loading": True}
+
+
+@pytest.mark.parametrize(
+    ("interface", "name"),
+    [
+        ("anthropic", "claude-3-5-sonnet-latest"),
+        ("anthropic", "claude-sonnet-4-20250514"),
+        ("anthropic", "a-model-of-somebody"),
+        ("openai-responses", "gpt-5.1"),
+        ("openai-responses", "gpt-4.1"),
+        ("openai-responses", "o3"),
+    ],
+)
+def test_models_that_cannot_defer_get_the_emulated_form(interface, name, upstream, service, model):
+    agent = Agent(interface, upstream.url, Transport(service.url), name)
+    assert agent.ask(QUESTION) == ["send_email"]
+    assert not model.refused
+    assert agent.shape.names(model.requests[0]) == [PHANTOM, "tool_3"]
+
+
+@pytest.mark.parametrize("interface", NATIVE)
+def test_a_setting_switches_the_native_form_off(interface, upstream, service, model):
+    agent = Agent(interface, upstream.url, Transport(service.url, native=False))
+    assert agent.ask(QUESTION) == ["send_email"]
+    assert agent.shape.names(model.requests[0]) == [PHANTOM, "tool_3"]
+
+
+class Refusing(ScriptedModel):
+    """A compatible API that knows nothing of deferred loading."""
+
+    def __call__(self, exchange: Exchange) -> None:
+        if b"defer_loading" in exchange.body:
+            self.refused.append("defer_loading: extra inputs are not permitted")
+            problem = {"error": {"message": self.refused[-1], "type": "invalid_request_error"}}
+            exchange.answer(
+                json.dumps(problem).encode(), 400, [("Content-Type", "application/json")]
+            )
+            return
+        super().__call__(exchange)
+
+
+@pytest.mark.parametrize("interface", NATIVE)
+def test_a_refused_native_form_is_repeated_once_and_remembered(interface, service, caplog):
+    model = Refusing()
+    with peer(model) as upstream:
+        transport = Transport(service.url)
+        assert Agent(interface, upstream.url, transport).ask(QUESTION) == ["send_email"]
+        assert Agent(interface, upstream.url, transport).ask("write an email") == ["send_email"]
+    assert len(model.refused) == 1
+    assert "takes no deferred tools" in caplog.text
+
+
+def test_a_request_refused_for_another_reason_is_no_fault_of_the_form(service):
+    def script(exchange: Exchange) -> None:
+        exchange.answer(b'{"error": {"message": "bad temperature"}}', 400)
+
+    transport = Transport(service.url)
+    with peer(script) as upstream, pytest.raises(anthropic.BadRequestError, match="temperature"):
+        Agent("anthropic", upstream.url, transport).ask(QUESTION)
+    model = ScriptedModel()
+    with peer(model) as upstream:
+        Agent("anthropic", upstream.url, transport).ask("write an email")
+    assert any(tool.get("defer_loading") for tool in model.requests[0]["tools"])
+
+
+@pytest.mark.parametrize("native", [True, False], ids=["native", "emulated"])
+def test_a_cache_marker_stays_on_its_tool(native, upstream, service, model):
+    agent = Agent("anthropic", upstream.url, Transport(service.url, native=native))
+    agent.tools[-2]["cache_control"] = {"type": "ephemeral"}
+    marked = agent.tools[-2]
+    assert agent.ask(QUESTION) == ["send_email"]
+    assert not model.refused
+    for request in model.requests:
+        assert marked in request["tools"]
+    if not native:  # the marker ends the part that stays the same
+        assert model.requests[0]["tools"][-1] == marked
+
+
+def test_markers_that_move_with_the_conversation_keep_its_searches(upstream, service, model):
+    agent = Agent("anthropic", upstream.url, Transport(service.url))
+    agent.ask(QUESTION)
+    marker = {"cache_control": {"type": "ephemeral"}}
+    agent.messages[0] = {"role": "user", "content": [{"type": "text", "text": QUESTION} | marker]}
+    agent.ask("and once more")
+    assert "send_email" in visible("anthropic", model.requests[-1])
+    assert agent.interface
+    assert all(tool in model.requests[-1]["tools"] for tool in model.requests[0]["tools"])
+
+
+@pytest.mark.parametrize("interface", NATIVE)
+def test_a_conversation_goes_on_in_a_fresh_process(interface, upstream, service, model):
+    agent = Agent(interface, upstream.url, Transport(service.url))
+    agent.ask(QUESTION)
+    later = Agent(interface, upstream.url, Transport(service.url))
+    later.messages = agent.messages
+    assert later.ask("and once more") == ["send_email"]
+    assert not model.refused
+    assert "send_email" in model.seen(agent.shape)[-1]
+
+
+def test_functions_in_namespaces_are_searched_and_stay_there(upstream, service, model):
+    agent = Agent("openai-responses", upstream.url, Transport(service.url))
+    inner = [agent.shape.tool(name, text) for name, text in ABOUT.items() if name != "send_email"]
+    sender = agent.shape.tool("send", "Send an email to somebody")
+    functions = [sender, *inner]
+    space = {"type": "namespace", "name": "mail", "description": "Mail", "tools": functions}
+    agent.tools = [space, agent.shape.tool("tool_x", "Does another thing")]
+    model.wants = "mail.send"
+    service.script = lambda exchange: exchange.select("mail.send")
+    items = agent.client.responses.create(
+        model=agent.model, input=[{"role": "user", "content": "hello"}], tools=agent.tools
+    ).output
+    assert items[-1].type == "function_call"
+    assert {tool["name"] for tool in service.requests[0].json["tools"]} >= {"mail.send", "tool_x"}
+    sent: Json
+    search, sent, other = model.requests[0]["tools"]
+    assert search["type"] == "tool_search"
+    assert {key: sent[key] for key in ("name", "description")} == {
+        "name": "mail",
+        "description": "Mail",
+    }
+    assert "defer_loading" not in sent["tools"][0]  # it fits what the user says
+    assert all(tool["defer_loading"] for tool in [*sent["tools"][1:], other])
+    assert [tool["name"] for tool in sent["tools"]] == [tool["name"] for tool in functions]
+
+
+@pytest.mark.parametrize(
+    ("interface", "own"),
+    [
+        ("anthropic", {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}),
+        ("openai-responses", {"type": "tool_search"}),
+    ],
+)
+def test_a_request_with_the_providers_own_search_is_left_alone(interface, own, service, caplog):
+    caplog.set_level(logging.INFO, "toolscout.client")
+    with peer(lambda exchange: exchange.answer(b"{}", 404)) as upstream:
+        agent = Agent(interface, upstream.url, Transport(service.url))
+        agent.tools.append(own)
+        with pytest.raises((openai.NotFoundError, anthropic.NotFoundError)):
+            agent.ask(QUESTION)
+        assert upstream.requests[0].json["tools"] == agent.tools
+    assert not service.requests
+    assert "searches deferred tools by itself" in caplog.text
+
+
+@pytest.mark.parametrize("interface", MODELS)
+def test_during_an_outage_no_more_tools_come_back_than_the_provider_takes(
+    interface, upstream, model
+):
+    agent = Agent(interface, upstream.url, Transport("http://127.0.0.1:9"))
+    assert agent.ask(QUESTION) == ["send_email"]
+    assert not model.refused
+    most = 201 if interface == "anthropic" else 127
+    assert len(model.seen(agent.shape)[1]) - (interface != "openai-responses") == most
+
+
+@pytest.mark.parametrize("interface", MODELS)
+def test_when_nothing_fits_no_tool_comes_back(interface, upstream, model):
+    with peer(lambda exchange: exchange.select()) as service:
+        agent = Agent(interface, upstream.url, Transport(service.url))
+        assert agent.ask(QUESTION) == []
+    assert not model.refused
+    assert set(model.seen(agent.shape)[-1]) <= {PHANTOM}
+    assert "No tool fits this search. There are 201 tools" in json.dumps(model.requests[-1])
