@@ -66,7 +66,7 @@ class OpenAI:
         """Call ids and the results told so far; every call has one, as the API demands."""
         messages = request["messages"]
         told = {m["tool_call_id"]: m["content"] for m in messages if m["role"] == "tool"}
-        called = {c["id"] for m in messages for c in m.get("tool_calls", [])}
+        called = {c["id"] for m in messages for c in m.get("tool_calls") or []}
         assert called == set(told)
         return told
 

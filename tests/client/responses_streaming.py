@@ -80,6 +80,10 @@ def _message(text: str, number: int) -> Item:
 
 
 def _call(id_: str, name: str, given: Any) -> Item:
+    if name == "tool_search":
+        search: Json = {"type": "tool_search_call", "id": f"ts_{id_}", "call_id": id_}
+        search |= {"execution": "client", "arguments": given}
+        return {**search, "status": "completed"}, {**search, "status": "in_progress"}, []
     text = json.dumps(given)
     item: Json = {"type": "function_call", "id": f"fc_{id_}", "call_id": id_, "name": name}
     kind = "response.function_call_arguments"

@@ -62,8 +62,16 @@ def close() -> Iterator[None]:
 class Agent:
     """A loop around a real SDK with a transport, as its user writes it."""
 
-    def __init__(self, interface: str, url: str, transport: Transport, model: str = "") -> None:
+    def __init__(
+        self,
+        interface: str,
+        url: str,
+        transport: Transport,
+        model: str = "",
+        streams: bool = False,
+    ) -> None:
         self.interface = interface
+        self.streams = streams
         self.model = model or MODELS[interface]
         self.shape: Shape = BY_NAME[interface]  # type: ignore[index]
         self.tools = [self.shape.tool(name, text) for name, text in ABOUT.items()]
@@ -83,8 +91,13 @@ class Agent:
 
     def openai(self) -> list[str]:
         request: Any = {"model": self.model, "messages": self.messages, "tools": self.tools}
-        message = self.client.chat.completions.create(**request).choices[0].message
-        self.messages.append(message)
+        if self.streams:
+            with self.client.chat.completions.stream(**request) as stream:
+                completion = stream.get_final_completion()
+        else:
+            completion = self.client.chat.completions.create(**request)
+        message = completion.choices[0].message
+        self.messages.append(message.to_dict())
         calls = message.tool_calls or []
         for call in calls:
             self.messages.append({"role": "tool", "tool_call_id": call.id, "content": "sent"})
@@ -92,8 +105,12 @@ class Agent:
 
     def openai_responses(self) -> list[str]:
         request: Any = {"model": self.model, "input": self.messages, "tools": self.tools}
-        items = self.client.responses.create(**request).output
-        self.messages += items
+        if self.streams:
+            with self.client.responses.stream(**request) as stream:
+                items = stream.get_final_response().output
+        else:
+            items = self.client.responses.create(**request).output
+        self.messages += [item.to_dict() for item in items]
         calls = [item for item in items if item.type == "function_call"]
         for call in calls:
             output = {"type": "function_call_output", "call_id": call.call_id, "output": "sent"}
@@ -102,7 +119,11 @@ class Agent:
 
     def anthropic(self) -> list[str]:
         request: Any = {"model": self.model, "messages": self.messages, "tools": self.tools}
-        message = self.client.messages.create(**request, max_tokens=9)
+        if self.streams:
+            with self.client.messages.stream(**request, max_tokens=9) as stream:
+                message = stream.get_final_message()
+        else:
+            message = self.client.messages.create(**request, max_tokens=9)
         self.messages.append({"role": "assistant", "content": message.content})
         calls = [block for block in message.content if block.type == "tool_use"]
         told = [{"type": "tool_result", "tool_use_id": c.id, "content": "sent"} for c in calls]
@@ -130,11 +151,12 @@ def begins_with(request: Json, earlier: Json, interface: str) -> bool:
     )
 
 
+@pytest.mark.parametrize("streams", [False, True], ids=["plain", "streams"])
 @pytest.mark.parametrize("interface", MODELS)
 def test_each_request_of_a_conversation_begins_with_the_one_before(
-    interface, upstream, service, model
+    interface, streams, upstream, service, model
 ):
-    agent = Agent(interface, upstream.url, Transport(service.url))
+    agent = Agent(interface, upstream.url, Transport(service.url), streams=streams)
     for question in (QUESTION, "and once more", "and a third time"):
         assert agent.ask(question) == ["send_email"]
     assert not model.refused
@@ -206,13 +228,15 @@ class Refusing(ScriptedModel):
         super().__call__(exchange)
 
 
+@pytest.mark.parametrize("streams", [False, True], ids=["plain", "streams"])
 @pytest.mark.parametrize("interface", NATIVE)
-def test_a_refused_native_form_is_repeated_once_and_remembered(interface, service, caplog):
+def test_a_refused_native_form_is_repeated_once_and_remembered(interface, streams, service, caplog):
     model = Refusing()
     with peer(model) as upstream:
         transport = Transport(service.url)
-        assert Agent(interface, upstream.url, transport).ask(QUESTION) == ["send_email"]
-        assert Agent(interface, upstream.url, transport).ask("write an email") == ["send_email"]
+        for question in (QUESTION, "write an email"):
+            agent = Agent(interface, upstream.url, transport, streams=streams)
+            assert agent.ask(question) == ["send_email"]
     assert len(model.refused) == 1
     assert "takes no deferred tools" in caplog.text
 
