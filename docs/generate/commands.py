@@ -32,7 +32,9 @@ def heading(command: str, action: argparse.Action) -> str:
 
 def takes_settings(command: argparse.ArgumentParser) -> bool:
     """Whether its flags are the settings."""
-    return "--port" in command._option_string_actions
+    return "--port" in command._option_string_actions and "--upstream" not in (
+        command._option_string_actions
+    )
 
 
 def flags(command: argparse.ArgumentParser) -> list[argparse.Action]:

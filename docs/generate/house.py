@@ -9,7 +9,7 @@ TEMPLATE = Path(__file__).with_name("architecture.template")
 
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
-    ("integrations", "terminal"),
+    ("gateway", "integrations", "terminal"),
     ("server",),
     ("client", "playground"),
     ("learning",),

@@ -62,6 +62,23 @@ def _serve(parsed: argparse.Namespace) -> int:
         return NOTHING
 
 
+def _proxy(parsed: argparse.Namespace) -> int:
+    from toolscout.client import AsyncTransport
+    from toolscout.gateway.proxy import Proxy
+    from toolscout.gateway.serving import serve
+
+    transport = AsyncTransport(
+        parsed.selector,
+        api_key=os.environ.get("TOOLSCOUT_API_KEY"),
+        defer_above=parsed.defer_above,
+        rollout=parsed.rollout,
+    )
+    try:
+        return serve(Proxy(parsed.upstream, transport), parsed.host, parsed.port)
+    except SystemExit:
+        return NOTHING
+
+
 def _search(parsed: argparse.Namespace) -> int:
     from toolscout.engine import Engine
     from toolscout.tools.files import read_file
@@ -258,6 +275,22 @@ def parser() -> argparse.ArgumentParser:
         search.add_argument(f"--{words}", type=Path, metavar="FILE", help=text)
     search.add_argument("--explain", action="store_true", help="scores and reasons")
     search.add_argument("--json", action="store_true", help="as JSON")
+
+    proxy = command("proxy", _proxy, "run a reverse proxy before a provider of models")
+    proxy.add_argument(
+        "--upstream", metavar="URL", required=True, help="address of the provider, with its path"
+    )
+    proxy.add_argument(
+        "--selector", metavar="URL", default="http://127.0.0.1:8080", help="address of the service"
+    )
+    proxy.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    proxy.add_argument("--port", type=int, default=8100, help="port to listen on")
+    proxy.add_argument(
+        "--defer-above", type=int, metavar="COUNT", default=10, help="tools that are few enough"
+    )
+    proxy.add_argument(
+        "--rollout", metavar="MODE", default="on", help="off, dark, shadow, percent:N or on"
+    )
 
     backup = command("backup", _backup, "copy the SQLite store to a file, also while it is used")
     restore = command("restore", _restore, "make the SQLite store from a backup")

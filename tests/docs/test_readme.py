@@ -16,6 +16,7 @@ from toolscout.cli import main
 
 HERE = "tests/docs/test_readme.py"
 FRESH = "tests/integration/test_fresh_install.py"
+PROXY = "tests/gateway/test_proxy.py"
 README = "tests/integration/test_readme.py"
 
 RUN_BY = {
@@ -24,6 +25,9 @@ RUN_BY = {
     "curl": f"{HERE}::test_the_first_answer_is_the_one_shown",
     ".venv/bin/toolscout search": f"{HERE}::test_the_search_finds_it",
     "pip install toolscout": f"{FRESH}::test_the_base_install_has_no_server",
+    "pip install 'toolscout[proxy]'": f"{FRESH}::test_the_proxy_install_serves_the_proxy",
+    "toolscout proxy": f"{PROXY}::test_an_sdk_with_another_base_url_calls_what_was_found",
+    "export OPENAI_BASE_URL": f"{PROXY}::test_an_sdk_with_another_base_url_calls_what_was_found",
     "docker build": "tests/integration/test_image.py::"
     "test_the_image_serves_without_network_on_a_root_it_cannot_write",
     "docker compose": f"{README}::test_compose_takes_the_command",

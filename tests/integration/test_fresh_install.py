@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -58,6 +59,20 @@ def test_the_base_install_has_no_server(wheel: Path, tmp_path: Path):
     )
     assert refused.returncode == 2
     assert "toolscout[server]" in refused.stderr
+
+
+def test_the_proxy_install_serves_the_proxy(wheel: Path, tmp_path: Path):
+    python = tmp_path / "venv" / "bin" / "python"
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    run(python, "-m", "pip", "install", "--quiet", f"{wheel}[proxy]")
+    port = free_port()
+    command = [python, "-m", "toolscout", "proxy", "--upstream", "http://127.0.0.1:9"]
+    proxy = subprocess.Popen([*command, "--port", str(port)], env=environment(), cwd=tmp_path)
+    try:
+        wait_for(f"http://127.0.0.1:{port}/healthz", proxy)
+    finally:
+        proxy.terminate()
+        assert proxy.wait(30) in (0, -signal.SIGTERM)
 
 
 def test_the_server_install_answers_the_readme(wheel: Path, tmp_path: Path):

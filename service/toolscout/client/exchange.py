@@ -113,12 +113,12 @@ def body_of(response: httpx2.Response, content: bytes) -> Json:
     return body
 
 
-def response_with(response: httpx2.Response, body: Json) -> httpx2.Response:
-    """Return a response that was read, with another body."""
+def response_with(response: httpx2.Response, content: bytes) -> httpx2.Response:
+    """Return a response that was read and decoded, with a body of its own or another."""
     return httpx2.Response(
         response.status_code,
         headers=_without_framing(response.headers),
-        content=msgspec.json.encode(body),
+        content=content,
         extensions=response.extensions,
     )
 

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from typing import Any, Unpack
 
 import httpx2
+import msgspec
 
 from toolscout.client.discovery.blocking import Blocking, run
 from toolscout.client.discovery.config import DiscoveryConfig
@@ -84,14 +85,14 @@ class _Steps:
         try:
             final = await self.discovery.complete_turn(turn, forward)
         except ProviderError as refused:
-            return refused.response
+            return response_with(refused.response, refused.response.content)
         except (httpx2.HTTPError, httpx2.StreamError):
             raise
         except Exception:
             logger.exception("a response could not be read; the request goes out as it came")
             return await self._send(exchange.request)
         assert last is not None
-        return response_with(last, final)
+        return response_with(last, msgspec.json.encode(final))
 
     async def _stream(self, exchange: Exchange, turn: Turn) -> Answer:
         async def opened(body: dict[str, Any]) -> httpx2.Response:
@@ -109,7 +110,7 @@ class _Steps:
             first = await self._first(turn, opened)
         except ProviderError as refused:
             turn.end()
-            return refused.response, None
+            return response_with(refused.response, refused.response.content), None
         except BaseException:
             turn.end()
             raise

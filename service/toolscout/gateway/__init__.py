@@ -1,0 +1,1 @@
+"""Between callers and providers: the reverse proxy."""

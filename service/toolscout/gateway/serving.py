@@ -1,0 +1,35 @@
+"""Serve the proxy with uvicorn."""
+
+import logging
+import sys
+from typing import Any
+
+import uvicorn
+
+KEEPALIVE_S = 65
+"""Seconds that idle connections of callers are kept: longer than the SDKs keep theirs."""
+
+GRACE_S = 30
+"""Seconds that open responses may take to finish after SIGTERM."""
+
+
+def serve(application: Any, host: str, port: int) -> int:
+    """Run the application until a signal ends it; returns the exit status."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(message)s")
+    # These write the URL of every request, and a query may hold a key.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            application,
+            host=host,
+            port=port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=KEEPALIVE_S,
+            timeout_graceful_shutdown=GRACE_S,
+        )
+    )
+    server.run()
+    return 0 if server.started else 1

@@ -1,0 +1,224 @@
+"""`toolscout proxy`: any program with another base URL gets the whole flow."""
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import anthropic
+import httpx2
+import openai
+import pytest
+
+from tests.client.model import PHANTOM, ScriptedModel
+from tests.client.shapes import SHAPES
+from tests.client.upstream import Exchange, Peer, free_port, peer, until
+from tests.support import environment
+
+SHAPE = {shape.name: shape for shape in SHAPES}
+ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(30)}
+ABOUT |= {"send_email": "Send an email to somebody"}
+KEY = "sk-very-secret"
+
+
+class Running:
+    """A proxy in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self.process = process
+        self.url = url
+
+    def log(self) -> str:
+        """Stop the proxy, and return what it wrote."""
+        self.process.terminate()
+        return self.process.communicate(timeout=30)[0]
+
+
+@contextmanager
+def proxy(upstream: str, *flags: str, selector: str = "http://127.0.0.1:9") -> Iterator[Running]:
+    port = free_port()
+    command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", upstream]
+    command += ["--selector", selector, "--port", str(port), *flags]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen(command, env=environment(), text=True, **pipes)  # type: ignore[call-overload]
+    url = f"http://127.0.0.1:{port}"
+    try:
+        until(lambda: answers(port))
+        yield Running(process, url)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def answers(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture
+def model() -> ScriptedModel:
+    return ScriptedModel()
+
+
+@pytest.fixture
+def upstream(model: ScriptedModel) -> Iterator[Peer]:
+    with peer(model) as started:
+        yield started
+
+
+@pytest.fixture
+def service() -> Iterator[Peer]:
+    with peer(lambda exchange: exchange.select("send_email")) as started:
+        yield started
+
+
+@pytest.fixture
+def running(upstream: Peer, service: Peer) -> Iterator[Running]:
+    with proxy(f"{upstream.url}/v1", selector=service.url) as started:
+        yield started
+
+
+@pytest.mark.parametrize("base", ["", "/v1"])
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+def test_an_sdk_with_another_base_url_calls_what_was_found(running, model, upstream, base, stream):
+    tools = [SHAPE["openai"].tool(name, text) for name, text in ABOUT.items()]
+    question = {"role": "user", "content": "please write to somebody"}
+    request = {"model": "m", "messages": [question], "tools": tools}
+    with openai.OpenAI(api_key=KEY, base_url=running.url + base) as client:
+        if stream:
+            with client.chat.completions.stream(**request) as events:
+                completion = events.get_final_completion()
+        else:
+            completion = client.chat.completions.create(**request)
+    assert completion.choices[0].message.tool_calls[0].function.name == "send_email"
+    assert model.seen(SHAPE["openai"]) == [[PHANTOM, "send_email"]]
+    [exchange] = upstream.requests
+    assert exchange.path == "/v1/chat/completions"
+    assert exchange.headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+def test_messages_of_anthropic_are_searched(running, model, stream):
+    tools = [SHAPE["anthropic"].tool(name, text) for name, text in ABOUT.items()]
+    question = {"role": "user", "content": "please write to somebody"}
+    request = {"model": "claude-opus-5", "messages": [question], "tools": tools, "max_tokens": 9}
+    with anthropic.Anthropic(api_key=KEY, base_url=running.url) as client:
+        if stream:
+            with client.messages.stream(**request) as events:
+                message = events.get_final_message()
+        else:
+            message = client.messages.create(**request)
+    assert [b.name for b in message.content if b.type == "tool_use"] == ["send_email"]
+    assert not model.refused
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+def test_responses_of_openai_are_searched(running, model, stream):
+    tools = [SHAPE["openai-responses"].tool(name, text) for name, text in ABOUT.items()]
+    request = {"model": "gpt-5.4", "input": "please write to somebody", "tools": tools}
+    with openai.OpenAI(api_key=KEY, base_url=running.url) as client:
+        if stream:
+            with client.responses.stream(**request) as events:
+                response = events.get_final_response()
+        else:
+            response = client.responses.create(**request)
+    assert [item.name for item in response.output if item.type == "function_call"] == ["send_email"]
+    assert not model.refused
+
+
+def test_a_request_with_few_tools_is_passed_on_byte_for_byte(running, upstream, service):
+    tools = [SHAPE["openai"].tool("read_file", "Read a file")]
+    question = {"role": "user", "content": "please"}
+    body = json.dumps({"model": "m", "messages": [question], "tools": tools}, indent=1).encode()
+    headers = {"Content-Type": "application/json", "X-Own": "1"}
+    httpx2.post(f"{running.url}/chat/completions?a=b%20c", content=body, headers=headers)
+    [exchange] = upstream.requests
+    assert exchange.body == body
+    assert exchange.path == "/v1/chat/completions?a=b%20c"
+    assert exchange.headers["x-own"] == "1"
+    assert exchange.headers["host"] == upstream.url.removeprefix("http://")
+    assert not service.requests
+
+
+def test_other_interfaces_pass_status_headers_and_bytes():
+    def script(exchange: Exchange) -> None:
+        exchange.answer(b"\x00\x01" * 50_000, 418, [("X-Own", "2"), ("Content-Type", "audio/wav")])
+
+    with peer(script) as upstream, proxy(upstream.url) as running:
+        response = httpx2.post(f"{running.url}/audio", files={"file": b"x" * 3_000_000})
+        assert (response.status_code, response.headers["x-own"]) == (418, "2")
+        assert response.content == b"\x00\x01" * 50_000
+        assert b"x" * 3_000_000 in upstream.requests[0].body
+        assert httpx2.get(f"{running.url}/models").status_code == 418
+        assert upstream.requests[1].body == b""
+        assert "content-length" not in upstream.requests[1].headers
+
+
+def test_keys_and_questions_are_not_in_the_log(upstream, service):
+    tools = [{"name": name, "description": text} for name, text in ABOUT.items()]
+    body = {
+        "contents": [{"role": "user", "parts": [{"text": "a private question"}]}],
+        "tools": [{"functionDeclarations": tools}],
+    }
+    with proxy(upstream.url, selector=service.url) as running:
+        url = f"{running.url}/v1beta/models/gemini:generateContent?key={KEY}"
+        httpx2.post(url, json=body, headers={"Authorization": f"Bearer {KEY}"})
+        log = running.log()
+    assert "deferred" in log
+    assert KEY not in log
+    assert "private" not in log
+
+
+def test_a_provider_that_is_gone_is_a_502_that_says_so():
+    with proxy("http://127.0.0.1:9/v1") as running:
+        response = httpx2.post(f"{running.url}/chat/completions", json={"messages": []})
+        assert response.status_code == 502
+        assert "the provider cannot be reached" in response.json()["error"]["message"]
+        assert "cannot be reached" in running.log()
+
+
+def test_a_caller_that_goes_away_ends_the_request_to_the_provider():
+    broken: list[bool] = []
+
+    def script(exchange: Exchange) -> None:
+        exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        try:
+            while not exchange.stopping.wait(0.02):
+                exchange.send(b": nothing yet\n\n")
+        except OSError:
+            broken.append(True)
+            raise
+
+    with peer(script) as upstream, proxy(upstream.url) as running:
+        with httpx2.stream("POST", f"{running.url}/events", json={}) as response:
+            next(response.iter_raw())
+        until(lambda: bool(broken))
+
+
+def test_events_come_as_the_provider_writes_them():
+    def script(exchange: Exchange) -> None:
+        exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
+        exchange.stopping.wait(20)
+        exchange.close()
+
+    with (
+        peer(script) as upstream,
+        proxy(upstream.url) as running,
+        httpx2.stream("POST", f"{running.url}/events", json={}, timeout=10) as response,
+    ):
+        assert next(response.iter_raw()) == b"data: 1\n\n"
+        upstream.stopping.set()
+
+
+def test_its_own_health_needs_no_provider():
+    with proxy("http://127.0.0.1:9") as running:
+        assert httpx2.get(f"{running.url}/healthz").json() == {"status": "ok"}
+
+
+def test_a_wrong_address_is_an_error_that_says_which():
+    command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", "api.openai.com"]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "upstream: expected an http(s) URL, got 'api.openai.com'" in done.stderr
