@@ -85,8 +85,10 @@ class Exchange:
 class Peer:
     """Serves one script to every request, each connection in a thread of its own."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, takes_feedback: bool = False) -> None:
         self.script = script
+        self.takes_feedback = takes_feedback
+        """Whether the script answers feedback too; else it is taken without a trace."""
         self.requests: list[Exchange] = []
         self.connections = 0
         self.stopping = threading.Event()
@@ -121,6 +123,9 @@ class Peer:
                 exchange = Exchange(connection, self.stopping)
                 if not exchange.read():
                     break
+                if "/feedback" in exchange.path and not self.takes_feedback:
+                    exchange.answer(b'{"accepted": 0}', status=202)
+                    continue
                 with self._lock:
                     exchange.number = len(self.requests)
                     self.requests.append(exchange)
@@ -145,9 +150,9 @@ class Peer:
 
 
 @contextmanager
-def peer(script: Script) -> Iterator[Peer]:
+def peer(script: Script, takes_feedback: bool = False) -> Iterator[Peer]:
     """A peer that follows a script as long as the block lasts."""
-    started = Peer(script)
+    started = Peer(script, takes_feedback)
     try:
         yield started
     finally:

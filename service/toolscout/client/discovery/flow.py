@@ -71,6 +71,7 @@ class Flow(Preparation):
         if not question["pattern"].strip():
             return
         selection = await self._ask(**question)
+        turn.searched.append((0, question["pattern"], selection))
         if not selection.fell_open or selection.reason is Reason.EMPTY_SELECTION:
             turn.show_first(() if selection.fell_open else selection.names)
 
@@ -227,7 +228,9 @@ class AsyncToolDiscovery(Flow):
         return list(zip(calls, selections, strict=True))
 
     async def aclose(self) -> None:
-        """Close the selector."""
+        """Send what is left to report, for at most half a second, and close the selector."""
+        if self.reporter is not None:
+            await self.reporter.aflush()
         await self.selector.aclose()
 
 
@@ -314,5 +317,7 @@ class ToolDiscovery(Flow):
         ]
 
     def close(self) -> None:
-        """Close the selector."""
+        """Send what is left to report, for at most half a second, and close the selector."""
+        if self.reporter is not None:
+            self.reporter.flush()
         self.selector.close()

@@ -9,6 +9,7 @@ from toolscout.client import local
 from toolscout.client.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.client.discovery.session import SessionStore, canonical, hashed
 from toolscout.client.discovery.turn import MAX_ROUNDS, Order, Turn, TurnSettings
+from toolscout.client.learning.reporter import reporter_of
 from toolscout.client.observe.events import (
     Stage,
     TurnEvent,
@@ -21,7 +22,8 @@ from toolscout.client.offer import Offer
 from toolscout.client.providers import Call, Json, Provider, ProviderName, provider_named
 from toolscout.client.selector.rollout import Rollout
 from toolscout.client.selector.selection import Selection
-from toolscout.client.selector.settings import SelectorBase, SelectorOptions
+from toolscout.client.selector.selector import AsyncSelector, Selector
+from toolscout.client.selector.settings import SelectorOptions
 from toolscout.common.lru import Lru
 from toolscout.errors import InvalidArgument
 
@@ -48,6 +50,7 @@ class DiscoveryOptions(SelectorOptions, total=False):
     turn_observers: Sequence[TurnObserver] | None
     native: bool
     restore_on_no_match: bool
+    learn: bool
 
 
 class Preparation:
@@ -65,6 +68,7 @@ class Preparation:
             by default the model is told that nothing fits, and what there is.
         turn_observers: called with a `TurnEvent` when tools are filtered or deferred and when a
             turn is over; None for no observers.
+        learn: report to the service which tools were called after a search.
         selector_options: further arguments of the selector: rollout, fallback, redact, observers …
     """
 
@@ -80,12 +84,15 @@ class Preparation:
         turn_observers: Sequence[TurnObserver] | None = (log_turn,),
         native: bool = True,
         restore_on_no_match: bool = False,
+        learn: bool = True,
         **selector_options: Unpack[SelectorOptions],
     ) -> None:
         if isinstance(config, str):
             config = DiscoveryConfig(enabled=True, strategy="hybrid-first", api=ApiConfig(config))
         if not isinstance(config, DiscoveryConfig):
             raise InvalidArgument.of("config", "a URL or a DiscoveryConfig", config)
+        if not isinstance(learn, bool):
+            raise InvalidArgument.of("learn", "true or false", learn)
         if order not in get_args(Order):
             raise InvalidArgument(f"order: expected rank, catalog or append, got {order!r}")
         self.config = config
@@ -120,8 +127,12 @@ class Preparation:
                 **selector_options,
             }
         )
+        # A query that no event may hold is not reported either.
+        learn = learn and selector_options.get("log_query") != "off"
+        self.reporter = reporter_of(self.selector) if learn and asks else None
+        """Reports to the service; None if nothing is to be reported."""
 
-    selector: SelectorBase
+    selector: AsyncSelector | Selector
 
     def _prepare(self, settings: dict[str, Any]) -> None:
         """Make the selector of one kind of flow."""
@@ -204,6 +215,8 @@ class Preparation:
         return provider.with_tools(request, offer.pick(names))
 
     def _report_finished(self, turn: Turn) -> None:
+        if self.reporter is not None:
+            self.reporter.observe(turn)
         offered, counts = len(turn.offer.names), (turn.search_count, turn.rounds)
         self._report("finished", turn.provider.name, turn.session, offered, turn.shown, *counts)
 

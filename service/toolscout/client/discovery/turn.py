@@ -43,6 +43,9 @@ logger = logging.getLogger("toolscout.client")
 Found = tuple[Call, Selection[Any]]
 """A search of the model, and its result."""
 
+Searched = tuple[int, str, Selection[Any]]
+"""The round of a search (0 before the first forward), its query and its result."""
+
 
 class TurnSettings(msgspec.Struct, frozen=True):
     """Settings that all turns of a flow share."""
@@ -88,6 +91,11 @@ class Turn:
         self.rounds = 0
         self.search_count = 0
         """Number of searches that were answered."""
+        self.searched: list[Searched] = []
+        self.called: list[str] = []
+        """Names of the tools that the last response calls, without the search tool."""
+        self.was_mixed = False
+        """Whether the turn ended with searches and other calls in one response."""
         self._spent: Json = {}
         self._restored = False
         """Whether every tool was to come back."""
@@ -173,6 +181,7 @@ class Turn:
             logger.warning("model %s takes no deferred tools; they are emulated", self._model[1])
         calls = self.provider.calls(response)
         found = [call for call in calls if call.name == self.search_name]
+        self.called = [call.name for call in calls if call.name != self.search_name]
         return found if self.rounds < self._settings.max_rounds else []
 
     def is_mixed(self, response: Json) -> bool:
@@ -187,8 +196,10 @@ class Turn:
         """Add the found tools; return the next request to forward, or None in a mixed turn."""
         self.rounds += 1
         self.search_count += len(found)
+        self.searched += [(self.rounds, call.query, selection) for call, selection in found]
         results = [self._answered(call, selection) for call, selection in found]
         if self.is_mixed(response):
+            self.was_mixed = True
             if self._restored and self.session:
                 # Only the client continues this turn, and its next request needs every tool.
                 self._settings.store.mark_expanded(self.session, self.offer.names)

@@ -15,6 +15,10 @@ ProviderName = Literal[
 ]
 
 
+_RESULTS = frozenset(("toolResult", "functionResponse", "function_response"))
+"""Keys of a part that is the result of a call."""
+
+
 class Call(msgspec.Struct, frozen=True):
     """One call of a tool by the model."""
 
@@ -124,6 +128,9 @@ class Provider(Protocol):
     def first_message(self, request: Json) -> Any:
         """The first message of a user, which names the session; None when there is none."""
 
+    def asks(self, request: Json) -> bool:
+        """Whether a request ends with a user's message, and not with the results of calls."""
+
     def recent(self, request: Json) -> list[str]:
         """Names of tools that the conversation has called already, each once."""
 
@@ -203,9 +210,24 @@ class Turns(Shape):
         """The first turn of role `user`."""
         return next(iter(self.user_turns(request)), None)
 
+    def asks(self, request: Json) -> bool:
+        """Whether the last turn is a user's and has more than results."""
+        turns = self.turns(request)
+        return bool(turns) and turns[-1].get("role") == "user" and has_more(turns[-1], "content")
+
     def user_turns(self, request: Json) -> list[Json]:
         """The turns of role `user`, oldest first."""
         return [turn for turn in self.turns(request) if turn.get("role") == "user"]
+
+
+def has_more(turn: Json, key: str) -> bool:
+    """Whether a turn has more under a key than results of calls, in any provider's shape."""
+    parts = turn.get(key)
+    return not isinstance(parts, list) or not all(map(_is_result, mappings(parts)))
+
+
+def _is_result(part: Json) -> bool:
+    return part.get("type") == "tool_result" or not _RESULTS.isdisjoint(part)
 
 
 def names_once(names: Iterable[Any]) -> list[str]:

@@ -9,7 +9,7 @@ import os
 import threading
 import weakref
 from collections.abc import Coroutine
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -34,6 +34,10 @@ class Background:
         self._pid = 0
         self._finalizer: weakref.finalize[Any, Any] | None = None
 
+    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Start a coroutine; `close` cancels it."""
+        return asyncio.run_coroutine_threadsafe(work, self._running())
+
     def run(self, work: Coroutine[Any, Any, T], deadline: float) -> T:
         """Run a coroutine to its end, or cancel it at the deadline (monotonic seconds).
 
@@ -41,7 +45,7 @@ class Background:
             TimeoutError: the deadline came first; the work is cancelled.
             Closed: it was closed meanwhile.
         """
-        future = asyncio.run_coroutine_threadsafe(work, self._running())
+        future = self.start(work)
         try:
             return future.result(max(deadline - monotonic(), 0.0))
         except CancelledError:

@@ -94,9 +94,7 @@ class Connections:
         verify: ssl.SSLContext | bool,
         trust_env: bool,
     ) -> None:
-        # The HTTP library logs the URL of every request; a query may hold a key.
-        self._url = url.copy_with(query=None, fragment=None)
-        self._extensions: dict[str, Any] = {"target": url.raw_path} if url.query else {}
+        self.url = url
         self._max_connections = max_connections
         self._limits = httpx2.Limits(
             max_connections=max_connections,
@@ -117,11 +115,16 @@ class Connections:
         self._left_behind: set[asyncio.Task[Reply | Failure]] = set()
 
     async def post(
-        self, headers: dict[str, str], body: bytes, deadline: float, progress: Progress
+        self,
+        headers: dict[str, str],
+        body: bytes,
+        deadline: float,
+        progress: Progress,
+        path: str | None = None,
     ) -> Reply | Failure:
         """Send a request and read its answer before the deadline (monotonic seconds).
 
-        Failures are returned, never raised.
+        Without a path it goes to that of the endpoint. Failures are returned, never raised.
         """
         progress.attempts += 1
         progress.begun, progress.connected = monotonic(), None
@@ -131,7 +134,8 @@ class Connections:
         remaining = deadline - monotonic()
         if remaining <= 0:
             return CONGESTED
-        task = asyncio.ensure_future(self._exchange(headers, body, deadline, progress))
+        url = self.url if path is None else self.url.copy_with(path=path)
+        task = asyncio.ensure_future(self._exchange(url, headers, body, deadline, progress))
         self._under_way.add(task)
         try:
             await asyncio.wait((task,), timeout=remaining)
@@ -183,7 +187,12 @@ class Connections:
             await asyncio.sleep(0)
 
     async def _exchange(  # noqa: PLR0911  # one end for each way an exchange ends
-        self, headers: dict[str, str], body: bytes, deadline: float, progress: Progress
+        self,
+        url: httpx2.URL,
+        headers: dict[str, str],
+        body: bytes,
+        deadline: float,
+        progress: Progress,
     ) -> Reply | Failure:
         reused = True
         answered = False
@@ -202,10 +211,11 @@ class Connections:
         try:
             async with client.stream(
                 "POST",
-                self._url,
+                # The HTTP library logs the URL of every request; a query may hold a key.
+                url.copy_with(query=None, fragment=None),
                 content=body,
                 headers=headers,
-                extensions={**self._extensions, "trace": trace},
+                extensions={"trace": trace, **({"target": url.raw_path} if url.query else {})},
                 timeout=httpx2.Timeout(None, connect=CONNECT_SHARE * (deadline - monotonic())),
             ) as response:
                 answered = True

@@ -59,6 +59,10 @@ class Encoder:
         body = b"[" + b",".join(filter(None, written)) + b"]"
         return body, sha256(body).digest()
 
+    def sends(self, name: str, tool: Any) -> bool:
+        """Whether the service is told of a tool."""
+        return self._entry(name, tool) is not None
+
     def _written(self, entries: list[dict[str, Any]]) -> bytes:
         """Entries with commas between them."""
         try:

@@ -10,6 +10,8 @@ import httpx2
 from toolscout.errors import InvalidArgument
 
 SEARCH_PATH = "/v1/tool-discovery/search"
+FEEDBACK_PATH = "/v1/tool-discovery/feedback"
+_OTHER_SEARCH_PATH = "/api/compress/tool-discovery"
 MAX_HOST_CHARS = 253
 
 _LABEL = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -37,6 +39,18 @@ def read(endpoint: str | None) -> httpx2.URL | None:
         logger.warning("endpoint: its user and password are not sent; give an api_key instead")
         url = url.copy_with(username=None, password=None)
     return url.copy_with(path=SEARCH_PATH) if url.path in ("", "/") else url
+
+
+def feedback_path(search_path: str) -> str | None:
+    """The path of the feedback beside that of the search, below the same prefix.
+
+    None for a path that is not one of the service's.
+    """
+    path = search_path.rstrip("/")
+    for known in (SEARCH_PATH, _OTHER_SEARCH_PATH):
+        if path.endswith(known):
+            return path.removesuffix(known) + FEEDBACK_PATH
+    return None
 
 
 def without_secrets(endpoint: str) -> str:

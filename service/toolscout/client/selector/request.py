@@ -83,6 +83,7 @@ class Verdict(msgspec.Struct):
     request_id: str = ""
     degraded: str | None = None
     outcome: str | None = None
+    catalog: str = ""
     attempts: int = 0
 
 
@@ -101,7 +102,7 @@ class Channel:
         self.breaker = breaker
         self.retries = RetryBudget()
         self.digests = Digests() if use_digests else None
-        self._encoder = encoder
+        self.encoder = encoder
         self.headers = {
             "content-type": "application/json",
             "accept": "application/json",
@@ -129,7 +130,7 @@ class Channel:
             return None
         request: Request | None = None
         try:
-            tools, key = self._encoder.encode(call.offer, call.deadline)
+            tools, key = self.encoder.encode(call.offer, call.deadline)
             if tools != b"[]":
                 request = Request(self, call, ticket, tools, key)
             else:
@@ -209,11 +210,10 @@ class Request:
             await asyncio.sleep(pause)
         verdict = self._judged(reply)
         if digests and isinstance(reply, Reply) and reply.is_success and not verdict.failed:
-            given = reply.headers.get("x-catalog-digest", "")
             if by_digest:
                 digests.served(key)
-            if given.isalnum() and given.isascii() and len(given) <= MAX_DIGEST_CHARS:
-                digests.learn(key, given)
+            if verdict.catalog:
+                digests.learn(key, verdict.catalog)
         return verdict
 
     def _judged(self, reply: Reply | Failure) -> Verdict:
@@ -223,6 +223,9 @@ class Request:
         else:
             verdict = _read(reply, self._call)
             given = reply.headers.get("x-request-id", "")
+            digest = reply.headers.get("x-catalog-digest", "")
+            if digest.isalnum() and digest.isascii() and len(digest) <= MAX_DIGEST_CHARS:
+                verdict.catalog = digest
         # A reply may contain any id; only a plausible one may go into logs.
         plausible = given.isprintable() and 0 < len(given) <= 128
         verdict.request_id = given if plausible else self._call.request_id
@@ -261,12 +264,17 @@ def _unexpected(error: Exception) -> Verdict:
 def _body(call: Call, catalog: bytes) -> bytes:
     fields: dict[str, Any] = {**call.fields, "top_k": call.top_k}
     if not fields.get("messages"):
-        fields["pattern"] = call.pattern[:MAX_PATTERN_CHARS].encode("utf-8", "replace").decode()
+        fields["pattern"] = sendable(call.pattern)
     offered = call.offer.by_name
     pins = [pin for pin in dict.fromkeys(call.always_keep) if pin in offered and _is_text(pin)]
     if pins:
         fields["always_keep"] = pins
     return msgspec.json.encode(fields)[:-1] + b"," + catalog + b"}"
+
+
+def sendable(pattern: str) -> str:
+    """Return a pattern as the service takes it."""
+    return pattern[:MAX_PATTERN_CHARS].encode("utf-8", "replace").decode()
 
 
 def _is_text(name: str) -> bool:

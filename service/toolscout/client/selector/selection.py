@@ -59,6 +59,8 @@ class Selection(msgspec.Struct, Generic[T], frozen=True):
     """`match`, `weak` or `no_match`, where the service says so."""
     attempts: int = 0
     """Requests sent for this call: 0 when nothing was asked, rarely more than 1."""
+    catalog: str = ""
+    """The digest under which the service knows the tools; empty where it did not say."""
     rollout: str | None = None
     """The rollout mode that kept every tool: `off`, `dark`, `shadow` or `percent`."""
     shadow: Shadow | None = None

@@ -4,7 +4,9 @@ Whatever the service or the network does, a call returns within its timeout with
 tools: the service's choice, checked against the tools that were offered, or all of them.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import asyncio
+from collections.abc import Collection, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self
 
@@ -61,10 +63,18 @@ class AsyncSelector(SelectorBase):
                 request.settle(call.verdict)
         return self._finish(call)
 
+    def run_later(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        """Run a coroutine as a task of the event loop that runs now.
+
+        Raises:
+            RuntimeError: none runs.
+        """
+        return asyncio.get_running_loop().create_task(work)
+
     async def aclose(self) -> None:
         """Close connections; a later call opens new ones."""
-        if self._channel is not None:
-            await self._channel.connections.aclose()
+        if self.channel is not None:
+            await self.channel.connections.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -116,10 +126,14 @@ class Selector(SelectorBase):
         except Closed:
             return request.give_up(closed=True)
 
+    def run_later(self, work: Coroutine[Any, Any, None]) -> "Future[None]":
+        """Run a coroutine in the separate thread."""
+        return self._background.start(work)
+
     def close(self) -> None:
         """Close connections and end the thread; a later call starts new ones."""
-        if self._channel is not None:
-            self._background.close(self._channel.connections.aclose())
+        if self.channel is not None:
+            self._background.close(self.channel.connections.aclose())
 
     def __enter__(self) -> Self:
         return self

@@ -147,11 +147,11 @@ class SelectorBase:
         self.telemetry = Telemetry(checked_observers("observers", observers), log_query, shown)
         if url is None and self.rollout.mode != "off":
             logger.warning("no endpoint is set: every search falls open and shows all tools")
-        self._channel: Channel | None = None
+        self.channel: Channel | None = None
         if url is not None:
             connections = Connections(url, max_connections, verify, trust_env)
             encoder = Encoder(definition, redact)
-            self._channel = Channel(connections, self.breaker, encoder, key, use_digests)
+            self.channel = Channel(connections, self.breaker, encoder, key, use_digests)
         self._prepare()
 
     def _prepare(self) -> None:
@@ -214,10 +214,10 @@ class SelectorBase:
             return call, None
         if unread:
             call.verdict = Verdict([], Reason.API_ERROR, f"the tools cannot be read ({unread})")
-        elif self._channel is None:
+        elif self.channel is None:
             call.verdict = Verdict([], Reason.MISSING_API_ENDPOINT, "no endpoint")
         else:
-            return call, self._channel.admit(call)
+            return call, self.channel.admit(call)
         return call, None
 
     def _finish(self, call: Call) -> Selection[Any]:
@@ -248,6 +248,7 @@ class SelectorBase:
             degraded=verdict.degraded,
             outcome=verdict.outcome,
             attempts=verdict.attempts,
+            catalog=verdict.catalog,
             rollout=kept_by,
             shadow=shadow,
         )

@@ -20,6 +20,7 @@ from toolscout.client.providers.provider import (
     Shape,
     Stream,
     arguments_of,
+    has_more,
     mapping,
     mappings,
     names_once,
@@ -70,6 +71,11 @@ class Gemini(Shape):
         """The first content of role `user`."""
         given = contents(request)
         return next((c for c in given if c.get("role", "user") == "user"), None)
+
+    def asks(self, request: Json) -> bool:
+        """Whether the last content is a user's and has more than function responses."""
+        last = contents(request)[-1:]
+        return any(c.get("role", "user") == "user" and has_more(c, "parts") for c in last)
 
     def recent(self, request: Json) -> list[str]:
         """Names in `functionCall` parts."""

@@ -1,0 +1,1 @@
+"""What the service learns from a flow: which tools were called after which search."""
