@@ -34,9 +34,13 @@ class ScriptedModel:
     provider would refuse are refused.
     """
 
-    def __init__(self, arguments: Json | None = None, wants: str = "send_email") -> None:
+    def __init__(
+        self, arguments: Json | None = None, wants: str = "send_email", also: str = ""
+    ) -> None:
         self.arguments = arguments or {"path": "a@b.example"}
         self.wants = wants
+        self.also = also
+        """A tool that it calls in the same response, if it sees it."""
         self.requests: list[Json] = []
         """Those that were not refused."""
         self.refused: list[str] = []
@@ -82,7 +86,10 @@ class ScriptedModel:
         if not real:
             return Said("There is no tool for that.")
         name = self.wants if self.wants in real else real[0]
-        return Said("Sending.", ((f"tool_{number}", name, self.arguments),))
+        calls = [(f"tool_{number}", name, self.arguments)]
+        if self.also in real:
+            calls.append((f"also_{number}", self.also, self.arguments))
+        return Said("Sending.", tuple(calls))
 
     def seen(self, shape: Any) -> list[list[str]]:
         """Names of the tools that the model saw in each request so far."""

@@ -7,18 +7,16 @@ from itertools import pairwise
 from typing import Any
 
 import anthropic
-import httpx2
 import openai
 import pytest
 
+from tests.client.agents import MODELS, Agent
 from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.rules import visible
-from tests.client.shapes import SHAPES, Json, Shape
+from tests.client.shapes import Json
 from tests.client.upstream import Exchange, Peer, peer
 from toolscout.client import Transport
 
-BY_NAME = {shape.name: shape for shape in SHAPES}
-MODELS = {"openai": "gpt-5.4", "openai-responses": "gpt-5.4", "anthropic": "claude-opus-5"}
 pytestmark = pytest.mark.filterwarnings("ignore:The model .* is deprecated")
 
 NATIVE = ("openai-responses", "anthropic")
@@ -49,7 +47,13 @@ def service() -> Iterator[Peer]:
         yield started
 
 
-OPEN: list[httpx2.Client] = []
+OPEN: list[Agent] = []
+
+
+def agent_of(interface: str, url: str, transport: Transport, model: str = "", **more: Any) -> Agent:
+    """An agent with all the tools, closed when its test ends."""
+    OPEN.append(Agent(interface, url, transport, ABOUT, model=model, **more))
+    return OPEN[-1]
 
 
 @pytest.fixture(autouse=True)
@@ -57,79 +61,6 @@ def close() -> Iterator[None]:
     yield
     while OPEN:
         OPEN.pop().close()
-
-
-class Agent:
-    """A loop around a real SDK with a transport, as its user writes it."""
-
-    def __init__(
-        self,
-        interface: str,
-        url: str,
-        transport: Transport,
-        model: str = "",
-        streams: bool = False,
-    ) -> None:
-        self.interface = interface
-        self.streams = streams
-        self.model = model or MODELS[interface]
-        self.shape: Shape = BY_NAME[interface]  # type: ignore[index]
-        self.tools = [self.shape.tool(name, text) for name, text in ABOUT.items()]
-        self.messages: list[Any] = []
-        http = httpx2.Client(transport=transport)
-        kind: Any = anthropic.Anthropic if interface == "anthropic" else openai.OpenAI
-        self.client = kind(api_key="k", base_url=url, http_client=http, max_retries=0)
-        OPEN.append(http)
-
-    def ask(self, text: str) -> list[str]:
-        """Answer a question; the names of the tools that were called."""
-        self.messages.append({"role": "user", "content": text})
-        called: list[str] = []
-        while calls := getattr(self, self.interface.replace("-", "_"))():
-            called += calls
-        return called
-
-    def openai(self) -> list[str]:
-        request: Any = {"model": self.model, "messages": self.messages, "tools": self.tools}
-        if self.streams:
-            with self.client.chat.completions.stream(**request) as stream:
-                completion = stream.get_final_completion()
-        else:
-            completion = self.client.chat.completions.create(**request)
-        message = completion.choices[0].message
-        self.messages.append(message.to_dict())
-        calls = message.tool_calls or []
-        for call in calls:
-            self.messages.append({"role": "tool", "tool_call_id": call.id, "content": "sent"})
-        return [call.function.name for call in calls]
-
-    def openai_responses(self) -> list[str]:
-        request: Any = {"model": self.model, "input": self.messages, "tools": self.tools}
-        if self.streams:
-            with self.client.responses.stream(**request) as stream:
-                items = stream.get_final_response().output
-        else:
-            items = self.client.responses.create(**request).output
-        self.messages += [item.to_dict() for item in items]
-        calls = [item for item in items if item.type == "function_call"]
-        for call in calls:
-            output = {"type": "function_call_output", "call_id": call.call_id, "output": "sent"}
-            self.messages.append(output)
-        return [call.name for call in calls]
-
-    def anthropic(self) -> list[str]:
-        request: Any = {"model": self.model, "messages": self.messages, "tools": self.tools}
-        if self.streams:
-            with self.client.messages.stream(**request, max_tokens=9) as stream:
-                message = stream.get_final_message()
-        else:
-            message = self.client.messages.create(**request, max_tokens=9)
-        self.messages.append({"role": "assistant", "content": message.content})
-        calls = [block for block in message.content if block.type == "tool_use"]
-        told = [{"type": "tool_result", "tool_use_id": c.id, "content": "sent"} for c in calls]
-        if told:
-            self.messages.append({"role": "user", "content": told})
-        return [call.name for call in calls]
 
 
 def history(interface: str, request: Json) -> Any:
@@ -156,7 +87,7 @@ def begins_with(request: Json, earlier: Json, interface: str) -> bool:
 def test_each_request_of_a_conversation_begins_with_the_one_before(
     interface, streams, upstream, service, model
 ):
-    agent = Agent(interface, upstream.url, Transport(service.url), streams=streams)
+    agent = agent_of(interface, upstream.url, Transport(service.url), streams=streams)
     for question in (QUESTION, "and once more", "and a third time"):
         assert agent.ask(question) == ["send_email"]
     assert not model.refused
@@ -169,7 +100,7 @@ def test_each_request_of_a_conversation_begins_with_the_one_before(
 
 @pytest.mark.parametrize("interface", NATIVE)
 def test_every_tool_is_declared_and_the_model_sees_few(interface, upstream, service, model):
-    agent = Agent(interface, upstream.url, Transport(service.url))
+    agent = agent_of(interface, upstream.url, Transport(service.url))
     agent.ask(QUESTION)
     first, second = model.requests[:2]
     assert first["tools"] == second["tools"]
@@ -182,7 +113,7 @@ def test_every_tool_is_declared_and_the_model_sees_few(interface, upstream, serv
 
 
 def test_the_found_tools_of_responses_come_as_whole_definitions(upstream, service, model):
-    agent = Agent("openai-responses", upstream.url, Transport(service.url))
+    agent = agent_of("openai-responses", upstream.url, Transport(service.url))
     agent.ask(QUESTION)
     outputs = [i for i in model.requests[1]["input"] if i.get("type") == "tool_search_output"]
     [found] = outputs[0]["tools"]
@@ -201,7 +132,7 @@ def test_the_found_tools_of_responses_come_as_whole_definitions(upstream, servic
     ],
 )
 def test_models_that_cannot_defer_get_the_emulated_form(interface, name, upstream, service, model):
-    agent = Agent(interface, upstream.url, Transport(service.url), name)
+    agent = agent_of(interface, upstream.url, Transport(service.url), name)
     assert agent.ask(QUESTION) == ["send_email"]
     assert not model.refused
     assert agent.shape.names(model.requests[0]) == [PHANTOM, "tool_3"]
@@ -209,7 +140,7 @@ def test_models_that_cannot_defer_get_the_emulated_form(interface, name, upstrea
 
 @pytest.mark.parametrize("interface", NATIVE)
 def test_a_setting_switches_the_native_form_off(interface, upstream, service, model):
-    agent = Agent(interface, upstream.url, Transport(service.url, native=False))
+    agent = agent_of(interface, upstream.url, Transport(service.url, native=False))
     assert agent.ask(QUESTION) == ["send_email"]
     assert agent.shape.names(model.requests[0]) == [PHANTOM, "tool_3"]
 
@@ -235,7 +166,7 @@ def test_a_refused_native_form_is_repeated_once_and_remembered(interface, stream
     with peer(model) as upstream:
         transport = Transport(service.url)
         for question in (QUESTION, "write an email"):
-            agent = Agent(interface, upstream.url, transport, streams=streams)
+            agent = agent_of(interface, upstream.url, transport, streams=streams)
             assert agent.ask(question) == ["send_email"]
     assert len(model.refused) == 1
     assert "takes no deferred tools" in caplog.text
@@ -247,16 +178,16 @@ def test_a_request_refused_for_another_reason_is_no_fault_of_the_form(service):
 
     transport = Transport(service.url)
     with peer(script) as upstream, pytest.raises(anthropic.BadRequestError, match="temperature"):
-        Agent("anthropic", upstream.url, transport).ask(QUESTION)
+        agent_of("anthropic", upstream.url, transport).ask(QUESTION)
     model = ScriptedModel()
     with peer(model) as upstream:
-        Agent("anthropic", upstream.url, transport).ask("write an email")
+        agent_of("anthropic", upstream.url, transport).ask("write an email")
     assert any(tool.get("defer_loading") for tool in model.requests[0]["tools"])
 
 
 @pytest.mark.parametrize("native", [True, False], ids=["native", "emulated"])
 def test_a_cache_marker_stays_on_its_tool(native, upstream, service, model):
-    agent = Agent("anthropic", upstream.url, Transport(service.url, native=native))
+    agent = agent_of("anthropic", upstream.url, Transport(service.url, native=native))
     agent.tools[-2]["cache_control"] = {"type": "ephemeral"}
     marked = agent.tools[-2]
     assert agent.ask(QUESTION) == ["send_email"]
@@ -268,7 +199,7 @@ def test_a_cache_marker_stays_on_its_tool(native, upstream, service, model):
 
 
 def test_markers_that_move_with_the_conversation_keep_its_searches(upstream, service, model):
-    agent = Agent("anthropic", upstream.url, Transport(service.url))
+    agent = agent_of("anthropic", upstream.url, Transport(service.url))
     agent.ask(QUESTION)
     marker = {"cache_control": {"type": "ephemeral"}}
     agent.messages[0] = {"role": "user", "content": [{"type": "text", "text": QUESTION} | marker]}
@@ -280,9 +211,9 @@ def test_markers_that_move_with_the_conversation_keep_its_searches(upstream, ser
 
 @pytest.mark.parametrize("interface", NATIVE)
 def test_a_conversation_goes_on_in_a_fresh_process(interface, upstream, service, model):
-    agent = Agent(interface, upstream.url, Transport(service.url))
+    agent = agent_of(interface, upstream.url, Transport(service.url))
     agent.ask(QUESTION)
-    later = Agent(interface, upstream.url, Transport(service.url))
+    later = agent_of(interface, upstream.url, Transport(service.url))
     later.messages = agent.messages
     assert later.ask("and once more") == ["send_email"]
     assert not model.refused
@@ -290,7 +221,7 @@ def test_a_conversation_goes_on_in_a_fresh_process(interface, upstream, service,
 
 
 def test_functions_in_namespaces_are_searched_and_stay_there(upstream, service, model):
-    agent = Agent("openai-responses", upstream.url, Transport(service.url))
+    agent = agent_of("openai-responses", upstream.url, Transport(service.url))
     inner = [agent.shape.tool(name, text) for name, text in ABOUT.items() if name != "send_email"]
     sender = agent.shape.tool("send", "Send an email to somebody")
     functions = [sender, *inner]
@@ -325,7 +256,7 @@ def test_functions_in_namespaces_are_searched_and_stay_there(upstream, service, 
 def test_a_request_with_the_providers_own_search_is_left_alone(interface, own, service, caplog):
     caplog.set_level(logging.INFO, "toolscout.client")
     with peer(lambda exchange: exchange.answer(b"{}", 404)) as upstream:
-        agent = Agent(interface, upstream.url, Transport(service.url))
+        agent = agent_of(interface, upstream.url, Transport(service.url))
         agent.tools.append(own)
         with pytest.raises((openai.NotFoundError, anthropic.NotFoundError)):
             agent.ask(QUESTION)
@@ -338,7 +269,7 @@ def test_a_request_with_the_providers_own_search_is_left_alone(interface, own, s
 def test_during_an_outage_no_more_tools_come_back_than_the_provider_takes(
     interface, upstream, model
 ):
-    agent = Agent(interface, upstream.url, Transport("http://127.0.0.1:9"))
+    agent = agent_of(interface, upstream.url, Transport("http://127.0.0.1:9"))
     assert agent.ask(QUESTION) == ["send_email"]
     assert not model.refused
     most = 201 if interface == "anthropic" else 127
@@ -348,7 +279,7 @@ def test_during_an_outage_no_more_tools_come_back_than_the_provider_takes(
 @pytest.mark.parametrize("interface", MODELS)
 def test_when_nothing_fits_no_tool_comes_back(interface, upstream, model):
     with peer(lambda exchange: exchange.select()) as service:
-        agent = Agent(interface, upstream.url, Transport(service.url))
+        agent = agent_of(interface, upstream.url, Transport(service.url))
         assert agent.ask(QUESTION) == []
     assert not model.refused
     assert set(model.seen(agent.shape)[-1]) <= {PHANTOM}

@@ -14,6 +14,7 @@ import pytest
 
 from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.shapes import SHAPES
+from tests.client.test_chaos import FAILURES, REFUSALS, status
 from tests.client.upstream import Exchange, Peer, free_port, peer, until
 from tests.support import environment
 
@@ -222,3 +223,18 @@ def test_a_wrong_address_is_an_error_that_says_which():
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "upstream: expected an http(s) URL, got 'api.openai.com'" in done.stderr
+
+
+def test_whatever_ails_the_service_a_tool_is_called(upstream, model):
+    tools = [SHAPE["openai"].tool(name, text) for name, text in ABOUT.items()]
+    with (
+        peer(status(500)) as service,
+        proxy(upstream.url, selector=service.url) as running,
+        openai.OpenAI(api_key=KEY, base_url=running.url, timeout=30) as client,
+    ):
+        for number, script in enumerate((FAILURES | REFUSALS).values()):
+            service.script = script
+            question = {"role": "user", "content": f"please write to somebody, time {number}"}
+            completion = client.chat.completions.create(model="m", messages=[question], tools=tools)
+            assert completion.choices[0].message.tool_calls[0].function.name == "send_email"
+    assert not model.refused

@@ -1,0 +1,96 @@
+"""Loops around the real SDKs, as their users write them: an agent answers a question with tools."""
+
+from typing import Any
+
+import anthropic
+import httpx2
+import openai
+
+from tests.client.shapes import SHAPES, Shape
+
+BY_NAME = {shape.name: shape for shape in SHAPES}
+MODELS = {"openai": "gpt-5.4", "openai-responses": "gpt-5.4", "anthropic": "claude-opus-5"}
+
+
+class Agent:
+    """A loop around a real SDK with a transport, as its user writes it."""
+
+    def __init__(
+        self,
+        interface: str,
+        url: str,
+        transport: httpx2.BaseTransport,
+        about: dict[str, str],
+        *,
+        model: str = "",
+        streams: bool = False,
+        forced: str = "",
+    ) -> None:
+        self.interface = interface
+        self.streams = streams
+        self.model = model or MODELS[interface]
+        self.shape: Shape = BY_NAME[interface]  # type: ignore[index]
+        self.tools = [self.shape.tool(name, text) for name, text in about.items()]
+        self.choice = self.shape.forcing(forced) if forced else {}
+        self.messages: list[Any] = []
+        self.http = httpx2.Client(transport=transport)
+        kind: Any = anthropic.Anthropic if interface == "anthropic" else openai.OpenAI
+        self.client = kind(api_key="k", base_url=url, http_client=self.http, max_retries=0)
+
+    def ask(self, text: str) -> list[str]:
+        """Answer a question; the names of the tools that were called."""
+        self.messages.append({"role": "user", "content": text})
+        called: list[str] = []
+        while calls := getattr(self, self.interface.replace("-", "_"))():
+            called += calls
+            self.choice = {}
+        return called
+
+    def close(self) -> None:
+        """Close the connections, and with them the transport."""
+        self.http.close()
+
+    def openai(self) -> list[str]:
+        request: Any = {"model": self.model, "messages": self.messages, "tools": self.tools}
+        request |= self.choice
+        if self.streams:
+            with self.client.chat.completions.stream(**request) as stream:
+                completion = stream.get_final_completion()
+        else:
+            completion = self.client.chat.completions.create(**request)
+        message = completion.choices[0].message
+        self.messages.append(message.to_dict())
+        calls = message.tool_calls or []
+        for call in calls:
+            self.messages.append({"role": "tool", "tool_call_id": call.id, "content": "sent"})
+        return [call.function.name for call in calls]
+
+    def openai_responses(self) -> list[str]:
+        request: Any = {"model": self.model, "input": self.messages, "tools": self.tools}
+        request |= self.choice
+        if self.streams:
+            with self.client.responses.stream(**request) as stream:
+                items = stream.get_final_response().output
+        else:
+            items = self.client.responses.create(**request).output
+        self.messages += [item.to_dict() for item in items]
+        calls = [item for item in items if item.type == "function_call"]
+        for call in calls:
+            output = {"type": "function_call_output", "call_id": call.call_id, "output": "sent"}
+            self.messages.append(output)
+        return [call.name for call in calls]
+
+    def anthropic(self) -> list[str]:
+        request: Any = {"model": self.model, "messages": self.messages, "tools": self.tools}
+        request |= self.choice
+        if self.streams:
+            with self.client.messages.stream(**request, max_tokens=9) as stream:
+                message = stream.get_final_message()
+        else:
+            message = self.client.messages.create(**request, max_tokens=9)
+        self.messages.append({"role": "assistant", "content": message.content})
+        calls = [block for block in message.content if block.type == "tool_use"]
+        told = [{"type": "tool_result", "tool_use_id": c.id, "content": "sent"} for c in calls]
+        if told:
+            self.messages.append({"role": "user", "content": told})
+        return [call.name for call in calls]

@@ -1,0 +1,59 @@
+"""Whatever ails the service, an SDK over a transport still gets its tool called, in time."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.client.agents import Agent
+from tests.client.model import ScriptedModel
+from tests.client.test_chaos import CAP_S, EMPTY, FAILURES, REFUSALS, SLACK_S, status
+from tests.client.upstream import Exchange, Peer, peer
+from toolscout.client import Transport
+
+ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}
+ABOUT |= {"send_email": "Send an email to somebody"}
+SEARCHES = 2
+"""Searches of one turn: for what the user says, and for what the model asks."""
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[Peer]:
+    with peer(ScriptedModel()) as started:
+        yield started
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["plain", "streams"])
+@pytest.mark.parametrize("ailment", FAILURES | REFUSALS)
+def test_a_turn_ends_with_the_call_of_a_tool(upstream: Peer, ailment: str, streams: bool):
+    script = (FAILURES | REFUSALS)[ailment]
+    with peer(script) as service:
+        transport = Transport(service.url, timeout=CAP_S)
+        agent = Agent("openai", upstream.url, transport, ABOUT, streams=streams)
+        began = time.monotonic()
+        assert agent.ask("please write to a@b.example") == ["send_email"]
+        took = time.monotonic() - began
+        service.stopping.set()
+        agent.close()
+    assert took < SEARCHES * CAP_S + SLACK_S
+
+
+@pytest.mark.parametrize("answer", EMPTY)
+def test_a_service_that_finds_nothing_ends_with_words(upstream: Peer, answer: str):
+    with peer(EMPTY[answer]) as service:
+        agent = Agent("openai", upstream.url, Transport(service.url), ABOUT)
+        assert agent.ask("please write to a@b.example") == []
+        agent.close()
+
+
+def test_a_service_that_falls_ill_between_two_searches_does_no_harm(upstream: Peer):
+    def script(exchange: Exchange) -> None:
+        if exchange.number:
+            status(500)(exchange)
+        else:
+            exchange.select("tool_1")
+
+    with peer(script) as service:
+        agent = Agent("openai", upstream.url, Transport(service.url), ABOUT)
+        assert agent.ask("please write to a@b.example") == ["send_email"]
+        agent.close()
