@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration attacks image load soak scale-out deploy-check drills sbom audit bench eval evals openapi docs dist clean
+.PHONY: help serve test check lint types unit test-integration attacks callers image load soak scale-out deploy-check drills sbom audit bench eval evals openapi docs dist clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -49,6 +49,9 @@ $(VENV)/.loaded: $(VENV)/.tested
 
 test-integration: $(VENV)/.loaded ## tests that need minutes or real peers
 	$(BIN)/pytest -m integration
+
+callers: $(VENV)/.tested ## every caller through every case; the table in docs/client.md
+	$(BIN)/python -m tests.callers --docs docs/client.md
 
 load: $(VENV)/.loaded ## load from locust users, with a verdict; report in loadtests/results
 	$(BIN)/python -m loadtests

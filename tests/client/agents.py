@@ -46,6 +46,11 @@ class Agent:
             self.choice = {}
         return called
 
+    def drop(self, name: str) -> None:
+        """Remove a tool from the next requests."""
+        named = [self.shape.names({"tools": [tool]}) for tool in self.tools]
+        self.tools = [t for t, names in zip(self.tools, named, strict=True) if names != [name]]
+
     def close(self) -> None:
         """Close the connections, and with them the transport."""
         self.http.close()

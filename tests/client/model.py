@@ -41,6 +41,8 @@ class ScriptedModel:
         self.wants = wants
         self.also = also
         """A tool that it calls in the same response, if it sees it."""
+        self.query = "send an email to somebody"
+        """What it searches for."""
         self.requests: list[Json] = []
         """Those that were not refused."""
         self.refused: list[str] = []
@@ -79,8 +81,8 @@ class ScriptedModel:
         search = NATIVE_SEARCH if searches else PHANTOM
         if self.wants not in names and (searches or PHANTOM in names):
             if f"search_{number}" not in told:
-                query = {"query": "send an email to somebody"}
-                return Said("Let me look.", ((f"search_{number}", search, query),))
+                asked = {"query": self.query}
+                return Said("Let me look.", ((f"search_{number}", search, asked),))
             return Said("There is no tool for that.")
         real = [name for name in names if name != PHANTOM]
         if not real:

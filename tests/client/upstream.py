@@ -166,6 +166,12 @@ def until(fact: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
+def answers(port: int) -> bool:
+    """Whether something listens on a port of this machine."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

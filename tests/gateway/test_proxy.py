@@ -1,11 +1,10 @@
 """`toolscout proxy`: any program with another base URL gets the whole flow."""
 
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
 import anthropic
 import httpx2
@@ -15,7 +14,7 @@ import pytest
 from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.shapes import SHAPES
 from tests.client.test_chaos import FAILURES, REFUSALS, status
-from tests.client.upstream import Exchange, Peer, free_port, peer, until
+from tests.client.upstream import Exchange, Peer, answers, free_port, peer, until
 from tests.support import environment
 
 SHAPE = {shape.name: shape for shape in SHAPES}
@@ -51,11 +50,6 @@ def proxy(upstream: str, *flags: str, selector: str = "http://127.0.0.1:9") -> I
     finally:
         process.kill()
         process.communicate()
-
-
-def answers(port: int) -> bool:
-    with closing(socket.socket()) as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.fixture

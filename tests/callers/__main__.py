@@ -1,0 +1,52 @@
+"""Run every caller through every case and print the table: `python -m tests.callers [--docs PATH]`.
+
+Exits 1 where a caller does not get through a case.
+"""
+
+import argparse
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from evals.docs import write
+from tests.callers.cases import CASES, Caller
+from tests.callers.sdks import CALLERS, LIBRARIES
+from tests.support import running
+
+WELL = ("yes", "–")
+
+
+def main() -> int:
+    """Print the table, and write it into a page if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--docs", type=Path, help="a page with a block `callers`")
+    parsed = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as service:
+        rows = [_row(caller, service.url) for caller in CALLERS]
+    titles = ["caller", "lines a user writes", *CASES]
+    lines = [titles, ["---"] * len(titles), *rows]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    table = f"{table}\n\nRun with {', '.join(f'{name} {version(name)}' for name in LIBRARIES)}."
+    print(table)
+    if parsed.docs:
+        write(parsed.docs, "callers", table)
+    return int(any(cell not in WELL for row in rows for cell in row[2:-1]))
+
+
+def _row(caller: Caller, service: str) -> list[str]:
+    cells = []
+    for title, case in CASES.items():
+        if title in caller.cannot:
+            cells.append("–")
+            continue
+        try:
+            cells.append(case(caller, service))
+        except Exception as error:
+            cells.append(f"failed: {type(error).__name__}: {error}"[:120])
+    print(caller.name, cells, file=sys.stderr, flush=True)
+    return [caller.name, caller.lines, *cells]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""What every caller must get through, with a real service and a model that refuses."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+from tests.client.model import ScriptedModel
+from tests.client.rules import visible
+from tests.client.upstream import Peer, peer
+from toolscout.client.exchange import PATHS
+
+DEAD = "http://127.0.0.1:9"
+QUESTION = "write an email to a@b.example"
+THINGS = (
+    "pallet crate shelf forklift delivery invoice_line barcode conveyor dock stock_level picker "
+    "carrier label customs_form scale"
+)
+VERBS = (
+    "count move weigh scan paint inspect rent list archive restore print merge split lock unlock "
+    "rename tag audit export import"
+)
+ABOUT = {
+    f"{thing}_{verb}": f"{verb.capitalize()} a {thing.replace('_', ' ')} of the warehouse"
+    for thing in THINGS.split()
+    for verb in VERBS.split()
+}
+ABOUT |= {
+    "send_email": "Send an email to an address",
+    "read_file": "Read a text file from disk",
+    "create_issue": "Open an issue in the bug tracker",
+}
+"""303 tools."""
+
+
+class Running(Protocol):
+    """A caller with its tools, before a model."""
+
+    def ask(self, text: str) -> list[str]:
+        """Answer a question; the names of the tools that were called."""
+
+    def drop(self, name: str) -> None:
+        """Remove a tool from the next requests."""
+
+    def close(self) -> None:
+        """Close all connections."""
+
+
+class Caller(NamedTuple):
+    """One way to use Toolscout."""
+
+    name: str
+    lines: str
+    """What its user writes."""
+    start: Callable[..., Running]
+    """From the model's address, the service's address, the tools, and `streams`, `forced`."""
+    cannot: Sequence[str] = ()
+    """Cases that its library has no way to express."""
+
+
+def plain(caller: Caller, service: str) -> str:
+    """One question, one call."""
+    return _asked(caller, service, QUESTION, ["send_email"])
+
+
+def streaming(caller: Caller, service: str) -> str:
+    """The same in a stream."""
+    return _asked(caller, service, QUESTION, ["send_email"], streams=True)
+
+
+def forced(caller: Caller, service: str) -> str:
+    """The caller forces a tool that the question says nothing of."""
+    model = ScriptedModel(wants="create_issue")
+    return _asked(caller, service, QUESTION, ["create_issue"], model, forced="create_issue")
+
+
+def parallel(caller: Caller, service: str) -> str:
+    """Two calls in one response."""
+    model = ScriptedModel(also="create_issue")
+    question = "write an email to a@b.example and open an issue"
+    return _asked(caller, service, question, ["send_email", "create_issue"], model)
+
+
+def removed(caller: Caller, service: str) -> str:
+    """The history names a tool that is not offered any more."""
+    model = ScriptedModel()
+    with _running(caller, model, service) as (running, _):
+        running.ask(QUESTION)
+        running.drop("send_email")
+        model.wants, model.query = "read_file", "read a file"
+        return _verdict(running.ask("read the text file"), ["read_file"], model)
+
+
+def outage(caller: Caller, service: str) -> str:
+    """The service is gone."""
+    return _asked(caller, DEAD, QUESTION, ["send_email"])
+
+
+def no_match(caller: Caller, service: str) -> str:
+    """Nothing fits, and the model is told so."""
+    model = ScriptedModel(wants="no_such_tool")
+    model.query = "zxqv wvut qqrs"
+    return _asked(caller, service, "zxqv wvut qqrs", [], model)
+
+
+def bytes_seen(caller: Caller, service: str) -> str:
+    """Bytes of the definitions that the model saw at most, of all."""
+    model = ScriptedModel()
+    with _running(caller, model, service) as (running, upstream):
+        running.ask(QUESTION)
+        seen = max(_bytes_seen(exchange) for exchange in upstream.requests)
+        every = len(json.dumps(list(ABOUT.items())))
+    return f"{seen / 1_000:.1f} kB" if seen < every else f"all {seen / 1_000:.1f} kB"
+
+
+CASES = {
+    "plain": plain,
+    "streaming": streaming,
+    "forced choice": forced,
+    "parallel calls": parallel,
+    "removed tools in the history": removed,
+    "outage": outage,
+    "no match": no_match,
+    "303 tools, bytes seen": bytes_seen,
+}
+
+
+def _asked(  # what differs between cases
+    caller: Caller,
+    service: str,
+    question: str,
+    expected: list[str],
+    model: ScriptedModel | None = None,
+    **options: Any,
+) -> str:
+    model = model or ScriptedModel()
+    with _running(caller, model, service, **options) as (running, _):
+        return _verdict(running.ask(question), expected, model)
+
+
+@contextmanager
+def _running(
+    caller: Caller, model: ScriptedModel, service: str, **options: Any
+) -> Iterator[tuple[Running, Peer]]:
+    with peer(model) as upstream:
+        running = caller.start(upstream.url, service, dict(ABOUT), **options)
+        try:
+            yield running, upstream
+        finally:
+            running.close()
+
+
+def _verdict(called: list[str], expected: list[str], model: ScriptedModel) -> str:
+    if model.refused:
+        return f"refused: {model.refused[0]}"
+    return "yes" if called == expected else f"called {', '.join(called) or 'nothing'}"
+
+
+def _bytes_seen(exchange: Any) -> int:
+    interface = next(name for end, name in PATHS if exchange.path.endswith(end))
+    body = exchange.json
+    names = set(visible(interface, body))
+    shown = [tool for tool in body.get("tools", []) if _name(tool) in names]
+    return len(json.dumps(shown))
+
+
+def _name(tool: Any) -> Any:
+    return tool.get("name") or tool.get("function", {}).get("name")
