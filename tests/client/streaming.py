@@ -8,6 +8,7 @@ from typing import Any
 import anthropic
 import openai
 
+from tests.client.bedrock_streaming import bedrock_events, read_bedrock
 from tests.client.gemini_streaming import gemini_events, read_gemini
 from tests.client.responses_streaming import read_responses, responses_events
 from tests.client.shapes import Json, Said, Shape
@@ -88,6 +89,7 @@ EVENTS = {
     "openai": openai_events,
     "openai-responses": responses_events,
     "anthropic": anthropic_events,
+    "bedrock": bedrock_events,
     "gemini": gemini_events,
 }
 
@@ -168,5 +170,6 @@ READERS = {
     "openai": _openai,
     "openai-responses": read_responses,
     "anthropic": _anthropic,
+    "bedrock": read_bedrock,
     "gemini": read_gemini,
 }

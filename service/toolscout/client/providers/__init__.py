@@ -2,7 +2,7 @@
 
 from toolscout.client.providers.anthropic.messages import Anthropic
 from toolscout.client.providers.anthropic.native import NativeAnthropic
-from toolscout.client.providers.bedrock import AnthropicOnBedrock, BedrockConverse
+from toolscout.client.providers.bedrock.converse import AnthropicOnBedrock, BedrockConverse
 from toolscout.client.providers.gemini.generate import Gemini
 from toolscout.client.providers.openai.chat import OpenAIChat
 from toolscout.client.providers.openai.native import NativeResponses

@@ -1,14 +1,16 @@
 """Bedrock: the Converse shape, and Anthropic's messages for `InvokeModel`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from toolscout.client.providers.anthropic.messages import Anthropic
+from toolscout.client.providers.bedrock.stream import BedrockStream
 from toolscout.client.providers.provider import (
     Answered,
     Call,
     Json,
     ProviderName,
+    Stream,
     Turns,
     arguments_of,
     mapping,
@@ -28,6 +30,7 @@ class BedrockConverse(Turns):
     """`Converse`."""
 
     name: ProviderName = "bedrock"
+    stream: Callable[[str], Stream] | None = BedrockStream
 
     def tools(self, request: Json) -> list[Any]:
         """`toolConfig.tools`: specifications, and cache points without a name."""

@@ -1,0 +1,1 @@
+"""Bedrock: Converse with its stream, and Anthropic's messages for `InvokeModel`."""
