@@ -72,6 +72,7 @@ def _proxy(parsed: argparse.Namespace) -> int:
         api_key=os.environ.get("TOOLSCOUT_API_KEY"),
         defer_above=parsed.defer_above,
         rollout=parsed.rollout,
+        learn=parsed.learn == "on",
     )
     try:
         return serve(Proxy(parsed.upstream, transport), parsed.host, parsed.port)
@@ -290,6 +291,12 @@ def parser() -> argparse.ArgumentParser:
     )
     proxy.add_argument(
         "--rollout", metavar="MODE", default="on", help="off, dark, shadow, percent:N or on"
+    )
+    proxy.add_argument(
+        "--learn",
+        choices=("on", "off"),
+        default="on",
+        help="report to the service which tools were called after a search",
     )
 
     backup = command("backup", _backup, "copy the SQLite store to a file, also while it is used")

@@ -133,6 +133,14 @@ def test_a_rollout_that_only_watches_asks_and_changes_nothing(hook, monkeypatch,
     assert (sent["tools"] == before) == (mode != "on")
 
 
+@pytest.mark.parametrize(("value", "learns"), [("off", False), ("on", True), (None, True)])
+def test_learning_can_be_switched_off(hook, monkeypatch, value, learns):
+    monkeypatch.delenv("TOOLSCOUT_LEARN", raising=False)
+    if value is not None:
+        monkeypatch.setenv("TOOLSCOUT_LEARN", value)
+    assert (hook.ToolscoutHook().discovery.reporter is not None) == learns
+
+
 def run(hook: ModuleType, monkeypatch: pytest.MonkeyPatch, data: Json, response: Json) -> Json:
     with peer(lambda exchange: exchange.select("read_file")) as fake:
         monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)

@@ -94,6 +94,31 @@ def test_an_sdk_with_another_base_url_calls_what_was_found(running, model, upstr
     assert exchange.headers["authorization"] == f"Bearer {KEY}"
 
 
+@pytest.mark.parametrize("learn", ["on", "off"])
+def test_calls_are_reported_to_the_service_unless_that_is_off(upstream, learn):
+    reported: list[str] = []
+
+    def script(exchange: Exchange) -> None:
+        if not exchange.path.endswith("/feedback"):
+            exchange.select("send_email")
+            return
+        reported.extend(event["tool"] for event in exchange.json["events"])
+        exchange.answer(b'{"accepted": 1}', status=202)
+
+    tools = [SHAPE["openai"].tool(name, text) for name, text in ABOUT.items()]
+    question = {"role": "user", "content": "please write to somebody"}
+    with (
+        peer(script, takes_feedback=True) as service,
+        proxy(f"{upstream.url}/v1", "--learn", learn, selector=service.url) as running,
+        openai.OpenAI(api_key=KEY, base_url=running.url) as client,
+    ):
+        client.chat.completions.create(model="m", messages=[question], tools=tools)
+        if learn == "on":
+            until(lambda: bool(reported))
+        running.log()
+    assert reported == (["send_email"] if learn == "on" else [])
+
+
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 def test_messages_of_anthropic_are_searched(running, model, stream):
     tools = [SHAPE["anthropic"].tool(name, text) for name, text in ABOUT.items()]

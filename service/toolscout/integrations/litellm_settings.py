@@ -5,6 +5,7 @@ TOOLSCOUT_API_KEY      key for the service
 TOOLSCOUT_CONFIG       YAML file with `pipes.tool_discovery`, instead of the two above
 TOOLSCOUT_ROLLOUT      off, dark, shadow, percent:N or on (default)
 TOOLSCOUT_DEFER_ABOVE  leave requests with at most this many tools alone, by default 5
+TOOLSCOUT_LEARN        off: do not report to the service which tools were called after a search
 """
 
 import logging
@@ -38,7 +39,10 @@ def discovery_from_environment() -> AsyncToolDiscovery:
     _log_through_proxy(rollout)
     defer_above = int(os.environ.get("TOOLSCOUT_DEFER_ABOVE", "5"))
     # The name of a model in this proxy says nothing about whose model it is.
-    return AsyncToolDiscovery(config, rollout=rollout, defer_above=defer_above, native=False)
+    learn = os.environ.get("TOOLSCOUT_LEARN", "on").strip().lower() != "off"
+    return AsyncToolDiscovery(
+        config, rollout=rollout, defer_above=defer_above, native=False, learn=learn
+    )
 
 
 def _log_through_proxy(rollout: Rollout) -> None:
