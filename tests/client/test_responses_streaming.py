@@ -91,6 +91,29 @@ def test_reasoning_of_a_mixed_turn_goes_with_its_real_call(run, request_):
     assert [item["type"] for item in final(out)["output"]] == ["reasoning", "function_call"]
 
 
+@pytest.mark.parametrize("first", [[], [LOOK]], ids=["at once", "after a search"])
+@pytest.mark.parametrize("streams", [True, False], ids=["stream", "plain"])
+def test_a_request_that_names_a_mixed_response_answers_its_search(run, request_, first, streams):
+    """The API keeps the search, and refuses to go on without its result."""
+    if streams:
+        whole = [responses_events(said, n) for n, said in enumerate([*first, MIXED])]
+        mark = b"mixed_%d_" % len(first)  # no other test has these ids
+        _, wrote = answering(*([e.replace(b"resp_", mark) for e in events] for events in whole))
+        name = final(b"".join(run(request_, wrote, SHAPE.name)))["id"]
+    else:
+        config = DiscoveryConfig(enabled=True, strategy="tool-search")
+        turns = [SHAPE.response(said) | {"id": f"plain_{n}"} for n, said in enumerate(first)]
+        turns.append(SHAPE.response(MIXED) | {"id": "plain_mixed"})
+        name = ToolDiscovery(config).complete(request_, lambda _: turns.pop(0), SHAPE.name)["id"]
+    result = {"type": "function_call_output", "call_id": "call_2", "output": "ok"}
+    model = StreamingModel(SHAPE, DONE)
+    run({**request_, "input": [result], "previous_response_id": name}, model, SHAPE.name)
+    answered, *rest = model.requests[0]["input"]
+    assert (answered["type"], answered["call_id"]) == ("function_call_output", "call_1")
+    assert "send_email" in answered["output"]
+    assert rest == [result]
+
+
 def test_a_response_that_repeats_its_tools_does_not_show_the_search(run, request_):
     def repeating(said: Said, number: int) -> list[bytes]:
         tools = json.dumps([{"type": "function", "name": name} for name in (PHANTOM, "read_file")])

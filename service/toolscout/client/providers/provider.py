@@ -101,6 +101,9 @@ class Provider(Protocol):
     def resumed(self, request: Json) -> Json:
         """The request with what the client cannot know of the turns that it never saw."""
 
+    def leave_open(self, response: Json, results: Sequence[Answered]) -> None:
+        """Note the results of searches in a response whose other calls the client answers."""
+
     def tools(self, request: Json) -> list[Any]:
         """The tools of a request, unchanged."""
 
@@ -166,6 +169,9 @@ class Shape:
     def resumed(self, request: Json) -> Json:
         """The request itself: it has its whole conversation."""
         return request
+
+    def leave_open(self, response: Json, results: Sequence[Answered]) -> None:
+        """Do nothing: the client's next request has no trace of the searches."""
 
     def offered(self, request: Json, search: Any, tools: Tools) -> Json:
         """The found tools come last, so that the tools before them stay byte for byte."""

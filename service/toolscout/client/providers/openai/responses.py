@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from toolscout.client.providers.openai.chat import MAX_TOOLS, forced_name
 from toolscout.client.providers.openai.namespaces import flattened, grouped, name_in
 from toolscout.client.providers.openai.responses_stream import ResponsesStream
@@ -24,6 +26,12 @@ from toolscout.common.lru import Lru
 MAX_LAST_IDS = 10_000
 """Responses whose last id is remembered."""
 
+MAX_OPEN_BYTES = 16 * 1024 * 1024
+"""Maximum bytes of remembered results, as JSON."""
+
+RESULTS = ("function_call_output", "tool_search_output")
+"""Types of items that are results."""
+
 
 class OpenAIResponses(Turns):
     """`POST /v1/responses`.
@@ -39,6 +47,9 @@ class OpenAIResponses(Turns):
     last_ids: Lru[str, str] = Lru(MAX_LAST_IDS)
     """Ids of the responses behind those that a stream showed; see `ResponsesStream`."""
 
+    open_results: Lru[str, list[Json]] = Lru(MAX_OPEN_BYTES)
+    """Results of searches by the id of the response that made them beside other calls."""
+
     def __init__(self) -> None:
         self.stream: Callable[[str], Stream] | None = self._stream
 
@@ -46,10 +57,27 @@ class OpenAIResponses(Turns):
         return ResponsesStream(search_name, self.last_ids)
 
     def resumed(self, request: Json) -> Json:
-        """Name the response behind the one that a stream showed."""
+        """Name the response behind the one that a stream showed, and answer its searches.
+
+        The API keeps a response as the model wrote it, and refuses to go on without the result of
+        each of its calls.
+        """
         given = request.get("previous_response_id")
-        last = self.last_ids.get(given) if isinstance(given, str) else None
-        return request if last is None else {**request, "previous_response_id": last}
+        if not isinstance(given, str):
+            return request
+        last = self.last_ids.get(given) or given
+        told = self.open_results.get(last)
+        if told is not None:
+            request = {**request, "input": [*told, *self.history(request)]}
+        return request if last == given else {**request, "previous_response_id": last}
+
+    def leave_open(self, response: Json, results: Sequence[Answered]) -> None:
+        """Remember the results until a request names the response."""
+        name = response.get("id")
+        items = self.continued({"input": []}, response, results)["input"]
+        told = [i for i in items if i.get("type") in RESULTS or i.get("role") == "developer"]
+        if isinstance(name, str):
+            self.open_results.put(name, told, len(msgspec.json.encode(told)))
 
     def history(self, request: Json) -> list[Any]:
         """The items of `input`; one that is a text is a user's."""

@@ -72,7 +72,8 @@ class ResponsesStream:
         if said.get("status") == "failed":
             return {"output": []}
         # Some servers leave out the end of every item, some the items at the end.
-        return {"output": max(list(self._done.values()), mappings(said.get("output")), key=len)}
+        items = max(list(self._done.values()), mappings(said.get("output")), key=len)
+        return {"id": said.get("id"), "output": items}
 
     def finish(self) -> bytes:
         """Return reasoning without an item after it, and the end: all items, the whole usage."""
