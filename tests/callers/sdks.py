@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -9,6 +12,7 @@ import httpx2
 from tests.callers.cases import Caller, Running
 from tests.client.agents import Agent
 from tests.client.upstream import answers, free_port, until
+from tests.integration import proxies
 from tests.support import environment
 from toolscout.client import Transport
 
@@ -36,6 +40,24 @@ class Proxied(Agent):
         self.process.wait()
 
 
+class BehindLiteLLM(Agent):
+    """An SDK without any change before the LiteLLM proxy, which has our callback."""
+
+    def __init__(self, interface: str, url: str, service: str, *args: Any, **options: Any) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        log = Path(self.folder.name) / "log"
+        env = proxies.variables(url, TOOLSCOUT_ENDPOINT=service)
+        self.stack = ExitStack()
+        proxy = self.stack.enter_context(proxies.running(env, proxies.StrictProviders(), log))
+        options |= {"model": "gpt", "key": proxies.MASTER_KEY}
+        super().__init__(interface, f"{proxy.url}/v1", httpx2.HTTPTransport(), *args, **options)
+
+    def close(self) -> None:
+        super().close()
+        self.stack.close()
+        self.folder.cleanup()
+
+
 def over_transport(interface: str) -> Any:
     def start(url: str, service: str, about: dict[str, str], **options: Any) -> Running:
         return Agent(interface, url, Transport(service), about, **options)
@@ -43,9 +65,9 @@ def over_transport(interface: str) -> Any:
     return start
 
 
-def over_proxy(interface: str) -> Any:
+def behind(proxy: type[Agent], interface: str) -> Any:
     def start(url: str, service: str, about: dict[str, str], **options: Any) -> Running:
-        return Proxied(interface, url, service, about, **options)
+        return proxy(interface, url, service, about, **options)  # type: ignore[arg-type]
 
     return start
 
@@ -56,4 +78,8 @@ NAMES = {
     "anthropic": "Anthropic SDK",
 }
 CALLERS = [Caller(name, LINE, over_transport(interface)) for interface, name in NAMES.items()]
-CALLERS.append(Caller("any program, `toolscout proxy`", "0, one variable", over_proxy("openai")))
+CALLERS += [
+    Caller("any program, `toolscout proxy`", "0, one variable", behind(Proxied, "openai")),
+    Caller("LiteLLM proxy, chat completions", "2", behind(BehindLiteLLM, "openai")),
+    Caller("LiteLLM proxy, Responses", "2", behind(BehindLiteLLM, "openai-responses")),
+]

@@ -25,6 +25,7 @@ class Agent:
         model: str = "",
         streams: bool = False,
         forced: str = "",
+        key: str = "k",
     ) -> None:
         self.interface = interface
         self.streams = streams
@@ -35,7 +36,7 @@ class Agent:
         self.messages: list[Any] = []
         self.http = httpx2.Client(transport=transport)
         kind: Any = anthropic.Anthropic if interface == "anthropic" else openai.OpenAI
-        self.client = kind(api_key="k", base_url=url, http_client=self.http, max_retries=0)
+        self.client = kind(api_key=key, base_url=url, http_client=self.http, max_retries=0)
 
     def ask(self, text: str) -> list[str]:
         """Answer a question; the names of the tools that were called."""

@@ -14,6 +14,7 @@ import pytest
 from anthropic.types import message_create_params
 from anthropic.types.beta import message_create_params as beta_create_params
 from openai.types.chat import completion_create_params
+from openai.types.responses import response_create_params
 
 import toolscout
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
@@ -66,10 +67,12 @@ def hook(monkeypatch: pytest.MonkeyPatch, router: Router) -> ModuleType:
     logger.CustomLogger = object
     types: Any = ModuleType("litellm.types.utils")
     types.all_litellm_params = OWNED
+    events: Any = ModuleType("litellm.types.llms.openai")
+    events.GenericEvent = dict
     server: Any = ModuleType("litellm.proxy.proxy_server")
     server.llm_router = router
-    parts |= {module.__name__: module for module in (logger, types, server)}
-    for name in ("litellm.types", "litellm.proxy"):
+    parts |= {module.__name__: module for module in (logger, types, events, server)}
+    for name in ("litellm.types", "litellm.types.llms", "litellm.proxy"):
         parts[name] = ModuleType(name)
     for name, module in parts.items():
         monkeypatch.setitem(sys.modules, name, module)
@@ -209,10 +212,11 @@ def test_the_log_of_the_client_is_written_by_the_proxys_logger(hook, monkeypatch
             arguments.CHAT_COMPLETIONS,
             get_type_hints(completion_create_params.CompletionCreateParamsBase),
         ),
+        (arguments.RESPONSES, response_create_params.ResponseCreateParamsBase.__annotations__),
         (arguments.MESSAGES, message_create_params.MessageCreateParamsBase.__annotations__),
         (arguments.MESSAGES, beta_create_params.MessageCreateParamsBase.__annotations__),
     ],
-    ids=["chat completions", "messages", "beta messages"],
+    ids=["chat completions", "responses", "messages", "beta messages"],
 )
 def test_every_parameter_of_the_providers_sdks_may_be_forwarded(listed, documented):
     assert set(documented) <= listed

@@ -13,8 +13,8 @@ class Recorder(CustomLogger):
     """Runs after the callback under test."""
 
     async def async_pre_call_hook(self, user_api_key_dict, cache, data, call_type):
-        masked = json.dumps(data["messages"]).replace(SECRET_WORD, "[masked]")
-        data["messages"] = json.loads(masked)
+        said = "input" if call_type == "aresponses" else "messages"
+        data[said] = json.loads(json.dumps(data[said]).replace(SECRET_WORD, "[masked]"))
         return data
 
     async def async_log_success_event(self, kwargs, response_obj, start_time, end_time):

@@ -7,9 +7,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
 
-from tests.client.shapes import Json, Said
+from tests.client.shapes import SHAPES, Json, Said
 from tests.client.upstream import peer, until
 from tests.integration import providers as scripted
 from tests.integration.providers import PHANTOM, StrictProviders
@@ -37,6 +38,7 @@ TURNS = [
     pytest.param(*turn, id=f"{turn[0]} client, {turn[1]}, {'stream' if turn[2] else 'whole'}")
     for turn in product(("openai", "anthropic"), ("gpt", "claude"), (False, True))
 ]
+BY_NAME = {shape.name: shape for shape in SHAPES}
 ROLLOUTS = ("dark", "shadow")
 
 
@@ -105,6 +107,26 @@ def test_the_model_searches_and_the_caller_sees_only_what_it_finds(
     again = proxy.ask(client, follow_up, stream)
     assert "send_email" in proxy.providers.seen()[-1]
     assert "sent" in again.text
+
+
+# LiteLLM gives the text of Claude the type of reasoning, which the SDK warns of.
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("model", ["gpt", "claude"])
+def test_responses_are_searched(proxy: Proxy, model: str, stream: bool):
+    shape = BY_NAME["openai-responses"]
+    tools: Any = [shape.tool(tool, about) for tool, about in ABOUT.items()]
+    asked: Any = {"model": model, "input": f"please write, {model} {stream}", "tools": tools}
+    with openai.OpenAI(api_key=MASTER_KEY, base_url=f"{proxy.url}/v1") as client:
+        if stream:
+            with client.responses.stream(**asked) as events:
+                response = events.get_final_response()
+        else:
+            response = client.responses.create(**asked)
+    assert [item.name for item in response.output if item.type == "function_call"] == ["send_email"]
+    first, second = proxy.providers.seen()
+    assert first == [PHANTOM]
+    assert second[:2] == [PHANTOM, "send_email"]
 
 
 @pytest.mark.parametrize(("client", "model", "stream"), TURNS)

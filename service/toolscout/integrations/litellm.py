@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
+from litellm.types.llms.openai import GenericEvent
 from litellm.types.utils import all_litellm_params
 
 from toolscout.client import AsyncToolDiscovery
@@ -35,8 +36,17 @@ SHAPES: dict[str, ProviderName] = {
     "completion": "openai",
     "acompletion": "openai",
     "anthropic_messages": "anthropic",
+    "aresponses": "openai-responses",
 }
 """Call types whose tools are deferred, and the shape of their bodies."""
+
+METHODS = {
+    "completion": "acompletion",
+    "acompletion": "acompletion",
+    "anthropic_messages": "aanthropic_messages",
+    "aresponses": "aresponses",
+}
+"""The router's method for each of them."""
 
 MAX_TURNS = 10_000
 """Turns in memory. The oldest is dropped first: its client went away without an answer."""
@@ -95,7 +105,7 @@ class ToolscoutHook(CustomLogger):
         final = await self.discovery.resume(opened.turn, dumped, forward)
         if final == dumped:
             return response
-        return final if isinstance(response, dict) else litellm.ModelResponse(**final)
+        return final if isinstance(response, dict) else type(response)(**final)
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: Json
@@ -116,11 +126,13 @@ class ToolscoutHook(CustomLogger):
             async for piece in pieces:
                 yield piece
             return
+        chat = SHAPES[opened.call_type] == "openai"
+        chunk = litellm.ModelResponseStream if chat else GenericEvent
         events = Splitter()
         async for piece in pieces:
             for event in events.feed(piece):
                 if event.data is not None:
-                    yield litellm.ModelResponseStream(**event.data)
+                    yield chunk(**event.data)
 
     async def async_post_call_failure_hook(
         self,
@@ -177,8 +189,7 @@ async def _route(body: Json, call_type: str) -> Any:
 
     if llm_router is None:
         raise RuntimeError("the proxy has no model_list to route the next forward by")
-    messages = call_type == "anthropic_messages"
-    call = llm_router.aanthropic_messages if messages else llm_router.acompletion
+    call = getattr(llm_router, METHODS[call_type])
     return await call(**private_copy(body))
 
 

@@ -91,6 +91,46 @@ MESSAGES = frozenset(
 )
 """Body parameters of Anthropic's `POST /v1/messages`, stable and beta."""
 
+RESPONSES = frozenset(
+    (
+        "access_programs",
+        "background",
+        "background_options",
+        "context_management",
+        "conversation",
+        "image",
+        "include",
+        "input",
+        "instructions",
+        "max_output_tokens",
+        "max_tool_calls",
+        "metadata",
+        "model",
+        "moderation",
+        "parallel_tool_calls",
+        "previous_response_id",
+        "prompt",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "reasoning",
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "stream",
+        "stream_options",
+        "temperature",
+        "text",
+        "tool_choice",
+        "tools",
+        "top_logprobs",
+        "top_p",
+        "truncation",
+        "user",
+    )
+)
+"""Body parameters of OpenAI's `POST /v1/responses`."""
+
 LITELLM = frozenset(
     (
         # Shape of the request to the provider.
@@ -147,7 +187,7 @@ LITELLM = frozenset(
 )
 """Arguments that LiteLLM documents, or that its proxy derives from keys and headers."""
 
-FORWARDED = CHAT_COMPLETIONS | MESSAGES | LITELLM
+FORWARDED = CHAT_COMPLETIONS | MESSAGES | RESPONSES | LITELLM
 
 OWN_CONNECTION = frozenset(
     (
@@ -197,7 +237,7 @@ def private_copy(arguments: Mapping[str, Any]) -> Json:
     Metadata is copied at its first level only: it holds live objects, such as a trace span.
     """
     copied = dict(arguments)
-    for key in ("messages", "tools"):
+    for key in ("messages", "input", "tools"):
         if key in copied:
             copied[key] = copy.deepcopy(copied[key])
     for key in ("metadata", "litellm_metadata"):
