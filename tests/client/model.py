@@ -2,6 +2,7 @@
 
 import copy
 import json
+from itertools import count
 from typing import Any
 
 from tests.client.rules import refusal, visible
@@ -23,6 +24,9 @@ USAGE = {
     "anthropic": {"input_tokens": 3, "output_tokens": 2},
 }
 PATHS = {"/chat/completions": "openai", "/responses": "openai-responses", "/messages": "anthropic"}
+NUMBERS = count(1_000)
+"""Numbers of responses: their ids are unique, as a provider's are."""
+
 BY_NAME = {shape.name: shape for shape in SHAPES}
 
 
@@ -65,7 +69,7 @@ class ScriptedModel:
         shape: Shape = BY_NAME[interface]  # type: ignore[index]
         said = self.say(interface, body)
         if body.get("stream"):
-            events = b"".join(EVENTS[interface](said, len(self.requests)))
+            events = b"".join(EVENTS[interface](said, next(NUMBERS)))
             exchange.answer(events, headers=[("Content-Type", "text/event-stream")])
             return
         exchange.answer(json.dumps(whole(shape, said, body)).encode(), headers=[JSON])

@@ -284,3 +284,11 @@ def test_when_nothing_fits_no_tool_comes_back(interface, upstream, model):
     assert not model.refused
     assert set(model.seen(agent.shape)[-1]) <= {PHANTOM}
     assert "No tool fits this search. There are 201 tools" in json.dumps(model.requests[-1])
+
+
+def test_a_conversation_that_the_provider_stores_gets_no_search_twice(upstream, service, model):
+    agent = agent_of("openai-responses", upstream.url, Transport(service.url))
+    first: Any = {"model": agent.model, "input": QUESTION, "tools": agent.tools}
+    agent.client.responses.create(**first)
+    agent.client.responses.create(**first, previous_response_id="r")
+    assert model.requests[2]["input"] == QUESTION

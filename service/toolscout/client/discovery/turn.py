@@ -128,8 +128,10 @@ class Turn:
         about = description(self.offer.names)
         self._search_tool = provider.function(self.search_name, about, QUERY_SCHEMA)
         request = self._asked
-        form = f"{type(provider).__name__} {self.session}"
-        self._history = History(provider.history(request), store, form if self.session else "")
+        # What the provider stores of a conversation holds its searches already.
+        known_here = self.session and not provider.is_stored(request)
+        form = f"{type(provider).__name__} {self.session}" if known_here else ""
+        self._history = History(provider.history(request), store, form)
         if self._history.searches:  # else the caller's own bytes stay as they are
             request = provider.with_history(request, self._history.whole)
         # A search may have no result in the history: its session was lost, or its turn was mixed.

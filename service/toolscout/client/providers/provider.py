@@ -116,6 +116,9 @@ class Provider(Protocol):
         Where the provider loads tools by itself, all others are declared as deferred.
         """
 
+    def is_stored(self, request: Json) -> bool:
+        """Whether a request goes on with a conversation that the provider has stored."""
+
     def history(self, request: Json) -> list[Any]:
         """The messages of the conversation as they are there, oldest first."""
 
@@ -181,6 +184,10 @@ class Shape:
         """The request with other tools; without any, no key, because `[]` is refused."""
         rest = {key: value for key, value in request.items() if key != "tools"}
         return {**rest, "tools": list(tools)} if tools else rest
+
+    def is_stored(self, request: Json) -> bool:
+        """No."""
+        return False
 
     def history(self, request: Json) -> list[Any]:
         """The list under `history_key`."""

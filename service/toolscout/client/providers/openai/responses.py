@@ -79,6 +79,10 @@ class OpenAIResponses(Turns):
         if isinstance(name, str):
             self.open_results.put(name, told, len(msgspec.json.encode(told)))
 
+    def is_stored(self, request: Json) -> bool:
+        """With `previous_response_id` or `conversation`."""
+        return bool(request.get("previous_response_id") or request.get("conversation"))
+
     def history(self, request: Json) -> list[Any]:
         """The items of `input`; one that is a text is a user's."""
         given = request.get("input")
