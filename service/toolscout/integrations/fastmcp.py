@@ -1,0 +1,39 @@
+"""Search of a fastmcp server's tools by the service.
+
+    server.add_transform(ToolscoutSearchTransform(AsyncSelector("http://127.0.0.1:8080")))
+
+Hosts see `search_tools` and `call_tool`, and any tools that are `always_visible`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastmcp.server.transforms.search import BM25SearchTransform
+from fastmcp.tools import Tool
+
+from toolscout.client import AsyncSelector, Reason
+
+
+class ToolscoutSearchTransform(BM25SearchTransform):
+    """Answers `search_tools` with the service's choice, or fastmcp's own if there is none.
+
+    Args:
+        selector: asks the service.
+        options: those of `BM25SearchTransform`, such as `max_results` and `always_visible`.
+    """
+
+    def __init__(self, selector: AsyncSelector, **options: Any) -> None:
+        super().__init__(**options)
+        self._selector = selector
+
+    async def _search(self, tools: Sequence[Tool], query: str) -> Sequence[Tool]:
+        # A tool of fastmcp holds its function, which nothing can write; a listed one does not.
+        listed = [tool.to_mcp_tool() for tool in tools]
+        selection = await self._selector.select(query, listed, self._max_results)
+        if selection.fell_open and selection.reason is Reason.EMPTY_SELECTION:
+            return []  # the model can search in other words
+        if selection.fell_open or selection.rollout is not None:
+            own: Sequence[Tool] = await super()._search(tools, query)
+            return own
+        by_name = {tool.name: tool for tool in tools}
+        return [by_name[name] for name in selection.names]

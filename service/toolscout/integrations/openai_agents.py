@@ -1,0 +1,60 @@
+"""Tool selection for the OpenAI Agents SDK, with models of any provider.
+
+    provider = SelectingProvider(AsyncSelector("http://127.0.0.1:8080"), top_k=10)
+    await Runner.run(agent, question, run_config=RunConfig(model_provider=provider))
+
+Options: `top_k` (10), the most functions to show, and `always_keep`. Tools of other kinds stay.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from agents import FunctionTool, Model, ModelProvider, MultiProvider, ToolSearchTool
+
+from toolscout.client import AsyncSelector
+
+
+class SelectingModel(Model):
+    """Shows a model the functions that fit the user's last message; all if nobody can say."""
+
+    def __init__(self, model: Model, selector: AsyncSelector, **options: Any) -> None:
+        self._model, self._selector, self._options = model, selector, {"top_k": 10, **options}
+        self.close, self.get_retry_advice = model.close, model.get_retry_advice
+
+    async def get_response(self, **call: Any) -> Any:
+        """Call the model with fewer tools; the SDK names its arguments here."""
+        shown = await self._shown(call["input"], call["model_settings"], call["tools"])
+        return await self._model.get_response(**call | {"tools": shown})
+
+    async def stream_response(self, *args: Any, **more: Any) -> AsyncIterator[Any]:
+        """Do the same with a stream; the SDK does not name its arguments here."""
+        shown = await self._shown(*args[1:4])
+        async for event in self._model.stream_response(*args[:3], shown, *args[4:], **more):
+            yield event
+
+    async def _shown(self, said: Any, settings: Any, tools: list[Any]) -> list[Any]:
+        functions = [tool for tool in tools if isinstance(tool, FunctionTool)]
+        searched = any(isinstance(tool, ToolSearchTool) for tool in tools)  # by the provider
+        forced = settings.tool_choice not in (None, "auto", "required", "none")
+        if searched or forced or len(functions) <= self._options["top_k"]:
+            return tools
+        found = await self._selector.select(_question(said), functions, **self._options)
+        return [*found.tools, *(tool for tool in tools if not isinstance(tool, FunctionTool))]
+
+
+class SelectingProvider(ModelProvider):
+    """Makes such models, by default of those that the SDK knows by name."""
+
+    def __init__(self, selector: AsyncSelector, inner: Any = None, **options: Any) -> None:
+        self._inner, self._selector, self._options = inner or MultiProvider(), selector, options
+        self.aclose = self._inner.aclose
+
+    def get_model(self, model_name: str | None) -> Model:
+        """Return a model that is shown fewer tools."""
+        return SelectingModel(self._inner.get_model(model_name), self._selector, **self._options)
+
+
+def _question(said: Any) -> str:
+    if isinstance(said, list):
+        said = next((item["content"] for item in reversed(said) if item.get("role") == "user"), "")
+    return said if isinstance(said, str) else " ".join(part.get("text", "") for part in said)

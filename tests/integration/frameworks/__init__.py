@@ -1,0 +1,1 @@
+"""Agents of real frameworks, between a scripted model and the service."""

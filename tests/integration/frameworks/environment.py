@@ -1,0 +1,94 @@
+"""An environment with the frameworks and this package, and agents that run in it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.client.model import ScriptedModel
+from tests.client.upstream import peer
+from tests.support import environment
+
+ROOT = Path(__file__).parents[3]
+VENV = ROOT / ".venv-frameworks"
+AGENTS = Path(__file__).with_name("agents")
+PACKAGES = (
+    "anthropic>=2,<3",
+    "fastmcp>=4,<5",
+    "langchain>=1.4,<2",
+    "langchain-anthropic>=1.7,<2",
+    "langchain-openai>=1.7,<2",
+    "openai>=3,<4",
+    "openai-agents>=0.24,<1",
+    "pydantic-ai-slim[anthropic,openai]>=2.68,<3",
+)
+AGENT_S = 120
+QUESTION = "please write to a@b.example"
+"""What every agent is asked; the scripted model answers it with a call of `send_email`."""
+
+
+def python() -> Path:
+    """The interpreter of an environment with the frameworks and this package, made on first use."""
+    done = VENV / ".installed"
+    wanted = "\n".join(PACKAGES)
+    if not done.exists() or done.read_text("utf-8") != wanted:
+        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+        flags = ["--quiet", "--disable-pip-version-check"]
+        wants = [*PACKAGES, "-e", f"{ROOT}[proxy]"]
+        subprocess.run([VENV / "bin" / "pip", "install", *flags, *wants], check=True)
+        done.write_text(wanted, "utf-8")
+    return VENV / "bin" / "python"
+
+
+def settings(upstream: str, service: str, **more: str) -> dict[str, str]:
+    """The environment variables of an agent before an upstream and a service."""
+    env = environment(
+        TOOLSCOUT_ENDPOINT=service,
+        OPENAI_BASE_URL=upstream,
+        OPENAI_API_KEY="none",
+        ANTHROPIC_BASE_URL=upstream,
+        ANTHROPIC_API_KEY="none",
+        OPENAI_AGENTS_DISABLE_TRACING="1",
+        FASTMCP_CHECK_FOR_UPDATES="off",
+        **more,
+    )
+    return {name: value for name, value in env.items() if name != "PYTHONPATH"}
+
+
+def run(script: Path, *arguments: str, env: dict[str, str]) -> str:
+    """What a program prints in the environment with the frameworks."""
+    done = subprocess.run(
+        [python(), script, *arguments],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=AGENT_S,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def ask(agent: str, *arguments: str, upstream: str, service: str) -> dict[str, Any]:
+    """What an agent answers to the question, and which tools it called."""
+    printed = run(AGENTS / f"{agent}.py", *arguments, QUESTION, env=settings(upstream, service))
+    answer: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    return answer
+
+
+@contextmanager
+def strict_model(model: ScriptedModel | None = None) -> Iterator[tuple[ScriptedModel, str]]:
+    """A model that writes the email, and its address; a request that it refuses is a failure."""
+    model = model or ScriptedModel({"to": "a@b.example"})
+    with peer(model) as upstream:
+        yield model, upstream.url
+    assert model.refused == []
+
+
+HOW = pytest.mark.parametrize("how", ["plain", "stream"])

@@ -1,0 +1,144 @@
+"""The adapters of toolscout.integrations, each in its framework."""
+
+import json
+
+import pytest
+
+from tests.client.model import NATIVE_SEARCH, ScriptedModel, results
+from tests.client.rules import visible
+from tests.client.shapes import SHAPES, Json, Said, Shape
+from tests.client.upstream import peer
+from tests.integration.frameworks.environment import AGENTS, HOW, ask, run, settings, strict_model
+from tests.support import Server
+
+pytestmark = pytest.mark.integration
+
+BY_NAME: dict[str, Shape] = {shape.name: shape for shape in SHAPES}
+NOBODY = "http://127.0.0.1:9"
+SELECTING = [
+    ("langchain_agent", "middleware", "openai", "plain"),
+    ("langchain_agent", "middleware", "openai", "stream"),
+    ("langchain_agent", "middleware", "openai", "blocking"),
+    ("agents_sdk", "provider", "openai-responses", "plain"),
+    ("agents_sdk", "provider", "openai-responses", "stream"),
+    ("agents_sdk", "model", "openai-responses", "plain"),
+    ("agents_sdk", "model", "openai-responses", "stream"),
+]
+
+
+@pytest.mark.parametrize(("agent", "form", "interface", "how"), SELECTING)
+def test_the_model_sees_the_tools_that_fit(agent, form, interface, how, server: Server):
+    with strict_model() as (model, upstream):
+        said = ask(agent, form, how, upstream=upstream, service=server.url)
+    assert said["called"] == ["send_email"]
+    assert "sent to a@b.example" in said["answer"]
+    first, second = model.seen(BY_NAME[interface])
+    assert first == second
+    assert {"send_email", "spin_7"} <= set(first)
+    assert len(first) <= 4
+
+
+@pytest.mark.parametrize(("agent", "form", "interface", "how"), SELECTING)
+def test_without_a_service_the_model_sees_every_tool(agent, form, interface, how):
+    with strict_model() as (model, upstream):
+        said = ask(agent, form, how, upstream=upstream, service=NOBODY)
+    assert said["called"] == ["send_email"]
+    assert [len(names) for names in model.seen(BY_NAME[interface])] == [40, 40]
+
+
+def test_what_forces_or_searches_a_tool_itself_is_left_alone():
+    with peer(lambda exchange: exchange.select("spin_3")) as service:
+        env = settings("http://127.0.0.1:9", service.url)
+        shown = json.loads(run(AGENTS / "choices.py", env=env).splitlines()[-1])
+    assert shown == {
+        "langchain": ["spin_3", "web_search"],
+        "langchain, forced": 41,
+        "agents": ["spin_3", "web_search"],
+        "agents, forced": 41,
+        "agents, own search": 42,
+    }
+    assert len(service.requests) == 2
+
+
+class Searching(ScriptedModel):
+    """Searches with the tool that pydantic-ai offers, then calls what it finds."""
+
+    def say(self, interface: str, body: Json) -> Said:
+        told = results(interface, body)
+        if "tool_1" in told:
+            return Said(f"It said: {told['tool_1']}")
+        if self.wants in visible(interface, body):
+            return Said("Sending.", (("tool_1", self.wants, self.arguments),))
+        if "search_1" in told:
+            return Said("There is no tool for that.")
+        native = any(tool["type"] == NATIVE_SEARCH for tool in body["tools"] if "type" in tool)
+        search = NATIVE_SEARCH if native else "search_tools"
+        queries = {"queries": ["send an email to somebody", "spin gadget 8"]}
+        return Said("Let me look.", (("search_1", search, queries),))
+
+
+@HOW
+@pytest.mark.parametrize("interface", ["openai", "openai-responses", "anthropic"])
+def test_pydantic_ai_finds_its_deferred_tools(interface, how, server: Server):
+    assert "spin_8" in found_tools(interface, how, server.url)  # by the second of two queries
+
+
+def test_pydantic_ai_finds_them_by_words_without_a_service():
+    assert len(found_tools("openai", "plain", NOBODY)) <= 6
+
+
+def found_tools(interface: str, how: str, service: str) -> set[str]:
+    form = {"openai": "chat", "openai-responses": "responses"}.get(interface, interface)
+    with strict_model(Searching({"to": "a@b.example"})) as (model, upstream):
+        said = ask("pydantic_ai_agent", f"search-{form}", how, upstream=upstream, service=service)
+    assert said["called"] == ["send_email"]
+    assert "sent to a@b.example" in said["answer"]
+    first, second, _ = (set(names) - {"search_tools"} for names in model.seen(BY_NAME[interface]))
+    assert first == set()
+    assert "send_email" in second
+    assert len(second) <= 6
+    return second
+
+
+@HOW
+def test_pydantic_ai_tells_the_model_when_nothing_fits(how):
+    with (
+        peer(lambda exchange: exchange.select()) as service,
+        strict_model(Searching()) as (_, upstream),
+    ):
+        said = ask("pydantic_ai_agent", "search-chat", how, upstream=upstream, service=service.url)
+    assert said == {"answer": "There is no tool for that.", "called": []}
+
+
+def searched(service: str) -> Json:
+    env = settings("http://127.0.0.1:9", service)
+    return json.loads(run(AGENTS / "fastmcp_host.py", "send an email", env=env).splitlines()[-1])
+
+
+def test_a_fastmcp_server_finds_and_calls_its_tools(server: Server):
+    said = searched(server.url)
+    assert said["listed"] == ["spin_7", "search_tools", "call_tool"]
+    assert said["found"][0] == "send_email"
+    assert len(said["found"]) <= 3
+    assert said["answer"] == "sent to a@b.example"
+
+
+def test_a_fastmcp_server_sends_the_schemas_of_its_tools():
+    with peer(lambda exchange: exchange.select("spin_9")) as service:
+        assert searched(service.url)["found"] == ["spin_9"]
+    [request] = service.requests
+    sent = {tool["name"]: tool for tool in request.json["tools"]}
+    assert len(sent) == 39
+    assert "turns" in json.dumps(sent["spin_9"])
+    assert request.json["top_k"] == 3
+
+
+def test_a_fastmcp_server_searches_by_itself_without_a_service():
+    said = searched(NOBODY)
+    assert said["found"][0] == "send_email"
+    assert len(said["found"]) <= 3
+
+
+def test_a_fastmcp_server_finds_nothing_where_nothing_fits():
+    with peer(lambda exchange: exchange.select()) as service:
+        assert searched(service.url)["found"] == []
