@@ -15,6 +15,8 @@ from toolbox import anthropic_tools, run
 
 from toolscout.client import AsyncToolDiscovery
 
+MAX_STEPS = 10
+
 discovery = AsyncToolDiscovery(os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080"))
 
 
@@ -26,7 +28,8 @@ async def answer(question: str) -> str:
         return await model.messages.create(**body)
 
     messages = [{"role": "user", "content": question}]
-    while True:
+    said = f"no answer after {MAX_STEPS} steps"
+    for _ in range(MAX_STEPS):
         request = {
             "model": os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-4-5"),
             "max_tokens": 1_024,
@@ -46,9 +49,11 @@ async def answer(question: str) -> str:
             if block.type == "tool_use"
         ]
         if not results:
-            await discovery.aclose()
-            return "".join(block.text for block in blocks if block.type == "text")
+            said = "".join(block.text for block in blocks if block.type == "text")
+            break
         messages.append({"role": "user", "content": results})
+    await discovery.aclose()
+    return said
 
 
 if __name__ == "__main__":

@@ -10,36 +10,36 @@ import json
 import os
 import sys
 
+import httpx2
 from openai import OpenAI
 from toolbox import openai_tools, run
 
-from toolscout.client import ToolDiscovery
+from toolscout.client import Transport
 
-model = OpenAI()
-discovery = ToolDiscovery(os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080"))
+MAX_STEPS = 10
 
-
-def forward(body):
-    """One call of the model."""
-    return model.chat.completions.create(**body)
+# The toolbox is small; by default only requests with more than ten tools are searched.
+transport = Transport(os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080"), defer_above=5)
+model = OpenAI(http_client=httpx2.Client(transport=transport))
 
 
 def answer(question: str) -> str:
     """Let the model call tools until it has something to say."""
     messages = [{"role": "user", "content": question}]
-    while True:
-        request = {
-            "model": os.environ.get("OPENAI_MODEL", "gpt-4.1"),
-            "messages": messages,
-            "tools": openai_tools(),
-        }
-        message = discovery.complete(request, forward, provider="openai").choices[0].message
+    for _ in range(MAX_STEPS):
+        completion = model.chat.completions.create(
+            model=os.environ.get("OPENAI_MODEL", "gpt-4.1"),
+            messages=messages,
+            tools=openai_tools(),
+        )
+        message = completion.choices[0].message
         messages.append(message)
         for call in message.tool_calls or []:
             result = run(call.function.name, json.loads(call.function.arguments))
             messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
         if not message.tool_calls:
             return message.content or ""
+    return f"no answer after {MAX_STEPS} steps"
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.client.model import PHANTOM, ScriptedModel
-from tests.client.shapes import SHAPES
+from tests.client.shapes import SHAPES, Json, Said
 from tests.client.upstream import TOOLS, peer
+from tests.integration.frameworks.test_examples import FRAMEWORK_AGENTS
 from tests.support import Server, environment
 from toolscout.client import Selector, ToolDiscovery
 
@@ -66,6 +67,23 @@ def test_the_anthropic_agent_finds_and_calls_its_tool(server: Server):
     assert "send_email" in first
 
 
+class Restless(ScriptedModel):
+    """Calls a tool again and again."""
+
+    def say(self, interface: str, body: Json) -> Said:
+        call = (f"call_{len(self.requests)}", self.wants, self.arguments)
+        return Said("Once more.", (call,))
+
+
+@pytest.mark.parametrize("example", ["openai_agent", "anthropic_agent"])
+def test_a_model_that_never_answers_is_stopped(example: str, server: Server):
+    model = Restless({"to": "a@b.example"})
+    with peer(model) as upstream:
+        assert agent(example, upstream.url, server) == "no answer after 10 steps"
+    assert not model.refused
+    assert len(model.requests) == 10
+
+
 def test_selecting_tools_keeps_the_one_that_fits(server: Server):
     names = run("select_tools", TOOLSCOUT_ENDPOINT=server.url).split()
     assert names[0] == "send_email"
@@ -77,9 +95,10 @@ def test_without_a_service_every_tool_is_kept():
     assert len(names) == 8
 
 
-def test_every_example_is_run_here():
+def test_every_example_is_run_here_or_with_its_framework():
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert examples == {"openai_agent", "anthropic_agent", "select_tools", "toolbox"}
+    here = {"openai_agent", "anthropic_agent", "select_tools", "toolbox"}
+    assert examples == here | {*FRAMEWORK_AGENTS, "fastmcp_server"}
 
 
 def test_the_ten_lines_of_the_readme_work(server: Server):
