@@ -1,5 +1,6 @@
 """An environment with the frameworks and this package, and agents that run in it."""
 
+import fcntl
 import json
 import subprocess
 import sys
@@ -36,12 +37,14 @@ def python() -> Path:
     """The interpreter of an environment with the frameworks and this package, made on first use."""
     done = VENV / ".installed"
     wanted = "\n".join(PACKAGES)
-    if not done.exists() or done.read_text("utf-8") != wanted:
-        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-        flags = ["--quiet", "--disable-pip-version-check"]
-        wants = [*PACKAGES, "-e", f"{ROOT}[proxy]"]
-        subprocess.run([VENV / "bin" / "pip", "install", *flags, *wants], check=True)
-        done.write_text(wanted, "utf-8")
+    with Path(__file__).open() as lock:  # processes that run tests side by side share it
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists() or done.read_text("utf-8") != wanted:
+            subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+            flags = ["--quiet", "--disable-pip-version-check"]
+            wants = [*PACKAGES, "-e", f"{ROOT}[proxy]"]
+            subprocess.run([VENV / "bin" / "pip", "install", *flags, *wants], check=True)
+            done.write_text(wanted, "utf-8")
     return VENV / "bin" / "python"
 
 
