@@ -217,7 +217,7 @@ def test_without_a_service_the_model_gets_every_tool(upstream, model):
     with openai_client(Transport("http://127.0.0.1:9"), upstream.url) as client:
         completion = client.chat.completions.create(**asked(OPENAI))
     assert completion.choices[0].message.tool_calls
-    assert model.seen(OPENAI)[-1] == [PHANTOM, *ABOUT]
+    assert model.seen(OPENAI) == [list(ABOUT)]
 
 
 def test_a_stream_that_is_left_early_frees_its_connection(upstream, service):
@@ -237,3 +237,29 @@ def test_equal_conversations_of_two_keys_stay_apart(upstream, service, model):
             client.chat.completions.create(**asked(OPENAI))
     first, third = model.seen(OPENAI)[0], model.seen(OPENAI)[2]
     assert first == third == [PHANTOM, "tool_3"]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+def test_a_limit_of_the_provider_after_a_search_is_the_callers_to_wait_for(service, model, stream):
+    def script(exchange: Exchange) -> None:
+        if exchange.number:
+            exchange.answer(b"{}", 429, [("Content-Type", "application/json")])
+        else:
+            model(exchange)
+
+    with (
+        peer(script) as upstream,
+        openai_client(Transport(service.url), upstream.url) as client,
+        pytest.raises((openai.RateLimitError, httpx2.HTTPError)),
+    ):
+        list(client.chat.completions.create(**asked(OPENAI), stream=stream))
+    assert len(upstream.requests) == 2
+
+
+def test_a_request_without_tools_of_an_old_conversation_gets_none(upstream, service, model):
+    with openai_client(Transport(service.url), upstream.url) as client:
+        request = asked(OPENAI)
+        client.chat.completions.create(**request)
+        del request["tools"]
+        client.chat.completions.create(**request)
+    assert "tools" not in model.requests[-1]

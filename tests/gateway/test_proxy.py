@@ -257,3 +257,11 @@ def test_whatever_ails_the_service_a_tool_is_called(upstream, model):
             completion = client.chat.completions.create(model="m", messages=[question], tools=tools)
             assert completion.choices[0].message.tool_calls[0].function.name == "send_email"
     assert not model.refused
+
+
+def test_headers_of_one_connection_are_not_passed_on():
+    with peer(lambda exchange: exchange.answer(b"{}")) as upstream, proxy(upstream.url) as running:
+        headers = {"Connection": "close, X-Hop", "X-Hop": "1", "X-Own": "2"}
+        httpx2.get(f"{running.url}/models", headers=headers)
+        assert "x-hop" not in upstream.requests[0].headers
+        assert upstream.requests[0].headers["x-own"] == "2"

@@ -32,7 +32,7 @@ _SIGNATURE = "AWS4-"
 """Start of an `Authorization` that signs the body, so that no other body can be sent under it."""
 
 
-class ProviderError(Exception):
+class ProviderError(httpx2.HTTPError):
     """A response that no flow can read: an error of the provider, or no JSON object."""
 
     def __init__(self, response: httpx2.Response) -> None:
@@ -63,12 +63,14 @@ class Exchange(msgspec.Struct, frozen=True):
         return "\n".join(self.request.headers.get(name, "") for name in KEY_HEADERS)
 
     def forward(self, body: Json) -> httpx2.Request:
-        """Return the request with another body."""
+        """Return the request with another body, whose response can be decoded here."""
         request = self.request
+        headers = _without_framing(request.headers)
+        headers["accept-encoding"] = "gzip, deflate"
         return httpx2.Request(
             request.method,
             request.url,
-            headers=_without_framing(request.headers),
+            headers=headers,
             content=msgspec.json.encode(body),
             extensions=request.extensions,
         )

@@ -146,6 +146,7 @@ class Transport(_Steps, httpx2.BaseTransport):
     ) -> None:
         options.setdefault("defer_above", FEW_TOOLS)
         self.discovery = ToolDiscovery(config, **options)
+        self.discovery.searches_without_tools = False  # an SDK leaves them out on purpose
         self._client = httpx2.Client(transport=inner, limits=LIMITS, timeout=None)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -190,6 +191,7 @@ class AsyncTransport(_Steps, httpx2.AsyncBaseTransport):
     ) -> None:
         options.setdefault("defer_above", FEW_TOOLS)
         self.discovery = AsyncToolDiscovery(config, **options)
+        self.discovery.searches_without_tools = False  # an SDK leaves them out on purpose
         self._client = httpx2.AsyncClient(transport=inner, limits=LIMITS, timeout=None)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

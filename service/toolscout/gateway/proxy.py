@@ -16,6 +16,7 @@ from typing import Any
 import httpx2
 
 from toolscout.client.exchange import provider_of
+from toolscout.client.selector.endpoint import without_secrets
 from toolscout.client.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
 
@@ -98,7 +99,10 @@ class Proxy:
     def __init__(self, upstream: str, transport: AsyncTransport) -> None:
         self._upstream = httpx2.URL(upstream.rstrip("/"))
         if self._upstream.scheme not in ("http", "https") or not self._upstream.host:
-            raise ConfigurationError(f"upstream: expected an http(s) URL, got {upstream!r}")
+            shown = without_secrets(upstream)
+            raise ConfigurationError(f"upstream: expected an http(s) URL, got {shown!r}")
+        if self._upstream.query or self._upstream.fragment:
+            raise ConfigurationError("upstream: expected a URL without a query")
         self._base = self._upstream.raw_path.rstrip(b"/")
         self._client = httpx2.AsyncClient(
             transport=transport, timeout=httpx2.Timeout(None, connect=CONNECT_S)
@@ -198,7 +202,9 @@ class Proxy:
 
 
 def _passed_on(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    return [(name, value) for name, value in headers if name.decode().lower() not in HOP_BY_HOP]
+    listed = b",".join(value for name, value in headers if name.lower() == b"connection")
+    dropped = HOP_BY_HOP | {name.strip() for name in listed.decode("latin-1").lower().split(",")}
+    return [(n, value) for n, value in headers if n.decode("latin-1").lower() not in dropped]
 
 
 def _explained(error: Exception) -> tuple[int, str]:

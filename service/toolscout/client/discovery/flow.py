@@ -19,10 +19,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from typing import Any, TypeVar
 
+import httpx2
+
 from toolscout.client.discovery.blocking import Blocking, run
 from toolscout.client.discovery.bodies import body_of, in_type_of
 from toolscout.client.discovery.preparation import Preparation
-from toolscout.client.discovery.turn import Found, Turn
+from toolscout.client.discovery.turn import Found, Turn, status_of
 from toolscout.client.providers import Call, Json, ProviderName
 from toolscout.client.selector.selection import Reason, Selection
 from toolscout.client.selector.selector import AsyncSelector, Selector
@@ -34,6 +36,9 @@ Forward = Callable[[Json], Body]
 AsyncForward = Callable[[Json], Awaitable[Body]]
 Open = Callable[[Json], Iterator[bytes]]
 AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
+
+START_OVER = (400, 413, 422)
+"""Statuses with which a provider refuses what a request holds."""
 
 END_OF_EVENT = b"\n\n"
 """Fed after every stream, because some end without it."""
@@ -74,6 +79,8 @@ class Flow(Preparation):
         turn.searched.append((0, question["pattern"], selection))
         if not selection.fell_open or selection.reason is Reason.EMPTY_SELECTION:
             turn.show_first(() if selection.fell_open else selection.names)
+        elif turn.fits_whole:  # nobody will answer the model's searches either
+            turn.request = turn.start_over()
 
     @abstractmethod
     async def _ask(self, **question: Any) -> Selection[Any]:
@@ -107,7 +114,9 @@ class Flow(Preparation):
                 break
             try:
                 given = await forward(request)
-            except Exception:
+            except Exception as error:
+                if not _may_be_ours(error):
+                    raise
                 # The added tools may be the cause, so the client's own request is tried.
                 logger.warning("forwarding failed after a search; the request goes out as it came")
                 given = await forward(turn.start_over())
@@ -135,7 +144,7 @@ class Flow(Preparation):
                         stream = turn.provider.stream(turn.search_name)
                         opened = forward(turn.request)
                         continue
-                    if stream.wrote or turn.rounds == 0 or started_over:
+                    if stream.wrote or turn.rounds == 0 or started_over or not _may_be_ours(error):
                         raise
                     logger.warning(
                         "forwarding failed after a search; the request goes out as it came"
@@ -157,6 +166,17 @@ class Flow(Preparation):
                 await close()
         if out := stream.finish():
             yield out
+
+
+def _may_be_ours(error: Exception) -> bool:
+    """Whether a forward after a search may have failed because of what the search has added.
+
+    Limits and failures of the provider, and of the way to it, are for the caller to handle.
+    """
+    status = status_of(error)
+    if status is not None:
+        return status in START_OVER
+    return not isinstance(error, httpx2.TransportError | TimeoutError)
 
 
 class AsyncToolDiscovery(Flow):

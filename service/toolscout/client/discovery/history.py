@@ -6,7 +6,7 @@ provider's cache would be lost, and with it the tools that the results of search
 the messages that a turn added are stored under a hash of the messages before them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -15,6 +15,12 @@ import msgspec
 from toolscout.client.discovery.session import SessionStore, canonical
 from toolscout.client.providers.provider import as_dict
 
+BESIDE = (
+    *("model", "system", "instructions", "prompt", "systemInstruction", "system_instruction"),
+    *("user", "metadata", "safety_identifier"),
+)
+"""Keys of a request beside its messages that say who asks, or that the model reads."""
+
 
 class History:
     """The messages of one request, and what was added after some of them.
@@ -22,11 +28,11 @@ class History:
     Args:
         messages: as the caller sent them.
         store: holds the added messages of all conversations.
-        seed: the conversation and the form of its requests, which never mix; "" when it is
-            unknown, and nothing is put back.
+        seed: the conversation, the form of its requests and what they say beside messages, none of
+            which ever mix; empty when it is unknown, and nothing is put back.
     """
 
-    def __init__(self, messages: Sequence[Any], store: SessionStore, seed: str) -> None:
+    def __init__(self, messages: Sequence[Any], store: SessionStore, seed: bytes) -> None:
         self._store = store
         self._key = b""
         self.searches: list[Any] = []
@@ -35,12 +41,14 @@ class History:
         """The messages with those put back."""
         self._own = 0
         """Number of messages before those of the current turn."""
-        key = sha256(seed.encode()).digest() if seed else b""
-        for message in messages:
+        key = sha256(seed).digest() if seed else b""
+        last = len(messages) - 1
+        for number, message in enumerate(messages):
             self.whole.append(message)
             self._own = len(self.whole)
             key = self._key = _next_key(key, message)
-            added = store.searches(key) if key else []
+            # After the last message nothing was answered yet: another turn begins there.
+            added = store.searches(key) if key and number != last else []
             self.whole += added
             self.searches += added
 
@@ -52,6 +60,15 @@ class History:
         """Store what a turn has added, given all messages of its last request."""
         if self._key and len(messages) > self._own:
             self._store.keep_searches(self._key, messages[self._own :])
+
+
+def seed_of(form: str, session: str, request: Mapping[str, Any]) -> bytes:
+    """Return what tells a conversation from all others that begin with the same messages."""
+    beside = {key: request[key] for key in BESIDE if key in request}
+    try:
+        return f"{form} {session} ".encode() + msgspec.json.encode(beside, order="sorted")
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return b""
 
 
 def _next_key(before: bytes, message: Any) -> bytes:

@@ -58,7 +58,7 @@ class Preparation:
 
     Args:
         config: strategy and limits, in the proxy's own terms; or the URL of the service, which is
-            strategy `api` with the defaults.
+            strategy `hybrid-first` with the defaults.
         order: where found tools go: `append` (default), `rank` or `catalog`.
         defer_above: requests with at most this many tools are forwarded as they are.
         max_rounds: searches in one turn, at most.
@@ -134,6 +134,9 @@ class Preparation:
 
     selector: AsyncSelector | Selector
 
+    searches_without_tools = True
+    """Whether a request that leaves `tools` out searches those its session deferred last."""
+
     def _prepare(self, settings: dict[str, Any]) -> None:
         """Make the selector of one kind of flow."""
 
@@ -155,7 +158,7 @@ class Preparation:
         try:
             return self._begin(shapes.resumed(request), shapes, session, scope)
         except Exception:
-            logger.exception("a request could not be prepared and is forwarded as it came")
+            logger.warning("a request could not be prepared and is forwarded as it came")
             return request
 
     def begin_stream(
@@ -174,9 +177,12 @@ class Preparation:
         if strategy == "passthrough" or provider.forced(request) == "":
             return request
         name = session if session is not None else session_of(request, provider, scope)
-        if not tools and strategy != "relevance" and request.keys().isdisjoint(TOOL_KEYS):
+        leaves_out = not tools and request.keys().isdisjoint(TOOL_KEYS)
+        if leaves_out and self.searches_without_tools and strategy != "relevance":
             tools = self.store.deferred_tools(name, provider.name)
-        if not tools or not self._rollout.includes(name):
+        # A result that goes back into a conversation that only the provider has names no session.
+        is_unknown = not name and provider.is_stored(request)
+        if not tools or is_unknown or not self._rollout.includes(name):
             return request
         if any(map(_uses_own_search, tools)):
             logger.info("the request searches deferred tools by itself and is left alone")
@@ -248,7 +254,9 @@ class Preparation:
             return None
         try:
             tools, query = shapes.tools(request), shapes.query(request)
-            Offer(tools)  # invalid tools are left to the provider
+            few = len(Offer(tools).names) <= self._defer_above  # also reads invalid tools
+            if few or shapes.forced(request) == "":
+                return None
         except Exception:
             logger.warning("a request could not be read; the service is not asked about it")
             return None

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from toolscout.client.discovery.history import History
+from toolscout.client.discovery.history import History, seed_of
 from toolscout.client.discovery.session import SessionStore
 from toolscout.client.discovery.shown import Shown
 from toolscout.client.discovery.texts import description, free_name, result_text
@@ -37,6 +37,9 @@ MAX_ROUNDS = 5
 
 REFUSALS = (400, 422)
 """Statuses with which a provider refuses the form of a request."""
+
+NATIVE_WORDS = ("defer_loading", "tool_search", "tool_reference")
+"""Words of the native form; a refusal of it names one of them."""
 
 logger = logging.getLogger("toolscout.client")
 
@@ -130,10 +133,12 @@ class Turn:
         request = self._asked
         # What the provider stores of a conversation holds its searches already.
         known_here = self.session and not provider.is_stored(request)
-        form = f"{type(provider).__name__} {self.session}" if known_here else ""
-        self._history = History(provider.history(request), store, form)
+        form = type(provider).__name__
+        seed = seed_of(form, self.session, request) if known_here else b""
+        self._history = History(provider.history(request), store, seed)
         if self._history.searches:  # else the caller's own bytes stay as they are
-            request = provider.with_history(request, self._history.whole)
+            whole = provider.pruned(self._history.whole, self.offer.by_name)
+            request = provider.with_history(request, whole)
         # A search may have no result in the history: its session was lost, or its turn was mixed.
         known = [*store.expanded(self.session), *provider.recent(self._asked)]
         loaded = provider.referred(self._history.searches)
@@ -151,6 +156,11 @@ class Turn:
         """Whether the tools that fit the first message of the conversation are not known yet."""
         return self._settings.store.visible(self.session) is None
 
+    @property
+    def fits_whole(self) -> bool:
+        """Whether the provider takes every tool in one request."""
+        return len(self._shown.every("")) == len(self.offer.names)
+
     def show_first(self, names: Sequence[str]) -> None:
         """Show the tools that fit the first message, in this and in all later requests."""
         if self.session:
@@ -166,12 +176,12 @@ class Turn:
 
     def retreats_from(self, error: Exception) -> bool:
         """Whether to repeat a first forward, whose request now has the emulated form."""
-        status = getattr(error, "status_code", None)
-        if status is None:
-            status = getattr(getattr(error, "response", None), "status_code", None)
-        if self.provider is self._emulated or self.rounds or status not in REFUSALS:
+        if self.provider is self._emulated or self.rounds or status_of(error) not in REFUSALS:
             return False
-        self.provider, self._retreated = self._emulated, True
+        # A refusal for another reason, such as too long a prompt, says nothing about the model.
+        text = f"{error} {getattr(getattr(error, 'response', None), 'text', '')}"
+        self._retreated = any(word in text for word in NATIVE_WORDS)
+        self.provider = self._emulated
         self._begin()
         return True
 
@@ -269,3 +279,11 @@ class Turn:
         if self.rounds >= self._settings.max_rounds:
             return self._with_every_tool(request)
         return self.provider.offered(request, self._search_tool, self._shown.tools(self._tools))
+
+
+def status_of(error: Exception) -> int | None:
+    """Return the HTTP status of an SDK's or an HTTP library's error."""
+    status = getattr(error, "status_code", None)
+    if status is None:
+        status = getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else None

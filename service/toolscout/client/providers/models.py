@@ -6,7 +6,8 @@ from typing import Any
 
 _VERSIONS = {
     "claude": re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"),
-    "gpt": re.compile(r"gpt-(\d{1,2})(?:\.(\d{1,2}))?(?!\d)"),
+    # One digit: Azure writes 3.5 as `gpt-35-turbo`.
+    "gpt": re.compile(r"gpt-(\d)(?:\.(\d{1,2}))?(?!\d)"),
 }
 
 

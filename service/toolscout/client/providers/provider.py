@@ -3,7 +3,7 @@
 Requests and responses are plain JSON-like dicts. None of these functions changes what it is given.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -128,6 +128,9 @@ class Provider(Protocol):
     def referred(self, history: Sequence[Any]) -> set[str]:
         """Names of tools that the results of searches in a history have loaded."""
 
+    def pruned(self, history: Sequence[Any], names: Container[str]) -> list[Any]:
+        """The history without loading tools that are not offered any more."""
+
     def query(self, request: Json) -> str:
         """The text of the user's last message; empty if there is none."""
 
@@ -201,6 +204,10 @@ class Shape:
     def referred(self, history: Sequence[Any]) -> set[str]:
         """None: found tools are in the request's tools."""
         return set()
+
+    def pruned(self, history: Sequence[Any], names: Container[str]) -> list[Any]:
+        """The history as it is, for it loads none."""
+        return list(history)
 
 
 class Turns(Shape):

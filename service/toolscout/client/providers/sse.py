@@ -6,6 +6,8 @@ from typing import Any
 import msgspec
 
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+LONGEST_END = 4
+"""Bytes of the longest end of an event."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -21,19 +23,20 @@ class Splitter:
     """Takes bytes in any pieces, gives whole events."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that are complete now."""
+        searched = max(len(self._rest) - LONGEST_END + 1, 0)
         self._rest += chunk
         events = []
         start = 0
-        for end in _END.finditer(self._rest):
-            raw = self._rest[start : end.end()]
+        for end in [found.end() for found in _END.finditer(self._rest, searched)]:
+            raw = bytes(self._rest[start:end])
             if raw.strip():
                 events.append(_read(raw))
-            start = end.end()
-        self._rest = self._rest[start:]
+            start = end
+        del self._rest[:start]
         return events
 
 

@@ -38,7 +38,12 @@ class OpenAIChat(Turns):
         return names_once(names)
 
     def forced(self, request: Json) -> str | None:
-        """`tool_choice`: `none`, or the name of a function."""
+        """`tool_choice`: `none`, or the name of a function.
+
+        Of several choices (`n`) only the first could go on after a search, so none is searched.
+        """
+        if request.get("n") not in (None, 1):
+            return ""
         choice = request.get("tool_choice")
         return forced_name(choice, mapping(mapping(choice).get("function")))
 

@@ -80,8 +80,8 @@ class OpenAIResponses(Turns):
             self.open_results.put(name, told, len(msgspec.json.encode(told)))
 
     def is_stored(self, request: Json) -> bool:
-        """With `previous_response_id` or `conversation`."""
-        return bool(request.get("previous_response_id") or request.get("conversation"))
+        """With `previous_response_id`."""
+        return bool(request.get("previous_response_id"))
 
     def history(self, request: Json) -> list[Any]:
         """The items of `input`; one that is a text is a user's."""
@@ -110,9 +110,10 @@ class OpenAIResponses(Turns):
     def forced(self, request: Json) -> str | None:
         """`tool_choice`: `none`, or the name of a function.
 
-        A response in the background is fetched later, past any flow, so no search may be in it.
+        A response in the background is fetched later, past any flow, so no search may be in it, and
+        none may stay in a `conversation`, where the provider keeps it.
         """
-        if request.get("background"):
+        if request.get("background") or request.get("conversation"):
             return ""
         choice = request.get("tool_choice")
         return forced_name(choice, mapping(choice))
@@ -135,12 +136,17 @@ class OpenAIResponses(Turns):
         ]
 
     def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
-        """Every item of the turn (calls need the reasoning before them), then the outputs."""
+        """Every item of the turn (calls need the reasoning before them), then the outputs.
+
+        With `store: false` the provider knows reasoning by its encrypted content alone.
+        """
         answered = {call.id for call, *_ in results}
+        forgotten = request.get("store") is False
         said = [
             item
             for item in mappings(response.get("output"))
-            if item.get("type") != "function_call" or item.get("call_id") in answered
+            if (item.get("type") != "function_call" or item.get("call_id") in answered)
+            and not (forgotten and _is_only_an_id(item))
         ]
         told = [
             {"type": "function_call_output", "call_id": call.id, "output": text}
@@ -151,3 +157,7 @@ class OpenAIResponses(Turns):
     def without_calls(self, response: Json, name: str) -> Json:
         """Remove these items, and the tool from the tools that the response repeats."""
         return without_searches(response, name)
+
+
+def _is_only_an_id(item: Json) -> bool:
+    return item.get("type") == "reasoning" and not item.get("encrypted_content")
