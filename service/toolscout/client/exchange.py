@@ -100,7 +100,7 @@ def exchange_of(request: httpx2.Request, provider: ProviderName) -> Exchange | N
     return Exchange(request, provider, body) if isinstance(body, dict) else None
 
 
-def body_of(response: httpx2.Response, content: bytes) -> Json:
+def json_of(response: httpx2.Response, content: bytes) -> Json:
     """Return the body of a response.
 
     Raises:

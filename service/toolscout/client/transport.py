@@ -23,8 +23,8 @@ from toolscout.client.discovery.turn import Turn
 from toolscout.client.exchange import (
     Exchange,
     ProviderError,
-    body_of,
     exchange_of,
+    json_of,
     provider_of,
     response_with,
     streamed_response,
@@ -80,7 +80,7 @@ class _Steps:
         async def forward(body: dict[str, Any]) -> dict[str, Any]:
             nonlocal last
             last = await self._send(exchange.forward(body))
-            return body_of(last, await self._read(last))
+            return json_of(last, await self._read(last))
 
         try:
             final = await self.discovery.complete_turn(turn, forward)

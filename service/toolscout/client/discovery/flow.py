@@ -3,8 +3,8 @@
     discovery = ToolDiscovery("http://127.0.0.1:8080")  # or ToolDiscovery(load("gateway.yaml"))
     response = discovery.complete(request, forward, provider="openai")
 
-With strategy `api` or `tool-search` the request goes out with one search tool instead of all of its
-tools; the model searches, the found tools come back, and the client never sees the search tool.
+With strategy `hybrid-first`, `api` or `tool-search` the tools are deferred behind a search tool:
+the model searches, the found tools come back, and the client never sees the search tool.
 With `relevance` the tools are filtered here; `passthrough` forwards the request as it is.
 
 A flow is one coroutine, or one asynchronous generator for streams, around `forward` and the

@@ -29,6 +29,7 @@ MAX_SEARCH_BYTES = 64 * 1024 * 1024
 """Maximum bytes of searches in memory that are put back into their conversations, as JSON."""
 
 MARKER = "cache_control"
+"""Key of a tool, a message or a part of one with which the cached part of a prompt ends."""
 
 ID_CHARS = 16
 

@@ -5,11 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolscout.client import local
+from toolscout.client.discovery.session import MARKER
 from toolscout.client.offer import Offer
 from toolscout.client.providers.provider import Tools
-
-MARKER = "cache_control"
-"""A tool with this key ends the part of the prompt that is cached, so it stays where it is."""
 
 logger = logging.getLogger("toolscout.client")
 
@@ -90,4 +88,5 @@ class Shown:
 
 
 def _is_marked(tool: Any) -> bool:
+    """Whether a tool ends the part of the prompt that is cached, so that it stays where it is."""
     return isinstance(tool, dict) and MARKER in tool

@@ -1,6 +1,6 @@
 """One turn of a conversation with deferred tools, without any input or output.
 
-    turn = begin(…)                    tools deferred, replaced by the search tool
+    turn = begin(…)                    tools deferred behind a search tool
     forward turn.request               → response
     turn.searches(response)            the searches the model asks for; empty: the turn is over
     turn.resume(response, selections)  adds the found tools and the results: forward again
