@@ -1,15 +1,42 @@
 """Loops around the real SDKs, as their users write them: an agent answers a question with tools."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import anthropic
 import httpx2
 import openai
+import pytest
 
+from tests.client.model import ScriptedModel
 from tests.client.shapes import SHAPES, Shape
+from tests.client.upstream import Exchange, Peer, peer
 
 BY_NAME = {shape.name: shape for shape in SHAPES}
 MODELS = {"openai": "gpt-5.4", "openai-responses": "gpt-5.4", "anthropic": "claude-opus-5"}
+QUESTION = "please write to a@b.example"
+
+
+@pytest.fixture
+def model() -> ScriptedModel:
+    return ScriptedModel()
+
+
+@pytest.fixture
+def upstream(model: ScriptedModel) -> Iterator[Peer]:
+    with peer(model) as started:
+        yield started
+
+
+@pytest.fixture
+def service() -> Iterator[Peer]:
+    """Finds another tool for what the user says than for what the model searches."""
+
+    def script(exchange: Exchange) -> None:
+        exchange.select("tool_3" if exchange.json["pattern"] == QUESTION else "send_email")
+
+    with peer(script) as started:
+        yield started
 
 
 class Agent:

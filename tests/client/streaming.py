@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import anthropic
@@ -13,6 +13,7 @@ from tests.client.gemini_streaming import gemini_events, read_gemini
 from tests.client.responses_streaming import read_responses, responses_events
 from tests.client.shapes import Json, Said, Shape
 from tests.client.upstream import peer
+from toolscout.client.providers.provider import Stream
 
 PHANTOM = "gateway_search_tools"
 DONE = Said("All done.")
@@ -115,6 +116,18 @@ class StreamingModel:
 
     def seen(self, turn: int) -> list[str]:
         return self.shape.names(self.requests[turn])
+
+
+def fed(stream: Stream, turns: Sequence[Sequence[bytes]], piece: int) -> bytes:
+    """What the client gets of the model's turns when their bytes come in pieces of one size."""
+    out = b""
+    for number, events in enumerate(turns):
+        if number:
+            stream.next_turn()
+        whole = b"".join(events)
+        for start in range(0, len(whole), piece):
+            out += stream.feed(whole[start : start + piece])
+    return out + stream.finish()
 
 
 def read(shape: Shape, stream: bytes) -> Said:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.client.bedrock_streaming import bedrock_events, frame, unframed
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
-from tests.client.streaming import DONE, PHANTOM, READING, StreamingModel, search
+from tests.client.streaming import DONE, PHANTOM, READING, StreamingModel, fed, search
 from toolscout.client.providers.bedrock.framing import Splitter, write
 from toolscout.client.providers.bedrock.stream import BedrockStream
 
@@ -81,15 +81,7 @@ def test_bytes_that_are_no_events_are_passed_on(content: bytes):
 
 @given(st.integers(1, 400), st.sampled_from([LOOK, MIXED, search("read"), DONE]))
 def test_the_client_gets_the_same_bytes_however_they_come(piece: int, first: Said):
-    def seen(piece: int) -> bytes:
-        stream = BedrockStream(PHANTOM)
-        out = b""
-        for number, said in enumerate((first, READING)):
-            whole = b"".join(bedrock_events(said, number))
-            for start in range(0, len(whole), piece):
-                out += stream.feed(whole[start : start + piece])
-            if number == 0:
-                stream.next_turn()
-        return out + stream.finish()
-
-    assert seen(piece) == seen(1_000_000)
+    turns = [bedrock_events(said, number) for number, said in enumerate((first, READING))]
+    assert fed(BedrockStream(PHANTOM), turns, piece) == fed(
+        BedrockStream(PHANTOM), turns, 1_000_000
+    )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.client.gemini_streaming import gemini_chunks, gemini_events
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
-from tests.client.streaming import DONE, PHANTOM, READING, StreamingModel, search
+from tests.client.streaming import DONE, PHANTOM, READING, StreamingModel, fed, search
 from toolscout.client.providers import PROVIDERS
 from toolscout.client.providers.gemini.stream import GeminiStream
 
@@ -101,15 +101,6 @@ def test_an_error_reaches_the_client_and_nothing_is_searched(run, request_):
 
 @given(st.integers(1, 400), st.sampled_from([LOOK, MIXED, search("read"), DONE]))
 def test_the_client_gets_the_same_bytes_however_they_come(piece: int, first: Said):
-    def seen(piece: int) -> bytes:
-        stream = GeminiStream(PHANTOM)
-        out = b""
-        for number, said in enumerate((first, READING)):
-            whole = b"".join(gemini_events(said, number))
-            for start in range(0, len(whole), piece):
-                out += stream.feed(whole[start : start + piece])
-            if number == 0:
-                stream.next_turn()
-        return out + stream.finish()
-
-    assert seen(piece) == seen(1_000_000)
+    turns = [gemini_events(said, number) for number, said in enumerate((first, READING))]
+    whole = fed(GeminiStream(PHANTOM), turns, 1_000_000)
+    assert fed(GeminiStream(PHANTOM), turns, piece) == whole

@@ -10,41 +10,20 @@ import anthropic
 import openai
 import pytest
 
-from tests.client.agents import MODELS, Agent
+from tests.client.agents import MODELS, QUESTION, Agent, model, service, upstream
 from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.rules import visible
 from tests.client.shapes import Json
-from tests.client.upstream import Exchange, Peer, peer
+from tests.client.upstream import Exchange, peer
 from toolscout.client import Transport
 
 pytestmark = pytest.mark.filterwarnings("ignore:The model .* is deprecated")
 
+__all__ = ["model", "service", "upstream"]  # fixtures, found by their names
+
 NATIVE = ("openai-responses", "anthropic")
 ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(200)}
 ABOUT |= {"send_email": "Send an email to somebody"}
-QUESTION = "please write to a@b.example"
-
-
-@pytest.fixture
-def model() -> ScriptedModel:
-    return ScriptedModel()
-
-
-@pytest.fixture
-def upstream(model: ScriptedModel) -> Iterator[Peer]:
-    with peer(model) as started:
-        yield started
-
-
-@pytest.fixture
-def service() -> Iterator[Peer]:
-    """Finds one tool for what the user says first, and another for what the model searches."""
-
-    def script(exchange: Exchange) -> None:
-        exchange.select("tool_3" if exchange.json["pattern"] == QUESTION else "send_email")
-
-    with peer(script) as started:
-        yield started
 
 
 OPEN: list[Agent] = []

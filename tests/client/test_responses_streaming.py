@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.client.responses_streaming import responses_events
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
-from tests.client.streaming import DONE, PHANTOM, READING, StreamingModel, read, search
+from tests.client.streaming import DONE, PHANTOM, READING, StreamingModel, fed, read, search
 from tests.client.upstream import peer
 from toolscout.client import DiscoveryConfig, ToolDiscovery
 from toolscout.client.providers.openai.responses_stream import ResponsesStream
@@ -228,15 +228,7 @@ def test_a_real_sdk_forwards_and_reads_the_same_stream(request_):
 
 @given(st.integers(1, 400), st.sampled_from([LOOK, MIXED, search("read"), DONE]))
 def test_the_client_gets_the_same_bytes_however_they_come(piece: int, first: Said):
-    def seen(piece: int) -> bytes:
-        stream = ResponsesStream(PHANTOM, Lru(1))
-        out = b""
-        for number, said in enumerate((first, READING)):
-            whole = b"".join(responses_events(said, number))
-            for start in range(0, len(whole), piece):
-                out += stream.feed(whole[start : start + piece])
-            if number == 0:
-                stream.next_turn()
-        return out + stream.finish()
-
-    assert seen(piece) == seen(1_000_000)
+    turns = [responses_events(said, number) for number, said in enumerate((first, READING))]
+    assert fed(ResponsesStream(PHANTOM, Lru(1)), turns, piece) == fed(
+        ResponsesStream(PHANTOM, Lru(1)), turns, 1_000_000
+    )

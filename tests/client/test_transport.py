@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import anthropic
@@ -10,39 +10,19 @@ import httpx2
 import openai
 import pytest
 
-from tests.client.model import PHANTOM, ScriptedModel
+from tests.client.agents import QUESTION, model, service, upstream
+from tests.client.model import PHANTOM
 from tests.client.shapes import SHAPES, Json, Shape
-from tests.client.upstream import Exchange, Peer, peer
+from tests.client.upstream import Exchange, peer
 from toolscout.client import AsyncTransport, Transport
+
+__all__ = ["model", "service", "upstream"]  # fixtures, found by their names
 
 OPENAI, ANTHROPIC = SHAPES[0], next(shape for shape in SHAPES if shape.name == "anthropic")
 FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}
 ABOUT = FILLER | {"send_email": "Send an email to somebody"}
-QUESTION = "please write to a@b.example"
 
 Ask = Callable[..., Any]
-
-
-@pytest.fixture
-def model() -> ScriptedModel:
-    return ScriptedModel()
-
-
-@pytest.fixture
-def upstream(model: ScriptedModel) -> Iterator[Peer]:
-    with peer(model) as started:
-        yield started
-
-
-@pytest.fixture
-def service() -> Iterator[Peer]:
-    """Finds another tool for what the user says than for what the model searches."""
-
-    def script(exchange: Exchange) -> None:
-        exchange.select("tool_3" if exchange.json["pattern"] == QUESTION else "send_email")
-
-    with peer(script) as started:
-        yield started
 
 
 def tools(shape: Shape, about: Json = ABOUT) -> list[Json]:
