@@ -147,14 +147,14 @@ def _check_config(parsed: argparse.Namespace) -> int:
 
 
 def _backup(parsed: argparse.Namespace) -> int:
-    from toolscout.state.sqlite import back_up
+    from toolscout.state.sqlite_file import back_up
 
     back_up(_store_file(parsed), parsed.file)
     return OK
 
 
 def _restore(parsed: argparse.Namespace) -> int:
-    from toolscout.state.sqlite import back_up
+    from toolscout.state.sqlite_file import back_up
 
     back_up(parsed.file, _store_file(parsed))
     return OK

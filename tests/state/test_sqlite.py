@@ -15,7 +15,8 @@ import pytest
 from tests.state.contract import StoreContract
 from tests.support import TOOLS, problem_of, running, toolscout, until
 from toolscout.errors import ConfigurationError
-from toolscout.state.sqlite import SqliteStore, verify
+from toolscout.state.sqlite import SqliteStore
+from toolscout.state.sqlite_file import verify
 from toolscout.state.store import StoreUnavailable
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,8 @@ from pathlib import Path
 from toolscout.errors import ConfigurationError
 from toolscout.state.memory import MemoryStore
 from toolscout.state.redis import RedisStore
-from toolscout.state.sqlite import MAX_BYTES, SqliteStore, verify
+from toolscout.state.sqlite import MAX_BYTES, SqliteStore
+from toolscout.state.sqlite_file import verify
 from toolscout.state.store import StateStore
 
 

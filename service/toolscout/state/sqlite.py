@@ -9,23 +9,19 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep, time
 from typing import TypeVar
-from urllib.parse import quote
 
-from toolscout.errors import ConfigurationError
 from toolscout.state.keys import RECOMPILABLE
+from toolscout.state.sqlite_file import BUSY_S, check
 from toolscout.state.store import SCHEMA, START, Entry, StoreUnavailable
 
 T = TypeVar("T")
 
 _LAST_CHARACTER = "\U0010ffff"
 """Greater than any character of a key."""
-
-BUSY_S = 1.0
-"""Seconds that a statement waits for another process that is writing."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value BLOB NOT NULL, until REAL);
@@ -56,9 +52,6 @@ EXPIRED_AT_ONCE = 4
 
 EVICTED_AT_ONCE = 64
 """Maximum number of lists that one write evicts."""
-
-CHECKED_BYTES = 64 << 20
-"""Size up to which a whole file is checked when it is opened; others fail where they are read."""
 
 
 class SqliteStore:
@@ -262,70 +255,6 @@ class SqliteStore:
                 break
         if _used_bytes(db) + size > self._max_bytes:
             raise sqlite3.OperationalError(f"the file has its {self._max_bytes} bytes")
-
-
-def verify(path: Path) -> None:
-    """Check that a file can be used as a store, without changing it; a missing file can.
-
-    Raises:
-        ConfigurationError: it was written by a newer release, is damaged or is no database.
-    """
-    if not path.exists():
-        return
-    try:
-        db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=BUSY_S)
-        try:
-            check(db, path)
-        finally:
-            db.close()
-    except sqlite3.OperationalError:
-        return  # busy or not permitted: the file itself may be intact
-    except sqlite3.DatabaseError as error:
-        raise ConfigurationError(
-            f"store: {path}: {error}; the file was left as it is "
-            "(move it away to begin anew, or restore a backup)"
-        ) from None
-
-
-def check(db: sqlite3.Connection, path: Path) -> int:
-    """Check schema and pages; returns the version of the schema, 0 for a new file.
-
-    Raises:
-        sqlite3.DatabaseError: the file is of a newer release, or damaged.
-    """
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version > SCHEMA:
-        raise sqlite3.DatabaseError(f"its schema is version {version}, newer than {SCHEMA}")
-    if path.stat().st_size <= CHECKED_BYTES:
-        (state,) = db.execute("PRAGMA quick_check(1)").fetchone()
-        if state != "ok":
-            raise sqlite3.DatabaseError(f"it is damaged: {' '.join(state.split())}")
-    return int(version)
-
-
-def back_up(source: Path, target: Path) -> None:
-    """Copy a store to a new file, also while services use it.
-
-    Raises:
-        ConfigurationError: there is no such store, it cannot be read, or the target exists.
-    """
-    if not source.is_file():
-        raise ConfigurationError(f"store: there is no file {source}")
-    if target.exists():
-        raise ConfigurationError(f"{target} exists already")
-    verify(source)
-    partial = target.with_name(target.name + ".partial")
-    try:
-        with (
-            closing(sqlite3.connect(f"file:{quote(str(source))}?mode=ro", uri=True)) as original,
-            closing(sqlite3.connect(partial)) as copy,
-        ):
-            original.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")
-        partial.rename(target)
-    except sqlite3.Error as error:
-        partial.unlink(missing_ok=True)
-        raise ConfigurationError(f"store: {source}: {error}") from None
 
 
 @contextmanager
