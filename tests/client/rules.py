@@ -77,7 +77,8 @@ def _responses(body: Json) -> Iterator[str]:
             {item["call_id"] for item in items if item.get("type") == kind}
             for kind in (call, output)
         )
-        if called != told:
+        answers_earlier = body.get("previous_response_id") and called <= told
+        if called != told and not answers_earlier:
             yield f"No tool output found for {call}"
 
 

@@ -115,7 +115,7 @@ async def turn(made: Any, data: Json, response: Json) -> Json:
         await made.discovery.aclose()
 
 
-@pytest.mark.parametrize(("mode", "asked"), [("off", 0), ("dark", 1), ("shadow", 1), ("on", 0)])
+@pytest.mark.parametrize(("mode", "asked"), [("off", 0), ("dark", 1), ("shadow", 1), ("on", 1)])
 def test_a_rollout_that_only_watches_asks_and_changes_nothing(hook, monkeypatch, mode, asked):
     tools = [OPENAI.tool(name, about) for name, about in ABOUT.items()]
     data = {**OPENAI.request("read a file", tools), "litellm_call_id": "1"}

@@ -337,3 +337,26 @@ def test_a_result_for_a_stored_conversation_goes_out_with_every_tool(upstream, s
         previous_response_id="resp_earlier",
     )
     assert model.requests[0]["tools"] == agent.tools
+
+
+@pytest.mark.parametrize("name", ["gpt-5.4", "gpt-4.1"], ids=["native", "emulated"])
+@pytest.mark.parametrize("streams", [False, True], ids=["plain", "stream"])
+def test_a_stored_conversation_keeps_its_tools(upstream, service, model, name, streams):
+    agent = agent_of(
+        "openai-responses", upstream.url, Transport(service.url), name, streams=streams
+    )
+    first: Any = {"model": name, "input": QUESTION, "tools": agent.tools}
+    if streams:
+        with agent.client.responses.stream(**first) as stream:
+            answer = stream.get_final_response()
+    else:
+        answer = agent.client.responses.create(**first)
+    [called] = [item for item in answer.output if item.type == "function_call"]
+    output: Any = {"type": "function_call_output", "call_id": called.call_id, "output": "sent"}
+    rounds = len(model.requests)
+    second: Any = {"model": name, "input": [output], "tools": agent.tools}
+    agent.client.responses.create(**second, previous_response_id=answer.id)
+    before, after = model.requests[rounds - 1 : rounds + 1]
+    assert called.name == "send_email"
+    assert after["tools"] == before["tools"]
+    assert after["input"] == [output]

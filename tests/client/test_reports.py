@@ -38,6 +38,7 @@ class Service:
     def __init__(self) -> None:
         self.posts: list[Exchange] = []
         self.answer: Callable[[Exchange], None] = _accept
+        self.digest = DIGEST
 
     def __call__(self, exchange: Exchange) -> None:
         if "/feedback" in exchange.path:
@@ -46,7 +47,7 @@ class Service:
             return
         words = exchange.json["pattern"].split()
         names = [name for name in ABOUT if any(word in name for word in words)]
-        exchange.select(*names, headers=[("X-Catalog-Digest", DIGEST)])
+        exchange.select(*names, headers=[("X-Catalog-Digest", self.digest)])
 
     @property
     def events(self) -> list[Json]:
@@ -267,6 +268,27 @@ def test_what_could_not_be_taken_is_sent_again_as_it_was(discovery, service, mon
     assert first.json == second.json
 
 
+@pytest.mark.parametrize(("status", "posts"), [(202, 4), (404, 1)], ids=["taken", "refused"])
+def test_a_post_holds_one_catalog_and_none_follows_a_refusal(discovery, service, status, posts):
+    release = threading.Event()
+
+    def slow(exchange: Exchange) -> None:
+        release.wait(10)
+        _status(status)(exchange)
+
+    service.answer = slow
+    for number in range(4):
+        service.digest = f"d{number}"
+        model = Model(OPENAI, asking("read it"), Said(calls=(READ,)))
+        discovery.complete(request(f"please help {number}"), model)
+    until(lambda: bool(service.posts))
+    release.set()
+    until(lambda: len(service.posts) == posts)
+    discovery.close()
+    sent = [post.headers["x-catalog-digest"] for post in service.posts]
+    assert sent == [f"d{number}" for number in range(posts)]
+
+
 def test_the_oldest_observations_are_dropped_and_counted(discovery, service, monkeypatch):
     monkeypatch.setattr(reporter, "MAX_WAITING", 2)
     monkeypatch.setattr(reporter, "FAILED_PAUSE_S", 0.0)
@@ -326,9 +348,9 @@ def test_a_forked_process_reports_its_own_turns(discovery, service):
 def test_a_request_that_ends_with_results_asks_nothing_new(shape: Shape):
     provider = PROVIDERS[shape.name]
     first = shape.request("please help", [shape.tool("read_file", "Read")])
-    assert provider.asks(first)
+    assert provider.ends_with_user(first)
     said = Said(calls=(READ,))
-    assert provider.asks(shape.history(first, said, ["ok"], "go on"))
+    assert provider.ends_with_user(shape.history(first, said, ["ok"], "go on"))
     results = [Answered(call, "ok", []) for call in provider.calls(shape.response(said))]
-    assert not provider.asks(provider.continued(first, shape.response(said), results))
-    assert not provider.asks({})
+    assert not provider.ends_with_user(provider.continued(first, shape.response(said), results))
+    assert not provider.ends_with_user({})

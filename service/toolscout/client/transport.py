@@ -44,7 +44,7 @@ Answer = tuple[httpx2.Response, AsyncGenerator[bytes, None] | None]
 Open = Callable[[dict[str, Any]], Awaitable[httpx2.Response]]
 
 
-class _Steps:
+class _Exchanges:
     """What both transports do, as coroutines; those of the blocking one never wait."""
 
     discovery: Flow
@@ -120,12 +120,12 @@ class _Steps:
         try:
             return await opened(turn.request)
         except ProviderError as refused:
-            if not turn.retreats_from(refused):
+            if not turn.falls_back_after(refused):
                 raise
             return await opened(turn.request)
 
 
-class Transport(_Steps, httpx2.BaseTransport):
+class Transport(_Exchanges, httpx2.BaseTransport):
     """For `httpx2.Client`, and with it for the blocking client of any SDK that is built on it.
 
     Args:
@@ -177,7 +177,7 @@ class Transport(_Steps, httpx2.BaseTransport):
         return Blocking(response.iter_bytes())
 
 
-class AsyncTransport(_Steps, httpx2.AsyncBaseTransport):
+class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
     """For `httpx2.AsyncClient`; as `Transport`."""
 
     discovery: AsyncToolDiscovery

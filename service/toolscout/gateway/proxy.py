@@ -153,9 +153,9 @@ class Proxy:
         except (httpx2.HTTPError, TooLargeError) as error:
             if started:
                 raise  # the connection breaks off, as the provider's did
-            status, said = _explained(error)
-            logger.warning("%s %s: %s", scope["method"], scope["path"], said)
-            kind = {"message": said, "type": "proxy_error", "code": type(error).__name__}
+            status, problem = _explained(error)
+            logger.warning("%s %s: %s", scope["method"], scope["path"], problem)
+            kind = {"message": problem, "type": "proxy_error", "code": type(error).__name__}
             await _answer(send, status, {"type": "error", "error": kind})
 
     @asynccontextmanager

@@ -27,13 +27,10 @@ class ToolscoutSearchTransform(BM25SearchTransform):
         self._selector = selector
 
     async def _search(self, tools: Sequence[Tool], query: str) -> Sequence[Tool]:
-        # A tool of fastmcp holds its function, which nothing can write; a listed one does not.
-        listed = [tool.to_mcp_tool() for tool in tools]
-        selection = await self._selector.select(query, listed, self._max_results)
+        selection = await self._selector.select(query, tools, self._max_results)
         if selection.fell_open and selection.reason is Reason.EMPTY_SELECTION:
             return []  # the model can search in other words
         if selection.fell_open or selection.rollout is not None:
             own: Sequence[Tool] = await super()._search(tools, query)
             return own
-        by_name = {tool.name: tool for tool in tools}
-        return [by_name[name] for name in selection.names]
+        return selection.tools

@@ -44,8 +44,8 @@ class ToolSelectionMiddleware(AgentMiddleware):
     def _narrowed(self, request: Any) -> Any:
         if len(request.tools) <= self._top_k or _is_forced(request.tool_choice):
             return request
-        said = next((m.text for m in reversed(request.messages) if m.type == "human"), "")
-        selection = self._selector.select(said, request.tools, self._top_k, self._always_keep)
+        question = next((m.text for m in reversed(request.messages) if m.type == "human"), "")
+        selection = self._selector.select(question, request.tools, self._top_k, self._always_keep)
         return request.override(tools=selection.tools)
 
 

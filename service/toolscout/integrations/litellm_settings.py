@@ -35,7 +35,7 @@ def discovery_from_environment() -> AsyncToolDiscovery:
     else:
         endpoint = os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080")
         api = ApiConfig(endpoint, os.environ.get("TOOLSCOUT_API_KEY", ""))
-        config = DiscoveryConfig(enabled=True, strategy="api", api=api)
+        config = DiscoveryConfig(enabled=True, strategy="hybrid-first", api=api)
     _log_through_proxy(rollout)
     defer_above = int(os.environ.get("TOOLSCOUT_DEFER_ABOVE", "5"))
     # The name of a model in this proxy says nothing about whose model it is.

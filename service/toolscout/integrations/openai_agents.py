@@ -32,13 +32,13 @@ class SelectingModel(Model):
         async for event in self._model.stream_response(*args[:3], shown, *args[4:], **more):
             yield event
 
-    async def _shown(self, said: Any, settings: Any, tools: list[Any]) -> list[Any]:
+    async def _shown(self, given: Any, settings: Any, tools: list[Any]) -> list[Any]:
         functions = [tool for tool in tools if isinstance(tool, FunctionTool)]
         searched = any(isinstance(tool, ToolSearchTool) for tool in tools)  # by the provider
         forced = settings.tool_choice not in (None, "auto", "required", "none")
         if searched or forced or len(functions) <= self._options["top_k"]:
             return tools
-        found = await self._selector.select(_question(said), functions, **self._options)
+        found = await self._selector.select(_question(given), functions, **self._options)
         return [*found.tools, *(tool for tool in tools if not isinstance(tool, FunctionTool))]
 
 
@@ -54,7 +54,9 @@ class SelectingProvider(ModelProvider):
         return SelectingModel(self._inner.get_model(model_name), self._selector, **self._options)
 
 
-def _question(said: Any) -> str:
-    if isinstance(said, list):
-        said = next((item["content"] for item in reversed(said) if item.get("role") == "user"), "")
-    return said if isinstance(said, str) else " ".join(part.get("text", "") for part in said)
+def _question(given: Any) -> str:
+    if isinstance(given, list):
+        given = next(
+            (item["content"] for item in reversed(given) if item.get("role") == "user"), ""
+        )
+    return given if isinstance(given, str) else " ".join(part.get("text", "") for part in given)

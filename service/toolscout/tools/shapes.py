@@ -2,7 +2,7 @@
 
 OpenAI (chat and Responses), Anthropic, MCP, Gemini, Bedrock and the contract's own, as mappings,
 dataclasses, msgspec structs or pydantic models; LangChain's, the OpenAI Agents SDK's and
-pydantic-ai's tools by their schema attributes.
+pydantic-ai's tools by their schema attributes, fastmcp's as it lists them.
 """
 
 import dataclasses
@@ -139,6 +139,10 @@ def text_of(value: Any) -> str:
 
 def _framework_tool(tool: Any) -> dict[str, Any] | None:
     """Read a framework's tool by its schema attribute, without its Python objects."""
+    listed = getattr(tool, "to_mcp_tool", None)  # fastmcp's `Tool`
+    if callable(listed):
+        found: dict[str, Any] = _dumped(listed())
+        return found
     definition = getattr(tool, "tool_def", None)  # pydantic-ai's `Tool`
     for key in _CARRIED_SCHEMAS:
         schema = getattr(tool if definition is None else definition, key, None)

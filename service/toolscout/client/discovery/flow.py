@@ -71,7 +71,7 @@ class Flow(Preparation):
         return begun
 
     async def _choose_first(self, turn: Turn) -> None:
-        """Show the few tools that fit what the user has said, so that no search is needed."""
+        """Show the few tools that fit what the user asks, so that no search is needed."""
         question = self._question(turn, turn.user_query, loop=0)
         if not question["pattern"].strip():
             return
@@ -98,7 +98,7 @@ class Flow(Preparation):
             try:
                 first = await forward(begun.request)
             except Exception as error:
-                if not begun.retreats_from(error):
+                if not begun.falls_back_after(error):
                     raise
                 first = await forward(begun.request)
             return await self._go_on(begun, first, forward)
@@ -140,7 +140,7 @@ class Flow(Preparation):
                     if out := stream.feed(END_OF_EVENT):
                         yield out
                 except Exception as error:
-                    if not stream.wrote and turn.retreats_from(error):
+                    if not stream.wrote and turn.falls_back_after(error):
                         stream = turn.provider.stream(turn.search_name)
                         opened = forward(turn.request)
                         continue

@@ -176,12 +176,15 @@ class Preparation:
         tools = provider.tools(request)
         if strategy == "passthrough" or provider.forced(request) == "":
             return request
-        name = session if session is not None else session_of(request, provider, scope)
+        previous = provider.previous(request)
+        name = session if session is not None else self.store.session_of(previous)
+        if session is None and not name:
+            name = session_of(request, provider, scope)
         leaves_out = not tools and request.keys().isdisjoint(TOOL_KEYS)
         if leaves_out and self.searches_without_tools and strategy != "relevance":
             tools = self.store.deferred_tools(name, provider.name)
         # A result that goes back into a conversation that only the provider has names no session.
-        is_unknown = not name and provider.is_stored(request)
+        is_unknown = not name and bool(previous)
         if not tools or is_unknown or not self._rollout.includes(name):
             return request
         if any(map(_uses_own_search, tools)):

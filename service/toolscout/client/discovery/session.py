@@ -28,6 +28,9 @@ MAX_CATALOG_BYTES = 64 * 1024 * 1024
 MAX_SEARCH_BYTES = 64 * 1024 * 1024
 """Maximum bytes of searches in memory that are put back into their conversations, as JSON."""
 
+MAX_RESPONSES = 10_000
+"""Stored responses whose session is remembered."""
+
 MARKER = "cache_control"
 """Key of a tool, a message or a part of one with which the cached part of a prompt ends."""
 
@@ -109,6 +112,7 @@ class SessionStore:
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._catalogs: Lru[bytes, bytes] = Lru(catalog_bytes)
         self._searches: Lru[bytes, bytes] = Lru(MAX_SEARCH_BYTES)
+        self._responses: Lru[str, str] = Lru(MAX_RESPONSES)
         self._swept = clock()
 
     def deferred(self, session: str) -> tuple[str, ...]:
@@ -169,6 +173,14 @@ class SessionStore:
         """Store the names that fitted its first message."""
         with self._lock:
             self._write(session).visible = tuple(map(_shared, names))
+
+    def session_of(self, response: str) -> str:
+        """The session of a response that the provider has stored; empty if it is unknown."""
+        return self._responses.get(response) or ""
+
+    def keep_response(self, response: str, session: str) -> None:
+        """Remember the session of a response by its id."""
+        self._responses.put(response, session)
 
     def searches(self, key: bytes) -> list[Any]:
         """Return the messages that a turn has added at a place of a conversation."""

@@ -102,7 +102,7 @@ class Turn:
         self._spent: Json = {}
         self._restored = False
         """Whether every tool was to come back."""
-        self._retreated = False
+        self._fell_back = False
         """Whether the native form was just refused."""
         self._settings = settings
         self._has_ended = False
@@ -132,7 +132,8 @@ class Turn:
         self._search_tool = provider.function(self.search_name, about, QUERY_SCHEMA)
         request = self._asked
         # What the provider stores of a conversation holds its searches already.
-        known_here = self.session and not provider.is_stored(request)
+        is_stored = bool(provider.previous(request))
+        known_here = self.session and not is_stored
         form = type(provider).__name__
         seed = seed_of(form, self.session, request) if known_here else b""
         self._history = History(provider.history(request), store, seed)
@@ -142,6 +143,8 @@ class Turn:
         # A search may have no result in the history: its session was lost, or its turn was mixed.
         known = [*store.expanded(self.session), *provider.recent(self._asked)]
         loaded = provider.referred(self._history.searches)
+        if is_stored and provider is not self._emulated:
+            loaded = set(known)
         self._shown.know([name for name in known if name not in loaded])
         self.original = self._with_every_tool(self._asked)
         self.request = self._with_tools(request)
@@ -174,23 +177,25 @@ class Turn:
         self.request = {**fields, "tools": self.request["tools"]}
         self._history.forget()
 
-    def retreats_from(self, error: Exception) -> bool:
+    def falls_back_after(self, error: Exception) -> bool:
         """Whether to repeat a first forward, whose request now has the emulated form."""
         if self.provider is self._emulated or self.rounds or status_of(error) not in REFUSALS:
             return False
         # A refusal for another reason, such as too long a prompt, says nothing about the model.
         text = f"{error} {getattr(getattr(error, 'response', None), 'text', '')}"
-        self._retreated = any(word in text for word in NATIVE_WORDS)
+        self._fell_back = any(word in text for word in NATIVE_WORDS)
         self.provider = self._emulated
         self._begin()
         return True
 
     def searches(self, response: Json) -> list[Call]:
         """Return the searches that a response asks for; empty if it is for the client."""
-        if self._retreated:
-            self._retreated = False
+        if self._fell_back:
+            self._fell_back = False
             self._settings.refusing.put(self._model, True)
             logger.warning("model %s takes no deferred tools; they are emulated", self._model[1])
+        if self.session and (stored := self.provider.stored_as(response)):
+            self._settings.store.keep_response(stored, self.session)
         calls = self.provider.calls(response)
         found = [call for call in calls if call.name == self.search_name]
         self.called = [call.name for call in calls if call.name != self.search_name]

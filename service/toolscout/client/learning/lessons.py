@@ -71,7 +71,7 @@ class Lessons:
         self._questions: Lru[str, Question] = Lru(MAX_QUESTIONS)
         self._lock = threading.Lock()
 
-    def of(self, turn: Turn) -> list[Observation]:
+    def observations(self, turn: Turn) -> list[Observation]:
         """Return what a turn that is over teaches, each lesson once."""
         with self._lock:
             question = self._question(turn)
@@ -89,7 +89,7 @@ class Lessons:
     def _question(self, turn: Turn) -> Question | None:
         """Return the question of a turn; None if nothing was searched for it."""
         known = None
-        if turn.session and not turn.provider.asks(turn.original):
+        if turn.session and not turn.provider.ends_with_user(turn.original):
             known = self._questions.get(turn.session)
         if known is None and not turn.searched:
             return None

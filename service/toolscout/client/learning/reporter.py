@@ -11,7 +11,7 @@ posts share the connections of the searches and never count for the breaker or t
 import asyncio
 import logging
 import os
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent import futures
 from contextlib import suppress
@@ -117,7 +117,7 @@ class Reporter:
     def _sendable(self, turn: Turn) -> list[Observation]:
         """Return the observations of a turn, without what the service must not know."""
         encoder, found = self._channel.encoder, []
-        for one in self._lessons.of(turn):
+        for one in self._lessons.observations(turn):
             pattern = sendable(one.pattern)
             if pattern.strip() and encoder.sends(one.tool, turn.offer.by_name[one.tool]):
                 found.append(msgspec.structs.replace(one, pattern=pattern))
@@ -153,18 +153,24 @@ class Reporter:
         while self._waiting and not self._is_quiet():
             await asyncio.sleep(max(self._last_post + INTERVAL_S - monotonic(), 0.0))
             self._last_post = monotonic()
-            batch: dict[str, list[Observation]] = defaultdict(list)
-            with suppress(IndexError):
-                for _ in range(MAX_BATCH):
-                    one = self._waiting.popleft()
-                    batch[one.catalog].append(one)
-            for catalog, observations in batch.items():
-                await self._post(catalog, observations)
+            await self._post(self._next_batch())
 
-    async def _post(self, catalog: str, observations: list[Observation]) -> None:
+    def _next_batch(self) -> list[Observation]:
+        """Take the oldest observation out of the queue, and others of the same catalog."""
+        batch: list[Observation] = []
+        others: list[Observation] = []
+        with suppress(IndexError):
+            for _ in range(len(self._waiting)):
+                one = self._waiting.popleft()
+                fits = len(batch) < MAX_BATCH and (not batch or one.catalog == batch[0].catalog)
+                (batch if fits else others).append(one)
+        self._waiting.extendleft(reversed(others))
+        return batch
+
+    async def _post(self, observations: list[Observation]) -> None:
         """Post observations of one catalog; those that fail for now are queued again."""
         headers = self._channel.headers
-        if catalog:
+        if observations and (catalog := observations[0].catalog):
             # By this header a balancer finds the process that searches the catalog.
             headers = {**headers, "x-catalog-digest": catalog}
         reply: Reply | Failure | None = None

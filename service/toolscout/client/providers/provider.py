@@ -116,8 +116,11 @@ class Provider(Protocol):
         Where the provider loads tools by itself, all others are declared as deferred.
         """
 
-    def is_stored(self, request: Json) -> bool:
-        """Whether a request goes on with a conversation that the provider has stored."""
+    def previous(self, request: Json) -> str:
+        """The id of the stored response that a request goes on with; empty without one."""
+
+    def stored_as(self, response: Json) -> str:
+        """The id under which the provider has stored a response; empty where it stores none."""
 
     def history(self, request: Json) -> list[Any]:
         """The messages of the conversation as they are there, oldest first."""
@@ -137,7 +140,7 @@ class Provider(Protocol):
     def first_message(self, request: Json) -> Any:
         """The first message of a user, which names the session; None when there is none."""
 
-    def asks(self, request: Json) -> bool:
+    def ends_with_user(self, request: Json) -> bool:
         """Whether a request ends with a user's message, and not with the results of calls."""
 
     def recent(self, request: Json) -> list[str]:
@@ -188,9 +191,13 @@ class Shape:
         rest = {key: value for key, value in request.items() if key != "tools"}
         return {**rest, "tools": list(tools)} if tools else rest
 
-    def is_stored(self, request: Json) -> bool:
-        """No."""
-        return False
+    def previous(self, request: Json) -> str:
+        """None."""
+        return ""
+
+    def stored_as(self, response: Json) -> str:
+        """None."""
+        return ""
 
     def history(self, request: Json) -> list[Any]:
         """The list under `history_key`."""
@@ -230,7 +237,7 @@ class Turns(Shape):
         """The first turn of role `user`."""
         return next(iter(self.user_turns(request)), None)
 
-    def asks(self, request: Json) -> bool:
+    def ends_with_user(self, request: Json) -> bool:
         """Whether the last turn is a user's and has more than results."""
         turns = self.turns(request)
         return bool(turns) and turns[-1].get("role") == "user" and has_more(turns[-1], "content")

@@ -68,11 +68,11 @@ class Anthropic(Turns):
             for block in mappings(response.get("content"))
             if block.get("type") != "tool_use" or block.get("id") in answered
         ]
-        told = [
+        blocks = [
             {"type": "tool_result", "tool_use_id": call.id, "content": text}
             for call, text, _ in results
         ]
-        turns = [{"role": "assistant", "content": content}, {"role": "user", "content": told}]
+        turns = [{"role": "assistant", "content": content}, {"role": "user", "content": blocks}]
         return {**request, "messages": [*(request.get("messages") or []), *turns]}
 
     def without_calls(self, response: Json, name: str) -> Json:

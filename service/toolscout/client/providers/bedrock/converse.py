@@ -83,11 +83,11 @@ class BedrockConverse(Turns):
             for block in _blocks(response)
             if "toolUse" not in block or mapping(block["toolUse"]).get("toolUseId") in answered
         ]
-        told = [
+        blocks = [
             {"toolResult": {"toolUseId": call.id, "content": [{"text": text}]}}
             for call, text, _ in results
         ]
-        turns = [{"role": "assistant", "content": content}, {"role": "user", "content": told}]
+        turns = [{"role": "assistant", "content": content}, {"role": "user", "content": blocks}]
         return {**request, "messages": [*(request.get("messages") or []), *turns]}
 
     def without_calls(self, response: Json, name: str) -> Json:

@@ -5,9 +5,9 @@ from typing import Any
 
 from toolscout.client.providers.gemini.parts import (
     called,
+    content_of,
     contents,
     parts_of,
-    said,
     text_of,
     without_calls,
 )
@@ -72,7 +72,7 @@ class Gemini(Shape):
         given = contents(request)
         return next((c for c in given if c.get("role", "user") == "user"), None)
 
-    def asks(self, request: Json) -> bool:
+    def ends_with_user(self, request: Json) -> bool:
         """Whether the last content is a user's and has more than function responses."""
         last = contents(request)[-1:]
         return any(c.get("role", "user") == "user" and has_more(c, "parts") for c in last)
@@ -103,7 +103,7 @@ class Gemini(Shape):
         """The `functionCall` parts of the first candidate; their position replaces a missing id."""
         return [
             Call(_id(part, place), name, arguments_of(called(part).get("args")))
-            for place, part in enumerate(parts_of(said(response)))
+            for place, part in enumerate(parts_of(content_of(response)))
             if isinstance(name := called(part).get("name"), str)
         ]
 
@@ -112,17 +112,17 @@ class Gemini(Shape):
         answered = {call.id for call, *_ in results}
         parts = [
             part
-            for place, part in enumerate(parts_of(said(response)))
+            for place, part in enumerate(parts_of(content_of(response)))
             if not called(part) or _id(part, place) in answered
         ]
         given = {called(part).get("id") for part in parts}
-        told = []
+        answers = []
         for call, text, _ in results:
             answer: Json = {"name": call.name, "response": {"result": text}}
             if call.id in given:
                 answer["id"] = call.id
-            told.append({"functionResponse": answer})
-        turns = [{**said(response), "parts": parts}, {"role": "user", "parts": told}]
+            answers.append({"functionResponse": answer})
+        turns = [{**content_of(response), "parts": parts}, {"role": "user", "parts": answers}]
         return {**request, "contents": [*contents(request), *turns]}
 
     def without_calls(self, response: Json, name: str) -> Json:

@@ -23,7 +23,7 @@ def called(part: Json) -> Json:
     return mapping(part.get("functionCall") or part.get("function_call"))
 
 
-def said(response: Json) -> Json:
+def content_of(response: Json) -> Json:
     """The content of the first candidate, the only one that a loop can continue."""
     candidates = mappings(response.get("candidates"))
     return mapping(candidates[0].get("content")) if candidates else {}

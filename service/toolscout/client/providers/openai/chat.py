@@ -71,19 +71,19 @@ class OpenAIChat(Turns):
         The message keeps its other fields, because some models need their reasoning.
         """
         answered = {call.id for call, *_ in results}
-        said = mapping(mappings(response.get("choices"))[0].get("message"))
+        message = mapping(mappings(response.get("choices"))[0].get("message"))
         turn = {
-            **{key: value for key, value in said.items() if value is not None},
+            **{key: value for key, value in message.items() if value is not None},
             "role": "assistant",
-            "content": said.get("content"),
-            "tool_calls": [call for call in _identified(said) if call["id"] in answered],
+            "content": message.get("content"),
+            "tool_calls": [call for call in _identified(message) if call["id"] in answered],
         }
         if isinstance(turn.get("audio"), dict):
             turn["audio"] = {"id": turn["audio"].get("id")}  # the only key that requests accept
-        told = [
+        answers = [
             {"role": "tool", "tool_call_id": call.id, "content": text} for call, text, _ in results
         ]
-        return {**request, "messages": [*(request.get("messages") or []), turn, *told]}
+        return {**request, "messages": [*(request.get("messages") or []), turn, *answers]}
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Remove these calls from every choice; one without other calls ends with `stop`."""

@@ -59,8 +59,8 @@ class NativeResponses(OpenAIResponses):
 
     def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
         """Every item of the turn, then the definitions that each search loads."""
-        said = super().continued(request, response, ())
-        told = [
+        continued = super().continued(request, response, ())
+        outputs = [
             {
                 "type": "tool_search_output",
                 "call_id": call.id,
@@ -72,7 +72,7 @@ class NativeResponses(OpenAIResponses):
         ]
         # Such an output has no room for words, and nothing in it says why it is empty.
         words = [{"role": "developer", "content": text} for _, text, tools in results if not tools]
-        return {**said, "input": [*said["input"], *told, *words]}
+        return {**continued, "input": [*continued["input"], *outputs, *words]}
 
     def referred(self, history: Sequence[Any]) -> set[str]:
         """Names of the functions in `tool_search_output` items."""

@@ -36,8 +36,8 @@ RESULTS = ("function_call_output", "tool_search_output")
 class OpenAIResponses(Turns):
     """`POST /v1/responses`.
 
-    With `previous_response_id` the request does not contain the conversation's first message, so
-    the caller must name the session.
+    With `previous_response_id` the request does not contain the conversation's first message; its
+    session is that of the response.
     """
 
     name: ProviderName = "openai-responses"
@@ -62,26 +62,28 @@ class OpenAIResponses(Turns):
         The API keeps a response as the model wrote it, and refuses to go on without the result of
         each of its calls.
         """
-        given = request.get("previous_response_id")
-        if not isinstance(given, str):
-            return request
+        given = self.previous(request)
         last = self.last_ids.get(given) or given
-        told = self.open_results.get(last)
-        if told is not None:
-            request = {**request, "input": [*told, *self.history(request)]}
+        results = self.open_results.get(last)
+        if results is not None:
+            request = {**request, "input": [*results, *self.history(request)]}
         return request if last == given else {**request, "previous_response_id": last}
 
     def leave_open(self, response: Json, results: Sequence[Answered]) -> None:
         """Remember the results until a request names the response."""
         name = response.get("id")
         items = self.continued({"input": []}, response, results)["input"]
-        told = [i for i in items if i.get("type") in RESULTS or i.get("role") == "developer"]
+        kept = [i for i in items if i.get("type") in RESULTS or i.get("role") == "developer"]
         if isinstance(name, str):
-            self.open_results.put(name, told, len(msgspec.json.encode(told)))
+            self.open_results.put(name, kept, len(msgspec.json.encode(kept)))
 
-    def is_stored(self, request: Json) -> bool:
-        """With `previous_response_id`."""
-        return bool(request.get("previous_response_id"))
+    def previous(self, request: Json) -> str:
+        """`previous_response_id`."""
+        return _text(request.get("previous_response_id"))
+
+    def stored_as(self, response: Json) -> str:
+        """`id`."""
+        return _text(response.get("id"))
 
     def history(self, request: Json) -> list[Any]:
         """The items of `input`; one that is a text is a user's."""
@@ -142,21 +144,25 @@ class OpenAIResponses(Turns):
         """
         answered = {call.id for call, *_ in results}
         forgotten = request.get("store") is False
-        said = [
+        turn = [
             item
             for item in mappings(response.get("output"))
             if (item.get("type") != "function_call" or item.get("call_id") in answered)
             and not (forgotten and _is_only_an_id(item))
         ]
-        told = [
+        outputs = [
             {"type": "function_call_output", "call_id": call.id, "output": text}
             for call, text, _ in results
         ]
-        return {**request, "input": [*self.turns(request), *said, *told]}
+        return {**request, "input": [*self.turns(request), *turn, *outputs]}
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Remove these items, and the tool from the tools that the response repeats."""
         return without_searches(response, name)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _is_only_an_id(item: Json) -> bool:

@@ -68,12 +68,12 @@ class ResponsesStream:
 
     def response(self) -> Json:
         """Return the items of the model's turn."""
-        said = mapping(mapping(self._final and self._final.data).get("response"))
-        if said.get("status") == "failed":
+        response = mapping(mapping(self._final and self._final.data).get("response"))
+        if response.get("status") == "failed":
             return {"output": []}
         # Some servers leave out the end of every item, some the items at the end.
-        items = max(list(self._done.values()), mappings(said.get("output")), key=len)
-        return {"id": said.get("id"), "output": items}
+        items = max(list(self._done.values()), mappings(response.get("output")), key=len)
+        return {"id": response.get("id"), "output": items}
 
     def finish(self) -> bytes:
         """Return reasoning without an item after it, and the end: all items, the whole usage."""

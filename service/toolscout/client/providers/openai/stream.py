@@ -136,9 +136,9 @@ class OpenAIStream:
             delta["tool_calls"] = kept
             if not kept:
                 del delta["tool_calls"]
-        said = {key: value for key, value in delta.items() if value not in (None, "")}
+        filled = {key: value for key, value in delta.items() if value not in (None, "")}
         was_bare = not mapping(choice.get("delta"))
-        if not said and not choice.get("finish_reason") and not was_bare:
+        if not filled and not choice.get("finish_reason") and not was_bare:
             return None
         return {**choice, "delta": delta}
 
@@ -164,18 +164,18 @@ class OpenAIStream:
             key, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
         )
         call["id"] = piece.get("id") or call["id"]
-        said = call["function"]
+        whole = call["function"]
         named = function.get("name")
-        if isinstance(named, str) and named != said["name"]:
-            said["name"] += named
+        if isinstance(named, str) and named != whole["name"]:
+            whole["name"] += named
         if isinstance(function.get("arguments"), str):
-            said["arguments"] += function["arguments"]
-        if said["name"] == self._search_name:
+            whole["arguments"] += function["arguments"]
+        if whole["name"] == self._search_name:
             self._waiting.pop(key, None)
             return None
         if key in self._places:
             return {**piece, "index": self._places[key]}
-        if self._search_name.startswith(said["name"]) and not said["arguments"]:
+        if self._search_name.startswith(whole["name"]) and not whole["arguments"]:
             self._waiting.setdefault(key, piece)
             return None
         return self._begin_call(number, key, piece)
