@@ -120,7 +120,9 @@ def whole(shape: Shape, said: Said, body: Json) -> Json:
             item |= {"type": "tool_search_call", "execution": "client"}
             item["arguments"] = json.loads(item["arguments"])
             del item["name"]
-    told: Json = {"created_at": 1, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    name = f"resp_of_model_{next(NUMBERS)}"
+    told: Json = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    told |= {"id": name, "created_at": 1}
     return response | told
 
 

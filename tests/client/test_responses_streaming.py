@@ -229,6 +229,6 @@ def test_a_real_sdk_forwards_and_reads_the_same_stream(request_):
 @given(st.integers(1, 400), st.sampled_from([LOOK, MIXED, search("read"), DONE]))
 def test_the_client_gets_the_same_bytes_however_they_come(piece: int, first: Said):
     turns = [responses_events(said, number) for number, said in enumerate((first, READING))]
-    assert fed(ResponsesStream(PHANTOM, Lru(1)), turns, piece) == fed(
-        ResponsesStream(PHANTOM, Lru(1)), turns, 1_000_000
+    assert fed(ResponsesStream(Lru(1), PHANTOM), turns, piece) == fed(
+        ResponsesStream(Lru(1), PHANTOM), turns, 1_000_000
     )

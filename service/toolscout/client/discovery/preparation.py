@@ -49,6 +49,7 @@ class DiscoveryOptions(SelectorOptions, total=False):
     rollout: str | Rollout
     turn_observers: Sequence[TurnObserver] | None
     native: bool
+    dispatch: bool
     restore_on_no_match: bool
     learn: bool
 
@@ -64,6 +65,8 @@ class Preparation:
         max_rounds: searches in one turn, at most.
         store: remembers what each session has found.
         native: use the provider's own deferred loading where the model has it.
+        dispatch: call found tools through one constant tool where the model cannot do that, so that
+            the tools of a request stay the same; found tools then have no `order`.
         restore_on_no_match: bring all tools back when nothing fits a search, as the proxy does;
             by default the model is told that nothing fits, and what there is.
         turn_observers: called with a `TurnEvent` when tools are filtered or deferred and when a
@@ -83,6 +86,7 @@ class Preparation:
         rollout: str | Rollout = "on",
         turn_observers: Sequence[TurnObserver] | None = (log_turn,),
         native: bool = True,
+        dispatch: bool = False,
         restore_on_no_match: bool = False,
         learn: bool = True,
         **selector_options: Unpack[SelectorOptions],
@@ -105,6 +109,7 @@ class Preparation:
             order=order,
             max_rounds=max_rounds,
             native=native,
+            dispatch=dispatch,
             restore_on_no_match=restore_on_no_match,
             always_keep=config.always_keep,
             refusing=Lru(MAX_MODELS),

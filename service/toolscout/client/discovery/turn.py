@@ -13,10 +13,11 @@ a model that only ever searches still gets to act.
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 
+from toolscout.client.discovery.dispatch import NAME, Dispatch
 from toolscout.client.discovery.history import History, seed_of
 from toolscout.client.discovery.session import SessionStore
 from toolscout.client.discovery.shown import Shown
@@ -59,6 +60,8 @@ class TurnSettings(msgspec.Struct, frozen=True):
     max_rounds: int
     native: bool
     """Whether the provider's own deferred loading is used where the model has it."""
+    dispatch: bool
+    """Whether found tools are called through one constant tool where that is not so."""
     restore_on_no_match: bool
     """Whether a search that nothing fits brings all tools back."""
     always_keep: Sequence[str]
@@ -108,12 +111,15 @@ class Turn:
         self._has_ended = False
         self._tools = tools
         self._asked = request
+        if settings.dispatch:
+            provider = cast("Provider", Dispatch(provider, free_name(NAME, offer.names)))
         self._emulated = self.provider = provider
         self._model = (provider.name, str(request.get("model")))
         native = native_of(provider, request) if settings.native else None
         if native is not None and settings.refusing.get(self._model) is None:
             self.provider = native
-        self._shown = Shown(offer, settings.order, provider.max_tools)
+        order = "append" if settings.dispatch else settings.order
+        self._shown = Shown(offer, order, provider.max_tools)
         self._shown.keep(settings.always_keep)
         if forced := provider.forced(request):
             self._shown.keep([forced])

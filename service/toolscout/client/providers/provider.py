@@ -3,7 +3,7 @@
 Requests and responses are plain JSON-like dicts. None of these functions changes what it is given.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -82,14 +82,21 @@ class Stream(Protocol):
         """End the client's turn; return the events that were held back."""
 
 
+class OpenStream(Protocol):
+    """Makes the reader of a stream."""
+
+    def __call__(self, search_name: str, dispatch_name: str = "") -> Stream:
+        """Make it from the names of the search tool and of that through which tools are called."""
+
+
 class Provider(Protocol):
     """One provider's shapes."""
 
     name: ProviderName
     usage_keys: tuple[str, ...]
     """Where a response has its usage."""
-    stream: Callable[[str], Stream] | None
-    """Reads a stream, given the name of the search tool; None: streams are passed on unread."""
+    stream: OpenStream | None
+    """Reads a stream; None: streams are passed on unread."""
     max_tools: int | None
     """Maximum number of tools that a request may hold; None without a known one."""
     search_name: str | None
@@ -166,7 +173,7 @@ class Shape:
     """Base of all providers: what most of them have in common."""
 
     usage_keys: tuple[str, ...] = ("usage",)
-    stream: Callable[[str], Stream] | None = None
+    stream: OpenStream | None = None
     max_tools: int | None = None
     search_name: str | None = None
     history_key = "messages"

@@ -1,6 +1,6 @@
 """Anthropic messages."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from toolscout.client.providers.anthropic.stream import AnthropicStream
@@ -8,8 +8,8 @@ from toolscout.client.providers.provider import (
     Answered,
     Call,
     Json,
+    OpenStream,
     ProviderName,
-    Stream,
     Turns,
     arguments_of,
     mapping,
@@ -23,7 +23,7 @@ class Anthropic(Turns):
     """`POST /v1/messages`."""
 
     name: ProviderName = "anthropic"
-    stream: Callable[[str], Stream] | None = AnthropicStream
+    stream: OpenStream | None = AnthropicStream
 
     def query(self, request: Json) -> str:
         """The last user message with text; those with only tool results are skipped."""

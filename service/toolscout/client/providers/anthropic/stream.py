@@ -3,6 +3,7 @@
 from typing import Any
 
 from toolscout.client.providers import sse
+from toolscout.client.providers.calls import called_through, with_calls
 from toolscout.client.providers.provider import Json, arguments_of, mapping
 from toolscout.client.providers.usage import add
 
@@ -17,8 +18,9 @@ class AnthropicStream:
     never sees, and its signature would not fit into the client's turn.
     """
 
-    def __init__(self, search_name: str) -> None:
+    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
         self._search_name = search_name
+        self._dispatch_name = dispatch_name
         self._started = False
         self._count = 0
         """Blocks that went to the client."""
@@ -34,6 +36,8 @@ class AnthropicStream:
         self._blocks: dict[Any, Json] = {}
         self._inputs: dict[Any, list[str]] = {}
         self._places: dict[Any, int] = {}
+        self._dispatched: dict[Any, list[sse.Event]] = {}
+        """Events of calls through the dispatch tool, which wait for the end of their block."""
         self._waiting: list[sse.Event] = []
         self._held: list[sse.Event] = []
         self._calls = 0
@@ -85,16 +89,38 @@ class AnthropicStream:
             self._waiting, self._held, self._blocks = [], [], {}
         if kind not in ("content_block_start", "content_block_delta", "content_block_stop"):
             return event.raw
-        index = data.get("index")
-        self._collect(kind, index, data)
+        return self._handle_block(kind, data.get("index"), event)
+
+    def _handle_block(self, kind: str, index: Any, event: sse.Event) -> bytes:
+        self._collect(kind, index, event.data or {})
         block = self._blocks.get(index, {})
         if block.get("type") == "tool_use" and block.get("name") == self._search_name:
             return b""
         if block.get("type") in _THINKING:
             self._waiting.append(event)
             return b""
+        if self._dispatch_name and block.get("name") == self._dispatch_name:
+            self._dispatched.setdefault(index, []).append(event)
+            if kind != "content_block_stop":
+                return b""
+            self._waiting += self._named(index)
+        else:
+            self._waiting.append(event)
         before, self._waiting = self._waiting, []
-        return b"".join(map(self._renumbered, before)) + self._renumbered(event)
+        return b"".join(map(self._renumbered, before))
+
+    def _named(self, index: Any) -> list[sse.Event]:
+        """Return the events of a call through the dispatch tool, as of a call of its tool."""
+        whole = {**self._blocks[index], "input": "".join(self._inputs.get(index, ()))}
+        call = with_calls(whole, called_through(self._dispatch_name))
+        start, *_, stop = self._dispatched.pop(index)
+        piece = {"type": "input_json_delta", "partial_json": call["input"]}
+        block = {**call, "input": {}}
+        events = [
+            {**(start.data or {}), "content_block": block},
+            {"type": "content_block_delta", "index": index, "delta": piece},
+        ]
+        return [*(sse.Event(b"", data) for data in events), stop]
 
     def _count_usage(self, holder: Json) -> None:
         """Record a usage; later events of a turn replace earlier ones."""
@@ -126,6 +152,6 @@ class AnthropicStream:
             self._places[index] = self._count
             self._count += 1
         place = self._places[index]
-        if place == index:
+        if place == index and event.raw:
             return event.raw
         return sse.write({**data, "index": place}, str(data.get("type")))

@@ -1,6 +1,6 @@
 """Bedrock: the Converse shape, and Anthropic's messages for `InvokeModel`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from toolscout.client.providers.anthropic.messages import Anthropic
@@ -9,8 +9,8 @@ from toolscout.client.providers.provider import (
     Answered,
     Call,
     Json,
+    OpenStream,
     ProviderName,
-    Stream,
     Turns,
     arguments_of,
     mapping,
@@ -30,7 +30,7 @@ class BedrockConverse(Turns):
     """`Converse`."""
 
     name: ProviderName = "bedrock"
-    stream: Callable[[str], Stream] | None = BedrockStream
+    stream: OpenStream | None = BedrockStream
 
     def tools(self, request: Json) -> list[Any]:
         """`toolConfig.tools`: specifications, and cache points without a name."""

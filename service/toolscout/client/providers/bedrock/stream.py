@@ -4,6 +4,7 @@ from typing import Any
 
 from toolscout.client.providers.bedrock import framing
 from toolscout.client.providers.bedrock.framing import Event
+from toolscout.client.providers.calls import called_through, with_calls
 from toolscout.client.providers.provider import Json, arguments_of, mapping
 from toolscout.client.providers.usage import add
 
@@ -19,8 +20,9 @@ class BedrockStream:
     client never sees.
     """
 
-    def __init__(self, search_name: str) -> None:
+    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
         self._search_name = search_name
+        self._dispatch_name = dispatch_name
         self._started = False
         self._count = 0
         """Blocks that went to the client."""
@@ -36,6 +38,8 @@ class BedrockStream:
         self._blocks: dict[Any, Json] = {}
         self._inputs: dict[Any, list[str]] = {}
         self._places: dict[Any, int] = {}
+        self._dispatched: dict[Any, list[Event]] = {}
+        """Events of calls through the dispatch tool, which wait for the end of their block."""
         self._waiting: list[Event] = []
         self._held: list[Event] = []
 
@@ -84,14 +88,38 @@ class BedrockStream:
                 # After an exception no block ends properly, not even a search that has begun.
                 self._waiting, self._held, self._blocks, self._places = [], [], {}, {}
             return event.raw
+        return self._handle_block(event, data)
+
+    def _handle_block(self, event: Event, data: Json) -> bytes:
         block = self._collect(data)
-        if mapping(block.get("toolUse")).get("name") == self._search_name:
+        name = mapping(block.get("toolUse")).get("name")
+        if name == self._search_name:
             return b""
-        self._waiting.append(event)
+        if self._dispatch_name and name == self._dispatch_name:
+            held = self._dispatched.setdefault(data.get(_AT), [])
+            held.append(event)
+            if event.kind != "contentBlockStop":
+                return b""
+            self._waiting += self._named(data.get(_AT), held)
+        else:
+            self._waiting.append(event)
         if "reasoningContent" in block:
             return b""
         before, self._waiting = self._waiting, []
         return b"".join(map(self._renumbered, before))
+
+    def _named(self, index: Any, held: list[Event]) -> list[Event]:
+        """Return the events of a call through the dispatch tool, as of a call of its tool."""
+        given = "".join(self._inputs.get(index, ()))
+        whole = {"toolUse": {**self._blocks[index]["toolUse"], "input": given}}
+        call = with_calls(whole, called_through(self._dispatch_name))["toolUse"]
+        start, *pieces, stop = held
+        block = {key: value for key, value in call.items() if key != "input"}
+        events = [Event(b"", start.headers, start.kind, {_AT: index, "start": {"toolUse": block}})]
+        for piece in pieces[:1]:
+            delta = {"toolUse": {"input": call["input"]}}
+            events.append(Event(b"", piece.headers, piece.kind, {_AT: index, "delta": delta}))
+        return [*events, stop]
 
     def _collect(self, data: Json) -> Json:
         """Record what an event says of a block; return the block as far as it is known."""
@@ -116,7 +144,9 @@ class BedrockStream:
             self._places[index] = self._count
             self._count += 1
         place = self._places[index]
-        return event.raw if place == index else framing.write(event.headers, {**data, _AT: place})
+        if place == index and event.raw:
+            return event.raw
+        return framing.write(event.headers, {**data, _AT: place})
 
 
 def _add_reasoning(block: Json, piece: Any) -> None:

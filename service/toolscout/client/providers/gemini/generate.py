@@ -1,6 +1,6 @@
 """Gemini `generateContent`, in the spelling of its REST API or with underscores."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from toolscout.client.providers.gemini.parts import (
@@ -16,9 +16,9 @@ from toolscout.client.providers.provider import (
     Answered,
     Call,
     Json,
+    OpenStream,
     ProviderName,
     Shape,
-    Stream,
     arguments_of,
     has_more,
     mapping,
@@ -34,7 +34,7 @@ class Gemini(Shape):
 
     name: ProviderName = "gemini"
     usage_keys: tuple[str, ...] = ("usageMetadata", "usage_metadata")
-    stream: Callable[[str], Stream] | None = GeminiStream
+    stream: OpenStream | None = GeminiStream
     history_key = "contents"
 
     def tools(self, request: Json) -> list[Any]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from toolscout.client.providers import sse
+from toolscout.client.providers.calls import called_through, with_calls
 from toolscout.client.providers.gemini.parts import Remover, parts_of
 from toolscout.client.providers.provider import Json, mapping, mappings
 from toolscout.client.providers.usage import add
@@ -18,8 +19,9 @@ class GeminiStream:
     After a search the end of the turn and its usage are held back, because more may follow.
     """
 
-    def __init__(self, search_name: str) -> None:
+    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
         self._search_name = search_name
+        self._dispatch_name = dispatch_name
         self._ids: Json = {}
         self._spent: Json | None = None
         self._usage: Json | None = None
@@ -66,7 +68,7 @@ class GeminiStream:
         self._collect(candidates)
         kept = list(map(self._without_searches, candidates))
         if not any(remover.removed for remover in self._removers.values()):
-            seen = self._as_one(data)
+            seen = self._as_one({**data, "candidates": kept} if kept != candidates else data)
             return event.raw if seen == data else sse.write(seen)
         self._end = {**(self._end or {}), **data}
         for candidate in kept:
@@ -92,6 +94,8 @@ class GeminiStream:
         content = mapping(candidate.get("content"))
         parts = parts_of(content)
         kept = remover.kept(parts)
+        if self._dispatch_name:
+            kept = with_calls(kept, called_through(self._dispatch_name))
         return candidate if kept == parts else {**candidate, "content": {**content, "parts": kept}}
 
     def _as_one(self, data: Json) -> Json:

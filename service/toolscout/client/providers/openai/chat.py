@@ -1,6 +1,6 @@
 """OpenAI chat completions, and compatible APIs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from toolscout.client.providers.openai.stream import OpenAIStream
@@ -8,8 +8,8 @@ from toolscout.client.providers.provider import (
     Answered,
     Call,
     Json,
+    OpenStream,
     ProviderName,
-    Stream,
     Turns,
     arguments_of,
     mapping,
@@ -25,7 +25,7 @@ class OpenAIChat(Turns):
     """`POST /v1/chat/completions`."""
 
     name: ProviderName = "openai"
-    stream: Callable[[str], Stream] | None = OpenAIStream
+    stream: OpenStream | None = OpenAIStream
     max_tools: int | None = MAX_TOOLS
 
     def recent(self, request: Json) -> list[str]:

@@ -1,6 +1,7 @@
 """OpenAI Responses."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,8 +14,8 @@ from toolscout.client.providers.provider import (
     Answered,
     Call,
     Json,
+    OpenStream,
     ProviderName,
-    Stream,
     Turns,
     arguments_of,
     mapping,
@@ -51,10 +52,7 @@ class OpenAIResponses(Turns):
     """Results of searches by the id of the response that made them beside other calls."""
 
     def __init__(self) -> None:
-        self.stream: Callable[[str], Stream] | None = self._stream
-
-    def _stream(self, search_name: str) -> Stream:
-        return ResponsesStream(search_name, self.last_ids)
+        self.stream: OpenStream | None = partial(ResponsesStream, self.last_ids)
 
     def resumed(self, request: Json) -> Json:
         """Name the response behind the one that a stream showed, and answer its searches.

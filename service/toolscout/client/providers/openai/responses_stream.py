@@ -3,6 +3,7 @@
 from typing import Any
 
 from toolscout.client.providers import sse
+from toolscout.client.providers.calls import called_through, with_calls, without_dispatch
 from toolscout.client.providers.openai.searches import is_search, without_searches
 from toolscout.client.providers.provider import Json, mapping, mappings
 from toolscout.client.providers.usage import add
@@ -28,12 +29,14 @@ class ResponsesStream:
     client never sees.
 
     Args:
-        search_name: name of the search tool.
         last_ids: gets the id of the last response by the id that the client got, where they differ.
+        search_name: name of the search tool.
+        dispatch_name: name of the tool through which others are called; empty without one.
     """
 
-    def __init__(self, search_name: str, last_ids: Lru[str, str]) -> None:
+    def __init__(self, last_ids: Lru[str, str], search_name: str, dispatch_name: str = "") -> None:
         self._search_name = search_name
+        self._dispatch_name = dispatch_name
         self._last_ids = last_ids
         self._id: Any = None
         self._sequence: int | None = None
@@ -50,6 +53,8 @@ class ResponsesStream:
         """Reset, except for what was sent to the client and the usage."""
         if self._count:
             self._earlier += [item for key, item in self._done.items() if key in self._places]
+            if self._dispatch_name:
+                self._earlier = with_calls(self._earlier, called_through(self._dispatch_name))
         self._spent, self._usage = add(self._spent, self._usage), None
         self.wrote = False
         self._splitter = sse.Splitter()
@@ -97,9 +102,19 @@ class ResponsesStream:
         key = _key(data)
         if key is None:
             return self._handle_plain(kind, event)
+        return self._handle_item(kind, key, event)
+
+    def _handle_item(self, kind: str, key: Key, event: sse.Event) -> bytes:
+        data = event.data or {}
         item = self._collect(kind, key, data)
         if is_search(item, self._search_name):
             return b""
+        if self._dispatch_name and item.get("name") == self._dispatch_name:
+            # What the model calls is known at the end of its arguments.
+            if kind != "response.output_item.done":
+                return b""
+            self._waiting += [(key, made) for made in self._named(key, data)]
+            return self._open() + self._release()
         self._waiting.append((key, event))
         if item.get("type") == "reasoning" or _is_unnamed(item):
             return b""
@@ -111,6 +126,21 @@ class ResponsesStream:
             self._opening.append(event)
             return b""
         return b"" if kind in _OPENING else self._write(event)
+
+    def _named(self, key: Key, data: Json) -> list[sse.Event]:
+        """Return the events of a call through the dispatch tool, as of a call of its tool."""
+        call = with_calls(self._done[key], called_through(self._dispatch_name))
+        at: Json = {k: data[k] for k in ("output_index", "sequence_number") if k in data}
+        piece: Json = {"item_id": call.get("id"), **at}
+        added = {**call, "arguments": "", "status": "in_progress"}
+        arguments, kind = call.get("arguments"), "response.function_call_arguments"
+        made: list[Json] = [
+            {"type": "response.output_item.added", "item": added, **at},
+            {"type": f"{kind}.delta", "delta": arguments, **piece},
+            {"type": f"{kind}.done", "name": call["name"], "arguments": arguments, **piece},
+            {"type": "response.output_item.done", "item": call, **at},
+        ]
+        return [sse.Event(b"", event) for event in made]
 
     def _collect(self, kind: str, key: Key, data: Json) -> Json:
         """Record what an event says of an item; return the item as far as it is known."""
@@ -160,7 +190,11 @@ class ResponsesStream:
                 self._sequence = data["sequence_number"]
             data["sequence_number"] = self._sequence
             self._sequence += 1
-        return event.raw if data == event.data else sse.write(data, str(data.get("type")))
+        return (
+            event.raw
+            if event.raw and data == event.data
+            else sse.write(data, str(data.get("type")))
+        )
 
     def _place(self, key: Key) -> int:
         """Return the position of an item in the client's response."""
@@ -181,6 +215,8 @@ class ResponsesStream:
             return seen
         if own != self._id and isinstance(own, str) and isinstance(self._id, str):
             self._last_ids.put(self._id, own)
+        if self._dispatch_name:
+            seen = without_dispatch(seen, self._dispatch_name)
         if self._earlier and isinstance(seen.get("output"), list):
             seen = {**seen, "output": [*self._earlier, *seen["output"]]}
         if self._spent is not None and mapping(seen.get("usage")):

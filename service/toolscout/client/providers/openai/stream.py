@@ -3,6 +3,7 @@
 from typing import Any
 
 from toolscout.client.providers import sse
+from toolscout.client.providers.calls import called_through, with_calls
 from toolscout.client.providers.provider import Json, mapping, mappings
 from toolscout.client.providers.usage import add
 
@@ -23,8 +24,9 @@ class OpenAIStream:
     call is held back while its name may still become that of the search tool.
     """
 
-    def __init__(self, search_name: str) -> None:
-        self._search_name = search_name
+    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
+        self._dispatch_name = dispatch_name
+        self._hidden = [name for name in (search_name, dispatch_name) if name]
         self._id: Any = None
         self._roles: set[int] = set()
         self._spent: Json | None = None
@@ -64,7 +66,7 @@ class OpenAIStream:
 
     def finish(self) -> bytes:
         """Return the finish reason, the usage and `[DONE]`; without a real call it is `stop`."""
-        out = self._calls_that_waited()
+        out = self._calls_that_waited() + self._dispatched_calls()
         for event in self._held:
             data = event.data
             if data is None:
@@ -90,6 +92,19 @@ class OpenAIStream:
         return (
             sse.write(self._with_first_id({**self._base, "choices": choices})) if choices else b""
         )
+
+    def _dispatched_calls(self) -> bytes:
+        """Return the calls that were made through the dispatch tool."""
+        calls = []
+        for key, call in self._calls.items():
+            if call["function"]["name"] == self._dispatch_name:
+                whole = with_calls(call, called_through(self._dispatch_name))
+                place = self._next_place.get(key[0], 0)
+                self._next_place[key[0]] = place + 1
+                calls.append(
+                    {"index": key[0], "delta": {"tool_calls": [{**whole, "index": place}]}}
+                )
+        return sse.write(self._with_first_id({**self._base, "choices": calls})) if calls else b""
 
     def _handle(self, event: sse.Event) -> bytes:
         data = event.data
@@ -170,12 +185,13 @@ class OpenAIStream:
             whole["name"] += named
         if isinstance(function.get("arguments"), str):
             whole["arguments"] += function["arguments"]
-        if whole["name"] == self._search_name:
+        if whole["name"] in self._hidden:
             self._waiting.pop(key, None)
             return None
         if key in self._places:
             return {**piece, "index": self._places[key]}
-        if self._search_name.startswith(whole["name"]) and not whole["arguments"]:
+        may_be_hidden = any(name.startswith(whole["name"]) for name in self._hidden)
+        if may_be_hidden and not whole["arguments"]:
             self._waiting.setdefault(key, piece)
             return None
         return self._begin_call(number, key, piece)
