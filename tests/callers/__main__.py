@@ -10,8 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from evals.docs import write
+from tests.callers import frameworks, sdks
 from tests.callers.cases import CASES, Caller
-from tests.callers.sdks import CALLERS, LIBRARIES
 from tests.support import running
 
 WELL = ("yes", "–")
@@ -23,11 +23,12 @@ def main() -> int:
     parser.add_argument("--docs", type=Path, help="a page with a block `callers`")
     parsed = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as service:
-        rows = [_row(caller, service.url) for caller in CALLERS]
+        rows = [_row(c, service.url) for c in (*sdks.CALLERS, *frameworks.CALLERS)]
     titles = ["caller", "lines a user writes", *CASES]
     lines = [titles, ["---"] * len(titles), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    table = f"{table}\n\nRun with {', '.join(f'{name} {version(name)}' for name in LIBRARIES)}."
+    versions = {name: version(name) for name in sdks.LIBRARIES} | frameworks.versions()
+    table += f"\n\nRun with {', '.join(f'{name} {number}' for name, number in versions.items())}."
     print(table)
     if parsed.docs:
         write(parsed.docs, "callers", table)

@@ -1,0 +1,82 @@
+"""What all agents share: they read settings, questions and removals as lines of JSON.
+
+{"about": {…}, "streams": false, "forced": ""}    its tools, once; it answers {"ready": true}
+{"ask": "write an email"}                         it answers {"called": ["send_email"]}
+{"drop": "send_email"}                            a tool less from now on
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+
+class Tools:
+    """The tools of an agent, and which of them were called."""
+
+    def __init__(self, about: dict[str, str]) -> None:
+        self.about = about
+        self.called: list[str] = []
+
+    def functions(self) -> list[Callable[[str], str]]:
+        """One function for each tool, with its name and description."""
+        return [self._function(*item) for item in self.about.items()]
+
+    def _function(self, name: str, text: str) -> Callable[[str], str]:
+        def call(path: str) -> str:
+            self.called.append(name)
+            return "sent"
+
+        call.__name__ = call.__qualname__ = name
+        call.__doc__ = text
+        return call
+
+
+class Agent:
+    """An agent of one framework, with the messages so far.
+
+    Args:
+        tools: those of its next question.
+        streams: whether the model's responses stream.
+        forced: a tool that the model must call first; empty for none.
+    """
+
+    def __init__(self, tools: Tools, streams: bool, forced: str) -> None:
+        self.tools = tools
+        self.streams = streams
+        self.forced = forced
+        self.messages: list[Any] = []
+
+    async def ask(self, question: str) -> None:
+        """Answer one question."""
+        raise NotImplementedError
+
+
+def _lines() -> Any:
+    return (json.loads(line) for line in sys.stdin)
+
+
+async def _serve(make: Callable[[Tools, bool, str], Agent]) -> None:
+    lines = _lines()
+    settings = next(lines)
+    tools = Tools(settings["about"])
+    agent = make(tools, settings["streams"], settings["forced"])
+    _say({"ready": True})
+    for line in lines:
+        if "drop" in line:
+            del tools.about[line["drop"]]
+            continue
+        tools.called.clear()
+        answered: Awaitable[None] = agent.ask(line["ask"])
+        await answered
+        _say({"called": tools.called})
+
+
+def _say(line: dict[str, Any]) -> None:
+    print(json.dumps(line), flush=True)
+
+
+def serve(make: Callable[[Tools, bool, str], Agent]) -> None:
+    """Run an agent until its input ends."""
+    asyncio.run(_serve(make))

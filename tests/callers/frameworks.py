@@ -1,0 +1,83 @@
+"""Agents of the frameworks, each a program in the environment that has them."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.callers.cases import Caller, Running
+from tests.integration.frameworks import environment
+
+AGENTS = Path(__file__).with_name("agents")
+LIBRARIES = ["langchain", "openai-agents", "pydantic-ai-slim"]
+
+
+class Framework:
+    """An agent that is asked through lines of JSON; see `agents/loop.py`."""
+
+    def __init__(
+        self,
+        agent: str,
+        url: str,
+        service: str,
+        about: dict[str, str],
+        *,
+        streams: bool = False,
+        forced: str = "",
+    ) -> None:
+        self._process = subprocess.Popen(
+            [environment.python(), AGENTS / f"{agent}.py"],
+            cwd=environment.ROOT,
+            env=environment.settings(url, service),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._exchange({"about": about, "streams": streams, "forced": forced})
+
+    def ask(self, text: str) -> list[str]:
+        """The names of the tools that were called."""
+        called: list[str] = self._exchange({"ask": text})["called"]
+        return called
+
+    def drop(self, name: str) -> None:
+        """Remove a tool from the next requests."""
+        self._write({"drop": name})
+
+    def close(self) -> None:
+        """End the agent's input, and wait for it."""
+        self._process.communicate(timeout=environment.AGENT_S)
+
+    def _exchange(self, line: dict[str, Any]) -> dict[str, Any]:
+        self._write(line)
+        assert self._process.stdout is not None
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline() or "{}")
+        if not answer:
+            raise RuntimeError("the agent has ended")
+        return answer
+
+    def _write(self, line: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        print(json.dumps(line), file=self._process.stdin, flush=True)
+
+
+def of(agent: str) -> Any:
+    def start(url: str, service: str, about: dict[str, str], **options: Any) -> Running:
+        return Framework(agent, url, service, about, **options)
+
+    return start
+
+
+def versions() -> dict[str, str]:
+    """Those of the frameworks."""
+    code = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
+    command = [environment.python(), "-c", code, *LIBRARIES]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return dict(zip(LIBRARIES, done.stdout.split(), strict=True))
+
+
+CALLERS = [
+    Caller("LangChain agent", "1, and 1 for blocking calls", of("langchain_agent")),
+    Caller("OpenAI Agents SDK", "1", of("agents_sdk")),
+    Caller("pydantic-ai agent", "1", of("pydantic_ai_agent")),
+]
