@@ -21,7 +21,7 @@ def page() -> str:
         parts += _call(path, method, operation)
     parts += ["## Shapes", texts["shapes"]]
     for name, schema in document()["components"]["schemas"].items():
-        parts += [f"### {name}", schema.get("description", ""), _fields(name, schema)]
+        parts += [f"### {name}", schema.get("description", ""), _fields(schema)]
     rows = [(bound.what, f"{bound.limit:,}", bound.where) for bound in BOUNDS]
     parts += ["## Bounds", texts["bounds"], table(("what", "at most", "where"), rows)]
     parts += ["## Errors", texts["errors"]]
@@ -81,10 +81,10 @@ def _codes(status: str) -> list[str]:
     return [code for code, kind in CODES.items() if str(kind.status) == status]
 
 
-def _fields(name: str, schema: dict[str, Any]) -> str:
+def _fields(schema: dict[str, Any]) -> str:
     rows = []
     for field, kind, needed in fields_of(schema):
-        meaning = notes("fields").get(f"{name}.{field}") or notes("fields").get(field, "")
+        meaning = schema["properties"][field]["description"]
         rows.append((f"`{field}`", kind, "required" if needed else "", meaning))
     if not rows:
         return kind_of(schema)

@@ -12,7 +12,7 @@ WRITTEN = "<!-- Written by `make docs` from the code and docs/generate/notes.tom
 
 @cache
 def notes(kind: str) -> dict[str, str]:
-    """The notes of one kind (`settings`, `metrics`, `fields`, `introductions`)."""
+    """The notes of one kind (`settings`, `metrics`, `introductions`)."""
     text = Path(__file__).with_name("notes.toml").read_text("utf-8")
     found: dict[str, Any] = tomllib.loads(text)[kind]
     return {name: note.strip() for name, note in found.items()}

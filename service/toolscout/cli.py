@@ -172,21 +172,12 @@ def _store_file(parsed: argparse.Namespace) -> Path:
 
 
 def _openapi(parsed: argparse.Namespace) -> int:
-    import yaml
-
-    from toolscout.server.openapi.document import document
+    from toolscout.server.openapi.document import as_yaml, document
 
     if parsed.json:
         _print_json(document())
-        return OK
-
-    class Plain(yaml.SafeDumper):
-        """Repeats shared parts instead of using aliases: easier to read and to compare."""
-
-        def ignore_aliases(self, data: Any) -> bool:
-            return True
-
-    yaml.dump(document(), sys.stdout, Plain, sort_keys=False, allow_unicode=True, width=99)
+    else:
+        sys.stdout.write(as_yaml())
     return OK
 
 

@@ -13,6 +13,7 @@ ToolscoutError
 └── ConfigurationError  a setting is unknown, malformed or contradicts another
 """
 
+import re
 from dataclasses import dataclass
 from typing import Self
 
@@ -37,7 +38,47 @@ def wrong_field(root: str, error: msgspec.ValidationError) -> FieldError:
     """
     message, _, where = str(error).partition(" - at `$")
     path = (root + where.rstrip("`")).lstrip(".")
-    return FieldError(path or "body", message.partition(" '")[0])
+    return FieldError(path or "body", _in_words(message.partition(" '")[0]))
+
+
+_KINDS = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+"""The decoder's names of kinds of values, in words."""
+
+_WRONG_KIND = re.compile(r"Expected `([^`]+)`, got `([^`]+)`$")
+_WRONG_SIZE = re.compile(r"Expected `([^`]+)` of length ([<>]=|==) (\d+)$")
+_WRONG_AMOUNT = re.compile(r"Expected `[^`]+` ([<>]=?) ([\d.]+)$")
+_NOT_WHOLE = re.compile(r"Expected `[^`]+` that's a multiple of 1(\.0)?$")
+_MISSING = re.compile(r"Object missing required field `([^`]+)`$")
+_BOUNDS = {"<=": "at most", ">=": "at least", "<": "less than", ">": "more than", "==": "exactly"}
+
+
+def _in_words(message: str) -> str:
+    """Say what the decoder says without its types; other messages stay as they are."""
+    if found := _WRONG_KIND.match(message):
+        return f"expected {_kind(found[1])}, got {_kind(found[2])}"
+    if found := _WRONG_SIZE.match(message):
+        of = "characters" if found[1].startswith("str") else "entries"
+        return f"expected {_BOUNDS[found[2]]} {int(found[3]):,} {of}"
+    if found := _WRONG_AMOUNT.match(message):
+        return f"expected {_BOUNDS[found[1]]} {float(found[2]):,g}"
+    if _NOT_WHOLE.match(message):
+        return "expected a whole number"
+    if found := _MISSING.match(message):
+        return f"`{found[1]}` is missing"
+    return message
+
+
+def _kind(names: str) -> str:
+    kinds = [kind for kind in names.split(" | ") if kind != "null"] or ["null"]
+    return " or ".join(_KINDS.get(kind, kind) for kind in kinds)
 
 
 def not_json(path: str, error: Exception) -> FieldError:

@@ -110,6 +110,30 @@ def test_a_value_that_is_no_choice_is_answered_with_the_choices(
     assert error == {"path": field, "message": f"expected one of {choices}"}
 
 
+def test_a_misspelt_choice_is_repeated(server: Server):
+    (error,) = problem_of(server.search("x", ranker="hybird"), 422, "invalid_request")["errors"]
+    assert error["message"].endswith('okapi; got "hybird"')
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"top_k": "five"}, "top_k: expected a number, got text"),
+        ({"top_k": 0}, "top_k: expected at least 1"),
+        ({"top_k": 1.5}, "top_k: expected a whole number"),
+        ({"explain": 1}, "explain: expected true or false, got a whole number"),
+        ({"always_keep": {}}, "always_keep: expected a list, got an object"),
+        (
+            {"context": {"signals": ["x" * 201]}},
+            "context.signals[0]: expected at most 200 characters",
+        ),
+        ({"session": {"recent": [{}]}}, "session.recent[0]: `name` is missing"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(server: Server, fields: dict[str, object], message: str):
+    assert problem_of(server.search("x", **fields), 422, "invalid_request")["detail"] == message
+
+
 @pytest.mark.parametrize("path", [SEARCH, GATEWAY])
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
 def test_other_methods_are_refused(server: Server, method: str, path: str):

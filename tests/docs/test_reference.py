@@ -13,6 +13,7 @@ from toolscout.cli import EXITS
 from toolscout.server.http.problems import CODES
 from toolscout.server.observe.metrics import Metrics
 from toolscout.server.openapi.document import document
+from toolscout.server.openapi.fields import meanings
 from toolscout.settings import SETTINGS
 
 ROOT = Path(__file__).parents[2]
@@ -73,10 +74,11 @@ def test_every_call_and_every_shape_has_its_heading():
 
 
 def test_every_field_has_a_meaning():
-    known = NOTES["fields"]
+    page = (DOCS / "api.md").read_text("utf-8")
     for name, schema in schemas().items():
-        for field in schema.get("properties", {}):
-            assert known.get(f"{name}.{field}") or known.get(field), f"{name}.{field}"
+        for field, described in schema.get("properties", {}).items():
+            assert len(described["description"]) > 3, f"{name}.{field}"
+            assert described["description"].replace("|", r"\|") in page
 
 
 def test_every_exit_status_is_listed():
@@ -102,7 +104,7 @@ def test_no_note_is_of_something_that_is_gone():
     fields |= {f"{n}.{field}" for n, s in schemas().items() for field in s.get("properties", {})}
     assert set(NOTES["settings"]) <= {setting.name for setting in SETTINGS}
     assert set(NOTES["commands"]) <= set(commands.commands())
-    assert set(NOTES["fields"]) <= fields
+    assert set(meanings()) <= fields
     assert {f"`{name}`" for name in NOTES["metrics"]} <= headings("metrics.md")
 
 

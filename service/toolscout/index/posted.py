@@ -135,7 +135,7 @@ def _read(entry: msgspec.Raw, path: str) -> tuple[list[Tool], int]:
     """
     if memoryview(entry)[0] != _OBJECT:
         kind = _KINDS.get(bytes(entry)[:1], "number")
-        message = f"Expected `object`, got `{kind}`"
+        message = f"expected an object, got {kind}"
         raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
     try:
         whole = msgspec.json.decode(entry)

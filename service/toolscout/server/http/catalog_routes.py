@@ -78,9 +78,10 @@ CATALOG_ROUTES = (
         handler=catalog_reads.list_tools,
         call="tools",
         operation="listTools",
-        summary="One page of tools; `cursor=` takes `next_cursor` of the page before",
+        summary="One page of tools",
         gives=(ToolPage,),
         parameters=(
+            Parameter("cursor", {"type": "string"}, "`next_cursor` of the page before"),
             Parameter("page_size", _SIZE, "Tools per page"),
             Parameter("detail", _levels("names", "brief", "full"), "How much of each"),
         ),

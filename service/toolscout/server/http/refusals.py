@@ -1,5 +1,6 @@
 """Refusals of requests, and their error answers."""
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -11,8 +12,9 @@ from toolscout.errors import FieldError, InvalidRequest, ToolscoutError, not_jso
 from toolscout.state.store import StoreFull, StoreUnavailable
 
 _UNKNOWN_KEY = "Object contains unknown field `"
-_ONLY_NULL = "Expected `null`,"
+_ONLY_NULL = "expected null,"
 _NO_CHOICE = "Invalid enum value"
+_WORD = re.compile(r"^Invalid enum value '([\w+.-]{1,32})'")
 FILTER_KEYS = Filters.__struct_fields__
 MAX_KEY_SHOWN = 64
 
@@ -71,6 +73,12 @@ def unknown_filter(key: str) -> FieldError:
     return FieldError(f"filters.{key}", f"is not a filter; {hint}")
 
 
+def _got(error: msgspec.ValidationError, choices: Sequence[str]) -> str:
+    """Repeat a value that is nearly one of the choices; any other could be a text or a secret."""
+    found = _WORD.search(str(error))
+    return f'; got "{found[1]}"' if found and get_close_matches(found[1], choices, 1) else ""
+
+
 def decode_error(error: Exception) -> Refused:
     """Describe why a body did not decode, without repeating any of it."""
     if isinstance(error, msgspec.ValidationError):
@@ -82,7 +90,8 @@ def decode_error(error: Exception) -> Refused:
             # Only a batch has such fields.
             wrong = FieldError(wrong.path, "belongs to an entry of `patterns`")
         elif wrong.message == _NO_CHOICE and choices:
-            wrong = FieldError(wrong.path, f"expected one of {', '.join(choices)}")
+            message = f"expected one of {', '.join(choices)}{_got(error, choices)}"
+            wrong = FieldError(wrong.path, message)
         return Refused("invalid_request", f"{wrong.path}: {wrong.message}", (wrong,))
     reason = not_json("body", error)
     return Refused("invalid_json", f"the body is not valid JSON: {reason.message}", (reason,))

@@ -9,12 +9,14 @@ from inspect import cleandoc
 from typing import Any, get_type_hints
 
 import msgspec
+import yaml
 
 from toolscout import __version__
 from toolscout.contract import ABSENT, Tool
 from toolscout.contract.bounds import BOUNDS
 from toolscout.server.http.problems import CODES, Problem
 from toolscout.server.http.routes import ROUTES
+from toolscout.server.openapi.fields import finished
 from toolscout.server.openapi.paths import REF, paths, ref
 from toolscout.server.openapi.shapes import provider_tool, tools_answer, user_message
 
@@ -22,6 +24,9 @@ from toolscout.server.openapi.shapes import provider_tool, tools_answer, user_me
 @cache
 def document() -> dict[str, Any]:
     """Return the whole document; the same object at every call."""
+    described = paths(ROUTES)
+    operations = [operation for item in described.values() for operation in item.values()]
+    statuses = {s for one in operations if isinstance(one, dict) for s in one["responses"]}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -41,10 +46,10 @@ def document() -> dict[str, Any]:
         "x-bounds": [
             {"what": bound.what, "limit": bound.limit, "where": bound.where} for bound in BOUNDS
         ],
-        "paths": paths(ROUTES),
+        "paths": described,
         "components": {
             "schemas": _schemas(),
-            "responses": _problem_responses(),
+            "responses": _problem_responses(statuses),
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
                 "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
@@ -53,7 +58,19 @@ def document() -> dict[str, Any]:
     }
 
 
-def _problem_responses() -> dict[str, Any]:
+@cache
+def as_yaml() -> str:
+    """Return the same as YAML; shared parts are repeated, which is easier to read and compare."""
+
+    class Plain(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    text: str = yaml.dump(document(), None, Plain, sort_keys=False, allow_unicode=True, width=99)
+    return text
+
+
+def _problem_responses(used: set[str]) -> dict[str, Any]:
     by_status: dict[str, list[str]] = {}
     for code, kind in CODES.items():
         by_status.setdefault(str(kind.status), []).append(f"`{code}`: {kind.title}")
@@ -61,6 +78,7 @@ def _problem_responses() -> dict[str, Any]:
     return {
         status: {"description": "; ".join(texts), "content": content}
         for status, texts in by_status.items()
+        if status in used
     }
 
 
@@ -105,14 +123,10 @@ def _schemas() -> dict[str, Any]:
     given = {"anyOf": [tools, ref("ToolsAnswer")]}
     for struct in filter(_names_tools, taken):
         schemas[struct.__name__]["properties"]["tools"] = {
-            "anyOf": [*given["anyOf"], {"type": "null"}],
-            "default": None,
+            "anyOf": [*given["anyOf"], {"type": "null"}]
         }
     schemas["CatalogPut"]["properties"]["tools"] = given
-    schemas["CatalogPatch"]["properties"]["upsert"] = {
-        "anyOf": [*given["anyOf"], {"type": "null"}],
-        "default": None,
-    }
+    schemas["CatalogPatch"]["properties"]["upsert"] = {"anyOf": [*given["anyOf"], {"type": "null"}]}
     event, turn = schemas["FeedbackEvent"], {"type": "string", "minLength": 1}
     event["properties"]["pattern"]["anyOf"][0]["pattern"] = r"\S"
     event["anyOf"] = [_given("pattern"), {"required": ["turn"], "properties": {"turn": turn}}]
@@ -123,7 +137,7 @@ def _schemas() -> dict[str, Any]:
     for schema in schemas.values():
         if "description" in schema:
             schema["description"] = cleandoc(schema["description"])
-    return dict(sorted(schemas.items()))
+    return {name: finished(name, schema) for name, schema in sorted(schemas.items())}
 
 
 def _names_tools(struct: type[msgspec.Struct]) -> bool:

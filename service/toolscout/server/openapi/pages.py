@@ -9,13 +9,14 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
+from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http.answer import HTML, JAVASCRIPT, NO_SNIFFING, Answer, answer_json
 from toolscout.server.http.problems import CODES, Code
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request
 from toolscout.server.http.route import Route
 from toolscout.server.observe.trace import Trace
-from toolscout.server.openapi.document import document
+from toolscout.server.openapi.document import as_yaml, document
 from toolscout.server.service import Service
 
 _ASSETS = {
@@ -68,6 +69,11 @@ async def show_document(service: Service, request: Request, trace: Trace) -> Ans
     return answer_json(document(), [NO_SNIFFING])
 
 
+async def show_yaml(service: Service, request: Request, trace: Trace) -> Answer:
+    """The same as YAML."""
+    return Answer((await run_in_thread(as_yaml)).encode(), [NO_SNIFFING], media=b"application/yaml")
+
+
 async def show_page(service: Service, request: Request, trace: Trace) -> Answer:
     """The page of the OpenAPI browser."""
     return Answer(_PAGE.encode(), _headers(_POLICY), media=HTML)
@@ -92,6 +98,7 @@ ROUTES = [
     Route(method="GET", path=path, handler=handler, call="page", is_open=True)
     for path, handler in (
         ("/openapi.json", show_document),
+        ("/openapi.yaml", show_yaml),
         ("/docs", show_page),
         ("/docs/errors", show_errors),
         ("/docs/{name}", show_asset),

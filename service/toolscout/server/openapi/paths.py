@@ -1,10 +1,13 @@
 """The `paths` of the OpenAPI document, made from the routes."""
 
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
+import msgspec
+
 from toolscout.contract import SearchRequest
-from toolscout.server.http.problems import CODES
 from toolscout.server.http.route import Parameter, Route
 
 REF = "#/components/schemas/{name}"
@@ -14,9 +17,17 @@ _SECURITY: list[dict[str, list[str]]] = [{"bearer": []}, {"apiKey": []}]
 _HEAD_ERRORS = {"403", "408", "421", "431"}
 """Errors of request heads, on every path."""
 
-_READ_ERRORS = _HEAD_ERRORS | {"401", "404", "429", "503"}
-_CATALOG_ERRORS = _READ_ERRORS | {"400", "412", "413", "415", "422", "500"}
-_BODY_ERRORS = {str(kind.status) for code, kind in CODES.items() if code != "method_not_allowed"}
+_ERRORS = _HEAD_ERRORS | {"401", "429", "500", "503"}
+"""Errors of every path that is not open."""
+
+_BODY_ERRORS = {"400", "413", "415", "422"}
+
+_EXPECTED = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "The entity tag that the catalog must have",
+    "schema": {"type": "string"},
+}
 
 _IN_PATH = {
     "id": {
@@ -47,7 +58,7 @@ def paths(routes: Iterable[Route]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for route in routes:
         if route.summary:
-            found.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+            found.setdefault(_shown(route.path), {})[route.method.lower()] = _operation(route)
     for path, item in found.items():
         parameters = [shown for name, shown in _IN_PATH.items() if f"{{{name}}}" in path]
         if parameters:
@@ -64,7 +75,8 @@ def _operation(route: Route) -> dict[str, Any]:
     if route.description:
         found["description"] = route.description
     found["security"] = _security(route)
-    parameters = [_KNOWN] if route.is_conditional else []
+    parameters = [_KNOWN] if route.is_conditional or route.method == "PUT" else []
+    parameters += [_EXPECTED] if _may_conflict(route) else []
     parameters += [_in_query(parameter) for parameter in route.parameters]
     if parameters:
         found["parameters"] = parameters
@@ -87,7 +99,9 @@ def _responses(route: Route) -> dict[str, Any]:
         answer = {"description": "The answer"}
         if route.tag == "selection":
             answer["headers"] = _headers(selection=SearchRequest in route.takes)
-        answer["content"] = {"application/json": {"schema": one_of(route.gives)}}
+        example = _answers()[route.operation or route.call]
+        media = {"schema": one_of(route.gives), "example": example}
+        answer["content"] = {"application/json": media}
     found = {str(status): answer for status in route.statuses}
     if route.is_conditional:
         found["304"] = {"description": "Not modified"}
@@ -96,12 +110,37 @@ def _responses(route: Route) -> dict[str, Any]:
     }
 
 
+@cache
+def _answers() -> dict[str, Any]:
+    """Example answers by operation id, to the example requests."""
+    text = files(__package__).joinpath("answers.json").read_bytes()
+    found: dict[str, Any] = msgspec.json.decode(text)
+    return found
+
+
 def _errors(route: Route) -> set[str]:
-    if route.tag == "catalogs":
-        return _CATALOG_ERRORS
+    found = set(_ERRORS)
     if route.takes:
-        return _BODY_ERRORS
-    return _READ_ERRORS | ({"422"} if route.parameters else set())
+        found |= _BODY_ERRORS
+    if route.takes or route.parameters or route.tag == "catalogs":
+        found |= {"404", "422"}
+    if route.tag == "learning":
+        found.add("404")
+    if any(parameter.name == "cursor" for parameter in route.parameters):
+        found.add("400")
+    if _may_conflict(route):
+        found.add("412")
+    return found
+
+
+def _may_conflict(route: Route) -> bool:
+    """Whether `If-Match` is honoured."""
+    return route.tag == "catalogs" and route.method in ("PUT", "PATCH", "DELETE")
+
+
+def _shown(path: str) -> str:
+    """A path as generators and linters want it; the service answers with a slash at its end too."""
+    return path.rstrip("/")
 
 
 def _headers(*, selection: bool) -> dict[str, Any]:
