@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
-from mcp import ClientSession, types
+import httpx2
+from mcp import Client
+from mcp.client.client import ConnectMode
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import TextContent
 
 from tests.conftest import ACME_OLD
 from tests.support import Server
@@ -20,25 +22,25 @@ HEADERS = {"accept": "application/json, text/event-stream", "x-api-key": ACME_OL
 
 
 @asynccontextmanager
-async def session(server: Server, key: str = ACME_OLD) -> AsyncIterator[ClientSession]:
+async def session(
+    server: Server, key: str = ACME_OLD, mode: ConnectMode = "auto"
+) -> AsyncIterator[Client]:
+    """Connect as `mode` says: `legacy` shakes hands, a revision is spoken without asking first."""
     headers = {"Authorization": f"Bearer {key}"}
-    async with (
-        httpx.AsyncClient(headers=headers, trust_env=False) as http,
-        streamable_http_client(f"{server.url}/mcp", http_client=http) as (read, write, _),
-        ClientSession(read, write) as client,
-    ):
-        await client.initialize()
-        yield client
+    async with httpx2.AsyncClient(headers=headers, trust_env=False) as http:
+        transport = streamable_http_client(f"{server.url}/mcp", http_client=http)
+        async with Client(transport, mode=mode) as client:
+            yield client
 
 
-async def call(client: ClientSession, name: str, /, **arguments: Any) -> Any:
+async def call(client: Client, name: str, /, **arguments: Any) -> Any:
     answer = await client.call_tool(name, arguments)
-    assert not answer.isError, answer.content
-    return answer.structuredContent
+    assert not answer.is_error, answer.content
+    return answer.structured_content
 
 
-async def failure(client: ClientSession, name: str, /, **arguments: Any) -> str:
+async def failure(client: Client, name: str, /, **arguments: Any) -> str:
     answer = await client.call_tool(name, arguments)
-    assert answer.isError
-    assert isinstance(answer.content[0], types.TextContent)
+    assert answer.is_error
+    assert isinstance(answer.content[0], TextContent)
     return answer.content[0].text

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from mcp.shared.exceptions import McpError
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
 
 from tests.attacks.test_patterns import COUNTED
 from tests.conftest import ACME_OLD, ZENITH
@@ -41,7 +42,7 @@ async def test_several_tools_are_read_at_once_and_unknown_names_bring_near_ones(
         (whole,) = answer["schemas"]
         assert (whole["name"], whole["description"]) == ("pay_invoice", "Pay an invoice. At once.")
         assert answer["errors"] == [{"name": "red_file", "suggestions": ["read_file"]}]
-        assert "too long" in await failure(client, "get_tool_schemas", names=["x"] * 21)
+        assert "length <= 20" in await failure(client, "get_tool_schemas", names=["x"] * 21)
 
 
 async def test_a_tool_tells_how_its_calls_went(facade: Server):
@@ -75,14 +76,14 @@ async def test_instructions_prompts_and_resources_are_there(facade: Server):
         assert status.messages[0].content.text == "office: 9 tools"  # type: ignore[union-attr]
         uris = {str(resource.uri) for resource in (await client.list_resources()).resources}
         assert uris == {"toolscout://office/overview", "toolscout://office/index"}
-        templates = (await client.list_resource_templates()).resourceTemplates
+        templates = (await client.list_resource_templates()).resource_templates
         assert len(templates) == 3
         for uri, part in (
             ("toolscout://office/overview", "9 tools"),
             ("toolscout://office/index", "read_file: Read a text file from disk"),
             ("toolscout://office/tool/pay_invoice", "At once."),
         ):
-            (content,) = (await client.read_resource(uri)).contents  # type: ignore[arg-type]
+            (content,) = (await client.read_resource(uri)).contents
             assert part in content.text  # type: ignore[union-attr]
 
 
@@ -105,9 +106,10 @@ async def test_mistakes_are_answered_in_words(facade: Server):
         assert "known" in await failure(client, "search_tools", query="a", catalog="nowhere")
         assert "cursor" in await failure(client, "list_tools_meta", cursor="bad")
         assert "query" in await failure(client, "search_tools")
-        await failure(client, "run_tool", name="pay_invoice")
-        with pytest.raises(McpError):
-            await client.get_prompt("unheard-of")
+        for wrong in (client.call_tool("run_tool"), client.get_prompt("unheard-of")):
+            with pytest.raises(MCPError) as refused:
+                await wrong
+            assert refused.value.code == INVALID_PARAMS
 
 
 async def test_names_are_as_long_as_over_http(facade: Server):
@@ -127,10 +129,10 @@ async def test_names_are_as_long_as_over_http(facade: Server):
 async def test_a_step_down_is_said_in_the_text_and_beside_it(facade: Server):
     async with session(facade) as client:
         answer = await client.call_tool("search_tools", {"query": f"pay {COUNTED}"})
-        assert answer.structuredContent["degraded"] == "keyword"
+        assert answer.structured_content["degraded"] == "keyword"
         assert answer.content[0].text.splitlines()[1] == "degraded: keyword"
         plain = await client.call_tool("search_tools", {"query": "pay the bill"})
-        assert "degraded" not in plain.structuredContent
+        assert "degraded" not in plain.structured_content
         assert "degraded" not in plain.content[0].text
 
 
@@ -178,7 +180,7 @@ async def test_the_status_compiles_nothing(tmp_path: Path):
                 f"{name}: {len(TOOLS)} tools" for name in ("Office", "home")
             ]
             assert after.metric("toolscout_catalog_cache_entries") == 0
-            (content,) = (await client.read_resource("toolscout://Office/overview")).contents  # type: ignore[arg-type]
+            (content,) = (await client.read_resource("toolscout://Office/overview")).contents
             assert f"{len(TOOLS)} tools" in content.text  # type: ignore[union-attr]
 
 

@@ -1,15 +1,29 @@
 """Messages to the MCP facade: what is refused, logged and counted."""
 
 import json
+from typing import Any
 
 import pytest
-from mcp.shared.exceptions import McpError
+from mcp.client.client import ConnectMode
+from mcp.shared.exceptions import MCPError
 
 from tests.conftest import ACME_OLD
 from tests.contract.mcp_client import HEADERS, call, failure, session
 from tests.support import TOOLS, Server, problem_of, running, until
 
 pytestmark = pytest.mark.anyio
+
+HANDSHAKE_REVISIONS = ("2025-06-18", "2025-11-25")
+HELLO: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "page", "version": "1"},
+    },
+}
 
 
 def test_a_key_is_needed(facade: Server):
@@ -38,9 +52,9 @@ async def test_calls_are_logged_like_any_other_and_the_sdk_writes_no_lines(
         banner = server.stderr
         async with session(server) as client:
             await failure(client, "tool_info", name="nothing_like_it")
-            await failure(client, "run_tool")
-            with pytest.raises(McpError):
-                await client.get_prompt("unheard-of")
+            for wrong in (client.call_tool("run_tool"), client.get_prompt("unheard-of")):
+                with pytest.raises(MCPError):
+                    await wrong
         accept = {"accept": "application/json, text/event-stream"}
         for body in (b"not json", b"{}", b"[]"):
             assert server.post(body, "/mcp", accept).status_code == 400
@@ -83,21 +97,11 @@ def test_an_answer_of_the_sdk_carries_the_request_id(facade: Server):
 def test_a_page_in_a_browser_cannot_ask_a_service_without_keys(
     tmp_path_factory: pytest.TempPathFactory,
 ):
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "page", "version": "1"},
-        },
-    }
     accept = {"accept": "application/json, text/event-stream"}
     with running(tmp_path_factory.mktemp("open"), "--mcp") as server:
-        assert server.post(hello, "/mcp", accept).status_code == 200
+        assert server.post(HELLO, "/mcp", accept).status_code == 200
         for foreign in ({"host": "evil.example"}, {"origin": "https://evil.example"}):
-            assert server.post(hello, "/mcp", accept | foreign).status_code in (403, 421)
+            assert server.post(HELLO, "/mcp", accept | foreign).status_code in (403, 421)
 
 
 def test_it_is_off_unless_asked_for(server: Server):
@@ -152,3 +156,24 @@ def test_what_a_caller_sends_is_on_no_stream(facade: Server):
     (line,) = (line for line in facade.stdout.splitlines() if identity in line)
     assert json.loads(line)["outcome"] == "invalid_request"
     assert secret not in facade.stdout + facade.stderr
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28", "auto"])
+async def test_the_newest_client_finds_a_tool_with_and_without_a_handshake(
+    facade: Server, mode: ConnectMode
+):
+    async with session(facade, mode=mode) as client:
+        assert client.protocol_version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
+        found = await call(client, "search_tools", query="pay the bill", top_k=1)
+        assert [tool["name"] for tool in found["tools"]] == ["pay_invoice"]
+
+
+@pytest.mark.parametrize("revision", HANDSHAKE_REVISIONS)
+def test_a_client_of_an_older_revision_keeps_it(facade: Server, revision: str):
+    hello = HELLO | {"params": HELLO["params"] | {"protocolVersion": revision}}
+    answer = facade.post(hello, "/mcp", HEADERS)
+    assert answer.json()["result"]["protocolVersion"] == revision
+    assert "mcp-session-id" not in answer.headers
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    answer = facade.post(listing, "/mcp", HEADERS | {"mcp-protocol-version": revision})
+    assert len(answer.json()["result"]["tools"]) == 5

@@ -2,17 +2,15 @@
 
 import json
 import warnings
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import msgspec
 import pytest
-from mcp import ClientSession
-from mcp.client.streamable_http import streamable_http_client
+from mcp import Client
 
+from tests.contract.mcp_client import session
 from tests.support import Server, running
 
 pytestmark = pytest.mark.anyio
@@ -51,23 +49,12 @@ def test_a_tool_in_brief_is_sixty_tokens_on_average(facade: Server, data: Path, 
     assert sum(map(tokens, spelled)) / size <= 60
 
 
-@asynccontextmanager
-async def session(server: Server) -> AsyncIterator[ClientSession]:
-    async with (
-        httpx.AsyncClient(trust_env=False) as http,
-        streamable_http_client(f"{server.url}/mcp", http_client=http) as (read, write, _),
-        ClientSession(read, write) as client,
-    ):
-        await client.initialize()
-        yield client
-
-
-async def read(client: ClientSession, tool: str, **arguments: Any) -> tuple[int, Any]:
+async def read(client: Client, tool: str, **arguments: Any) -> tuple[int, Any]:
     """The tokens of what a model reads of a call, and what the call found."""
     answer = await client.call_tool(tool, arguments)
-    assert not answer.isError, answer.content
+    assert not answer.is_error, answer.content
     (content,) = answer.content
-    return tokens(content.text), answer.structuredContent  # type: ignore[union-attr]
+    return tokens(content.text), answer.structured_content  # type: ignore[union-attr]
 
 
 async def test_lines_and_one_schema_cost_a_sixth_of_all_schemas(facade: Server, data: Path):

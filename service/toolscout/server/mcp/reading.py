@@ -1,7 +1,10 @@
 """Read catalogs for the MCP facade, within the bounds of one answer."""
 
 from collections.abc import Awaitable, Iterable, Sequence
+from contextvars import ContextVar
 from typing import Any
+
+from msgspec import UnsetType
 
 from toolscout.contract import Detail, ToolDetail
 from toolscout.contract.bounds import MAX_MCP_SHOWN, MAX_NAME_CHARS
@@ -10,8 +13,46 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.details import details
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls.catalog_reads import AT_ONCE
-from toolscout.server.compiling.work_threads import beside
+from toolscout.server.compiling import lookup
+from toolscout.server.compiling.work_threads import TENANT, beside
 from toolscout.server.http.refusals import REFUSALS, refusal
+from toolscout.server.observe.trace import Trace
+from toolscout.server.service import Service
+
+TRACE: ContextVar[Trace] = ContextVar("trace")
+"""The trace of the message that the running task answers."""
+
+
+async def catalog_names(service: Service) -> list[str]:
+    """Return the names of the tenant's registered catalogs, sorted."""
+    names: list[str] = await readable(service.registry.names(TENANT.get()))
+    return names
+
+
+async def find_catalog(service: Service, name: str) -> Catalog:
+    """Return the catalog of a name or digest.
+
+    Raises:
+        CatalogUnknown: there is none.
+        StoreUnavailable: the store could not be read.
+    """
+    return await lookup.find(service, TRACE.get(), name)
+
+
+async def named_catalog(service: Service, name: str | UnsetType | None) -> Catalog:
+    """Return the named catalog, or the only one.
+
+    Raises:
+        CatalogUnknown, StoreUnavailable: as for `find_catalog`.
+        ValueError: none is named, and there is not exactly one.
+    """
+    if not isinstance(name, str):
+        names = await catalog_names(service)
+        if len(names) != 1:
+            listed = f"one of {', '.join(names)}" if names else "none is registered"
+            raise ValueError(f"name a catalog: {listed}")
+        name = names[0]
+    return await find_catalog(service, name)
 
 
 def lines_of(catalog: Catalog, rows: Iterable[int] | None = None) -> list[str]:

@@ -1,8 +1,16 @@
 """Texts of the MCP facade for models: instructions, tools, prompts, resources."""
 
-from typing import Any
+import mcp_types as types
 
-from mcp import types
+from toolscout.server.mcp.arguments import (
+    Arguments,
+    GetRequiredKeys,
+    GetToolSchemas,
+    ListToolsMeta,
+    SearchTools,
+    ToolInfo,
+    schema_of,
+)
 
 INSTRUCTIONS = """Toolscout finds tools; it never runs them. Look before you load:
 1. search_tools with what you want to do: names and one line each.
@@ -12,61 +20,42 @@ INSTRUCTIONS = """Toolscout finds tools; it never runs them. Look before you loa
 Call the tool itself where it lives. Before that, get_required_keys_for_tool says which keys it
 needs."""
 
-_CATALOG = {
-    "type": "string",
-    "description": "Name or digest of the catalog; may be left out where there is only one",
-}
 
+def _tool(name: str, arguments: type[Arguments], description: str) -> types.Tool:
+    hints = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return types.Tool(
+        name=name,
+        description=description,
+        input_schema=schema_of(arguments),
+        annotations=hints,
+    )
 
-def _tool(title: str, description: str, required: list[str], **properties: Any) -> types.Tool:
-    schema = {
-        "type": "object",
-        "properties": {**properties, "catalog": _CATALOG},
-        "required": required,
-        "additionalProperties": False,
-    }
-    hints = types.ToolAnnotations(readOnlyHint=True, openWorldHint=False)
-    return types.Tool(name=title, description=description, inputSchema=schema, annotations=hints)
-
-
-def _levels(*names: str) -> dict[str, Any]:
-    return {"type": "string", "enum": list(names), "default": "brief"}
-
-
-_NAME = {"type": "string", "minLength": 1, "description": "A tool's name in any spelling"}
 
 TOOLS = [
     _tool(
         "search_tools",
+        SearchTools,
         "Find tools by what they do, by name, or by a regular expression.",
-        ["query"],
-        query={"type": "string", "minLength": 1, "description": "What you want to do"},
-        top_k={"type": "integer", "minimum": 1, "maximum": 100, "default": 10},
-        detail=_levels("names", "brief", "full"),
     ),
     _tool(
         "list_tools_meta",
+        ListToolsMeta,
         "Page through all tools in the order of their names.",
-        [],
-        cursor={"type": "string", "description": "next_cursor of the page before"},
-        page_size={"type": "integer", "minimum": 1, "maximum": 1_000, "default": 50},
-        detail=_levels("names", "brief", "full"),
     ),
     _tool(
         "tool_info",
+        ToolInfo,
         "One tool: in brief its parameters, risk and how its calls went, in full its schema too.",
-        ["name"],
-        name=_NAME,
-        detail=_levels("brief", "full"),
     ),
     _tool(
         "get_tool_schemas",
+        GetToolSchemas,
         "Several tools whole, and for names that do not exist those they may have meant.",
-        ["names"],
-        names={"type": "array", "items": _NAME, "minItems": 1, "maxItems": 20},
     ),
     _tool(
-        "get_required_keys_for_tool", "Which keys a tool needs to be called.", ["name"], name=_NAME
+        "get_required_keys_for_tool",
+        GetRequiredKeys,
+        "Which keys a tool needs to be called.",
     ),
 ]
 
@@ -82,7 +71,7 @@ PROMPTS = [
 
 TEMPLATES = [
     types.ResourceTemplate(
-        name=name, uriTemplate=f"toolscout://{path}", description=description, mimeType=media
+        name=name, uri_template=f"toolscout://{path}", description=description, mime_type=media
     )
     for name, path, description, media in (
         ("overview", "{catalog}/overview", "A catalog in 500 tokens", "text/plain"),
