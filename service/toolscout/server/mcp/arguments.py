@@ -1,4 +1,4 @@
-"""The arguments of the tools that the MCP facade offers, and their JSON Schemas."""
+"""The arguments of the tools that the MCP facade offers."""
 
 from typing import Annotated, Any, Literal
 
@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from toolscout.contract import Detail
 from toolscout.errors import wrong_field
 from toolscout.server.calls.catalog_reads import MAX_PAGE_SIZE, PAGE_SIZE
+from toolscout.server.mcp.schemas import schema_of
 
 TOP_K = 10
 MAX_TOP_K = 100
@@ -83,11 +84,3 @@ def read_arguments(kind: type[Arguments], given: dict[str, Any] | None) -> Any:
         if message == _INVALID_CHOICE:
             message = f"Expected one of {', '.join(schema_of(kind)['properties'][where]['enum'])}"
         raise ValueError(f"{'arguments' if where == 'body' else where}: {message}") from None
-
-
-def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the JSON Schema of a struct, with what it refers to in `$defs`."""
-    _, found = msgspec.json.schema_components([struct], ref_template=_REF)
-    schema: dict[str, Any] = found.pop(struct.__name__)
-    del schema["title"], schema["description"]  # a tool has its own
-    return schema | ({"$defs": found} if found else {})

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from mcp_types import CallToolResult, TextContent
 
+from toolscout.contract import ToolPage
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Decision
@@ -16,6 +17,7 @@ from toolscout.server.calls.decide import deadline_of, decide
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.compiling.work_threads import TENANT, beside
 from toolscout.server.http.envelope import ask_with
+from toolscout.server.mcp.answers import RequiredKeys, ToolsFound
 from toolscout.server.mcp.arguments import (
     Arguments,
     GetRequiredKeys,
@@ -37,7 +39,7 @@ from toolscout.server.mcp.reading import (
 )
 from toolscout.server.service import Service
 
-Found = tuple[Any, str | None]
+Found = tuple[msgspec.Struct, str | None]
 """The result of a call, and the text for the model if that is different."""
 
 
@@ -74,19 +76,18 @@ class ToolCalls:
         catalog = await named_catalog(self._service, arguments.catalog)
         decision = await search(self._service, catalog, arguments.query, arguments.top_k)
         shown = await show(catalog, decision.rows, arguments.detail)
-        answer = {"tools": shown, "outcome": decision.outcome, "catalog": catalog.digest}
-        lines = [f"outcome: {decision.outcome}", *lines_of(catalog, decision.rows)]
-        if decision.degraded:
-            answer["degraded"] = decision.degraded
-            lines.insert(1, f"degraded: {decision.degraded}")
-        return answer, "\n".join(lines) if arguments.detail == "brief" else None
+        answer = ToolsFound(shown, decision.outcome, catalog.digest, decision.degraded)
+        if arguments.detail != "brief":
+            return answer, None
+        degraded = [f"degraded: {decision.degraded}"] if decision.degraded else []
+        found = lines_of(catalog, decision.rows)
+        return answer, "\n".join([f"outcome: {decision.outcome}", *degraded, *found])
 
     async def _list(self, arguments: ListToolsMeta) -> Found:
         catalog = await named_catalog(self._service, arguments.catalog)
         rows, following = pages.page(catalog, arguments.cursor or None, arguments.page_size)
         shown = await show(catalog, rows, arguments.detail)
-        found = {"tools": shown, "total": len(catalog)}
-        return found | ({"next_cursor": following} if following else {}), None
+        return ToolPage(shown, len(catalog), following), None
 
     async def _info(self, arguments: ToolInfo) -> Found:
         catalog = await named_catalog(self._service, arguments.catalog)
@@ -106,7 +107,7 @@ class ToolCalls:
     async def _required_keys(self, arguments: GetRequiredKeys) -> Found:
         catalog = await named_catalog(self._service, arguments.catalog)
         tool = catalog.tool(await row_of(catalog, arguments.name))
-        return {"name": tool.name, "required_keys": list(tool.required_keys or ())}, None
+        return RequiredKeys(tool.name, list(tool.required_keys or ())), None
 
 
 async def search(service: Service, catalog: Catalog, query: str, top_k: int) -> Decision:

@@ -1,7 +1,10 @@
 """Texts of the MCP facade for models: instructions, tools, prompts, resources."""
 
 import mcp_types as types
+import msgspec
 
+from toolscout.contract import SchemasAnswer, ToolDetail, ToolPage
+from toolscout.server.mcp.answers import RequiredKeys, ToolsFound
 from toolscout.server.mcp.arguments import (
     Arguments,
     GetRequiredKeys,
@@ -9,8 +12,8 @@ from toolscout.server.mcp.arguments import (
     ListToolsMeta,
     SearchTools,
     ToolInfo,
-    schema_of,
 )
+from toolscout.server.mcp.schemas import answer_schema, schema_of
 
 INSTRUCTIONS = """Toolscout finds tools; it never runs them. Look before you load:
 1. search_tools with what you want to do: names and one line each.
@@ -21,12 +24,20 @@ Call the tool itself where it lives. Before that, get_required_keys_for_tool say
 needs."""
 
 
-def _tool(name: str, arguments: type[Arguments], description: str) -> types.Tool:
+def _tool(
+    name: str,
+    title: str,
+    description: str,
+    arguments: type[Arguments],
+    answer: type[msgspec.Struct],
+) -> types.Tool:
     hints = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
     return types.Tool(
         name=name,
+        title=title,
         description=description,
         input_schema=schema_of(arguments),
+        output_schema=answer_schema(answer),
         annotations=hints,
     )
 
@@ -34,49 +45,78 @@ def _tool(name: str, arguments: type[Arguments], description: str) -> types.Tool
 TOOLS = [
     _tool(
         "search_tools",
-        SearchTools,
+        "Search tools",
         "Find tools by what they do, by name, or by a regular expression.",
+        SearchTools,
+        ToolsFound,
     ),
     _tool(
         "list_tools_meta",
-        ListToolsMeta,
+        "List all tools",
         "Page through all tools in the order of their names.",
+        ListToolsMeta,
+        ToolPage,
     ),
     _tool(
         "tool_info",
-        ToolInfo,
+        "Show one tool",
         "One tool: in brief its parameters, risk and how its calls went, in full its schema too.",
+        ToolInfo,
+        ToolDetail,
     ),
     _tool(
         "get_tool_schemas",
-        GetToolSchemas,
+        "Show several tools",
         "Several tools whole, and for names that do not exist those they may have meant.",
+        GetToolSchemas,
+        SchemasAnswer,
     ),
     _tool(
         "get_required_keys_for_tool",
-        GetRequiredKeys,
+        "Keys of a tool",
         "Which keys a tool needs to be called.",
+        GetRequiredKeys,
+        RequiredKeys,
     ),
 ]
 
 PROMPTS = [
-    types.Prompt(name="discover", description="How to find and load tools step by step"),
+    types.Prompt(
+        name="discover",
+        title="How to find tools",
+        description="How to find and load tools step by step",
+    ),
     types.Prompt(
         name="find_tool",
+        title="Find a tool",
         description="Find the tool for a task",
         arguments=[types.PromptArgument(name="task", description="The task", required=True)],
     ),
-    types.Prompt(name="backend_status", description="Which catalogs and tools there are"),
+    types.Prompt(
+        name="backend_status",
+        title="Status of the catalogs",
+        description="Which catalogs and tools there are",
+    ),
 ]
 
 TEMPLATES = [
     types.ResourceTemplate(
-        name=name, uri_template=f"toolscout://{path}", description=description, mime_type=media
+        name=name,
+        title=title,
+        uri_template=f"toolscout://{path}",
+        description=description,
+        mime_type=media,
     )
-    for name, path, description, media in (
-        ("overview", "{catalog}/overview", "A catalog in 500 tokens", "text/plain"),
-        ("index", "{catalog}/index", "Every tool in a line", "text/plain"),
-        ("tool", "{catalog}/tool/{name}", "One tool whole", "application/json"),
+    for name, title, path, description, media in (
+        (
+            "overview",
+            "Overview of a catalog",
+            "{catalog}/overview",
+            "A catalog in 500 tokens",
+            "text/plain",
+        ),
+        ("index", "Index of a catalog", "{catalog}/index", "Every tool in a line", "text/plain"),
+        ("tool", "A tool", "{catalog}/tool/{name}", "One tool whole", "application/json"),
     )
 ]
 
