@@ -140,18 +140,34 @@ def test_messages_are_small(facade: Server):
     problem_of(facade.post(body, "/mcp", HEADERS), 413, "payload_too_large")
 
 
-def test_what_a_caller_sends_is_on_no_stream(facade: Server):
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_what_a_caller_sends_is_on_no_stream(facade: Server, revision: str):
     secret = "payroll of Jane"
-    for params in (
-        {"arguments": {"query": secret}},
-        {"name": secret, "arguments": {"query": secret}},
-        {"name": "search_tools", "arguments": {"query": [secret]}},
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": revision,
+        "io.modelcontextprotocol/clientInfo": {"name": secret, "version": secret},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    spoken = HEADERS | {"mcp-protocol-version": revision}
+    for method, params in (
+        ("tools/call", {"arguments": {"query": secret}}),
+        ("tools/call", {"name": secret, "arguments": {"query": secret}}),
+        ("tools/call", {"name": "search_tools", "arguments": {"query": [secret]}}),
+        ("tools/call", {"name": "search_tools", "arguments": {"query": secret}}),
+        ("prompts/get", {"name": "find_tool", "arguments": {"task": secret}}),
+        ("prompts/get", {"name": secret}),
+        ("resources/read", {"uri": f"toolscout://office/tool/{secret}"}),
+        ("completion/complete", {"argument": {"name": secret, "value": secret}}),
+        ("resources/list", {"cursor": secret}),
+        (secret, {}),
     ):
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        facade.post(message, "/mcp", HEADERS)
-    identity = "bad-message"
-    headers = HEADERS | {"x-request-id": identity}
-    assert facade.post({"jsonrpc": secret}, "/mcp", headers).status_code == 400
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params | {"_meta": meta}}
+        routing = {"mcp-method": method, "mcp-name": params.get("name", params.get("uri", ""))}
+        facade.post(message, "/mcp", spoken | routing)
+        facade.post(message | {"id": secret}, "/mcp", spoken)
+    identity = f"bad-message-{revision}"
+    headers = spoken | {"x-request-id": identity}
+    assert facade.post({"jsonrpc": secret, "id": 1}, "/mcp", headers).status_code == 400
     until(lambda: identity in facade.stdout)
     (line,) = (line for line in facade.stdout.splitlines() if identity in line)
     assert json.loads(line)["outcome"] == "invalid_request"

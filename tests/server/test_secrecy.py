@@ -38,7 +38,18 @@ ASK: dict[str, Any] = {
 }
 TOLD = {"pattern": "plugh pattern", "tool": "plugh_tool", "success": True, "session": "plugh-s"}
 CHAIN = {"intent": "plugh intent", "chain": ["plugh_tool", "plugh_more"], "success": True}
-RPC = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+RPC: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+PROMPT = RPC | {
+    "method": "prompts/get",
+    "params": {"name": "find_tool", "arguments": {"task": "plugh"}},
+}
+COMPLETION = RPC | {
+    "method": "completion/complete",
+    "params": {
+        "ref": {"type": "ref/resource", "uri": "toolscout://{catalog}/tool/{name}"},
+        "argument": {"name": "name", "value": "plugh"},
+    },
+}
 LIST = "/v1/catalogs/lists"
 
 GOOD: list[tuple[str, str, Any]] = [
@@ -65,6 +76,8 @@ GOOD: list[tuple[str, str, Any]] = [
     ("GET", "/v1/stats", None),
     ("GET", "/v1/learning", None),
     ("POST", "/mcp", RPC | {"params": {"name": "search_tools", "arguments": {"query": "plugh"}}}),
+    ("POST", "/mcp", PROMPT),
+    ("POST", "/mcp", COMPLETION),
     ("DELETE", "/v1/learning", None),
     ("DELETE", LIST, None),
     ("GET", "/openapi.json", None),

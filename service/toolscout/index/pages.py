@@ -46,13 +46,13 @@ def index(catalog: Catalog, rows: Iterable[int] | None = None) -> Iterator[tuple
         yield catalog.names[row], first_sentence(_said(catalog.tool(row)), INDEX_CHARS)
 
 
-def complete(catalog: Catalog, prefix: str) -> list[str]:
+def complete(catalog: Catalog, prefix: str, limit: int = MAX_COMPLETIONS) -> list[str]:
     """Names that begin so in any spelling, with or without their prefixes, in order."""
     wanted = key(prefix)
     if not wanted:
         return []
     found = (n for n in catalog.names if any(form.startswith(wanted) for form in forms(n)))
-    return [name for name, _ in zip(found, range(MAX_COMPLETIONS), strict=False)]
+    return [name for name, _ in zip(found, range(limit), strict=False)]
 
 
 def overview(catalog: Catalog) -> str:

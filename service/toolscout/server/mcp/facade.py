@@ -12,6 +12,7 @@ from typing import Any
 
 import mcp_types as types
 import msgspec
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -24,6 +25,8 @@ from toolscout.server.http.answer import JSON, Answer
 from toolscout.server.http.refusals import Refused, decode_error
 from toolscout.server.http.request import Request
 from toolscout.server.mcp.calls import ToolCalls
+from toolscout.server.mcp.completions import Completions
+from toolscout.server.mcp.paging import check_only_page
 from toolscout.server.mcp.prompts import Prompts
 from toolscout.server.mcp.reading import TRACE
 from toolscout.server.mcp.resources import Resources
@@ -35,6 +38,15 @@ MAX_DEPTH = 64
 """Maximum nesting of a message; the SDK fails on hundreds of levels."""
 
 Context = ServerRequestContext[Any, Any]
+
+_FIXED: tuple[CacheableMethod, ...] = (
+    "prompts/list",
+    "resources/templates/list",
+    "server/discover",
+    "tools/list",
+)
+_FIXED_MS = 3_600_000
+"""Milliseconds for which clients may keep what only another release changes."""
 
 _INPUT_SCHEMAS = {tool.name: tool.input_schema for tool in TOOLS}
 
@@ -58,6 +70,7 @@ class McpFacade:
             version=__version__,
             title="Toolscout",
             instructions=INSTRUCTIONS,
+            cache_hints=dict.fromkeys(_FIXED, CacheHint(ttl_ms=_FIXED_MS, scope="public")),
             get_tool_input_schema=_INPUT_SCHEMAS.get,
             on_list_tools=_list_tools,
             on_call_tool=self._call_tool,
@@ -66,6 +79,7 @@ class McpFacade:
             on_list_resources=resources.list_resources,
             on_list_resource_templates=resources.list_templates,
             on_read_resource=resources.read,
+            on_completion=Completions(service).complete,
         )
         # The SDK's spans would name what callers send; the service makes its own.
         server.middleware.clear()
@@ -105,7 +119,10 @@ class McpFacade:
         return await self._tools.call(params.name, params.arguments)
 
 
-async def _list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+async def _list_tools(
+    _: Context, params: types.PaginatedRequestParams | None
+) -> types.ListToolsResult:
+    check_only_page(params)
     return types.ListToolsResult(tools=TOOLS)
 
 

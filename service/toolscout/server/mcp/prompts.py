@@ -1,9 +1,8 @@
 """The prompts of the MCP facade."""
 
+import msgspec
 from mcp.server.context import ServerRequestContext
-from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    INVALID_PARAMS,
     GetPromptRequestParams,
     GetPromptResult,
     ListPromptsResult,
@@ -12,10 +11,32 @@ from mcp_types import (
     TextContent,
 )
 
-from toolscout.server.compiling.work_threads import TENANT
-from toolscout.server.mcp.reading import catalog_names, readable
-from toolscout.server.mcp.texts import INSTRUCTIONS, PROMPTS, find_tool
+from toolscout.contract import Detail
+from toolscout.server.compiling.work_threads import TENANT, run_in_thread
+from toolscout.server.mcp.calls import search
+from toolscout.server.mcp.errors import or_error
+from toolscout.server.mcp.paging import check_only_page
+from toolscout.server.mcp.reading import catalog_names, named_catalog, show
+from toolscout.server.mcp.texts import INSTRUCTIONS, PROMPTS, best_tool, no_tool, status_line
 from toolscout.server.service import Service
+from toolscout.state.registry import Record
+
+CANDIDATES = 4
+"""Tools that `find_tool` shows: the best one, and the names of the next ones."""
+
+MAX_WHOLE_BYTES = 16_384
+"""A larger tool is shown in brief."""
+
+MAX_CATALOGS = 20
+"""Catalogs of which `backend_status` reads the tools."""
+
+
+class _Status(msgspec.Struct):
+    name: str
+    status: str = "available"
+
+
+_decode_statuses = msgspec.json.Decoder(list[_Status]).decode
 
 
 class Prompts:
@@ -25,9 +46,10 @@ class Prompts:
         self._service = service
 
     async def list_prompts(
-        self, _: ServerRequestContext, __: PaginatedRequestParams | None
+        self, _: ServerRequestContext, params: PaginatedRequestParams | None
     ) -> ListPromptsResult:
         """List the prompts."""
+        check_only_page(params)
         return ListPromptsResult(prompts=PROMPTS)
 
     async def get(self, _: ServerRequestContext, params: GetPromptRequestParams) -> GetPromptResult:
@@ -36,10 +58,7 @@ class Prompts:
         Raises:
             MCPError: there is no such prompt, or its arguments are wrong.
         """
-        try:
-            text = await self._text(params.name, params.arguments or {})
-        except ValueError as error:
-            raise MCPError(INVALID_PARAMS, str(error)) from None
+        text = await or_error(self._text(params.name, params.arguments or {}))
         message = PromptMessage(role="user", content=TextContent(text=text))
         return GetPromptResult(messages=[message])
 
@@ -47,16 +66,44 @@ class Prompts:
         if name == "discover":
             return INSTRUCTIONS
         if name == "find_tool":
-            if not arguments.get("task", "").strip():
-                raise ValueError("find_tool needs a task")
-            return find_tool(arguments["task"])
+            return await self._find_tool(arguments.get("task", ""), arguments.get("catalog"))
         if name == "backend_status":
-            return "\n".join(await self._status()) or "No catalog is registered."
+            return "\n".join(await self._status(arguments.get("catalog")))
         raise ValueError("there is no prompt of that name")
 
-    async def _status(self) -> list[str]:
-        """Return a line for each catalog, from its record, so that nothing is compiled."""
+    async def _find_tool(self, task: str, name: str | None) -> str:
+        if not task.strip():
+            raise ValueError("find_tool needs a task")
+        catalog = await named_catalog(self._service, name or None)
+        decision = await search(self._service, catalog, task, CANDIDATES)
+        if not decision.rows or decision.outcome == "no_match":
+            return no_tool(task, len(catalog))
+        best, *others = decision.rows
+        detail: Detail = "full" if catalog.tool_bytes(best) <= MAX_WHOLE_BYTES else "brief"
+        (shown,) = await show(catalog, [best], detail)
+        is_clear = decision.outcome == "match"
+        return best_tool(task, shown, [catalog.names[row] for row in others], is_clear=is_clear)
+
+    async def _status(self, name: str | None) -> list[str]:
+        """Return a line for each catalog, without compiling any.
+
+        Raises:
+            ValueError: the named catalog does not exist.
+        """
         registry, tenant = self._service.registry, TENANT.get()
-        names = await catalog_names(self._service)
-        records = [(name, await readable(registry.record(tenant, name))) for name in names]
-        return [f"{name}: {record.tools} tools" for name, record in records if record is not None]
+        names = [name] if name else await catalog_names(self._service)
+        lines = []
+        for each in names[:MAX_CATALOGS]:
+            record = await registry.record(tenant, each)
+            if record is not None:
+                lines.append(status_line(each, record, await self._unavailable(each, record)))
+        if name and not lines:
+            raise ValueError("there is no catalog of that name")
+        if len(names) > MAX_CATALOGS:
+            lines.append(f"and {len(names) - MAX_CATALOGS} more; name one in `catalog`")
+        return lines or ["No catalog is registered."]
+
+    async def _unavailable(self, name: str, record: Record) -> list[str]:
+        raw = await self._service.registry.tools(TENANT.get(), name, record)
+        tools = [] if raw is None else await run_in_thread(_decode_statuses, raw)
+        return [tool.name for tool in tools if tool.status == "unavailable"]

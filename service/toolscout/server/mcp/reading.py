@@ -24,9 +24,12 @@ TRACE: ContextVar[Trace] = ContextVar("trace")
 
 
 async def catalog_names(service: Service) -> list[str]:
-    """Return the names of the tenant's registered catalogs, sorted."""
-    names: list[str] = await readable(service.registry.names(TENANT.get()))
-    return names
+    """Return the names of the tenant's registered catalogs, sorted.
+
+    Raises:
+        StoreUnavailable: the store could not be read.
+    """
+    return await service.registry.names(TENANT.get())
 
 
 async def find_catalog(service: Service, name: str) -> Catalog:

@@ -4,9 +4,7 @@ from urllib.parse import unquote
 
 import msgspec
 from mcp.server.context import ServerRequestContext
-from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    INVALID_PARAMS,
     ListResourcesResult,
     ListResourceTemplatesResult,
     PaginatedRequestParams,
@@ -16,21 +14,19 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from toolscout.errors import CatalogUnknown
 from toolscout.index import pages
 from toolscout.server.compiling.work_threads import run_in_thread
-from toolscout.server.mcp.reading import (
-    catalog_names,
-    find_catalog,
-    lines_of,
-    readable,
-    row_of,
-    show,
-)
+from toolscout.server.mcp.errors import no_resource, or_error
+from toolscout.server.mcp.paging import check_only_page, page_of
+from toolscout.server.mcp.reading import catalog_names, find_catalog, lines_of, row_of, show
 from toolscout.server.mcp.texts import TEMPLATES
 from toolscout.server.service import Service
 
 SCHEME = "toolscout://"
 KINDS = ("overview", "index")
+PAGE_CATALOGS = 100
+"""Catalogs in one page of the list."""
 
 
 class Resources:
@@ -40,48 +36,57 @@ class Resources:
         self._service = service
 
     async def list_resources(
-        self, _: ServerRequestContext, __: PaginatedRequestParams | None
+        self, _: ServerRequestContext, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
-        """List an overview and an index of every registered catalog."""
-        return ListResourcesResult(
-            resources=[
-                Resource(name=f"{kind} of {name}", uri=f"{SCHEME}{name}/{kind}")
-                for name in await catalog_names(self._service)
-                for kind in KINDS
-            ]
-        )
+        """List an overview and an index of every registered catalog, in pages."""
+        names = await or_error(catalog_names(self._service))
+        shown, following = page_of(names, params, PAGE_CATALOGS)
+        resources = [
+            Resource(
+                name=f"{kind} of {name}",
+                title=f"{kind.capitalize()} of {name}",
+                uri=f"{SCHEME}{name}/{kind}",
+                mime_type="text/plain",
+            )
+            for name in shown
+            for kind in KINDS
+        ]
+        return ListResourcesResult(resources=resources, next_cursor=following)
 
     async def list_templates(
-        self, _: ServerRequestContext, __: PaginatedRequestParams | None
+        self, _: ServerRequestContext, params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
         """List the templates of all resources."""
+        check_only_page(params)
         return ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def read(
-        self, _: ServerRequestContext, params: ReadResourceRequestParams
+        self, context: ServerRequestContext, params: ReadResourceRequestParams
     ) -> ReadResourceResult:
         """Return the text of a resource.
 
         Raises:
             MCPError: there is no such resource.
         """
-        try:
-            text, media = await readable(self._content(params.uri))
-        except ValueError as error:
-            raise MCPError(INVALID_PARAMS, str(error)) from None
+        text, media = await or_error(self._content(params.uri, context.protocol_version))
         content = TextResourceContents(uri=params.uri, mime_type=media, text=text)
         return ReadResourceResult(contents=[content])
 
-    async def _content(self, uri: str) -> tuple[str, str]:
+    async def _content(self, uri: str, revision: str) -> tuple[str, str]:
         name, _, rest = uri.removeprefix(SCHEME).partition("/")
         kind, _, quoted = rest.partition("/")
         tool = unquote(quoted)
-        if kind not in (*KINDS, "tool") or bool(tool) != (kind == "tool"):
-            raise ValueError("no such resource")
-        catalog = await find_catalog(self._service, name)
+        is_known = kind in (*KINDS, "tool") and bool(tool) == (kind == "tool")
+        if not uri.startswith(SCHEME) or not is_known:
+            raise no_resource(uri, revision)
+        try:
+            catalog = await find_catalog(self._service, name)
+            rows = [await row_of(catalog, tool)] if tool else []
+        except (CatalogUnknown, ValueError) as error:
+            raise no_resource(uri, revision, str(error)) from None
         if kind == "overview":
             return pages.overview(catalog), "text/plain"
         if kind == "index":
             return "\n".join(await run_in_thread(lines_of, catalog)), "text/plain"
-        (shown,) = await show(catalog, [await row_of(catalog, tool)], "full")
+        (shown,) = await show(catalog, rows, "full")
         return msgspec.json.encode(shown).decode(), "application/json"

@@ -1,5 +1,9 @@
 """Texts of the MCP facade for models: instructions, tools, prompts, resources."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
 import mcp_types as types
 import msgspec
 
@@ -13,7 +17,12 @@ from toolscout.server.mcp.arguments import (
     SearchTools,
     ToolInfo,
 )
+from toolscout.server.mcp.examples import example_arguments
 from toolscout.server.mcp.schemas import answer_schema, schema_of
+from toolscout.state.registry import Record
+
+MAX_UNAVAILABLE = 20
+"""Unavailable tools that the status of a catalog names."""
 
 INSTRUCTIONS = """Toolscout finds tools; it never runs them. Look before you load:
 1. search_tools with what you want to do: names and one line each.
@@ -80,6 +89,10 @@ TOOLS = [
     ),
 ]
 
+_CATALOG = types.PromptArgument(
+    name="catalog", description="Name or digest of the catalog; needed where there are several"
+)
+
 PROMPTS = [
     types.Prompt(
         name="discover",
@@ -89,13 +102,17 @@ PROMPTS = [
     types.Prompt(
         name="find_tool",
         title="Find a tool",
-        description="Find the tool for a task",
-        arguments=[types.PromptArgument(name="task", description="The task", required=True)],
+        description="Search a tool for a task, and show how to call the best one",
+        arguments=[
+            types.PromptArgument(name="task", description="What you want to do", required=True),
+            _CATALOG,
+        ],
     ),
     types.Prompt(
         name="backend_status",
         title="Status of the catalogs",
-        description="Which catalogs and tools there are",
+        description="Which catalogs there are, their size, and which tools are unavailable",
+        arguments=[types.PromptArgument(name="catalog", description="Only this catalog")],
     ),
 ]
 
@@ -121,9 +138,45 @@ TEMPLATES = [
 ]
 
 
-def find_tool(task: str) -> str:
-    """Return the prompt that asks for the tool of a task."""
+def best_tool(task: str, tool: ToolDetail, others: Sequence[str], *, is_clear: bool) -> str:
+    """Return the prompt that shows the best tool for a task, and the names of the next ones."""
+    lead = "The best tool is" if is_clear else "No tool clearly fits; the nearest is"
+    lines = [f"Task: {task}", "", f"{lead} `{tool.name}`: {tool.description or tool.summary}"]
+    if tool.input_schema is not None:
+        call = {"name": tool.name, "arguments": example_arguments(tool.input_schema)}
+        lines += [f"Its input schema: {_json(tool.input_schema)}", f"Example call: {_json(call)}"]
+    else:
+        parameters = ", ".join(tool.parameters or ()) or "none"
+        lines += [f"Parameters: {parameters} (tool_info with detail full shows its schema)"]
+    if tool.required_keys:
+        lines += [f"It needs the keys: {', '.join(tool.required_keys)}"]
+    if tool.requires_confirmation:
+        lines += ["It destroys something: ask the user before you call it."]
+    if others:
+        lines += [f"Others that may fit: {', '.join(others)} (tool_info shows one)"]
+    return "\n".join([*lines, "", "Call it where it lives. If none of them does the task, say so."])
+
+
+def no_tool(task: str, size: int) -> str:
+    """Return the prompt for a task that no tool fits."""
     return (
-        f"Find the tool for this task: {task}\n\nCall search_tools with a short description of "
-        'it, then tool_info with detail "full" for the best one. Say so if none fits.'
+        f"Task: {task}\n\nNone of the {size} tools fits this task. Say so, or try search_tools in "
+        "other words; list_tools_meta pages through everything."
     )
+
+
+def status_line(name: str, record: Record, unavailable: Sequence[str]) -> str:
+    """Return the state of a catalog in a line."""
+    parts = [f"{name}: {record.tools} tools"]
+    if unavailable:
+        shown = ", ".join(unavailable[:MAX_UNAVAILABLE])
+        more = ", …" if len(unavailable) > MAX_UNAVAILABLE else ""
+        parts.append(f"{len(unavailable)} unavailable ({shown}{more})")
+    if record.expires is not None:
+        expires = datetime.fromtimestamp(record.expires, UTC)
+        parts.append(f"expires {expires:%Y-%m-%dT%H:%M:%SZ}")
+    return ", ".join(parts)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

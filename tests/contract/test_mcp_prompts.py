@@ -1,0 +1,155 @@
+"""The prompts of the MCP facade: what a model reads of them."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, TextContent
+
+from tests.conftest import ACME_OLD
+from tests.contract.mcp_client import call, session
+from tests.support import TOOLS, Server, running
+
+pytestmark = pytest.mark.anyio
+
+REFUND = {
+    "name": "refund_order",
+    "description": "Refund an order. The money is gone at once.",
+    "definition": {
+        "type": "object",
+        "properties": {
+            "order": {"type": "string"},
+            "amount": {"type": "number", "minimum": 5},
+            "note": {"type": "string"},
+        },
+        "required": ["order", "amount"],
+    },
+    "risk": "destructive",
+    "required_keys": ["BANK"],
+}
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running(tmp_path_factory.mktemp("shop"), "--mcp") as started:
+        for name, tools in (("office", TOOLS), ("shop", [*TOOLS, REFUND])):
+            put = started.client.put(f"/v1/catalogs/{name}", json={"tools": tools})
+            assert put.status_code == 201
+        yield started
+
+
+async def prompt(client: Client, name: str, **arguments: str) -> str:
+    (message,) = (await client.get_prompt(name, arguments)).messages
+    assert message.role == "user"
+    assert isinstance(message.content, TextContent)
+    return message.content.text
+
+
+async def refusal(client: Client, name: str, **arguments: str) -> str:
+    with pytest.raises(MCPError) as refused:
+        await client.get_prompt(name, arguments)
+    assert refused.value.code == INVALID_PARAMS
+    return refused.value.message
+
+
+async def test_the_best_tool_for_a_task_is_shown_with_a_call(shop: Server):
+    async with session(shop) as client:
+        text = await prompt(client, "find_tool", task="refund the order", catalog="shop")
+    lines = text.splitlines()
+    assert lines[0] == "Task: refund the order"
+    assert "The best tool is `refund_order`: Refund an order. The money is gone at once." in lines
+    call = next(line for line in lines if line.startswith("Example call: "))
+    assert json.loads(call.partition(": ")[2]) == {
+        "name": "refund_order",
+        "arguments": {"order": "<order>", "amount": 5},
+    }
+    schema = next(line for line in lines if line.startswith("Its input schema: "))
+    assert json.loads(schema.partition(": ")[2]) == REFUND["definition"]
+    assert "It needs the keys: BANK" in lines
+    assert "It destroys something: ask the user before you call it." in lines
+
+
+async def test_the_next_tools_are_named(shop: Server):
+    async with session(shop) as client:
+        text = await prompt(client, "find_tool", task="a file", catalog="office")
+        shown = await call(client, "search_tools", query="a file", catalog="office", top_k=5)
+    best, second, *_ = (tool["name"] for tool in shown["tools"])
+    assert f"`{best}`" in text
+    (others,) = (line for line in text.splitlines() if line.startswith("Others that may fit"))
+    assert second in others
+
+
+async def test_a_task_that_no_tool_fits_is_said_to_have_none(shop: Server):
+    async with session(shop) as client:
+        text = await prompt(client, "find_tool", task="xyzzy plugh", catalog="shop")
+    assert f"None of the {len(TOOLS) + 1} tools fits this task." in text
+    assert "best tool" not in text
+
+
+async def test_a_search_by_prompt_is_counted_like_any_other(shop: Server):
+    before = shop.get("/v1/stats").json()["searches"]
+    async with session(shop) as client:
+        await prompt(client, "find_tool", task="refund the order", catalog="shop")
+    assert shop.get("/v1/stats").json()["searches"] == before + 1
+
+
+async def test_a_large_tool_is_shown_in_brief(facade: Server):
+    about = "Weave a carpet. " + "Threads cross. " * 2_000
+    schema = {"type": "object", "properties": {"width": {"type": "integer"}}}
+    tool = {"name": "weave_carpet", "description": about, "definition": schema}
+    headers = {"x-api-key": ACME_OLD}
+    facade.client.put("/v1/catalogs/loom", json={"tools": [tool]}, headers=headers)
+    async with session(facade) as client:
+        text = await prompt(client, "find_tool", task="weave a carpet", catalog="loom")
+    facade.client.delete("/v1/catalogs/loom", headers=headers).raise_for_status()
+    assert "`weave_carpet`: Weave a carpet.\nParameters: width (tool_info with" in text
+    assert len(text) < 500
+
+
+async def test_a_task_is_needed_and_a_catalog_where_there_are_several(shop: Server):
+    async with session(shop) as client:
+        assert await refusal(client, "find_tool", task=" ") == "find_tool needs a task"
+        assert "office, shop" in await refusal(client, "find_tool", task="refund")
+        assert "known" in await refusal(client, "find_tool", task="refund", catalog="nowhere")
+        assert "catalog" in await refusal(client, "backend_status", catalog="nowhere")
+
+
+async def test_the_status_names_catalogs_and_their_unavailable_tools(shop: Server):
+    def switch(status: str) -> Any:
+        change = {"status": {"refund_order": status}}
+        return shop.client.patch("/v1/catalogs/shop", json=change).raise_for_status()
+
+    async with session(shop) as client:
+        assert await prompt(client, "backend_status") == "office: 8 tools\nshop: 9 tools"
+        switch("unavailable")
+        try:
+            status = await prompt(client, "backend_status", catalog="shop")
+            assert status == "shop: 9 tools, 1 unavailable (refund_order)"
+            text = await prompt(client, "find_tool", task="refund the order", catalog="shop")
+            assert "refund_order" not in text
+        finally:
+            switch("available")
+
+
+async def test_the_status_tells_when_a_catalog_expires(facade: Server):
+    headers = {"x-api-key": ACME_OLD}
+    body = {"tools": TOOLS, "ttl_s": 3_600}
+    put = facade.client.put("/v1/catalogs/brief", json=body, headers=headers).json()
+    async with session(facade) as client:
+        status = await prompt(client, "backend_status", catalog="brief")
+    facade.client.delete("/v1/catalogs/brief", headers=headers).raise_for_status()
+    assert status == f"brief: 8 tools, expires {put['expires_at'][:19]}Z"
+
+
+async def test_of_many_catalogs_twenty_are_described(tmp_path_factory: pytest.TempPathFactory):
+    with running(tmp_path_factory.mktemp("many"), "--mcp") as server:
+        for number in range(22):
+            body = {"tools": TOOLS[:1]}
+            server.client.put(f"/v1/catalogs/c{number:02}", json=body).raise_for_status()
+        async with session(server) as client:
+            lines = (await prompt(client, "backend_status")).splitlines()
+            assert lines[19:] == ["c19: 1 tools", "and 2 more; name one in `catalog`"]
+            assert await prompt(client, "backend_status", catalog="c21") == "c21: 1 tools"
