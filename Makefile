@@ -119,4 +119,4 @@ dist: $(VENV)/.tested ## build dist/*.whl and dist/*.tar.gz
 	$(BIN)/python -m build --outdir dist
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) .venv-litellm .venv-frameworks .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) .venv-litellm .venv-frameworks .venv-mcp .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build

@@ -11,7 +11,7 @@ import sys
 from os import cpu_count
 from pathlib import Path
 
-from evals.speed import learning, report, scenarios, traffic
+from evals.speed import learning, mcp, report, scenarios, traffic
 from evals.speed.plan import Plan
 
 
@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5, help="repeats per row")
     parser.add_argument("--quick", action="store_true", help="small sizes, few calls")
     parser.add_argument("--learning", action="store_true", help="what learning costs, only")
+    parser.add_argument("--mcp", action="store_true", help="what mcp = on costs, only")
     parser.add_argument("--compiles", action="store_true", help="what new lists cost, only")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parsed = parser.parse_args()
@@ -29,8 +30,9 @@ def main() -> int:
     if folder is None:
         print("skipped: no catalogs; name their folder with --data or TOOLSCOUT_DATA")
         return 0
-    if parsed.learning:
-        for line in learning.report(folder, 100 if parsed.quick else 600):
+    if parsed.learning or parsed.mcp:
+        measured = learning.report if parsed.learning else mcp.report
+        for line in measured(folder, 100 if parsed.quick else 600):
             print(line, flush=True)
         return 0
     plan = Plan(folder, 2 if parsed.quick else parsed.repeats, parsed.quick)

@@ -1,9 +1,7 @@
 """An environment with the frameworks and this package, and agents that run in it."""
 
-import fcntl
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +11,9 @@ import pytest
 
 from tests.client.model import ScriptedModel
 from tests.client.upstream import peer
+from tests.integration.venvs import ROOT, interpreter
 from tests.support import environment
 
-ROOT = Path(__file__).parents[3]
 VENV = ROOT / ".venv-frameworks"
 AGENTS = Path(__file__).with_name("agents")
 PACKAGES = (
@@ -35,17 +33,7 @@ QUESTION = "please write to a@b.example"
 
 def python() -> Path:
     """The interpreter of an environment with the frameworks and this package, made on first use."""
-    done = VENV / ".installed"
-    wanted = "\n".join(PACKAGES)
-    with Path(__file__).open() as lock:  # processes that run tests side by side share it
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists() or done.read_text("utf-8") != wanted:
-            subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-            flags = ["--quiet", "--disable-pip-version-check"]
-            wants = [*PACKAGES, "-e", f"{ROOT}[proxy]"]
-            subprocess.run([VENV / "bin" / "pip", "install", *flags, *wants], check=True)
-            done.write_text(wanted, "utf-8")
-    return VENV / "bin" / "python"
+    return interpreter(VENV, [*PACKAGES, "-e", f"{ROOT}[proxy]"])
 
 
 def settings(upstream: str, service: str, **more: str) -> dict[str, str]:

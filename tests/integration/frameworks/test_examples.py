@@ -9,12 +9,12 @@ from tests.client.shapes import SHAPES, Json, Said, Shape
 from tests.integration.frameworks.environment import (
     AGENTS,
     QUESTION,
-    ROOT,
     python,
     run,
     settings,
     strict_model,
 )
+from tests.integration.venvs import ROOT
 from tests.support import Server
 
 pytestmark = pytest.mark.integration

@@ -18,11 +18,14 @@ def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def answer_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the JSON Schema of answers, in which fields are absent but never null."""
+    """Return the JSON Schema of answers, in which fields are absent but never null.
+
+    Raw JSON, which has an empty schema, is never answered.
+    """
     schema = schema_of(struct)
     for part in (schema, *schema.get("$defs", {}).values()):
         part["properties"] = {
-            name: _without_null(field) for name, field in part["properties"].items()
+            name: _without_null(field) for name, field in part["properties"].items() if field
         }
     return schema
 

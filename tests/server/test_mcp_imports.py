@@ -1,0 +1,50 @@
+"""What a service imports with and without `mcp = on`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import PATIENCE_S, environment
+
+PACKAGES = {"fastmcp", "mcp", "mcp_types"}
+SCRIPT = """
+import asyncio, json, sys
+from toolscout.server.app import create_app
+
+async def main():
+    events = iter(["lifespan.startup", "lifespan.shutdown"])
+
+    async def receive():
+        return {"type": next(events)}
+
+    async def send(message):
+        if message["type"] == "lifespan.startup.complete":
+            print(json.dumps([name.partition(".")[0] for name in sys.modules]))
+
+    await create_app()({"type": "lifespan", "state": {}}, receive, send)
+
+if __name__ == "__main__":
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("mcp", "expected"), [("off", set()), ("on", PACKAGES - {"fastmcp"})], ids=["off", "on"]
+)
+def test_the_packages_of_mcp_are_imported_only_if_it_is_on(
+    mcp: str, expected: set[str], tmp_path: Path
+):
+    script = tmp_path / "start.py"  # the worker process imports it, too
+    script.write_text(SCRIPT, "utf-8")
+    done = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        env=environment(TOOLSCOUT_MCP=mcp),
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stderr
+    assert PACKAGES & set(json.loads(done.stdout)) == expected
