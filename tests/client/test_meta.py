@@ -265,3 +265,15 @@ def test_arguments_may_be_json_text_and_null_counts_are_the_default():
 
 def test_a_cursor_that_is_no_text_is_answered_with_what_is_wrong():
     assert "cursor" in ask("list_tools_meta", cursor=["x"])["error"]
+
+
+def test_a_tool_that_cannot_be_called_now_says_so_and_stays_read():
+    there = {"name": "send_email", "description": "Send a message"}
+    gone = {**there, "status": "unavailable"}
+    gate = RiskGate()
+    assert ask("tool_info", [gone], name="send_email", gate=gate)["status"] == "unavailable"
+    assert gate.refusal(there) is None
+    (listed,) = ask("list_tools_meta", [gone])["tools"]
+    assert listed["status"] == "unavailable"
+    (listed,) = ask("list_tools_meta", [there])["tools"]
+    assert "status" not in listed

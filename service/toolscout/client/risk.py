@@ -54,5 +54,6 @@ class RiskGate:
 
 
 def _fingerprint(tool: Any) -> bytes:
-    encoded = msgspec.json.encode(as_mapping(tool), order="sorted", enc_hook=str)
+    content = {key: value for key, value in as_mapping(tool).items() if key != "status"}
+    encoded = msgspec.json.encode(content, order="sorted", enc_hook=str)
     return sha256(encoded).digest()

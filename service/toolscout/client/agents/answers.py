@@ -10,7 +10,7 @@ from toolscout.client.offer import Offer
 from toolscout.client.overview import MAX_HINTS, examples, namespaces
 from toolscout.client.risk import RiskGate, requires_confirmation, requires_full_schema, risk_of
 from toolscout.client.selector.selection import Reason, Selection
-from toolscout.tools.shapes import schema_of, texts
+from toolscout.tools.shapes import as_mapping, schema_of, texts
 from toolscout.tools.summary import first_sentence
 
 PAGE_SIZE = 50
@@ -111,19 +111,34 @@ def _full_detail(offer: Offer, name: str, gate: RiskGate | None) -> dict[str, An
     tool = offer.by_name[name]
     if gate is not None:
         gate.note_read(tool)
-    return {
-        "name": name,
-        "description": texts(tool)[1],
-        "input_schema": schema_of(tool),
-        "risk": risk_of(tool),
-        "requires_confirmation": requires_confirmation(tool),
-    }
+    return _with_status(
+        tool,
+        {
+            "name": name,
+            "description": texts(tool)[1],
+            "input_schema": schema_of(tool),
+            "risk": risk_of(tool),
+            "requires_confirmation": requires_confirmation(tool),
+        },
+    )
 
 
 def _summary(offer: Offer, name: str) -> dict[str, Any]:
     tool = offer.by_name[name]
-    summary = {"name": name, "description": first_sentence(texts(tool)[1]), "risk": risk_of(tool)}
-    return {**summary, "requires_tool_info": True} if requires_full_schema(tool) else summary
+    summary: dict[str, Any] = {
+        "name": name,
+        "description": first_sentence(texts(tool)[1]),
+        "risk": risk_of(tool),
+    }
+    if requires_full_schema(tool):
+        summary["requires_tool_info"] = True
+    return _with_status(tool, summary)
+
+
+def _with_status(tool: Any, shown: dict[str, Any]) -> dict[str, Any]:
+    """Add the status of a tool that cannot be called now."""
+    status = as_mapping(tool).get("status")
+    return {**shown, "status": status} if status == "unavailable" else shown
 
 
 def _write(answer: dict[str, Any]) -> str:
