@@ -5,19 +5,34 @@ import os
 import platform
 import sys
 from collections.abc import Callable
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
 from toolscout import __version__
 from toolscout.errors import ConfigurationError, ToolscoutError
+from toolscout.gateway.mcp.commands import (
+    add_gateway_arguments,
+    add_import_arguments,
+    gateway,
+    import_servers,
+)
 from toolscout.settings import BY_NAME, RANKERS, SETTINGS, Settings
 from toolscout.settings_sources import load, redacted
-from toolscout.terminal import BOLD, DIM, GREEN, RED, YELLOW, painted
+from toolscout.terminal import (
+    BOLD,
+    DIM,
+    GREEN,
+    RED,
+    USAGE,
+    YELLOW,
+    Parser,
+    painted,
+    positive,
+)
 
-OK, NOTHING, USAGE = 0, 1, 2
+OK, NOTHING = 0, 1
 
 EXITS = {
     OK: "done",
@@ -48,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         message = str(error)
     except ModuleNotFoundError as error:
-        message = f"{error.name} is not installed: pip install 'toolscout[server]'"
+        message = f"{error.name} is not installed: pip install 'toolscout[{parsed.extra}]'"
     sys.stderr.write(f"{painted('toolscout:', RED, sys.stderr)} {message}\n")
     return USAGE
 
@@ -211,36 +226,20 @@ def _print_json(value: Any) -> None:
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
-class _Parser(argparse.ArgumentParser):
-    """Suggests the nearest flag for an unknown one."""
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        parsed, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            known = parsed.flags
-            wrong = next((word for word in unknown if word.startswith("-")), unknown[0])
-            close = get_close_matches(wrong.partition("=")[0], known, 1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
-        return parsed
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(USAGE, f"{painted('toolscout:', RED, sys.stderr)} {message}\n")
-
-
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands; completion and docs/cli.md are made from it."""
     statuses = "; ".join(f"{status}: {text}" for status, text in EXITS.items())
-    whole = _Parser(prog="toolscout", description=__doc__, epilog=f"Exit status. {statuses}.")
+    whole = Parser(prog="toolscout", description=__doc__, epilog=f"Exit status. {statuses}.")
     whole.add_argument("--version", action="version", version=__version__)
     commands = whole.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name: str, run: Callable[[argparse.Namespace], int], about: str) -> Any:
+    def command(
+        name: str, run: Callable[[argparse.Namespace], int], about: str, extra: str = "server"
+    ) -> Any:
         shown = f"{about[0].upper()}{about[1:]}."
         added = commands.add_parser(name, help=about, description=shown)
         # A view, so that it contains flags that are added later.
-        added.set_defaults(run=run, flags=added._option_string_actions.keys())
+        added.set_defaults(run=run, extra=extra, flags=added._option_string_actions.keys())
         return added
 
     serve = command("serve", _serve, "run the service")
@@ -258,7 +257,7 @@ def parser() -> argparse.ArgumentParser:
     )
     search.add_argument("--ranker", choices=RANKERS, default="auto", help="which ranker")
     search.add_argument(
-        "--top-k", type=_positive, metavar="COUNT", default=5, help="names to print at most"
+        "--top-k", type=positive, metavar="COUNT", default=5, help="names to print at most"
     )
     search.add_argument("--always-keep", nargs="*", metavar="NAME", help="names to keep anyway")
     search.add_argument("--model", metavar="FOLDER", help="model2vec folder or hub id")
@@ -289,6 +288,10 @@ def parser() -> argparse.ArgumentParser:
         default="on",
         help="report to the service which tools were called after a search",
     )
+
+    add_gateway_arguments(command("mcp", gateway, "run a gateway before MCP servers", "mcp"))
+    about = "register the tools of MCP servers as a catalog"
+    add_import_arguments(command("import", import_servers, about, "mcp"))
 
     backup = command("backup", _backup, "copy the SQLite store to a file, also while it is used")
     restore = command("restore", _restore, "make the SQLite store from a backup")
@@ -322,10 +325,3 @@ def _add_setting(command: argparse.ArgumentParser, setting: Any) -> None:
     )
     if words:
         added.completer = lambda **_: words  # read by argcomplete
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"at least 1, got {value}")
-    return value

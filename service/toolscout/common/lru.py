@@ -52,6 +52,11 @@ class Lru(Generic[K, V]):
             self.size -= size
             return value
 
+    def values(self) -> list[V]:
+        """Return all values, the least recently used first."""
+        with self._lock:
+            return [value for value, _ in self._entries.values()]
+
     def clear(self) -> None:
         """Remove everything."""
         with self._lock:

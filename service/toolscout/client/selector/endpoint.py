@@ -53,6 +53,11 @@ def feedback_path(search_path: str) -> str | None:
     return None
 
 
+def is_web_address(text: str) -> bool:
+    """Whether a text is the http(s) URL of a host."""
+    return _parsed(text) is not None
+
+
 def without_secrets(endpoint: str) -> str:
     """An endpoint as it may be shown: no user, no password, no query."""
     try:

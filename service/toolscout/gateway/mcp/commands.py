@@ -1,0 +1,84 @@
+"""The commands `toolscout mcp` and `toolscout import`; what they need is loaded when they run."""
+
+import argparse
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+
+from toolscout.contract import Risk
+from toolscout.errors import ConfigurationError
+
+PACKAGES = ("fastmcp", "faiss", "model2vec", "rapidfuzz")
+"""Some of what the extra brings, without which nothing works."""
+
+
+def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of `toolscout mcp`."""
+    _add_file(parser, "--config")
+    add = parser.add_argument
+    add("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp instead of stdio")
+    add("--max-risk", choices=get_args(Risk), help="offer no tool of a higher risk")
+    add("--pin", nargs="+", default=(), metavar="TOOL", help="tools to list as themselves")
+    add("--store", metavar="URL", default="memory", help="keep what was learned: sqlite:PATH")
+
+
+def add_import_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of `toolscout import`."""
+    _add_file(parser, "--mcp")
+    add = parser.add_argument
+    add("--catalog", metavar="NAME", required=True, help="name of the catalog")
+    add("--url", default="http://127.0.0.1:8080", help="address of the service")
+
+
+def gateway(parsed: argparse.Namespace) -> int:
+    """Run the gateway; returns the exit status.
+
+    Raises:
+        ConfigurationError: the file, a flag or the installation is at fault.
+    """
+    from toolscout.gateway.mcp.config import read_config
+
+    config = read_config(parsed.config, os.environ)
+    _check_installed()
+    from toolscout.gateway.mcp import serving
+
+    given = config.options
+    options = msgspec.structs.replace(
+        given,
+        max_risk=parsed.max_risk or given.max_risk,
+        pinned=tuple(dict.fromkeys((*given.pinned, *parsed.pin))),
+    )
+    config = msgspec.structs.replace(config, options=options)
+    http = None if parsed.http is None else serving.address(parsed.http)
+    return serving.serve(config, parsed.store, http, os.environ.get(serving.KEY))
+
+
+def import_servers(parsed: argparse.Namespace) -> int:
+    """Register the tools of the servers at a service; returns the exit status.
+
+    Raises:
+        ConfigurationError: the file, a server, the service or the installation is at fault.
+    """
+    from toolscout.gateway.mcp.config import read_config
+
+    config = read_config(parsed.mcp, os.environ)
+    _check_installed()
+    from toolscout.gateway.mcp import importing
+
+    key = os.environ.get("TOOLSCOUT_API_KEY")
+    print(importing.run(config, parsed.catalog, parsed.url, key))  # noqa: T201  # a command prints
+    return 0
+
+
+def _add_file(parser: argparse.ArgumentParser, flag: str) -> None:
+    text = "JSON file with mcpServers, as hosts have it"
+    parser.add_argument(flag, type=Path, metavar="FILE", required=True, help=text)
+
+
+def _check_installed() -> None:
+    for name in PACKAGES:
+        if find_spec(name) is None:
+            raise ConfigurationError(f"{name} is not installed: pip install 'toolscout[mcp]'")

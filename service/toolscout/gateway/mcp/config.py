@@ -1,0 +1,170 @@
+"""The configuration of the gateway: the `mcpServers` file that hosts have.
+
+{
+  "mcpServers": {
+    "git": {"command": "uvx", "args": ["mcp-server-git"], "deny": ["git_reset"]},
+    "docs": {"url": "https://docs.example/mcp", "headers": {"Authorization": "Bearer ${KEY}"}}
+  },
+  "toolscout": {"max_risk": "write_remote", "pinned": ["git__git_status"]}
+}
+"""
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+
+from toolscout.client.selector.endpoint import is_web_address
+from toolscout.contract import Risk
+from toolscout.errors import ConfigurationError, wrong_field
+from toolscout.gateway.mcp.json_file import read_object
+from toolscout.gateway.mcp.variables import expand
+
+SERVERS, OPTIONS = "mcpServers", "toolscout"
+
+T = TypeVar("T", bound=msgspec.Struct)
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class _Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What servers of both transports have in common."""
+
+    allow: tuple[str, ...] | None = None
+    """Patterns, as of file names, of the only tools to offer."""
+    deny: tuple[str, ...] = ()
+    """Patterns of tools never to offer."""
+    timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Milliseconds that a call may take; without limit by default, for the host can cancel."""
+    disabled: bool = False
+    description: str | None = None
+
+
+class StdioServer(_Server, frozen=True, kw_only=True):
+    """A server to run as a subprocess."""
+
+    command: Text
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    cwd: Text | None = None
+    type: Literal["stdio"] = "stdio"
+    transport: Literal["stdio"] = "stdio"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the variables that it is given."""
+        return tuple(self.env)
+
+
+class HttpServer(_Server, frozen=True, kw_only=True):
+    """A server to reach over HTTP."""
+
+    url: Text
+    headers: dict[str, str] = {}
+    type: Literal["http", "streamable-http", "sse"] | None = None
+    transport: Literal["http", "streamable-http", "sse"] | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the headers that it is sent."""
+        return tuple(self.headers)
+
+
+Server = StdioServer | HttpServer
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the gateway does with all servers."""
+
+    max_risk: Risk = "destructive"
+    """Tools of a higher risk are not offered."""
+    pinned: tuple[str, ...] = ()
+    """Tools to list as themselves, as `server__tool`."""
+
+
+class Config(msgspec.Struct, frozen=True):
+    """A whole file; servers are named by the prefix of their tools."""
+
+    servers: dict[str, Server]
+    options: Options
+
+
+def read_config(path: Path, environ: Mapping[str, str]) -> Config:
+    """Read a file.
+
+    Raises:
+        ConfigurationError: it cannot be read, or has an error; says where and which.
+    """
+    content = read_object(path)
+    try:
+        return _config(content, environ)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error.detail}") from None
+
+
+def prefix_of(name: str) -> str:
+    """Return the prefix of a server's tools: letters, digits, `-` and single `_`.
+
+    It neither contains `__` nor ends in `_`, so that `prefix__tool` has one reading.
+    """
+    return re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9_-]", "_", name)).strip("_")
+
+
+def _config(content: dict[str, Any], environ: Mapping[str, str]) -> Config:
+    _check_keys(content, (SERVERS, OPTIONS), "")
+    given = content.get(SERVERS)
+    if not isinstance(given, dict) or not given:
+        raise ConfigurationError(f"{SERVERS}: expected an object with at least one server")
+    servers: dict[str, Server] = {}
+    named: dict[str, str] = {}
+    for name, value in given.items():
+        prefix = prefix_of(name)
+        if not prefix:
+            raise ConfigurationError(f"{SERVERS}: {name!r} is no name: it has no letter or digit")
+        if prefix in named:
+            both = f"{named[prefix]!r} and {name!r}"
+            raise ConfigurationError(f"{SERVERS}: {both} have the same prefix, {prefix}__")
+        named[prefix] = name
+        server = _server(expand(value, environ, f"{SERVERS}.{name}"), f"{SERVERS}.{name}")
+        if not server.disabled:
+            servers[prefix] = server
+    if not servers:
+        raise ConfigurationError(f"{SERVERS}: every server is disabled")
+    return Config(servers, _converted(content.get(OPTIONS, {}), Options, OPTIONS))
+
+
+def _server(value: Any, place: str) -> Server:
+    if not isinstance(value, dict):
+        raise ConfigurationError(f"{place}: expected an object, got {type(value).__name__}")
+    known = [*msgspec.structs.fields(StdioServer), *msgspec.structs.fields(HttpServer)]
+    _check_keys(value, known, place)
+    if ("command" in value) == ("url" in value):
+        many = "both" if "command" in value else "neither"
+        raise ConfigurationError(f"{place}: expected either command or url, got {many}")
+    if "command" in value:
+        return _converted(value, StdioServer, place)
+    server = _converted(value, HttpServer, place)
+    if not is_web_address(server.url):
+        raise ConfigurationError(f"{place}.url: expected an http:// or https:// URL")
+    return server
+
+
+def _converted(value: Any, kind: type[T], place: str) -> T:
+    if isinstance(value, dict):
+        _check_keys(value, msgspec.structs.fields(kind), place)
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        wrong = wrong_field(place, error)
+        raise ConfigurationError(f"{wrong.path}: {wrong.message}") from None
+
+
+def _check_keys(value: dict[str, Any], known: Any, place: str) -> None:
+    names = [getattr(one, "name", one) for one in known]
+    for key in value:
+        if key not in names:
+            near = get_close_matches(key, names, 1, 0.5)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
+            raise ConfigurationError(f"{place}{'.' if place else ''}{key}: unknown key; {hint}")

@@ -1,0 +1,220 @@
+"""One server behind the gateway: connected, listed, watched, and connected again when it is lost.
+
+    connecting ──► available: listed, checked when idle, listed again on `list_changed`
+        ▲              │ lost, or its list cannot be read
+        └── pause ◄────┘ unavailable: the last list is kept, calls are refused in a line
+
+Nothing here raises to the outside but cancellation; what is wrong is in `reason`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import mcp_types
+from fastmcp.client.messages import MessageHandler
+from fastmcp.server.providers.proxy import ProxyClient
+from mcp import MCPError
+
+from toolscout.gateway.mcp.config import Server
+from toolscout.gateway.mcp.failures import Unavailable, explained, is_lost
+from toolscout.gateway.mcp.transports import transport_to
+
+CONNECT_S = 60.0
+"""Seconds to start a server and to agree with it; `npx` may download one first."""
+
+LIST_S = 60.0
+"""Seconds to read all pages of a list of tools."""
+
+CHECK_S = 15.0
+"""Seconds between checks of an idle server, and for its answer to one."""
+
+REFRESH_S = 300.0
+"""Seconds after which a list is read again without a notification."""
+
+PAUSE_S = 0.5
+MAX_PAUSE_S = 30.0
+"""Seconds before a lost server is connected again; they double with each failure in a row."""
+
+logger = logging.getLogger("toolscout.mcp")
+
+Progress = Callable[[float, float | None, str | None], Awaitable[None]]
+
+
+class Connection:
+    """The connection to one server, alive while `run` is running.
+
+    Args:
+        name: the prefix of its tools.
+        changed: called when the list or the availability has changed.
+    """
+
+    def __init__(self, name: str, server: Server, changed: Callable[[], Awaitable[None]]) -> None:
+        self.name = name
+        self.server = server
+        self.tools: tuple[mcp_types.Tool, ...] = ()
+        """The latest list that could be read."""
+        self.reason: str | None = "it is still starting"
+        """Why the server is unavailable; None if it is available."""
+        self.tried = asyncio.Event()
+        """Set when the first attempt is over."""
+        self._changed = changed
+        self._client: ProxyClient | None = None
+        self._calls = 0
+        self._wake = asyncio.Event()
+        self._is_stale = False
+
+    async def run(self) -> None:
+        """Keep the server connected until cancelled."""
+        pause = PAUSE_S
+        while True:
+            was_listed = False
+            try:
+                with transport_to(self.name, self.server) as transport:
+                    async with asyncio.timeout(CONNECT_S):
+                        client = await self._connect(transport)
+                    try:
+                        await self._list(client)
+                        was_listed = True
+                        await self._follow(client)
+                    finally:
+                        self._client = None
+                        await client.close()
+            except Exception as error:
+                self.reason = explained(error, self.server)
+            if was_listed:
+                pause = PAUSE_S
+            logger.warning("%s: unavailable: %s", self.name, self.reason)
+            await self._changed()
+            self.tried.set()
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, MAX_PAUSE_S)
+
+    async def call(
+        self, tool: str, arguments: dict[str, Any], progress: Progress
+    ) -> mcp_types.CallToolResult:
+        """Call a tool; cancelling this cancels the call at the server.
+
+        Raises:
+            Unavailable: the server cannot be reached, or was lost during the call.
+            MCPError: the server refused the call.
+        """
+        client = self._client
+        if client is None:
+            raise Unavailable(f"{self.name} is unavailable: {self.reason}")
+        limit = self.server.timeout and self.server.timeout / 1_000
+        self._calls += 1
+        try:
+            async with asyncio.timeout(limit):
+                return await client.call_tool_mcp(tool, arguments, progress_handler=progress)
+        except TimeoutError:
+            raise Unavailable(f"{self.name} did not answer within {limit:g} s") from None
+        except Exception as error:
+            if isinstance(error, MCPError) and not is_lost(error):
+                self._wake.set()  # it may have lost the session, and say so in its own words
+                raise
+            self._client, self.reason = None, explained(error, self.server)
+            self._wake.set()
+            raise Unavailable(f"{self.name} was lost during the call: {self.reason}") from None
+        finally:
+            self._calls -= 1
+
+    async def _connect(self, transport: Any) -> ProxyClient:
+        """Connect in the era that has notifications on every transport, else in any.
+
+        A proxy's client relays results that do not fit the tool's own output schema; nothing of
+        the host's request is forwarded.
+        """
+        own = {"roots": None, "sampling_handler": None, "elicitation_handler": None}
+        for mode in ("legacy", "auto"):
+            client = ProxyClient(
+                transport,
+                forward_incoming_headers=False,
+                mode=mode,
+                log_handler=_no_log,
+                progress_handler=_no_progress,
+                message_handler=_Changes(self._note_change),
+                **own,
+            )
+            try:
+                await client.__aenter__()
+            except MCPError:
+                if mode == "auto":
+                    raise
+                continue
+            return client
+        raise AssertionError("one of the modes returns or raises")
+
+    async def _list(self, client: ProxyClient) -> None:
+        self._is_stale = False
+        async with asyncio.timeout(LIST_S):
+            capable = client.server_capabilities
+            has_tools = capable is None or capable.tools is not None
+            tools = tuple(await client.list_tools()) if has_tools else ()
+        is_new = tools != self.tools or self.reason is not None
+        self.tools, self.reason, self._client = tools, None, client
+        if is_new:
+            logger.info("%s: %d tools", self.name, len(tools))
+            await self._changed()
+        self.tried.set()
+
+    async def _follow(self, client: ProxyClient) -> None:
+        """Read the list again when it has changed or is old; return never.
+
+        Raises:
+            Exception: the server is lost.
+        """
+        clock = asyncio.get_running_loop().time
+        due = clock() + REFRESH_S
+        while True:
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(CHECK_S):
+                    if not self._is_stale:
+                        await self._wake.wait()
+            except TimeoutError:
+                if self._calls:
+                    continue  # a server that does one thing at a time is busy, not lost
+            if self._is_stale or clock() >= due:
+                await self._list(client)
+                due = clock() + REFRESH_S
+            else:
+                await self._check(client)
+
+    async def _check(self, client: ProxyClient) -> None:
+        try:
+            async with asyncio.timeout(CHECK_S):
+                await client.ping()
+        except MCPError as error:
+            if error.error.code != mcp_types.METHOD_NOT_FOUND:  # it answers, but knows no ping
+                raise
+
+    async def _note_change(self) -> None:
+        self._is_stale = True
+        self._wake.set()
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    """Cancel a task until it ends, for a library may lose a cancellation while it closes."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait((task,), timeout=0.5)
+
+
+class _Changes(MessageHandler):
+    """Notes the notifications that a list of tools has changed."""
+
+    def __init__(self, note: Callable[[], Awaitable[None]]) -> None:
+        self._note = note
+
+    async def on_tool_list_changed(self, _: mcp_types.ToolListChangedNotification) -> None:
+        await self._note()
+
+
+async def _no_log(_: Any) -> None:
+    """Drop a message of a server's log: it may hold anything, and names no call."""
+
+
+async def _no_progress(_: float, __: float | None, ___: str | None) -> None:
+    """Drop the progress of what no host asked for."""

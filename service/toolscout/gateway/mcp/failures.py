@@ -1,0 +1,60 @@
+"""What went wrong with a server, in words that repeat nothing of its configuration."""
+
+import httpx2
+from mcp import MCPError
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+
+from toolscout.client.selector.endpoint import without_secrets
+from toolscout.gateway.mcp.config import Server, StdioServer
+
+FORGOTTEN = frozenset(("Session not found", "Session terminated"))
+"""The words of SDKs for a session that the server does not know: it was started again."""
+
+
+class CallFailed(Exception):  # noqa: N818 - its kinds are named for what happened
+    """A call came to nothing; the text is for the host."""
+
+
+class Unavailable(CallFailed):
+    """The server cannot be reached."""
+
+
+class Refusal(CallFailed):
+    """The risk gate refuses the call, or its arguments are none."""
+
+
+def is_lost(error: MCPError) -> bool:
+    """Whether an error tells of the connection, not of the request."""
+    code, message = error.error.code, error.error.message
+    return code in (CONNECTION_CLOSED, REQUEST_TIMEOUT) or message in FORGOTTEN
+
+
+def explained(error: BaseException, server: Server) -> str:
+    """Return what is wrong, for a log and a host.
+
+    Messages of libraries are left out, for they may repeat a URL with a key, or a header.
+    """
+    for one in _causes(error):
+        if isinstance(one, TimeoutError | httpx2.TimeoutException):
+            return "it does not answer in time"
+        if isinstance(one, FileNotFoundError | NotADirectoryError):
+            return "its command or its folder does not exist"
+        if isinstance(one, PermissionError):
+            return "its command may not be run"
+        if isinstance(one, httpx2.HTTPStatusError):
+            return f"it answers with status {one.response.status_code}"
+    if isinstance(server, StdioServer):
+        return "its process has ended"
+    return f"it cannot be reached at {without_secrets(server.url)}"
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """Return an error, those of its group, and what they were raised from."""
+    found: list[BaseException] = []
+    waiting = [error]
+    while waiting and len(found) < 50:
+        one = waiting.pop(0)
+        found.append(one)
+        waiting += getattr(one, "exceptions", ())
+        waiting += [cause for cause in (one.__cause__, one.__context__) if cause is not None]
+    return found

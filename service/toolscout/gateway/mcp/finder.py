@@ -1,0 +1,85 @@
+"""Search in process, ordered by what served before: the engine and its learning, without HTTP."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from toolscout import __version__
+from toolscout.contract import Filters
+from toolscout.engine import Engine
+from toolscout.index.catalog import Catalog
+from toolscout.learning.experience import Observation
+from toolscout.learning.learner import Learner
+from toolscout.ranking.ask import Ask
+from toolscout.state.guarded import Guard
+from toolscout.state.memory import MemoryStore
+from toolscout.state.opening import open_store
+from toolscout.state.store import StoreUnavailable
+
+TENANT = "local"
+HALF_LIFE_DAYS = 30.0
+"""Age at which a call counts half, as is the service's default."""
+
+
+class Finder:
+    """Finds tools of the latest list that was given to `use`.
+
+    Args:
+        store: where what was learned is kept: `memory`, or `sqlite:PATH`.
+
+    Raises:
+        ConfigurationError: there is no such store.
+    """
+
+    def __init__(self, store: str = "memory") -> None:
+        self._engine = Engine()
+        self._catalog: Catalog = self._engine.catalog
+        opened = open_store(store)
+        self._guard = Guard(opened)
+        self._learner = Learner(
+            self._guard,
+            self._engine.embedder,
+            HALF_LIFE_DAYS,
+            lambda _, digest: self._catalog if digest == self._catalog.digest else None,
+            model=__version__,
+            lasting=not isinstance(opened, MemoryStore),
+        )
+
+    def use(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        """Compile the tools to search from now on; may be called in a thread, one at a time.
+
+        Raises:
+            InvalidRequest: one of them is no tool.
+        """
+        names = {tool["name"] for tool in tools}
+        self._engine.remove([name for name in self._catalog.names if name not in names])
+        self._engine.add(tools)
+        self._catalog = self._engine.catalog
+
+    def search(
+        self, query: str, count: int, namespace: str | None = None, domain: str | None = None
+    ) -> list[str]:
+        """Return the names of the tools for a query, best first; unavailable ones are left out."""
+        catalog = self._catalog
+        filters = Filters(
+            namespaces=None if namespace is None else (namespace,),
+            domains=None if domain is None else (domain,),
+        )
+        ask = Ask(pattern=query, top_k=count, filters=filters)
+        prior = self._learner.prior(TENANT, catalog)
+        return self._engine.decide(catalog, ask, prior=prior).names
+
+    async def learn(self, query: str, tool: str, success: bool, search: str) -> None:
+        """Learn that a tool that a search found was called; equal reports of it count once."""
+        seen = Observation(query, tool, success, catalog=self._catalog.digest, turn=search)
+        with suppress(StoreUnavailable):  # a call that worked must not fail for it
+            await self._learner.record(TENANT, [seen])
+
+    async def follow(self) -> None:
+        """Read what was learned before, and by others that share the store, until cancelled."""
+        await self._learner.follow([TENANT], lambda _: None)
+
+    async def close(self) -> None:
+        """Close the store."""
+        with suppress(StoreUnavailable):
+            await self._guard.store.close()

@@ -1,0 +1,133 @@
+"""The gateway: connections to all servers, one list of their tools, searches and calls."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import mcp_types
+
+from toolscout.errors import ToolscoutError
+from toolscout.gateway.mcp.config import Config
+from toolscout.gateway.mcp.connection import Connection, Progress, ended
+from toolscout.gateway.mcp.failures import Refusal
+from toolscout.gateway.mcp.finder import Finder
+from toolscout.gateway.mcp.listing import Listing, Offered, offered_by
+from toolscout.gateway.mcp.session import Session
+
+START_S = 5.0
+"""Seconds after the start that the first questions of a host wait for servers that are slow."""
+
+logger = logging.getLogger("toolscout.mcp")
+
+
+class Gateway:
+    """All servers of a configuration; `running` must be entered first.
+
+    Args:
+        config: the servers, and which of their tools to offer.
+        store: where what was learned is kept: `memory`, or `sqlite:PATH`.
+
+    Raises:
+        ConfigurationError: there is no such store.
+    """
+
+    def __init__(self, config: Config, store: str = "memory") -> None:
+        self.config = config
+        self.listing = Listing(())
+        self.listeners: list[Any] = []
+        """Called with the new pinned tools when they have changed."""
+        self._finder = Finder(store)
+        self._connections = [
+            Connection(name, server, self._note_change) for name, server in config.servers.items()
+        ]
+        self._lock = asyncio.Lock()
+        self._is_stale = False
+        self._ready = asyncio.Event()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Keep the servers connected."""
+        coroutines = [one.run() for one in self._connections]
+        coroutines += [self._finder.follow(), self._start()]
+        tasks = [asyncio.create_task(one) for one in coroutines]
+        try:
+            yield
+        finally:
+            await asyncio.gather(*map(ended, tasks))
+            await self._finder.close()
+
+    async def ready(self) -> Listing:
+        """Return the tools, as soon as every server was tried or the start has taken too long."""
+        await self._ready.wait()
+        return self.listing
+
+    def pinned(self) -> Sequence[Offered]:
+        """Return the tools to list as themselves, in the configured order."""
+        tools = self.listing.tools
+        return [tools[name] for name in self.config.options.pinned if name in tools]
+
+    def search(
+        self, session: Session, query: str, count: int, namespace: str | None, domain: str | None
+    ) -> list[str]:
+        """Return the names of the tools for a query, best first."""
+        found = self._finder.search(query, count, namespace, domain)
+        names = [name for name in found if name in self.listing.tools]  # which may just change
+        session.note_search(query, names)
+        return names
+
+    async def call(
+        self, session: Session, name: str, arguments: dict[str, Any], progress: Progress
+    ) -> mcp_types.CallToolResult:
+        """Call a tool by its whole name, unless the gate refuses.
+
+        Raises:
+            Unavailable: its server cannot be reached.
+            MCPError: its server refused the call.
+            Refusal: its schema has to be read first.
+        """
+        offered = self.listing.tools[name]
+        refusal = session.gate.refusal(offered.shown)
+        if refusal is not None:
+            raise Refusal(refusal)
+        result = await offered.connection.call(offered.tool.name, arguments, progress)
+        search = session.search_for(name)
+        if search is not None:
+            await self._finder.learn(search.query, name, not result.is_error, search.id)
+        return result
+
+    async def _start(self) -> None:
+        tried = [asyncio.create_task(one.tried.wait()) for one in self._connections]
+        try:
+            await asyncio.wait(tried, timeout=START_S)
+        finally:
+            for task in tried:
+                task.cancel()
+        await self._note_change()
+        self._ready.set()
+        for name in self.config.options.pinned:
+            if name not in self.listing.tools:
+                logger.warning("pinned: there is no tool %s now", name)
+
+    async def _note_change(self) -> None:
+        """Read the lists of all servers again; changes that come meanwhile are taken together."""
+        self._is_stale = True
+        async with self._lock:
+            if not self._is_stale:
+                return
+            self._is_stale = False
+            before = [one.shown for one in self.pinned()]
+            highest = self.config.options.max_risk
+            listing = Listing(
+                one for connection in self._connections for one in offered_by(connection, highest)
+            )
+            try:
+                await asyncio.to_thread(self._finder.use, listing.offer.everything)
+            except ToolscoutError as error:
+                logger.warning("the tools are left as they were: %s", error.detail)
+                return
+            self.listing = listing
+        if [one.shown for one in self.pinned()] != before:
+            for listener in self.listeners:
+                await listener()

@@ -1,0 +1,141 @@
+"""Answer the requests of hosts: the gateway's own tools, pinned ones, and no stack trace ever."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import mcp_types
+import msgspec
+from fastmcp.server.context import Context
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools import Tool
+from fastmcp.tools.base import ToolResult
+from mcp import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from toolscout.common.lru import Lru
+from toolscout.gateway.mcp.calls import ReadingCalls
+from toolscout.gateway.mcp.connection import Progress
+from toolscout.gateway.mcp.definitions import CALL, own_tools, pinned_tools
+from toolscout.gateway.mcp.failures import CallFailed, Refusal
+from toolscout.gateway.mcp.gateway import Gateway
+from toolscout.gateway.mcp.session import Session
+
+MAX_SESSIONS = 1_000
+"""Sessions that are remembered; a forgotten one has to read schemas again."""
+
+logger = logging.getLogger("toolscout.mcp")
+
+
+class Requests(Middleware):
+    """Answers `tools/list` and `tools/call` in place of the library."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._own = own_tools(gateway.config.options.max_risk)
+        self._reading = ReadingCalls(gateway)
+        self._sessions: Lru[str, Session] = Lru(MAX_SESSIONS)
+        gateway.listeners.append(self._notify)
+
+    async def on_list_tools(
+        self, context: MiddlewareContext[Any], call_next: CallNext[Any, Sequence[Tool]]
+    ) -> Sequence[Tool]:
+        """List the gateway's own tools and the pinned ones."""
+        await self._gateway.ready()
+        session = self._session(context.fastmcp_context)
+        pinned = self._gateway.pinned()
+        for one in pinned:  # their schemas are in this answer
+            session.gate.note_read(one.shown)
+        return [*self._own, *pinned_tools(pinned)]
+
+    async def on_call_tool(
+        self, context: MiddlewareContext[Any], call_next: CallNext[Any, ToolResult]
+    ) -> ToolResult:
+        """Call one of the gateway's own tools, or a server's by its whole name."""
+        name, arguments = context.message.name, context.message.arguments or {}
+        try:
+            await self._gateway.ready()
+            session = self._session(context.fastmcp_context)
+            read = self._reading.by_name.get(name)
+            if read is not None:
+                return _text(read(session, arguments))
+            if name == CALL:
+                name, arguments = _wanted(arguments)
+            return await self._call(context.fastmcp_context, session, name, arguments)
+        except CallFailed as error:
+            return _text(str(error), is_error=True)
+        except MCPError:
+            raise  # as the server said it
+        except Exception as error:
+            logger.error("a call failed: %s", type(error).__name__)
+            return _text("the gateway could not make this call", is_error=True)
+
+    async def _call(
+        self, context: Context, session: Session, name: str, arguments: dict[str, Any]
+    ) -> ToolResult:
+        name = self._reading.resolved(name)
+        result = await self._gateway.call(session, name, arguments, _progress(context))
+        return ToolResult.from_mcp_result(result)
+
+    def _session(self, context: Context) -> Session:
+        """Return the state of the session that a request belongs to.
+
+        From 2026-07-28 on the protocol has no sessions. Over stdio there is one host all the same;
+        over HTTP nothing tells such hosts apart, so they share a state.
+        """
+        is_modern = context.request_context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        key = "" if is_modern or context.transport == "stdio" else context.session_id
+        session = self._sessions.get(key)
+        if session is None:
+            session = Session()
+            self._sessions.put(key, session)
+        session.peer = context.session
+        return session
+
+    async def _notify(self) -> None:
+        """Tell all hosts that the pinned tools have changed."""
+        for session in self._sessions.values():
+            try:
+                await session.peer.send_tool_list_changed()
+            except Exception as error:
+                logger.debug("a host could not be told: %s", type(error).__name__)
+
+
+def _progress(context: Context) -> Progress:
+    """Return what tells the host of a request of its progress.
+
+    It is called by the task that reads from the server, where the context has no request.
+    """
+    request, peer, name = context.request_context, context.session, context.request_id
+    token = (request.meta or {}).get("progressToken")
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        if token is not None:
+            await peer.send_progress_notification(
+                token, done, total, message, related_request_id=name
+            )
+
+    return progress
+
+
+def _wanted(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the tool and the arguments of a `call_tool`.
+
+    Raises:
+        Refusal: they are none.
+    """
+    name, inner = arguments.get("name"), arguments.get("arguments")
+    if isinstance(inner, str):  # some models write the object as a text
+        try:
+            inner = msgspec.json.decode(inner)
+        except (msgspec.DecodeError, RecursionError):
+            raise Refusal("arguments: expected an object, got a text that is no JSON") from None
+    if not isinstance(name, str):
+        raise Refusal("name: expected a text")
+    if not isinstance(inner, dict | None):
+        raise Refusal("arguments: expected an object")
+    return name, inner or {}
+
+
+def _text(text: str, is_error: bool = False) -> ToolResult:
+    return ToolResult(content=[mcp_types.TextContent(type="text", text=text)], is_error=is_error)

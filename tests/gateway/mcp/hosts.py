@@ -1,0 +1,148 @@
+"""Hosts before the gateway: real ones of the library, each with a gateway in its own process."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import mcp_types
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from fastmcp import Client
+from fastmcp.client.messages import MessageHandler
+from fastmcp.client.transports import ClientTransport, StdioTransport
+
+from tests.support import PATIENCE_S, environment, free_port, until
+
+SERVERS = Path(__file__).with_name("servers")
+ROOT = Path(__file__).parents[3]
+
+
+class Host:
+    """A program that speaks MCP, with one session."""
+
+    def __init__(self, portal: BlockingPortal, client: Client[Any], log: Path) -> None:
+        self.portal = portal
+        self.client = client
+        self.log = log
+        self.progress: list[tuple[float, float | None, str | None]] = []
+        self.told_of_changes = 0
+
+    @property
+    def stderr(self) -> str:
+        return self.log.read_text("utf-8", "replace")
+
+    def tools(self) -> list[mcp_types.Tool]:
+        listed: list[mcp_types.Tool] = self.portal.call(self.client.list_tools)
+        return listed
+
+    def send(self, name: str, arguments: dict[str, Any] | None = None) -> mcp_types.CallToolResult:
+        """Call a tool that the gateway lists."""
+        result: mcp_types.CallToolResult = self.portal.call(self._send, name, arguments or {})
+        return result
+
+    def ask(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        """The JSON that one of the gateway's own tools answers."""
+        answer: dict[str, Any] = json.loads(text_of(self.send(name, arguments)))
+        return answer
+
+    def call(self, tool: str, /, **arguments: Any) -> mcp_types.CallToolResult:
+        """Call a server's tool through `call_tool`."""
+        return self.send("call_tool", {"name": tool, "arguments": arguments})
+
+    def found(self, query: str, /, **more: Any) -> list[str]:
+        """The names that a search finds."""
+        return [tool["name"] for tool in self.ask("search_tools", query=query, **more)["tools"]]
+
+    def names(self) -> set[str]:
+        """The names of all tools behind the gateway."""
+        return {tool["name"] for tool in self.ask("list_tools_meta", page_size=200)["tools"]}
+
+    async def _send(self, name: str, arguments: dict[str, Any]) -> mcp_types.CallToolResult:
+        return await self.client.call_tool_mcp(name, arguments, progress_handler=self._note)
+
+    async def _note(self, done: float, total: float | None, message: str | None) -> None:
+        self.progress.append((done, total, message))
+
+
+class _Changes(MessageHandler):
+    host: Host
+
+    async def on_tool_list_changed(self, _: mcp_types.ToolListChangedNotification) -> None:
+        self.host.told_of_changes += 1
+
+
+def text_of(result: mcp_types.CallToolResult) -> str:
+    """The text of a result that has nothing else."""
+    (content,) = result.content
+    assert isinstance(content, mcp_types.TextContent)
+    return content.text
+
+
+def stdio_server(script: str = "notes", **more: Any) -> dict[str, Any]:
+    """The configuration of one of the servers here, as a subprocess."""
+    return {"command": sys.executable, "args": [str(SERVERS / f"{script}.py")], **more}
+
+
+def write(folder: Path, servers: dict[str, Any], **options: Any) -> Path:
+    """Write a configuration."""
+    path = folder / "mcp.json"
+    content: dict[str, Any] = {"mcpServers": servers}
+    if options:
+        content["toolscout"] = options
+    path.write_text(json.dumps(content), "utf-8")
+    return path
+
+
+@contextmanager
+def connected(transport: ClientTransport | str, log: Path, mode: str = "legacy") -> Iterator[Host]:
+    """A host with a session over a transport."""
+    changes = _Changes()
+    client = Client(transport, mode=mode, init_timeout=PATIENCE_S, message_handler=changes)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
+        changes.host = Host(portal, client, log)
+        yield changes.host
+
+
+@contextmanager
+def host(
+    folder: Path, servers: dict[str, Any], *flags: str, mode: str = "legacy", **options: Any
+) -> Iterator[Host]:
+    """A host that runs a gateway over stdio, as hosts do."""
+    log = folder / "stderr"
+    command = ["-m", "toolscout", "mcp", "--config", str(write(folder, servers, **options)), *flags]
+    env = environment(PYTHONPATH=os.environ.get("PYTHONPATH", ""))
+    transport = StdioTransport(sys.executable, command, env, keep_alive=False, log_file=log)
+    with connected(transport, log, mode) as started:
+        yield started
+
+
+@contextmanager
+def listening(
+    folder: Path, *command: str, port: int | None = None, **settings: str
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A program that serves HTTP at the port that its command names as `PORT`; yields its URL."""
+    port = port or free_port()
+    arguments = [one.replace("PORT", str(port)) for one in command]
+    with (folder / "stderr").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, *arguments], stderr=log, env=environment(**settings)
+        )
+    try:
+        until(lambda: _listens(port))
+        yield f"http://127.0.0.1:{port}/mcp", process
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_S)
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True

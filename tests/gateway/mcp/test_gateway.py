@@ -1,0 +1,204 @@
+"""A host finds tools of several servers and calls them, with all that a call has."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.gateway.mcp.hosts import Host, host, stdio_server, text_of
+from tests.support import until
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("gateway")
+
+
+@pytest.fixture(scope="module", params=["legacy", "auto"])
+def office(folder: Path, request: pytest.FixtureRequest) -> Iterator[Host]:
+    """A host with two servers that have the same tools, in a protocol with or without sessions."""
+    env = {"CANCELLED": str(folder / "cancelled"), "NOTES_KEY": "sesame-of-notes"}
+    servers = {
+        "my notes": stdio_server(env=env),
+        "other": stdio_server(env={"OTHER_KEY": "sesame-of-other"}, deny=["erase_*"]),
+    }
+    with host(folder, servers, mode=request.param, pinned=["other__list_notes"]) as started:
+        yield started
+
+
+def test_a_host_sees_the_tools_of_the_gateway_and_pinned_ones(office: Host):
+    assert [tool.name for tool in office.tools()] == [
+        "search_tools",
+        "tool_info",
+        "call_tool",
+        "list_tools_meta",
+        "get_required_keys_for_tool",
+        "other__list_notes",
+    ]
+
+
+def test_a_pinned_tool_is_listed_as_its_server_lists_it(office: Host):
+    pinned = next(tool for tool in office.tools() if tool.name == "other__list_notes")
+    assert pinned.description == "List the notes of a folder."
+    assert pinned.input_schema["properties"] == {"folder": {"default": "inbox", "type": "string"}}
+    assert pinned.annotations is not None
+    assert pinned.annotations.read_only_hint is True
+    assert office.send("other__list_notes", {}).structured_content == {
+        "folder": "inbox",
+        "notes": ["milk", "bread"],
+    }
+
+
+def test_tools_of_equal_names_are_found_under_the_names_of_their_servers(office: Host):
+    assert set(office.found("list the notes", max_results=2)) == {
+        "my_notes__list_notes",
+        "other__list_notes",
+    }
+    assert office.found("list the notes", namespace="other")[0] == "other__list_notes"
+    assert all(name.startswith("other__") for name in office.found("notes", namespace="OTHER"))
+
+
+def test_results_come_as_the_server_made_them(office: Host):
+    drawn = office.call("other__read_sketch", page=1)
+    assert drawn.structured_content == {"page": 1}
+    assert drawn.content[0].model_dump(by_alias=True, exclude_none=True) == {
+        "type": "image",
+        "data": "aGVsbG8=",
+        "mimeType": "image/png",
+    }
+    assert drawn.meta is not None
+    assert drawn.meta["drawn"] == "by hand"
+    assert not drawn.is_error
+
+
+def test_errors_come_as_the_server_made_them(office: Host):
+    wrong = office.call("other__read_sketch", page=9)
+    assert wrong.is_error
+    assert text_of(wrong) == "there is no such page"
+    assert wrong.structured_content == {"pages": 1}
+    refused = office.call("other__read_sketch", page="first")
+    assert refused.is_error
+    assert "valid integer" in text_of(refused)
+
+
+def test_progress_of_a_call_reaches_the_host(office: Host):
+    office.progress.clear()
+    assert office.call("other__count_words", seconds=0.1).structured_content == {"result": 7}
+    until(lambda: len(office.progress) == 4)
+    assert office.progress[2] == (2.0, 4.0, "notebook 2")
+
+
+def test_a_call_that_the_host_cancels_is_cancelled_at_the_server(office: Host, folder: Path):
+    async def impatient() -> None:
+        with anyio.move_on_after(1):
+            arguments = {"name": "my_notes__count_words", "arguments": {"seconds": 600}}
+            await office.client.call_tool_mcp("call_tool", arguments)
+
+    marker = folder / "cancelled"
+    marker.unlink(missing_ok=True)
+    office.portal.call(impatient)
+    until(marker.exists)
+    assert office.call("my_notes__list_notes").structured_content is not None
+
+
+def test_a_tool_that_writes_is_called_after_its_schema_was_read(office: Host):
+    early = office.call("my_notes__send_note", text="tea")
+    assert early.is_error
+    assert "read its full schema with tool_info" in text_of(early)
+    whole = office.ask("tool_info", name="my_notes__send_note")
+    assert whole["risk"] == "write_remote"
+    assert whole["input_schema"]["required"] == ["text"]
+    assert text_of(office.call("my_notes__send_note", text="tea")) == "sent tea"
+
+
+def test_a_destructive_tool_says_that_a_person_should_confirm(office: Host):
+    whole = office.ask("tool_info", name="my_notes__erase_notebook")
+    assert whole["risk"] == "destructive"
+    assert whole["requires_confirmation"]
+
+
+def test_a_denied_tool_is_neither_found_nor_listed_nor_called(office: Host):
+    assert "other__erase_notebook" not in office.names()
+    assert "other__erase_notebook" not in office.found("erase a whole notebook", max_results=50)
+    for refused in (
+        office.send("tool_info", {"name": "other__erase_notebook"}),
+        office.call("other__erase_notebook", name="diary"),
+        office.send("other__erase_notebook", {"name": "diary"}),
+    ):
+        assert refused.is_error
+        assert text_of(refused).startswith("there is no tool of this name")
+
+
+def test_a_page_has_a_cursor_of_the_next(office: Host):
+    first = office.ask("list_tools_meta", page_size=10)
+    second = office.ask("list_tools_meta", page_size=10, cursor=first["next_cursor"])
+    names = [tool["name"] for tool in first["tools"] + second["tools"]]
+    assert names == sorted(names)
+    assert first["total"] == len(names)
+    assert "next_cursor" not in second
+
+
+def test_keys_are_named_and_their_values_stay_secret(office: Host):
+    answer = office.ask("get_required_keys_for_tool", name="my_notes__send_note")
+    assert answer["required_keys"] == ["CANCELLED", "NOTES_KEY"]
+    until(lambda: "my_notes: the key is ***" in office.stderr)
+    assert "sesame" not in office.stderr
+
+
+def test_a_server_has_no_key_of_another_nor_of_the_gateway(
+    office: Host, monkeypatch: pytest.MonkeyPatch
+):
+    seen = office.call("other__show_environment").structured_content
+    assert seen is not None
+    assert seen["OTHER_KEY"] == "sesame-of-other"
+    assert not {"NOTES_KEY", "PYTHONPATH"} & seen.keys()
+
+
+def test_a_call_is_found_in_any_spelling_and_an_unknown_one_has_a_hint(office: Host):
+    assert not office.call("my-notes.listNotes").is_error
+    unknown = office.call("my_notes__list_note")
+    assert unknown.is_error
+    assert "my_notes__list_notes" in text_of(unknown)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("search_tools", {}, "query: expected a text"),
+        ("search_tools", {"query": "x", "max_results": 0}, "max_results"),
+        ("search_tools", {"query": "x", "namespace": "nowhere"}, "no such server"),
+        ("search_tools", {"query": "x", "domain": 7}, "domain: expected a text"),
+        ("tool_info", {"name": None}, "name: expected a text"),
+        ("list_tools_meta", {"cursor": "nothing"}, "cursor"),
+        ("call_tool", {}, "name: expected a text"),
+        ("call_tool", {"name": "x", "arguments": []}, "arguments: expected an object"),
+        ("call_tool", {"name": "x", "arguments": "{"}, "no JSON"),
+        ("no_such_tool", {}, "there is no tool of this name"),
+    ],
+)
+def test_wrong_arguments_are_answered_in_a_line(office: Host, name, arguments, said):
+    text = text_of(office.send(name, arguments))
+    assert said in text
+    assert "\n" not in text
+
+
+def test_a_tool_that_a_server_adds_is_found(office: Host):
+    assert not office.call("other__learn_shorthand").is_error
+    until(lambda: "other__transcribe_shorthand" in office.names())
+    assert office.found("transcribe strokes of shorthand")[0] == "other__transcribe_shorthand"
+    assert text_of(office.call("other__transcribe_shorthand", strokes="~")) == "~"
+
+
+def test_a_server_that_ends_is_unavailable_and_comes_back(office: Host):
+    lost = office.call("other__crash")
+    assert lost.is_error
+    assert text_of(lost) == "other was lost during the call: its process has ended"
+    names = office.names()
+    assert "other__list_notes" in names
+    started = time.monotonic()
+    while office.call("other__list_notes").is_error:
+        assert time.monotonic() < started + 30
+        time.sleep(0.05)
+    assert "Traceback" not in office.stderr

@@ -1,0 +1,72 @@
+"""The gateway over streamable HTTP: many sessions, a key, and no page of a browser."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+from fastmcp import Client
+from fastmcp.client.transports import StreamableHttpTransport
+
+from tests.gateway.mcp.hosts import connected, listening, stdio_server, text_of, write
+
+KEY = "key-of-the-gateway-0123456789abcdef"
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+ACCEPTS = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A gateway that listens, without a key."""
+    folder = tmp_path_factory.mktemp("http")
+    config = write(folder, {"notes": stdio_server()})
+    command = ["-m", "toolscout", "mcp", "--config", str(config), "--http", "127.0.0.1:PORT"]
+    with listening(folder, *command) as (served, _):
+        yield served
+
+
+def test_twenty_sessions_call_side_by_side(url: str):
+    async def session(number: int) -> None:
+        async with Client(url, mode="legacy") as client:
+            for _ in range(3):
+                found = await client.call_tool("search_tools", {"query": "list the notes"})
+                assert "notes__list_notes" in found.content[0].text
+                arguments = {"folder": f"folder {number}"}
+                call = {"name": "notes__list_notes", "arguments": arguments}
+                called = await client.call_tool_mcp("call_tool", call)
+                assert called.structured_content["folder"] == f"folder {number}"
+
+    async def all_sessions() -> None:
+        async with anyio.create_task_group() as group:
+            for number in range(20):
+                group.start_soon(session, number)
+
+    anyio.run(all_sessions)
+
+
+def test_what_one_session_has_read_another_has_not(url: str, tmp_path: Path):
+    with ExitStack() as stack:
+        reader, writer = (stack.enter_context(connected(url, tmp_path)) for _ in range(2))
+        reader.ask("tool_info", name="notes__send_note")
+        assert "tool_info" in text_of(writer.call("notes__send_note", text="tea"))
+        assert text_of(reader.call("notes__send_note", text="tea")) == "sent tea"
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Host": "attacker.example"}, {"Origin": "https://attacker.example"}]
+)
+def test_a_page_of_a_browser_gets_no_answer(url: str, headers: dict[str, str]):
+    assert httpx2.post(url, json=PING, headers=ACCEPTS | headers).status_code in (403, 421)
+
+
+def test_a_gateway_with_a_key_answers_only_who_sends_it(tmp_path: Path):
+    config = write(tmp_path, {"notes": stdio_server()})
+    command = ["-m", "toolscout", "mcp", "--config", str(config), "--http", "127.0.0.1:PORT"]
+    with listening(tmp_path, *command, TOOLSCOUT_MCP_KEY=KEY) as (url, _):
+        for sent in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Bearer ü"}):
+            headers = {name: value.encode() for name, value in (ACCEPTS | sent).items()}
+            assert httpx2.post(url, json=PING, headers=headers).status_code == 401
+        with connected(StreamableHttpTransport(url, auth=KEY), tmp_path) as office:
+            assert not office.call("notes__list_notes").is_error
