@@ -1,0 +1,113 @@
+"""Register the tools of MCP servers as a catalog of a running service."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+import httpx2
+import msgspec
+
+from toolscout.client.selector.endpoint import is_web_address, without_secrets
+from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.config import Config
+from toolscout.gateway.mcp.connection import Connection, ended
+from toolscout.gateway.mcp.listing import Listing, offered_by
+
+PAGE = 1_000
+"""Tools of one page of the catalog that is there already."""
+
+TIMEOUT_S = 60.0
+"""Seconds for one answer of the service; registering thousands of tools takes a few."""
+
+Tools = Mapping[str, Mapping[str, Any]]
+"""What a catalog has of each tool, by name, as far as it is compared."""
+
+
+def run(config: Config, catalog: str, url: str, key: str | None) -> str:
+    """Register all tools of the servers, and return what has changed, a line for each kind.
+
+    Raises:
+        ConfigurationError: a server or the service cannot be reached, or refuses.
+    """
+    if not is_web_address(url):
+        raise ConfigurationError("url: expected an http:// or https:// URL")
+    tools = asyncio.run(_listed(config))
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        with httpx2.Client(base_url=url, headers=headers, timeout=TIMEOUT_S) as client:
+            before = _registered(client, catalog)
+            client.put(f"/v1/catalogs/{catalog}", json={"tools": tools}).raise_for_status()
+            after = _registered(client, catalog)
+    except httpx2.HTTPStatusError as error:
+        raise ConfigurationError(f"the service refused: {_detail(error.response)}") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        what = type(error).__name__
+        raise ConfigurationError(f"{without_secrets(url)} does not answer ({what})") from None
+    return "\n".join(_report(catalog, before, after))
+
+
+async def _listed(config: Config) -> list[Mapping[str, Any]]:
+    """Return the tools of all servers, connected side by side."""
+
+    async def no_change() -> None:
+        pass
+
+    connections = [Connection(name, one, no_change) for name, one in config.servers.items()]
+    async with AsyncExitStack() as stack:
+        for connection in connections:
+            stack.push_async_callback(ended, asyncio.create_task(connection.run()))
+        await asyncio.gather(*(connection.tried.wait() for connection in connections))
+        for connection in connections:
+            if connection.reason is not None:
+                raise ConfigurationError(f"{connection.name} is unavailable: {connection.reason}")
+        highest = config.options.max_risk
+        offered = [tool for one in connections for tool in offered_by(one, highest)]
+    return list(Listing(offered).offer.everything)
+
+
+def _registered(client: httpx2.Client, catalog: str) -> Tools | None:
+    """Return the tools of a catalog; None if there is none of this name.
+
+    Raises:
+        httpx2.HTTPStatusError: the service refuses.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    query: dict[str, Any] = {"detail": "full", "page_size": PAGE}
+    while True:
+        response = client.get(f"/v1/catalogs/{catalog}/tools", params=query)
+        if response.status_code == httpx2.codes.NOT_FOUND:
+            return None
+        page = response.raise_for_status().json()
+        found.update((tool["name"], _content(tool)) for tool in page["tools"])
+        if "next_cursor" not in page:
+            return found
+        query["cursor"] = page["next_cursor"]
+
+
+def _content(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what belongs to a tool itself, not to how it was used."""
+    used = ("uses", "success_rate", "typical_duration_ms")
+    return {key: value for key, value in tool.items() if key not in used}
+
+
+def _report(catalog: str, before: Tools | None, after: Tools | None) -> Iterable[str]:
+    old, new = before or {}, after or {}
+    yield f"{catalog}: {len(new)} tools"
+    kinds = {
+        "added": [name for name in new if name not in old],
+        "removed": [name for name in old if name not in new],
+        "changed": [name for name in new if name in old and new[name] != old[name]],
+    }
+    for kind, names in kinds.items():
+        if names:
+            yield f"{kind}: {', '.join(names)}"
+    if not any(kinds.values()):
+        yield "nothing has changed"
+
+
+def _detail(response: httpx2.Response) -> str:
+    try:
+        return str(msgspec.json.decode(response.content)["detail"])
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return f"status {response.status_code}"
