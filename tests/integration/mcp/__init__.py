@@ -1,0 +1,1 @@
+"""Published MCP servers behind the gateway."""
