@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration attacks callers image load soak scale-out deploy-check drills sbom audit bench eval evals openapi docs dist clean
+.PHONY: help serve test check lint types unit test-integration attacks callers image load soak scale-out deploy-check drills sbom audit bench eval evals mcp-tokens openapi docs dist clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -108,6 +108,9 @@ evals: $(VENV)/.evaluated ## the accuracy tables in docs/ranking.md (TOOLSCOUT_D
 	$(BIN)/python -m evals --turns --docs docs/learning.md
 
 eval: evals ## the same
+
+mcp-tokens: $(VENV)/.tested ## the table in docs/mcp.md: servers directly and behind the gateway (TOOLSCOUT_DATA)
+	$(BIN)/python -m evals.mcp_tokens --docs docs/mcp.md
 
 openapi: $(STAMP) ## write openapi.yaml anew
 	$(BIN)/toolscout openapi > openapi.yaml

@@ -17,6 +17,7 @@ from toolscout.cli import main
 HERE = "tests/docs/test_readme.py"
 FRESH = "tests/integration/test_fresh_install.py"
 PROXY = "tests/gateway/test_proxy.py"
+GATEWAY = "tests/gateway/mcp/test_gateway.py"
 README = "tests/integration/test_readme.py"
 
 RUN_BY = {
@@ -27,6 +28,8 @@ RUN_BY = {
     "pip install toolscout": f"{FRESH}::test_the_base_install_has_no_server",
     "pip install 'toolscout[proxy]'": f"{FRESH}::test_the_proxy_install_serves_the_proxy",
     "toolscout proxy": f"{PROXY}::test_an_sdk_with_another_base_url_calls_what_was_found",
+    "pip install 'toolscout[mcp]'": f"{FRESH}::test_the_mcp_install_serves_the_gateway",
+    "toolscout mcp": f"{GATEWAY}::test_results_come_as_the_server_made_them",
     "export OPENAI_BASE_URL": f"{PROXY}::test_an_sdk_with_another_base_url_calls_what_was_found",
     "docker build": "tests/integration/test_image.py::"
     "test_the_image_serves_without_network_on_a_root_it_cannot_write",

@@ -18,6 +18,20 @@ ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.integration
 
+ASK_THE_GATEWAY = """
+import asyncio, sys
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+
+async def main():
+    arguments = ["-m", "toolscout", "mcp", "--config", "mcp.json"]
+    async with Client(StdioTransport(sys.executable, arguments, keep_alive=False)) as client:
+        found = await client.call_tool("search_tools", {"query": "list the notes"})
+        print(found.content[0].text)
+
+asyncio.run(main())
+"""
+
 
 def run(*command: object, **kwargs: object) -> str:
     done = subprocess.run(
@@ -73,6 +87,18 @@ def test_the_proxy_install_serves_the_proxy(wheel: Path, tmp_path: Path):
     finally:
         proxy.terminate()
         assert proxy.wait(30) in (0, -signal.SIGTERM)
+
+
+def test_the_mcp_install_serves_the_gateway(wheel: Path, tmp_path: Path):
+    python = tmp_path / "venv" / "bin" / "python"
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    run(python, "-m", "pip", "install", "--quiet", f"{wheel}[mcp]")
+    assert "litestar" not in run(python, "-m", "pip", "list", "--format", "freeze").lower()
+    notes = ROOT / "tests" / "gateway" / "mcp" / "servers" / "notes.py"
+    server = {"command": str(python), "args": [str(notes)]}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}), "utf-8")
+    answer = run(python, "-c", ASK_THE_GATEWAY, cwd=tmp_path)
+    assert json.loads(answer)["tools"][0]["name"] == "notes__list_notes"
 
 
 def test_the_server_install_answers_the_readme(wheel: Path, tmp_path: Path):

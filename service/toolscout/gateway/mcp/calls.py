@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from toolscout.client.agents.answers import error_answer, info_answer, list_answer, search_answer
+from toolscout.client.offer import Offer
 from toolscout.client.overview import MAX_HINTS
 from toolscout.client.selector.selection import Selection
 from toolscout.common.spelling import key
@@ -45,12 +46,12 @@ class ReadingCalls:
         Raises:
             Refusal: there is none, or there are several; the text has similar names.
         """
-        listing = self._gateway.listing
-        found = listing.names.resolve(name)
-        if found.name is not None:
-            own = listing.tools[found.name].tool.name
-            if key(name) in (key(found.name), key(own)):
-                return found.name
+        found = self._gateway.resolve(name)
+        offered = self._gateway.listing.tools.get(found.name or "")
+        if offered is not None:
+            whole: str = offered.shown["name"]
+            if key(name) in (key(whole), key(offered.tool.name)):
+                return whole
         near = ", ".join((found.ambiguous or found.suggestions or [])[:MAX_HINTS])
         raise Refusal(f"there is no tool of this name{'; near: ' if near else ''}{near}")
 
@@ -76,9 +77,11 @@ class ReadingCalls:
 
     def _info(self, session: Session, arguments: Arguments) -> str:
         name = arguments.get("name")
-        if isinstance(name, str):
-            arguments = {"name": self.resolved(name)}
-        return info_answer(arguments, self._gateway.listing.offer, session.gate)
+        if not isinstance(name, str):
+            return error_answer("name: expected a text")
+        name = self.resolved(name)
+        only = Offer([self._gateway.listing.tools[name].shown])
+        return info_answer({"name": name}, only, session.gate)
 
     def _list(self, _: Session, arguments: Arguments) -> str:
         return list_answer(arguments, self._gateway.listing.offer)

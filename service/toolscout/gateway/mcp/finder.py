@@ -5,12 +5,13 @@ from contextlib import suppress
 from typing import Any
 
 from toolscout import __version__
-from toolscout.contract import Filters
+from toolscout.contract import Filters, Resolution
 from toolscout.engine import Engine
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ask import Ask
+from toolscout.ranking.resolve import Resolver
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.opening import open_store
@@ -34,6 +35,7 @@ class Finder:
     def __init__(self, store: str = "memory") -> None:
         self._engine = Engine()
         self._catalog: Catalog = self._engine.catalog
+        self._resolver = Resolver(self._catalog)
         opened = open_store(store)
         self._guard = Guard(opened)
         self._learner = Learner(
@@ -54,7 +56,8 @@ class Finder:
         names = {tool["name"] for tool in tools}
         self._engine.remove([name for name in self._catalog.names if name not in names])
         self._engine.add(tools)
-        self._catalog = self._engine.catalog
+        catalog = self._engine.catalog
+        self._catalog, self._resolver = catalog, Resolver(catalog)
 
     def search(
         self, query: str, count: int, namespace: str | None = None, domain: str | None = None
@@ -68,6 +71,10 @@ class Finder:
         ask = Ask(pattern=query, top_k=count, filters=filters)
         prior = self._learner.prior(TENANT, catalog)
         return self._engine.decide(catalog, ask, prior=prior).names
+
+    def resolve(self, name: str) -> Resolution:
+        """Return the tool that a written name means, or similar names."""
+        return self._resolver.resolve(name)
 
     async def learn(self, query: str, tool: str, success: bool, search: str) -> None:
         """Learn that a tool that a search found was called; equal reports of it count once."""

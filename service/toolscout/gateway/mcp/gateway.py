@@ -8,6 +8,7 @@ from typing import Any
 
 import mcp_types
 
+from toolscout.contract import Resolution
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.config import Config
 from toolscout.gateway.mcp.connection import Connection, Progress, ended
@@ -67,6 +68,10 @@ class Gateway:
         """Return the tools to list as themselves, in the configured order."""
         tools = self.listing.tools
         return [tools[name] for name in self.config.options.pinned if name in tools]
+
+    def resolve(self, name: str) -> Resolution:
+        """Return the tool that a written name means, or similar names."""
+        return self._finder.resolve(name)
 
     def search(
         self, session: Session, query: str, count: int, namespace: str | None, domain: str | None

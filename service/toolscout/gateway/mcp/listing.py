@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import mcp_types
 
-from toolscout.client.names import Names
 from toolscout.client.offer import Offer
 from toolscout.contract import Risk
 from toolscout.errors import InvalidRequest
@@ -38,7 +37,6 @@ class Listing:
     def __init__(self, offered: Iterable[Offered]) -> None:
         self.tools = {one.shown["name"]: one for one in offered}
         self.offer = Offer([one.shown for one in self.tools.values()])
-        self.names = Names(list(self.tools))
 
 
 def offered_by(connection: Connection, max_risk: Risk) -> Iterable[Offered]:

@@ -1,0 +1,1 @@
+"""What MCP servers cost in a prompt, directly and behind the gateway."""
