@@ -133,14 +133,15 @@ def listening(
             [sys.executable, *arguments], stderr=log, env=environment(**settings)
         )
     try:
-        until(lambda: _listens(port))
+        until(lambda: listens(port))
         yield f"http://127.0.0.1:{port}/mcp", process
     finally:
         process.terminate()
         process.wait(PATIENCE_S)
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
+    """Whether something listens at a port of this machine."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:

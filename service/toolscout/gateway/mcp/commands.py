@@ -43,7 +43,7 @@ def gateway(parsed: argparse.Namespace) -> int:
 
     config = read_config(parsed.config, os.environ)
     _check_installed()
-    from toolscout.gateway.mcp import serving
+    from toolscout.gateway.mcp import serving, web
 
     given = config.options
     options = msgspec.structs.replace(
@@ -52,8 +52,8 @@ def gateway(parsed: argparse.Namespace) -> int:
         pinned=tuple(dict.fromkeys((*given.pinned, *parsed.pin))),
     )
     config = msgspec.structs.replace(config, options=options)
-    http = None if parsed.http is None else serving.address(parsed.http)
-    return serving.serve(config, parsed.store, http, os.environ.get(serving.KEY))
+    http = None if parsed.http is None else web.read_address(parsed.http)
+    return serving.serve(config, parsed.store, http, os.environ.get(web.KEY))
 
 
 def import_servers(parsed: argparse.Namespace) -> int:
