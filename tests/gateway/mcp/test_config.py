@@ -7,7 +7,8 @@ import pytest
 from tests.gateway.mcp.hosts import write
 from toolscout.cli import main
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.config import Config, HttpServer, StdioServer, prefix_of, read_config
+from toolscout.gateway.mcp.config import read_config
+from toolscout.gateway.mcp.servers import Config, HttpServer, StdioServer, prefix_of
 
 GOOD = {"command": "notes"}
 

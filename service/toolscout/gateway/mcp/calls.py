@@ -1,6 +1,6 @@
 """Answer calls of the gateway's own tools that only read: search, list, one tool, its keys."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -31,7 +31,7 @@ class ReadingCalls:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self.by_name: dict[str, Callable[[Session, Arguments], str]] = {
+        self.by_name: dict[str, Callable[[Session, Arguments], Awaitable[str]]] = {
             SEARCH: self._search,
             INFO: self._info,
             LIST: self._list,
@@ -55,7 +55,7 @@ class ReadingCalls:
         near = ", ".join((found.ambiguous or found.suggestions or [])[:MAX_HINTS])
         raise Refusal(f"there is no tool of this name{'; near: ' if near else ''}{near}")
 
-    def _search(self, session: Session, arguments: Arguments) -> str:
+    async def _search(self, session: Session, arguments: Arguments) -> str:
         query, count = arguments.get("query"), arguments.get("max_results")
         count = DEFAULT_RESULTS if count is None else count
         namespace, domain = arguments.get("namespace"), arguments.get("domain")
@@ -70,12 +70,14 @@ class ReadingCalls:
         if namespace and namespace.casefold() not in map(str.casefold, servers):
             return error_answer("namespace: there is no such server", servers=servers)
         try:
-            names = self._gateway.search(session, query, count, namespace or None, domain or None)
+            names = await self._gateway.search(
+                session, query, count, namespace or None, domain or None
+            )
         except ToolscoutError as error:
             return error_answer(error.detail)
         return search_answer(Selection(names, []), self._gateway.listing.offer)
 
-    def _info(self, session: Session, arguments: Arguments) -> str:
+    async def _info(self, session: Session, arguments: Arguments) -> str:
         name = arguments.get("name")
         if not isinstance(name, str):
             return error_answer("name: expected a text")
@@ -83,10 +85,10 @@ class ReadingCalls:
         only = Offer([self._gateway.listing.tools[name].shown])
         return info_answer({"name": name}, only, session.gate)
 
-    def _list(self, _: Session, arguments: Arguments) -> str:
+    async def _list(self, _: Session, arguments: Arguments) -> str:
         return list_answer(arguments, self._gateway.listing.offer)
 
-    def _keys(self, _: Session, arguments: Arguments) -> str:
+    async def _keys(self, _: Session, arguments: Arguments) -> str:
         name = arguments.get("name")
         if not isinstance(name, str):
             return error_answer("name: expected a text")

@@ -13,12 +13,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import mcp_types
-from fastmcp.client.messages import MessageHandler
 from fastmcp.server.providers.proxy import ProxyClient
 from mcp import MCPError
+from pydantic import ValidationError
 
-from toolscout.gateway.mcp.config import Server
-from toolscout.gateway.mcp.failures import Unavailable, explained, is_lost
+from toolscout.gateway.mcp.clients import connect
+from toolscout.gateway.mcp.failures import CallFailed, Unavailable, explained, is_lost
+from toolscout.gateway.mcp.servers import Server
 from toolscout.gateway.mcp.transports import transport_to
 
 CONNECT_S = 60.0
@@ -73,7 +74,7 @@ class Connection:
             try:
                 with transport_to(self.name, self.server) as transport:
                     async with asyncio.timeout(CONNECT_S):
-                        client = await self._connect(transport)
+                        client = await connect(transport, self._note_change)
                     try:
                         await self._list(client)
                         was_listed = True
@@ -97,7 +98,7 @@ class Connection:
         """Call a tool; cancelling this cancels the call at the server.
 
         Raises:
-            Unavailable: the server cannot be reached, or was lost during the call.
+            CallFailed: the server cannot be reached, was lost during the call or talks nonsense.
             MCPError: the server refused the call.
         """
         client = self._client
@@ -110,6 +111,8 @@ class Connection:
                 return await client.call_tool_mcp(tool, arguments, progress_handler=progress)
         except TimeoutError:
             raise Unavailable(f"{self.name} did not answer within {limit:g} s") from None
+        except ValidationError:
+            raise CallFailed(f"{self.name} gave a malformed answer") from None
         except Exception as error:
             if isinstance(error, MCPError) and not is_lost(error):
                 self._wake.set()  # it may have lost the session, and say so in its own words
@@ -119,32 +122,6 @@ class Connection:
             raise Unavailable(f"{self.name} was lost during the call: {self.reason}") from None
         finally:
             self._calls -= 1
-
-    async def _connect(self, transport: Any) -> ProxyClient:
-        """Connect in the era that has notifications on every transport, else in any.
-
-        A proxy's client relays results that do not fit the tool's own output schema; nothing of
-        the host's request is forwarded.
-        """
-        own = {"roots": None, "sampling_handler": None, "elicitation_handler": None}
-        for mode in ("legacy", "auto"):
-            client = ProxyClient(
-                transport,
-                forward_incoming_headers=False,
-                mode=mode,
-                log_handler=_no_log,
-                progress_handler=_no_progress,
-                message_handler=_Changes(self._note_change),
-                **own,
-            )
-            try:
-                await client.__aenter__()
-            except MCPError:
-                if mode == "auto":
-                    raise
-                continue
-            return client
-        raise AssertionError("one of the modes returns or raises")
 
     async def _list(self, client: ProxyClient) -> None:
         self._is_stale = False
@@ -200,21 +177,3 @@ async def ended(task: asyncio.Task[None]) -> None:
     while not task.done():
         task.cancel()
         await asyncio.wait((task,), timeout=0.5)
-
-
-class _Changes(MessageHandler):
-    """Notes the notifications that a list of tools has changed."""
-
-    def __init__(self, note: Callable[[], Awaitable[None]]) -> None:
-        self._note = note
-
-    async def on_tool_list_changed(self, _: mcp_types.ToolListChangedNotification) -> None:
-        await self._note()
-
-
-async def _no_log(_: Any) -> None:
-    """Drop a message of a server's log: it may hold anything, and names no call."""
-
-
-async def _no_progress(_: float, __: float | None, ___: str | None) -> None:
-    """Drop the progress of what no host asked for."""

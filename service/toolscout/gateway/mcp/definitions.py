@@ -8,8 +8,8 @@ from fastmcp.tools import Tool
 
 from toolscout.client.agents.answers import MAX_PAGE_SIZE, PAGE_SIZE
 from toolscout.contract import Risk
-from toolscout.gateway.mcp.config import Config
 from toolscout.gateway.mcp.listing import Offered
+from toolscout.gateway.mcp.servers import Config
 
 DEFAULT_RESULTS = 5
 MAX_RESULTS = 50

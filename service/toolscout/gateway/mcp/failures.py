@@ -3,12 +3,20 @@
 import httpx2
 from mcp import MCPError
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+from pydantic import ValidationError
 
 from toolscout.client.selector.endpoint import without_secrets
-from toolscout.gateway.mcp.config import Server, StdioServer
+from toolscout.gateway.mcp.servers import Server, StdioServer
 
 FORGOTTEN = frozenset(("Session not found", "Session terminated"))
 """The words of SDKs for a session that the server does not know: it was started again."""
+
+_KNOWN: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
+    ((TimeoutError, httpx2.TimeoutException), "it does not answer in time"),
+    ((FileNotFoundError, NotADirectoryError), "its command or its folder does not exist"),
+    ((PermissionError,), "its command may not be run"),
+    ((ValidationError,), "its answer is malformed"),
+)
 
 
 class CallFailed(Exception):  # noqa: N818 - its kinds are named for what happened
@@ -34,18 +42,20 @@ def explained(error: BaseException, server: Server) -> str:
 
     Messages of libraries are left out, for they may repeat a URL with a key, or a header.
     """
-    for one in _causes(error):
-        if isinstance(one, TimeoutError | httpx2.TimeoutException):
-            return "it does not answer in time"
-        if isinstance(one, FileNotFoundError | NotADirectoryError):
-            return "its command or its folder does not exist"
-        if isinstance(one, PermissionError):
-            return "its command may not be run"
-        if isinstance(one, httpx2.HTTPStatusError):
-            return f"it answers with status {one.response.status_code}"
+    known = next(filter(None, map(_known, _causes(error))), None)
+    if known is not None:
+        return known
     if isinstance(server, StdioServer):
         return "its process has ended"
     return f"it cannot be reached at {without_secrets(server.url)}"
+
+
+def _known(error: BaseException) -> str | None:
+    if isinstance(error, httpx2.HTTPStatusError):
+        return f"it answers with status {error.response.status_code}"
+    if isinstance(error, MCPError):
+        return None if is_lost(error) else f"it answers with error {error.error.code}"
+    return next((text for kinds, text in _KNOWN if isinstance(error, kinds)), None)
 
 
 def _causes(error: BaseException) -> list[BaseException]:

@@ -59,6 +59,10 @@ class Finder:
         catalog = self._engine.catalog
         self._catalog, self._resolver = catalog, Resolver(catalog)
 
+    async def prepare(self, query: str) -> None:
+        """Load what a query in another language needs, in a thread."""
+        await self._learner.prepare(query)
+
     def search(
         self, query: str, count: int, namespace: str | None = None, domain: str | None = None
     ) -> list[str]:

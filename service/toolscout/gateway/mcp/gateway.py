@@ -10,11 +10,11 @@ import mcp_types
 
 from toolscout.contract import Resolution
 from toolscout.errors import ToolscoutError
-from toolscout.gateway.mcp.config import Config
 from toolscout.gateway.mcp.connection import Connection, Progress, ended
 from toolscout.gateway.mcp.failures import Refusal
 from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, Offered, offered_by
+from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.session import Session
 
 START_S = 5.0
@@ -73,10 +73,11 @@ class Gateway:
         """Return the tool that a written name means, or similar names."""
         return self._finder.resolve(name)
 
-    def search(
+    async def search(
         self, session: Session, query: str, count: int, namespace: str | None, domain: str | None
     ) -> list[str]:
         """Return the names of the tools for a query, best first."""
+        await self._finder.prepare(query)
         found = self._finder.search(query, count, namespace, domain)
         names = [name for name in found if name in self.listing.tools]  # which may just change
         session.note_search(query, names)
@@ -88,9 +89,8 @@ class Gateway:
         """Call a tool by its whole name, unless the gate refuses.
 
         Raises:
-            Unavailable: its server cannot be reached.
+            CallFailed: its schema has to be read first, or its server cannot be reached.
             MCPError: its server refused the call.
-            Refusal: its schema has to be read first.
         """
         offered = self.listing.tools[name]
         refusal = session.gate.refusal(offered.shown)

@@ -10,9 +10,9 @@ import msgspec
 
 from toolscout.client.selector.endpoint import is_web_address, without_secrets
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.config import Config
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing, offered_by
+from toolscout.gateway.mcp.servers import Config
 
 PAGE = 1_000
 """Tools of one page of the catalog that is there already."""

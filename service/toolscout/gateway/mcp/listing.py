@@ -10,8 +10,8 @@ import mcp_types
 from toolscout.client.offer import Offer
 from toolscout.contract import Risk
 from toolscout.errors import InvalidRequest
-from toolscout.gateway.mcp.config import Server
 from toolscout.gateway.mcp.connection import Connection
+from toolscout.gateway.mcp.servers import Server
 from toolscout.tools.conversion import read_tools
 from toolscout.tools.risk import LEVELS, risk
 

@@ -49,16 +49,20 @@ class Requests(Middleware):
         return [*self._own, *pinned_tools(pinned)]
 
     async def on_call_tool(
-        self, context: MiddlewareContext[Any], call_next: CallNext[Any, ToolResult]
-    ) -> ToolResult:
-        """Call one of the gateway's own tools, or a server's by its whole name."""
+        self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
+    ) -> Any:
+        """Call one of the gateway's own tools, or a server's by its whole name.
+
+        The result of a server is returned as the protocol has it, which the library sends on
+        without looking into it.
+        """
         name, arguments = context.message.name, context.message.arguments or {}
         try:
             await self._gateway.ready()
             session = self._session(context.fastmcp_context)
             read = self._reading.by_name.get(name)
             if read is not None:
-                return _text(read(session, arguments))
+                return _text(await read(session, arguments))
             if name == CALL:
                 name, arguments = _wanted(arguments)
             return await self._call(context.fastmcp_context, session, name, arguments)
@@ -72,10 +76,9 @@ class Requests(Middleware):
 
     async def _call(
         self, context: Context, session: Session, name: str, arguments: dict[str, Any]
-    ) -> ToolResult:
+    ) -> mcp_types.CallToolResult:
         name = self._reading.resolved(name)
-        result = await self._gateway.call(session, name, arguments, _progress(context))
-        return ToolResult.from_mcp_result(result)
+        return await self._gateway.call(session, name, arguments, _progress(context))
 
     def _session(self, context: Context) -> Session:
         """Return the state of the session that a request belongs to.

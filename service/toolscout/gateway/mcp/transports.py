@@ -13,7 +13,7 @@ from fastmcp.client.transports import (
     StreamableHttpTransport,
 )
 
-from toolscout.gateway.mcp.config import HttpServer, Server, StdioServer
+from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
 
 MIN_SECRET_CHARS = 4
 """Shorter values, such as `1` or `on`, are no secrets, and may be part of any word."""

@@ -1,0 +1,80 @@
+"""What a configuration consists of: servers of either transport, and options for all of them."""
+
+import re
+from typing import Annotated, Literal
+
+import msgspec
+
+from toolscout.contract import Risk
+
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class _Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What servers of both transports have in common."""
+
+    allow: tuple[str, ...] | None = None
+    """Patterns, as of file names, of the only tools to offer."""
+    deny: tuple[str, ...] = ()
+    """Patterns of tools never to offer."""
+    timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Milliseconds that a call may take; without limit by default, for the host can cancel."""
+    disabled: bool = False
+    description: str | None = None
+
+
+class StdioServer(_Server, frozen=True, kw_only=True):
+    """A server to run as a subprocess."""
+
+    command: Text
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    cwd: Text | None = None
+    type: Literal["stdio"] = "stdio"
+    transport: Literal["stdio"] = "stdio"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the variables that it is given."""
+        return tuple(self.env)
+
+
+class HttpServer(_Server, frozen=True, kw_only=True):
+    """A server to reach over HTTP."""
+
+    url: Text
+    headers: dict[str, str] = {}
+    type: Literal["http", "streamable-http", "sse"] | None = None
+    transport: Literal["http", "streamable-http", "sse"] | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the headers that it is sent."""
+        return tuple(self.headers)
+
+
+Server = StdioServer | HttpServer
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the gateway does with all servers."""
+
+    max_risk: Risk = "destructive"
+    """Tools of a higher risk are not offered."""
+    pinned: tuple[str, ...] = ()
+    """Tools to list as themselves, as `server__tool`."""
+
+
+class Config(msgspec.Struct, frozen=True):
+    """A whole file; servers are named by the prefix of their tools."""
+
+    servers: dict[str, Server]
+    options: Options
+
+
+def prefix_of(name: str) -> str:
+    """Return the prefix of a server's tools: letters, digits, `-` and single `_`.
+
+    It neither contains `__` nor ends in `_`, so that `prefix__tool` has one reading.
+    """
+    return re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9_-]", "_", name)).strip("_")

@@ -1,0 +1,49 @@
+"""An MCP server that does what the protocol does not forbid, and some things that it does.
+
+It says nothing of changes: each list has one tool more than the one before.
+"""
+
+import os
+from typing import Any
+
+import anyio
+import mcp_types
+from mcp import MCPError
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+NAMES = ("plain", "with__two", "with.dot/and slash", "größe", "twice", "twice", "x" * 2_000)
+lists = 0
+
+
+def tool(name: str) -> mcp_types.Tool:
+    hints = mcp_types.ToolAnnotations(read_only_hint=True)
+    schema = {"type": "object", "x-unknown": [1, {"deep": None}]}
+    return mcp_types.Tool(name=name, input_schema=schema, annotations=hints)
+
+
+async def list_tools(_: Any, params: Any) -> mcp_types.ListToolsResult:
+    global lists
+    if "BROKEN" in os.environ:
+        raise MCPError(mcp_types.INTERNAL_ERROR, "sesame: no list today")
+    if params is None or params.cursor is None:
+        lists += 1
+        return mcp_types.ListToolsResult(tools=[*map(tool, NAMES)], next_cursor="rest")
+    return mcp_types.ListToolsResult(tools=[tool(f"of_list_{number}") for number in range(lists)])
+
+
+async def call_tool(_: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+    if params.name == "plain":
+        raise MCPError(mcp_types.INVALID_PARAMS, "not like this", {"expected": "otherwise"})
+    text = mcp_types.TextContent(type="text", text=params.name)
+    return mcp_types.CallToolResult(content=[text])
+
+
+async def main() -> None:
+    server: Server[Any] = Server("odd", on_list_tools=list_tools, on_call_tool=call_tool)
+    async with stdio_server() as (receiving, sending):
+        await server.run(receiving, sending, server.create_initialization_options())
+
+
+if __name__ == "__main__":
+    anyio.run(main)

@@ -1,0 +1,74 @@
+"""Servers with strange tools, errors of the protocol and silent changes."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mcp import MCPError
+
+from tests.gateway.mcp.hosts import Host, host, stdio_server, text_of, write
+from tests.support import PATIENCE_S, until
+from toolscout.gateway.mcp import connection
+from toolscout.gateway.mcp.config import read_config
+from toolscout.gateway.mcp.connection import Connection
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    servers = {"odd": stdio_server("odd"), "broken": stdio_server("odd", env={"BROKEN": "1"})}
+    with host(tmp_path_factory.mktemp("odd"), servers) as started:
+        yield started
+
+
+def test_all_pages_of_a_list_are_read_and_what_is_no_name_is_left_out(office: Host):
+    assert office.names() == {
+        "odd__plain",
+        "odd__with__two",
+        "odd__with.dot/and slash",
+        "odd__größe",
+        "odd__twice",
+        "odd__of_list_0",
+    }
+    assert "odd: a tool is left out: " in office.stderr
+
+
+@pytest.mark.parametrize("name", ["with__two", "with.dot/and slash", "größe", "twice"])
+def test_a_strange_name_is_called_as_its_server_spells_it(office: Host, name: str):
+    assert text_of(office.call(f"odd__{name}")) == name
+
+
+def test_an_error_of_the_protocol_comes_as_it_is(office: Host):
+    with pytest.raises(MCPError) as caught:
+        office.call("odd__plain")
+    assert (caught.value.error.code, caught.value.error.message) == (-32602, "not like this")
+    assert caught.value.error.data == {"expected": "otherwise"}
+    assert text_of(office.call("odd__twice")) == "twice"
+
+
+def test_a_server_whose_list_cannot_be_read_is_unavailable(office: Host):
+    until(lambda: "broken: unavailable: it answers with error -32603" in office.stderr)
+    assert "sesame" not in office.stderr
+
+
+@pytest.mark.anyio
+async def test_a_list_that_changes_in_silence_is_read_again_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(connection, "REFRESH_S", 0.2)
+    monkeypatch.setattr(connection, "CHECK_S", 0.1)
+    config = read_config(write(tmp_path, {"odd": stdio_server("odd")}), {})
+    sizes: list[int] = []
+    is_long = asyncio.Event()
+
+    async def changed() -> None:
+        sizes.append(len(odd.tools))
+        if len(sizes) >= 3:
+            is_long.set()
+
+    odd = Connection("odd", config.servers["odd"], changed)
+    running = asyncio.create_task(odd.run())
+    async with asyncio.timeout(PATIENCE_S):
+        await is_long.wait()
+    await connection.ended(running)
+    assert sizes[:3] == [8, 9, 10]
