@@ -10,6 +10,8 @@ import pytest
 from tests.gateway.mcp.hosts import Host, host, stdio_server, text_of
 from tests.support import until
 
+MODERN = "2026-07-28"
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -18,13 +20,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=["legacy", "auto"])
 def office(folder: Path, request: pytest.FixtureRequest) -> Iterator[Host]:
-    """A host with two servers that have the same tools, in a protocol with or without sessions."""
+    """A host with servers that have the same tools, in a protocol with or without sessions."""
     env = {"CANCELLED": str(folder / "cancelled"), "NOTES_KEY": "sesame-of-notes"}
     servers = {
         "my notes": stdio_server(env=env),
         "other": stdio_server(env={"OTHER_KEY": "sesame-of-other"}, deny=["erase_*"]),
+        "hasty": stdio_server(allow=["count_words"], timeout=300, env=env),
     }
-    with host(folder, servers, mode=request.param, pinned=["other__list_notes"]) as started:
+    pinned = ["other__list_notes", "other__transcribe_shorthand"]
+    with host(folder, servers, mode=request.param, pinned=pinned) as started:
         yield started
 
 
@@ -101,6 +105,13 @@ def test_a_call_that_the_host_cancels_is_cancelled_at_the_server(office: Host, f
     office.portal.call(impatient)
     until(marker.exists)
     assert office.call("my_notes__list_notes").structured_content is not None
+
+
+def test_a_call_that_takes_longer_than_its_server_may_is_ended(office: Host):
+    late = office.call("hasty__count_words", seconds=600)
+    assert late.is_error
+    assert text_of(late) == "hasty did not answer within 0.3 s"
+    assert not office.call("hasty__count_words", seconds=0).is_error
 
 
 def test_a_tool_that_writes_is_called_after_its_schema_was_read(office: Host):
@@ -189,6 +200,12 @@ def test_a_tool_that_a_server_adds_is_found(office: Host):
     until(lambda: "other__transcribe_shorthand" in office.names())
     assert office.found("transcribe strokes of shorthand")[0] == "other__transcribe_shorthand"
     assert text_of(office.call("other__transcribe_shorthand", strokes="~")) == "~"
+
+
+def test_a_pinned_tool_that_has_appeared_is_listed_and_the_host_told(office: Host):
+    assert "other__transcribe_shorthand" in {tool.name for tool in office.tools()}
+    if office.client.protocol_version != MODERN:  # which tells only who has subscribed
+        until(lambda: office.told_of_changes > 0)
 
 
 def test_a_server_that_ends_is_unavailable_and_comes_back(office: Host):

@@ -30,8 +30,7 @@ def children(pid: int) -> list[Path]:
 
 
 @pytest.mark.parametrize("over", ["stdio", "http"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_gateway_and_its_servers(tmp_path: Path, number, over):
+def test_a_signal_ends_the_gateway_and_its_servers(tmp_path: Path, over: str):
     config = str(write(tmp_path, {"notes": stdio_server()}))
     port = free_port()
     more = ["--http", f"127.0.0.1:{port}"] if over == "http" else []
@@ -42,7 +41,7 @@ def test_a_signal_ends_the_gateway_and_its_servers(tmp_path: Path, number, over)
             until(lambda: listens(port))
         servers = children(process.pid)
         assert len(servers) == 1
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_S) == 0
         until(lambda: not any(server.exists() for server in servers))
     assert b"Traceback" not in (tmp_path / "stderr").read_bytes()
@@ -58,7 +57,7 @@ def test_an_address_that_is_taken_is_said_in_a_line(tmp_path: Path):
     assert printed == f"ERROR cannot listen at {address}: Address already in use\n"
 
 
-def test_lines_that_are_no_messages_do_not_disturb_it(tmp_path: Path):
+def test_lines_that_are_no_messages_do_not_disturb_it_and_the_end_of_input_ends_it(tmp_path: Path):
     config = str(write(tmp_path, {"notes": stdio_server()}))
     deep = b'{"a":' * 5_000 + b"1" + b"}" * 5_000
     hello = (
@@ -74,6 +73,10 @@ def test_lines_that_are_no_messages_do_not_disturb_it(tmp_path: Path):
         answers = iter(process.stdout.readline, b"")
         answer = next(line for line in answers if b'"id":1' in line)
         assert b'"serverInfo"' in answer
+        until(lambda: b"notes: 8 tools" in (tmp_path / "stderr").read_bytes())
+        servers = children(process.pid)
         process.stdin.close()
         assert process.wait(PATIENCE_S) == 0
+        assert servers
+        until(lambda: not any(server.exists() for server in servers))
     assert b"Traceback" not in (tmp_path / "stderr").read_bytes()
