@@ -16,7 +16,11 @@ from toolscout.gateway.mcp.connection import Connection
 
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    servers = {"odd": stdio_server("odd"), "broken": stdio_server("odd", env={"BROKEN": "1"})}
+    env = {"ODD_KEY": "sesame"}
+    servers = {
+        "odd": stdio_server("odd", env=env),
+        "broken": stdio_server("odd", env={"BROKEN": "1"}),
+    }
     with host(tmp_path_factory.mktemp("odd"), servers) as started:
         yield started
 
@@ -38,10 +42,10 @@ def test_a_strange_name_is_called_as_its_server_spells_it(office: Host, name: st
     assert text_of(office.call(f"odd__{name}")) == name
 
 
-def test_an_error_of_the_protocol_comes_as_it_is(office: Host):
+def test_an_error_of_the_protocol_comes_as_it_is_but_for_a_key(office: Host):
     with pytest.raises(MCPError) as caught:
         office.call("odd__plain")
-    assert (caught.value.error.code, caught.value.error.message) == (-32602, "not like this")
+    assert (caught.value.error.code, caught.value.error.message) == (-32000, "not like this, ***")
     assert caught.value.error.data == {"expected": "otherwise"}
     assert text_of(office.call("odd__twice")) == "twice"
 

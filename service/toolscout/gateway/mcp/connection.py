@@ -10,6 +10,7 @@ Nothing here raises to the outside but cancellation; what is wrong is in `reason
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import mcp_types
@@ -20,7 +21,7 @@ from pydantic import ValidationError
 from toolscout.gateway.mcp.clients import connect
 from toolscout.gateway.mcp.failures import CallFailed, Unavailable, explained, is_lost
 from toolscout.gateway.mcp.servers import Server
-from toolscout.gateway.mcp.transports import transport_to
+from toolscout.gateway.mcp.transports import redacted, transport_to
 
 CONNECT_S = 60.0
 """Seconds to start a server and to agree with it; `npx` may download one first."""
@@ -116,7 +117,9 @@ class Connection:
         except Exception as error:
             if isinstance(error, MCPError) and not is_lost(error):
                 self._wake.set()  # it may have lost the session, and say so in its own words
-                raise
+                said = error.error
+                text = redacted(said.message, self.server.secrets)
+                raise MCPError(said.code, text, said.data) from None
             self._client, self.reason = None, explained(error, self.server)
             self._wake.set()
             raise Unavailable(f"{self.name} was lost during the call: {self.reason}") from None
@@ -145,19 +148,22 @@ class Connection:
         clock = asyncio.get_running_loop().time
         due = clock() + REFRESH_S
         while True:
-            self._wake.clear()
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(CHECK_S):
-                    if not self._is_stale:
-                        await self._wake.wait()
+                    await self._wake.wait()
+            self._wake.clear()
+            is_due = self._is_stale or self._client is None or clock() >= due
+            try:
+                if is_due:
+                    await self._list(client)
+                    due = clock() + REFRESH_S
+                else:
+                    await self._check(client)
             except TimeoutError:
-                if self._calls:
-                    continue  # a server that does one thing at a time is busy, not lost
-            if self._is_stale or clock() >= due:
-                await self._list(client)
-                due = clock() + REFRESH_S
-            else:
-                await self._check(client)
+                if not self._calls:
+                    raise
+                # A server that does one thing at a time is busy, not lost.
+                self._is_stale = self._is_stale or is_due
 
     async def _check(self, client: ProxyClient) -> None:
         try:

@@ -2,14 +2,20 @@
 
 import httpx2
 from mcp import MCPError
-from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from toolscout.client.selector.endpoint import without_secrets
 from toolscout.gateway.mcp.servers import Server, StdioServer
 
-FORGOTTEN = frozenset(("Session not found", "Session terminated"))
-"""The words of SDKs for a session that the server does not know: it was started again."""
+LOST = frozenset(
+    (
+        "Connection closed",
+        "SSE stream ended without a response",
+        "Session not found",
+        "Session terminated",
+    )
+)
+"""The words of SDKs for a lost connection or session. Their codes are those of servers, too."""
 
 _KNOWN: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
     ((TimeoutError, httpx2.TimeoutException), "it does not answer in time"),
@@ -33,8 +39,7 @@ class Refusal(CallFailed):
 
 def is_lost(error: MCPError) -> bool:
     """Whether an error tells of the connection, not of the request."""
-    code, message = error.error.code, error.error.message
-    return code in (CONNECTION_CLOSED, REQUEST_TIMEOUT) or message in FORGOTTEN
+    return error.error.message in LOST
 
 
 def explained(error: BaseException, server: Server) -> str:

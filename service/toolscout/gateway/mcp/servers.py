@@ -2,6 +2,7 @@
 
 import re
 from typing import Annotated, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
@@ -38,6 +39,11 @@ class StdioServer(_Server, frozen=True, kw_only=True):
         """Return the names of the variables that it is given."""
         return tuple(self.env)
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Return what no log and no error may show."""
+        return tuple(self.env.values())
+
 
 class HttpServer(_Server, frozen=True, kw_only=True):
     """A server to reach over HTTP."""
@@ -51,6 +57,13 @@ class HttpServer(_Server, frozen=True, kw_only=True):
     def keys(self) -> tuple[str, ...]:
         """Return the names of the headers that it is sent."""
         return tuple(self.headers)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Return what no log and no error may show."""
+        url = urlsplit(self.url)
+        keys = (value.rpartition(" ")[2] for value in self.headers.values())  # after "Bearer"
+        return (*keys, *(value for _, value in parse_qsl(url.query)), url.password or "")
 
 
 Server = StdioServer | HttpServer

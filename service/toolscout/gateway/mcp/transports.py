@@ -33,7 +33,7 @@ def transport_to(name: str, server: Server) -> Iterator[ClientTransport]:
     goes to the log.
     """
     if isinstance(server, StdioServer):
-        with _logged(name, tuple(server.env.values())) as written:
+        with _logged(name, server.secrets) as written:
             yield StdioTransport(
                 server.command,
                 list(server.args),

@@ -34,7 +34,8 @@ async def list_tools(_: Any, params: Any) -> mcp_types.ListToolsResult:
 
 async def call_tool(_: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
     if params.name == "plain":
-        raise MCPError(mcp_types.INVALID_PARAMS, "not like this", {"expected": "otherwise"})
+        text = f"not like this, {os.environ.get('ODD_KEY')}"
+        raise MCPError(mcp_types.CONNECTION_CLOSED, text, {"expected": "otherwise"})
     text = mcp_types.TextContent(type="text", text=params.name)
     return mcp_types.CallToolResult(content=[text])
 
