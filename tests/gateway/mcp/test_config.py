@@ -1,11 +1,13 @@
 """What a configuration may be, and how a wrong one is refused: one line, exit status 2."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.gateway.mcp.hosts import write
-from toolscout.cli import main
+from tests.gateway.mcp.hosts import ROOT, write
+from toolscout.cli import main, parser
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.config import read_config
 from toolscout.gateway.mcp.servers import Config, HttpServer, StdioServer, prefix_of
@@ -135,6 +137,20 @@ def test_a_prefix_leaves_one_reading_of_a_whole_name(name: str, prefix: str):
     assert prefix_of(name) == prefix
 
 
+def test_every_configuration_in_the_documentation_is_one(tmp_path: Path):
+    blocks = re.findall(
+        r"^```json\n(.*?)^```", (ROOT / "docs" / "mcp.md").read_text("utf-8"), re.S | re.M
+    )
+    whole, *hosts = map(json.loads, blocks)
+    (tmp_path / "mcp.json").write_text(json.dumps(whole), "utf-8")
+    assert len(read_config(tmp_path / "mcp.json", {"DOCS_KEY": "k"}).servers) == 3
+    assert len(hosts) == 4
+    for content in hosts:
+        (server,) = (content.get("mcpServers") or content["servers"]).values()
+        assert server["command"].endswith("toolscout")
+        assert parser().parse_args(server["args"]).config.name == "mcp.json"
+
+
 def test_the_example_is_a_configuration():
-    example = Path(__file__).parents[3] / "examples" / "mcp.json"
+    example = ROOT / "examples" / "mcp.json"
     assert len(read_config(example, {"DOCS_KEY": "k"}).servers) > 1

@@ -12,7 +12,16 @@ import anyio
 import pytest
 from fastmcp import Client
 
-from tests.gateway.mcp.hosts import Host, connected, host, listening, stdio_server, text_of, write
+from tests.gateway.mcp.hosts import (
+    SERVERS,
+    Host,
+    connected,
+    host,
+    listening,
+    stdio_server,
+    text_of,
+    write,
+)
 from tests.integration.mcp.environment import installed, published
 from tests.support import until
 
@@ -151,6 +160,14 @@ def test_twenty_hosts_call_side_by_side(gateway: Gateway):
                 group.start_soon(session, number)
 
     anyio.run(all_sessions)
+
+
+def test_a_server_over_sse_is_called(tmp_path: Path):
+    command = [str(SERVERS / "notes.py"), "PORT", "sse"]
+    with listening(tmp_path, *command) as (url, _):
+        address = url.removesuffix("/mcp") + "/sse"
+        with host(tmp_path, {"notes": {"url": address}}) as office:
+            assert office.call("notes__list_notes").structured_content is not None
 
 
 def test_the_same_over_stdio(tmp_path: Path, servers: dict[str, Any]):

@@ -1,4 +1,7 @@
-"""A small MCP server of notes: over stdio, or over HTTP at the port that its argument names."""
+"""A small MCP server of notes, over stdio.
+
+With a port as its argument it is served there over HTTP, or over the transport named after it.
+"""
 
 import asyncio
 import os
@@ -87,6 +90,7 @@ if __name__ == "__main__":
     sys.stderr.write(f"the key is {os.environ.get('NOTES_KEY')}\n")
     time.sleep(float(os.environ.get("START_S", "0")))
     if len(sys.argv) > 1:
-        server.run("http", port=int(sys.argv[1]), show_banner=False)
+        transport = sys.argv[2] if len(sys.argv) > 2 else "http"
+        server.run(transport, port=int(sys.argv[1]), show_banner=False)
     else:
         server.run(show_banner=False)
