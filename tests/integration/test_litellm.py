@@ -38,6 +38,9 @@ TURNS = [
     pytest.param(*turn, id=f"{turn[0]} client, {turn[1]}, {'stream' if turn[2] else 'whole'}")
     for turn in product(("openai", "anthropic"), ("gpt", "claude"), (False, True))
 ]
+SEARCHABLE = ([PHANTOM], [PHANTOM, "send_email"])
+"""The search tool, and what is known to fit the message: other tests teach the service."""
+
 BY_NAME = {shape.name: shape for shape in SHAPES}
 ROLLOUTS = ("dark", "shadow")
 
@@ -98,7 +101,7 @@ def test_the_model_searches_and_the_caller_sees_only_what_it_finds(
     body = request(client, model, f"please write to somebody {client} {model} {stream}")
     said = proxy.ask(client, body, stream)
     first, second = proxy.providers.seen()
-    assert first == [PHANTOM]
+    assert first in SEARCHABLE
     assert second[:2] == [PHANTOM, "send_email"]
     assert len(second) <= 6
     assert called(said) == ["send_email"]
@@ -125,7 +128,7 @@ def test_responses_are_searched(proxy: Proxy, model: str, stream: bool):
             response = client.responses.create(**asked)
     assert [item.name for item in response.output if item.type == "function_call"] == ["send_email"]
     first, second = proxy.providers.seen()
-    assert first == [PHANTOM]
+    assert first in SEARCHABLE
     assert second[:2] == [PHANTOM, "send_email"]
 
 
@@ -224,9 +227,7 @@ def test_without_the_service_every_tool_comes_back_and_the_log_says_why(
             providers.begin()
             body = request(client, model, f"nobody is there {client} {model} {stream}")
             assert called(proxy.ask(client, body, stream)) == ["send_email"]
-            first, second = providers.seen()
-            assert first == [PHANTOM]
-            assert second == [PHANTOM, *ABOUT]
+            assert providers.seen() == [list(ABOUT)]
             assert providers.leaks == providers.refused == []
         assert (
             "tool search fell open: api_error (cannot connect), "
