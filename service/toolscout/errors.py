@@ -14,6 +14,7 @@ ToolscoutError
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -52,28 +53,37 @@ _KINDS = {
 }
 """The decoder's names of kinds of values, in words."""
 
-_WRONG_KIND = re.compile(r"Expected `([^`]+)`, got `([^`]+)`$")
-_WRONG_SIZE = re.compile(r"Expected `([^`]+)` of length ([<>]=|==) (\d+)$")
-_WRONG_AMOUNT = re.compile(r"Expected `[^`]+` ([<>]=?) ([\d.]+)$")
-_NOT_WHOLE = re.compile(r"Expected `[^`]+` that's a multiple of 1(\.0)?$")
-_MISSING = re.compile(r"Object missing required field `([^`]+)`$")
+UNKNOWN_KEY = re.compile(r"Object contains unknown field `([^`]*)`")
 _BOUNDS = {"<=": "at most", ">=": "at least", "<": "less than", ">": "more than", "==": "exactly"}
 
 
 def _in_words(message: str) -> str:
     """Say what the decoder says without its types; other messages stay as they are."""
-    if found := _WRONG_KIND.match(message):
-        return f"expected {_kind(found[1])}, got {_kind(found[2])}"
-    if found := _WRONG_SIZE.match(message):
-        of = "characters" if found[1].startswith("str") else "entries"
-        return f"expected {_BOUNDS[found[2]]} {int(found[3]):,} {of}"
-    if found := _WRONG_AMOUNT.match(message):
-        return f"expected {_BOUNDS[found[1]]} {float(found[2]):,g}"
-    if _NOT_WHOLE.match(message):
-        return "expected a whole number"
-    if found := _MISSING.match(message):
-        return f"`{found[1]}` is missing"
+    for pattern, words in _WORDS.items():
+        if found := pattern.match(message):
+            return words(*found.groups())
     return message
+
+
+def _wrong_size(kind: str, bound: str, size: str) -> str:
+    one, more = ("character", "characters") if kind == "str" else ("entry", "entries")
+    return f"expected {_BOUNDS[bound]} {int(size):,} {one if size == '1' else more}"
+
+
+_WORDS: dict[re.Pattern[str], Callable[..., str]] = {
+    re.compile(r"Expected `([^`]+)`, got `([^`]+)`$"): lambda expected, got: (
+        f"expected {_kind(expected)}, got {_kind(got)}"
+    ),
+    re.compile(r"Expected `([^`]+)` of length ([<>]=|==) (\d+)$"): _wrong_size,
+    re.compile(r"Expected `[^`]+` ([<>]=?) ([\d.]+)$"): lambda bound, amount: (
+        f"expected {_BOUNDS[bound]} {float(amount):,g}"
+    ),
+    re.compile(r"Expected `[^`]+` that's a multiple of 1(?:\.0)?$"): lambda: (
+        "expected a whole number"
+    ),
+    re.compile(r"Object missing required field `([^`]+)`$"): lambda name: f"`{name}` is missing",
+    UNKNOWN_KEY: lambda name: f"`{name}` is not known",
+}
 
 
 def _kind(names: str) -> str:

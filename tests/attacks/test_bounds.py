@@ -43,9 +43,14 @@ class Past:
 
 
 OF_TOOLS = {"pattern": "read", "tools": TOOLS}
+AT_MOST_NAMES = f"at most {MAX_NAMES} entries"
 PAST = [
-    Past(SEARCH, OF_TOOLS | {"always_keep": names(MAX_NAMES + 1)}, f"<= {MAX_NAMES}"),
-    Past(SEARCH, OF_TOOLS | {"filters": {"exclude": names(MAX_NAMES + 1)}}, f"<= {MAX_NAMES}"),
+    Past(SEARCH, OF_TOOLS | {"always_keep": names(MAX_NAMES + 1)}, AT_MOST_NAMES),
+    Past(
+        SEARCH,
+        OF_TOOLS | {"filters": {"exclude": names(MAX_NAMES + 1)}},
+        AT_MOST_NAMES,
+    ),
     Past(SEARCH, OF_TOOLS | {"filters": {"tags": ["x" * (MAX_FILTER_CHARS + 1)]}}, "1024"),
     Past(SEARCH, OF_TOOLS | {"context": {"files": ["x" * (MAX_FILE_CHARS + 1)]}}, "4096"),
     Past(SEARCH, OF_TOOLS | {"always_keep": names(MAX_VALUES + 10)}, f"at most {MAX_VALUES}"),
@@ -108,7 +113,10 @@ def test_statuses_of_a_change_are_bounded(server: Server):
     server.client.put(CATALOG, json={"tools": TOOLS}).raise_for_status()
     statuses = dict.fromkeys(names(MAX_STATUSES + 1), "available")
     response = server.client.patch(CATALOG, json={"status": statuses})
-    assert str(MAX_STATUSES) in problem_of(response, 422, "invalid_request")["detail"]
+    assert (
+        f"at most {MAX_STATUSES:,} entries"
+        in problem_of(response, 422, "invalid_request")["detail"]
+    )
 
 
 def test_an_answer_has_a_largest_size_and_says_what_to_lower(tmp_path: Path):

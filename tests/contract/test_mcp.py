@@ -42,7 +42,9 @@ async def test_several_tools_are_read_at_once_and_unknown_names_bring_near_ones(
         (whole,) = answer["schemas"]
         assert (whole["name"], whole["description"]) == ("pay_invoice", "Pay an invoice. At once.")
         assert answer["errors"] == [{"name": "red_file", "suggestions": ["read_file"]}]
-        assert "length <= 20" in await failure(client, "get_tool_schemas", names=["x"] * 21)
+        assert "expected at most 20 entries" in await failure(
+            client, "get_tool_schemas", names=["x"] * 21
+        )
 
 
 async def test_a_tool_tells_how_its_calls_went(facade: Server):

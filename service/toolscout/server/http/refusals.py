@@ -8,10 +8,16 @@ from typing import Any
 import msgspec
 
 from toolscout.contract import CHOICES, Filters
-from toolscout.errors import FieldError, InvalidRequest, ToolscoutError, not_json, wrong_field
+from toolscout.errors import (
+    UNKNOWN_KEY,
+    FieldError,
+    InvalidRequest,
+    ToolscoutError,
+    not_json,
+    wrong_field,
+)
 from toolscout.state.store import StoreFull, StoreUnavailable
 
-_UNKNOWN_KEY = "Object contains unknown field `"
 _ONLY_NULL = "expected null,"
 _NO_CHOICE = "Invalid enum value"
 _WORD = re.compile(r"^Invalid enum value '([\w+.-]{1,32})'")
@@ -84,8 +90,8 @@ def decode_error(error: Exception) -> Refused:
     if isinstance(error, msgspec.ValidationError):
         wrong = wrong_field("", error)
         choices = CHOICES.get(wrong.path.rpartition(".")[2], ())
-        if wrong.message.startswith(_UNKNOWN_KEY):
-            wrong = unknown_filter(wrong.message.removeprefix(_UNKNOWN_KEY).rstrip("`"))
+        if unknown := UNKNOWN_KEY.match(str(error)):
+            wrong = unknown_filter(unknown[1])
         elif wrong.message.startswith(_ONLY_NULL):
             # Only a batch has such fields.
             wrong = FieldError(wrong.path, "belongs to an entry of `patterns`")
