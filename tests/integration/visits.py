@@ -35,6 +35,16 @@ class Visit:
         self.page.get_by_label("Your own").check()
         self.page.locator("#paste").fill(text)
 
+    def settings(self) -> None:
+        self.page.get_by_text("Settings", exact=True).click()
+
+    def answer(self) -> list[str]:
+        return self.page.locator("#summary .names .name").all_inner_texts()
+
+    def shows_nothing(self) -> None:
+        expect(self.page.locator("#summary")).to_be_hidden()
+        expect(self.page.locator(".ranker")).to_have_count(0)
+
     def ask(self, query: str) -> None:
         self.page.locator("#query").fill(query)
 

@@ -1,10 +1,12 @@
 """The playground: where it is served, what a browser is told about it, and that it is complete."""
 
+import json
 import re
 
 import pytest
 
 from tests.support import Server, problem_of, running
+from toolscout import Engine
 from toolscout.contract import Tool
 from toolscout.playground import is_on, static_files
 from toolscout.settings_sources import load
@@ -56,6 +58,7 @@ def test_every_file_is_served_with_its_type(server: Server, name: str):
     response = server.get(f"/playground/{name}")
     assert response.status_code == 200
     assert response.content == static_files()[name].content
+    assert b"%VERSION%" not in response.content
     assert response.headers["content-type"].startswith(media[name.rpartition(".")[2]])
     assert response.headers["x-content-type-options"] == "nosniff"
 
@@ -132,6 +135,14 @@ def test_everything_that_is_loaded_is_there_and_everything_there_is_loaded():
             found = linked(static_files()[name].content.decode())
             loaded |= {(asset or module).removeprefix("playground/") for asset, module in found}
     assert loaded == set(FILES)
+
+
+@pytest.mark.parametrize("sample", ["assistant", "platform"])
+def test_the_first_answer_to_every_example_is_right(sample: str):
+    content = json.loads(static_files()[f"{sample}.json"].content)
+    engine = Engine(content["tools"])
+    first = {query: next(iter(engine.search(query).names), None) for query in content["examples"]}
+    assert first == content["examples"]
 
 
 def test_files_are_small():

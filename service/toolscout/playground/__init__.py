@@ -1,7 +1,8 @@
 """The playground at `/`: a page that shows how the rankers rank one's own tools, and why.
 
 The page is a client like any other: it stores nothing in the service, needs a key where others need
-one, and calls only this service. Its files are in `static` and are served unchanged.
+one, and calls only this service. Its files are in `static` and are served as they are, but for the
+version in the page.
 """
 
 from functools import cache
@@ -9,6 +10,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import NamedTuple
 
+from toolscout import __version__
 from toolscout.common.loopback import is_loopback
 from toolscout.settings import Settings
 
@@ -61,7 +63,7 @@ def static_files() -> dict[str, StaticFile]:
     """Return the files of the page by name, read once."""
     found: dict[str, StaticFile] = {}
     for entry in files(__name__).joinpath("static").iterdir():
-        content = entry.read_bytes()
+        content = entry.read_bytes().replace(b"%VERSION%", __version__.encode())
         media = _MEDIA[entry.name.rpartition(".")[2]]
         found[entry.name] = StaticFile(content, media, sha256(content).hexdigest()[:32])
     return found

@@ -2,6 +2,7 @@
 
 import { count, make, milliseconds } from "./dom.js";
 import { outcome } from "./outcomes.js";
+import { word } from "./words.js";
 
 const ABOUT = {
   hybrid: ["Hybrid", "words and meaning, fused"],
@@ -19,7 +20,7 @@ export function columns({ question, answer, columns: found }, tools) {
 function card({ name, answer, cut }, question, used, tools) {
   const [title, about] = ABOUT[name];
   const spent = Object.values(answer.timings_ms).reduce((sum, part) => sum + part, 0);
-  const heading = make("h2", { id: `ranker-${name}` }, title);
+  const heading = make("h2", { id: `ranker-${name}` }, word(name, title));
   if (name === used) heading.append(make("span", { className: "used" }, "the answer"));
   const list = make("ol", { className: "ranking" });
   list.append(...answer.matches.map((match) => row(match, tools)));
@@ -31,7 +32,7 @@ function card({ name, answer, cut }, question, used, tools) {
     ...notes(answer),
     answer.matches.length > 0 ? list : nothing(),
     ...(cut.length > 0 ? below(cut, question.top_k, tools) : []),
-    make("p", { className: "hint rest" }, evidence(answer.counts)),
+    evidence(answer.counts),
   );
   section.setAttribute("aria-labelledby", heading.id);
   section.dataset.ranker = name;
@@ -39,10 +40,11 @@ function card({ name, answer, cut }, question, used, tools) {
   return section;
 }
 
-const evidence = ({ ranked, unique }) => `${count(ranked)} of ${count(unique)} have some evidence`;
+const evidence = ({ ranked, unique }) =>
+  make("p", { className: "hint rest" }, `${count(ranked)} of ${count(unique, "tool")}: `, word("evidence", "some evidence"));
 
 const nothing = () =>
-  make("p", { className: "nothing" }, "Nothing is near. A proxy then shows every tool.");
+  make("p", { className: "nothing" }, "Nothing fits well enough. A proxy then shows every tool.");
 
 function notes({ degraded, notes: told = [] }) {
   const lines = degraded && degraded !== "no" ? [`stepped down: ${degraded}`, ...told] : told;
@@ -52,7 +54,7 @@ function notes({ degraded, notes: told = [] }) {
 function below(cut, topK, tools) {
   const list = make("ol", { className: "ranking cut" });
   list.append(...cut.map((match) => row(match, tools)));
-  const line = make("p", { className: "cut-line" }, make("span", {}, `cut at ${topK}`));
+  const line = make("p", { className: "cut-line" }, word("cut", `cut at ${topK}`));
   return [line, list];
 }
 
@@ -75,7 +77,7 @@ function row({ name, score, reasons, pinned }, tools) {
       "div",
       { className: "line" },
       make("span", { className: "name" }, name),
-      make("span", { className: "score" }, make("span", { className: "unseen" }, "score "), score.toFixed(2)),
+      make("span", { className: "score" }, make("span", { className: "unseen" }, "score "), certainty(score)),
       pin,
     ),
     bar,
@@ -83,6 +85,9 @@ function row({ name, score, reasons, pinned }, tools) {
     why(reasons, pinned),
   );
 }
+
+/** Two digits, and never 1.00 for what is not certain. */
+const certainty = (score) => (score < 1 ? Math.min(score, 0.99) : 1).toFixed(2);
 
 function why(reasons, pinned) {
   const chips = reasons.map(chip);

@@ -9,8 +9,17 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Numbers as a reader likes them: 12,345. */
-export const count = (number) => number.toLocaleString("en");
+/** Numbers as a reader likes them: 12,345, or with a noun: 1 tool, 12,345 tools. */
+export function count(number, noun = "") {
+  const written = number.toLocaleString("en");
+  return noun ? `${written} ${noun}${number === 1 ? "" : "s"}` : written;
+}
+
+/** A share in per cent, rounded down so that a part never becomes all: 99.5 %. */
+export function percent(part, whole) {
+  const share = (100 * part) / whole;
+  return `${share > 99 && share < 100 ? Math.floor(share * 10) / 10 : Math.floor(share)} %`;
+}
 
 export const milliseconds = (number) =>
   `${number < 10 ? number.toFixed(2) : Math.round(number)} ms`;

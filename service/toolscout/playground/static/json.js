@@ -2,6 +2,7 @@
 
 const BLANK = /[ \t\r\n]*/y;
 const STRING = /"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"/y;
+const WHOLE_CHARS = /"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y;
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
 /** Parse a text. Throws a JsonError that says where it is wrong. */
@@ -15,13 +16,26 @@ export function parse(text) {
 }
 
 export class JsonError extends Error {
-  constructor(text, { at, expected }) {
+  constructor(text, { at, expected, reason }) {
     const before = text.slice(0, at).split("\n");
     const found = at < text.length ? `"${[...text.slice(at, at + 2)][0]}"` : "the end";
-    super(`expected ${expected}, found ${found}`);
+    super(reason ?? `expected ${expected}, found ${found}`);
     this.line = before.length;
     this.column = [...before.at(-1)].length + 1;
   }
+}
+
+/** What is wrong with the string that begins here, and where. */
+function faultOfString(text, at) {
+  WHOLE_CHARS.lastIndex = at;
+  const end = at + WHOLE_CHARS.exec(text)[0].length;
+  if (text[end] === "\\" && end + 1 < text.length) {
+    return { at: end, reason: `"${text.slice(end, end + 2)}" cannot stand in a string` };
+  }
+  if (end < text.length && text[end] !== "\n" && text[end] !== "\r") {
+    return { at: end, reason: "a tab or control character cannot stand in a string" };
+  }
+  return { at, reason: "the string that begins here has no closing quote" };
 }
 
 /** The offset of the first character that cannot stand where it does, and what could. */
@@ -56,14 +70,14 @@ function firstFault(text) {
       } else if (take(STRING) || take(SCALAR)) {
         state = "after";
       } else {
-        return fault(text[at] === '"' ? "a string that ends on its line" : "a value");
+        return text[at] === '"' ? faultOfString(text, at) : fault("a value");
       }
     } else if (state === "key" || state === "first key") {
       if (state === "first key" && takeChar("}")) {
         open.pop();
         state = "after";
       } else {
-        if (!take(STRING)) return fault("a key in double quotes");
+        if (!take(STRING)) return text[at] === '"' ? faultOfString(text, at) : fault("a key in double quotes");
         take(BLANK);
         if (!takeChar(":")) return fault('":"');
         state = "value";

@@ -15,6 +15,11 @@ export class Keeping {
     byId("columns").addEventListener("click", (event) => this.#pressed(event));
   }
 
+  /** Names from a link, kept once the tools that have them are there. */
+  start(names) {
+    this.#names = names;
+  }
+
   get names() {
     return this.#names;
   }

@@ -6,10 +6,12 @@ import { copyButtons } from "./copying.js";
 import { byId, make } from "./dom.js";
 import { Keeping } from "./keeping.js";
 import { keyboard } from "./keyboard.js";
+import { keepInAddress, restore } from "./link.js";
 import { problem } from "./problems.js";
 import { Problem, Service } from "./service.js";
 import { sources } from "./sources.js";
 import { spoken, summary } from "./summary.js";
+import { explainWords } from "./words.js";
 
 const MOST = 50; // names that can be asked for here; nobody reads more
 
@@ -45,8 +47,8 @@ function asked(text) {
 }
 
 function ask(pauseMs) {
-  if (tools.size === 0) return;
-  if (!query.value.trim()) {
+  keepInAddress(keeping.names);
+  if (tools.size === 0 || !query.value.trim()) {
     asking.stop();
     clear();
     return;
@@ -66,7 +68,7 @@ function clear() {
 function answered(result) {
   const at = focusedPin();
   clear();
-  byId("summary").replaceChildren(...summary(result), copyButtons(service, result.question));
+  byId("summary").replaceChildren(...summary(result, tools), copyButtons(service, result.question));
   byId("summary").hidden = false;
   byId("columns").replaceChildren(...columns(result, tools));
   byId("spoken").textContent = spoken(result);
@@ -84,13 +86,15 @@ function failed(error) {
   clear();
   byId("problem").replaceChildren(...problem(error, () => ask(0)));
   byId("problem").hidden = false;
-  byId("key").setAttribute("aria-invalid", String(error instanceof Problem && error.status === 401));
+  const needsKey = error instanceof Problem && error.status === 401;
+  if (needsKey) byId("settings").open = true;
+  byId("key").setAttribute("aria-invalid", String(needsKey));
 }
 
 function use(found, examples) {
   tools = new Map(found.map((tool) => [tool.name, tool]));
   service.use(found);
-  keeping.offer([...tools.keys()]);
+  if (tools.size > 0) keeping.offer([...tools.keys()]);
   byId("examples").replaceChildren(...examples.map(example));
   if (!query.value && examples.length > 0) query.value = examples[0];
   ask(0);
@@ -115,4 +119,6 @@ byId("key").addEventListener("input", (event) => {
   ask();
 });
 keyboard(() => ask(0));
+explainWords(byId("meaning"));
+keeping.start(restore());
 sources(use).catch(failed);

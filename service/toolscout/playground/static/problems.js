@@ -4,7 +4,7 @@ import { make } from "./dom.js";
 import { Problem, Unreachable } from "./service.js";
 
 const ADVICE = {
-  unauthorized: "This service has keys: put yours into the field API key.",
+  unauthorized: "This service has keys: put yours into the field API key under Settings.",
   payload_too_large: "Fewer or shorter tools will do, or a larger max_body_bytes of the service.",
   too_many_tools: "Fewer tools will do, or a larger max_tools of the service.",
   overloaded: "It is busy; it will be free again in a moment.",

@@ -12,29 +12,34 @@ export function sources(use) {
   let timer = 0;
 
   const loaded = (tools, text, examples) => {
-    byId("loaded").textContent =
-      `${count(tools.length)} tools, ${count(Math.ceil(text.length / 1_024))} KB as JSON`;
+    byId("loaded").textContent = `${count(tools.length, "tool")}, ${count(Math.ceil(text.length / 1_024))} KB as JSON`;
     use(tools, examples);
+  };
+
+  /** No tools: nothing of other tools may be left on the page. */
+  const emptied = (why) => {
+    byId("loaded").textContent = why;
+    use([], []);
   };
 
   const read = (text) => {
     clearTimeout(timer);
-    let tools = [];
+    complain("");
+    if (!text.trim()) return emptied("No tools yet: paste some, or drop a file.");
     try {
-      tools = text.trim() ? readTools(text) : [];
-      complain("");
+      loaded(readTools(text), text, []);
     } catch (error) {
       complain(worded(error));
-      return;
+      emptied("No tools.");
     }
-    if (tools.length > 0) loaded(tools, text, []);
   };
 
   const sample = async (name) => {
+    emptied("Loading…");
     const response = await fetch(new URL(`playground/${name}.json`, document.baseURI));
     const text = await response.text();
     if (chosen() !== name) return; // somebody was faster
-    loaded(readTools(text), text, JSON.parse(text).examples);
+    loaded(readTools(text), text, Object.keys(JSON.parse(text).examples));
   };
 
   const choose = () => {

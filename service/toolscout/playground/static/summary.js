@@ -1,32 +1,49 @@
 // What a proxy would get: the names, how sure, what it saves, how long it took.
 
-import { count, make, milliseconds } from "./dom.js";
-import { MEANINGS, outcome } from "./outcomes.js";
+import { count, make, milliseconds, percent } from "./dom.js";
+import { outcome } from "./outcomes.js";
+import { word } from "./words.js";
 
-/** The parts of the answer's card, apart from its buttons. */
-export function summary({ answer, tripMs }) {
+const ABOUT_NOTHING = "Nothing fits well enough: the answer is empty, and a proxy shows every tool.";
+
+/** The parts of the answer's card, apart from its buttons. `tools` has the descriptions by name. */
+export function summary({ answer, tripMs }, tools) {
   const { tokens, counts } = answer;
-  const saved = tokens.offered ? Math.round((100 * tokens.saved) / tokens.offered) : 0;
+  const saved = answer.outcome === "no_match" ? null : `${percent(tokens.saved, tokens.offered)} saved`;
   return [
-    figure("Outcome", [outcome(answer.outcome), make("span", { className: "by" }, `by ${answer.ranker}`)], [
-      MEANINGS[answer.outcome],
-      ...degraded(answer),
-    ]),
+    make("p", { className: "verdict" }, outcome(answer.outcome), " by ", word(answer.ranker, answer.ranker)),
+    answer.matches.length > 0 ? names(answer.matches, tools) : make("p", { className: "nothing" }, ABOUT_NOTHING),
     figure("Tools", [arrow(counts.unique, counts.selected)], [
-      `${count(counts.ranked)} have some evidence`,
+      `${count(counts.ranked)} of them with some evidence`,
       pinned(answer),
     ]),
     figure(
       "Prompt tokens",
-      [arrow(tokens.offered, tokens.selected), make("span", { className: "saved" }, `${saved} % saved`)],
+      [arrow(tokens.offered, tokens.selected), saved && make("span", { className: "saved" }, saved)],
       [],
       share(tokens),
     ),
     figure("Time", [milliseconds(total(answer)), make("span", { className: "by" }, "in the service")], [
       phases(answer),
       `${milliseconds(tripMs)} there and back`,
+      ...degraded(answer),
     ]),
   ];
+}
+
+function names(matches, tools) {
+  const list = make("ol", { className: "names" });
+  list.append(
+    ...matches.map(({ name }) =>
+      make(
+        "li",
+        {},
+        make("span", { className: "name" }, name),
+        make("span", { className: "about" }, tools.get(name)?.description ?? ""),
+      ),
+    ),
+  );
+  return list;
 }
 
 /** The same for those who listen. */
@@ -41,7 +58,7 @@ function figure(title, value, lines, extra = null) {
     "div",
     { className: "figure" },
     make("h3", {}, title),
-    make("p", { className: "value" }, ...value),
+    make("p", { className: "value" }, ...value.filter(Boolean)),
     extra,
     ...lines.filter(Boolean).map((line) => make("p", { className: "hint" }, line)),
   );

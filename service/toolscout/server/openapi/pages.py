@@ -27,13 +27,31 @@ _POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inlin
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
-_START = 'SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", deepLinking: true});'
+# Swagger UI has no dark colours, so the page turns its light ones around; the choice of the
+# playground holds here, too.
+_START = """let theme = null;
+try {
+  theme = localStorage.getItem("theme");
+} catch {
+  // Storage may be forbidden; then the system decides.
+}
+const dark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+document.documentElement.classList.toggle("dark", dark);
+SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", deepLinking: true});
+"""
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Toolscout API</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="/docs/swagger-ui.css">
+<style>
+body { margin: 0 }
+.dark { background: #131617; color-scheme: dark }
+.dark #ui { filter: invert(.9) hue-rotate(180deg) }
+.dark #ui .highlight-code { filter: invert(1) hue-rotate(180deg) }
+</style>
 <div id="ui"></div>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script src="/docs/start.js"></script>
@@ -41,14 +59,15 @@ _PAGE = """<!doctype html>
 """
 
 _CODE = re.compile(r"`([^`]+)`")
-_ERRORS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; " + (
-    "form-action 'none'; frame-ancestors 'none'"
+_ERRORS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; " + (
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _ERRORS_PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Toolscout errors</title>
+<link rel="icon" href="data:,">
 <style>
 :root {{ color-scheme: light dark }}
 body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto }}
