@@ -15,7 +15,9 @@ expected-statuses = ["2xx", "3xx", "401", "403", "404", "412", "429", "5xx"]
 
 [[operations]]
 include-path = "/v1/catalogs/{id}/tools"
-checks.positive_data_acceptance.expected-statuses = ["2xx", "304", "400", "404"]
+checks.positive_data_acceptance.expected-statuses = [
+    "2xx", "304", "400", "401", "403", "404", "429", "5xx",
+]
 """
 """An `If-Match` that it made up is of no catalog (412), a cursor of no list (400)."""
 

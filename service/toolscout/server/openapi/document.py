@@ -34,6 +34,7 @@ def document() -> dict[str, Any]:
             "version": __version__,
             "summary": "Which few of your hundreds of tools should the model see?",
             "description": "Post your tools and the model's query; get the names worth showing.",
+            "contact": {"name": "Toolscout"},
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/", "description": "This service"}],

@@ -83,7 +83,7 @@ def _operation(route: Route) -> dict[str, Any]:
     if route.takes:
         media = {"schema": one_of(route.takes), "example": route.example}
         found["requestBody"] = {"required": True, "content": {"application/json": media}}
-    found["responses"] = dict(route.responses) or _responses(route)
+    found["responses"] = _responses(route)
     return found
 
 
@@ -94,6 +94,8 @@ def _security(route: Route) -> list[dict[str, list[str]]]:
 
 
 def _responses(route: Route) -> dict[str, Any]:
+    if route.responses:
+        return dict(route.responses) | _problems(_HEAD_ERRORS)
     answer: dict[str, Any] = {"description": "Done"}
     if route.gives:
         answer = {"description": "The answer"}
@@ -105,9 +107,11 @@ def _responses(route: Route) -> dict[str, Any]:
     found = {str(status): answer for status in route.statuses}
     if route.is_conditional:
         found["304"] = {"description": "Not modified"}
-    return found | {
-        status: {"$ref": f"#/components/responses/{status}"} for status in sorted(_errors(route))
-    }
+    return found | _problems(_errors(route))
+
+
+def _problems(statuses: Iterable[str]) -> dict[str, Any]:
+    return {status: {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
 
 
 @cache

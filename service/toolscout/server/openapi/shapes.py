@@ -44,7 +44,7 @@ def user_message() -> dict[str, Any]:
     text = {"type": "string", "pattern": r"\S"}
     kind = {"type": ["string", "null"], "enum": ["text", "input_text", None]}
     part = {"type": "object", "required": ["text"], "properties": {"type": kind, "text": text}}
-    content = {"anyOf": [text, {"type": "array", "contains": part}]}
+    content = {"anyOf": [text, {"type": "array", "items": {}, "contains": part}]}
     return {
         "type": "object",
         "required": ["role", "content"],
