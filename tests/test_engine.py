@@ -86,6 +86,26 @@ def test_tools_of_any_provider(shape: str):
     assert engine.search("zipcode", ranker="bm25").names == ["ship"]
 
 
+@pytest.mark.parametrize(
+    "carrier",
+    [
+        {"tools": TOOLS},
+        {"jsonrpc": "2.0", "id": 1, "result": {"tools": TOOLS}},
+        {"toolConfig": {"tools": [{"toolSpec": tool} for tool in TOOLS]}},
+        [{"type": "web_search"}, *TOOLS],
+    ],
+    ids=["request", "MCP", "Bedrock", "with a built-in"],
+)
+def test_whatever_carries_tools_does(carrier: Any):
+    assert Engine(carrier).search("weather forecast", top_k=1).names == ["get_weather"]
+
+
+@pytest.mark.parametrize("nothing", ["tools", {"things": []}, {"tools": None}])
+def test_what_carries_no_tools_is_refused(nothing: Any):
+    with pytest.raises(InvalidRequest, match="a list of tools"):
+        Engine(nothing)
+
+
 def test_tools_may_be_structs():
     assert Engine([Tool("read_file", "Read a file")]).search("file").names == ["read_file"]
 

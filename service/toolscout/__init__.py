@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     """Load the engine on first use: the client install has no vectors to load it with."""
     if name in ("Engine", "Result"):
-        from toolscout import engine
-
+        try:
+            from toolscout import engine
+        except ModuleNotFoundError as error:
+            if str(error.name).startswith("toolscout"):
+                raise
+            message = f"{error.name} is not installed: pip install 'toolscout[engine]'"
+            raise ModuleNotFoundError(message, name=error.name) from None
         return getattr(engine, name)
     raise AttributeError(f"module 'toolscout' has no attribute {name!r}")

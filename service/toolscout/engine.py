@@ -6,7 +6,7 @@ engine = Engine(tools)                       # dicts in any provider's shape
 engine.search("create an issue", top_k=5)    # -> Result(names=['create_issue', …], …)
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ from toolscout.ranking.pipeline import decide, is_for_encoder
 from toolscout.ranking.resolve import Resolver
 from toolscout.text import conversation
 from toolscout.text.conversation import Conversation
-from toolscout.tools.conversion import read_tools
+from toolscout.tools.conversion import list_in, read_tools
 
 _TENANT = "local"
 
@@ -76,7 +76,8 @@ class Engine:
 
     Args:
         tools: in OpenAI, Anthropic, MCP, Gemini, Bedrock or request shape, as dicts, dataclasses,
-            pydantic models, `mcp.types.Tool`s or `Tool`s.
+            pydantic models, `mcp.types.Tool`s or `Tool`s; or a mapping that carries the list, as an
+            answer to MCP's `tools/list`. A provider's built-ins without a name are passed over.
         model: a model2vec folder or hub id; None for the bundled model.
         ranker: the ranker when a search names none.
         no_match: what a search without a match returns: nothing, or the pins.
@@ -117,8 +118,15 @@ class Engine:
         self.add(tools)
 
     def add(self, tools: Iterable[Any]) -> None:
-        """Add tools; one of a known name replaces it. Only new content is compiled."""
-        given = list(tools)
+        """Add tools; one of a known name replaces it. Only new content is compiled.
+
+        Raises:
+            InvalidRequest: there is no list of tools, or an entry has no name or a wrong field.
+        """
+        listed = list_in(tools)
+        if isinstance(listed, str | Mapping):
+            raise InvalidRequest("expected a list of tools, or an object with `tools`")
+        given = list(listed)
         structs = [tool for tool in given if isinstance(tool, Tool)]
         structs += read_tools(tool for tool in given if not isinstance(tool, Tool))
         self._tools.update({tool.name: tool for tool in structs})

@@ -96,7 +96,9 @@ def test_a_command_that_installs_an_extra_of_the_service_installs_the_service():
     ]
     assert len(found) >= 8
     for extras in found:
-        assert "server" in extras or set(extras) <= {"mcp", "metrics", "proxy", "yaml"}, extras
+        assert "server" in extras or set(extras) <= {"engine", "mcp", "metrics", "proxy", "yaml"}, (
+            extras
+        )
 
 
 def test_no_note_is_of_something_that_is_gone():

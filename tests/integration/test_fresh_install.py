@@ -66,6 +66,11 @@ def test_the_base_install_has_no_server(wheel: Path, tmp_path: Path):
     run(python, "-m", "pip", "install", "--quiet", wheel)
     run(python, "-c", "import toolscout, toolscout.contract, toolscout.client")
     installed = run(python, "-m", "pip", "list", "--format", "freeze").lower()
+    missing = subprocess.run(
+        [python, "-c", "from toolscout import Engine"], capture_output=True, text=True, check=False
+    )
+    assert missing.returncode == 1
+    assert "pip install 'toolscout[engine]'" in missing.stderr.splitlines()[-1]
     for heavy in ("faiss", "litestar", "model2vec", "numpy", "uvicorn"):
         assert heavy not in installed
     refused = subprocess.run(
@@ -99,6 +104,22 @@ def test_the_mcp_install_serves_the_gateway(wheel: Path, tmp_path: Path):
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}), "utf-8")
     answer = run(python, "-c", ASK_THE_GATEWAY, cwd=tmp_path)
     assert json.loads(answer)["tools"][0]["name"] == "notes__list_notes"
+
+
+def test_the_engine_install_ranks_without_a_server(wheel: Path, tmp_path: Path):
+    python = tmp_path / "venv" / "bin" / "python"
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    run(python, "-m", "pip", "install", "--quiet", f"{wheel}[engine]")
+    installed = run(python, "-m", "pip", "list", "--format", "freeze").lower()
+    for unused in ("litestar", "uvicorn", "swagger", "prometheus", "fastmcp"):
+        assert unused not in installed
+    program = """
+from toolscout import Engine
+tools = [{"name": "read_file", "description": "Open and read a file"},
+         {"name": "send_mail", "description": "Send a message"}]
+print(Engine(tools).search("send Ann a message", top_k=1).names)
+"""
+    assert run(python, "-c", program).strip() == "['send_mail']"
 
 
 def test_the_server_install_answers_the_readme(wheel: Path, tmp_path: Path):

@@ -172,6 +172,7 @@ def test_files_are_read_as_the_command_line_reads_them(visit: Visit, tmp_path: P
         {"pattern": "x", "tools": TOOLS},
         {"toolConfig": {"tools": [{"toolSpec": tool} for tool in TOOLS]}},
         {"tools": [{"functionDeclarations": TOOLS}]},
+        [{"type": "web_search"}, {"googleSearch": {}}, *TOOLS],
     ]
     script = "async text => (await import('/playground/tools.js')).readTools(text)"
     for content in contents:

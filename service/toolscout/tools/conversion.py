@@ -10,6 +10,7 @@ from toolscout.errors import FieldError, InvalidRequest, wrong_field
 from toolscout.tools.shapes import (
     DECLARATIONS,
     KNOWN,
+    LISTS,
     SCHEMAS,
     WRAPPERS,
     as_mapping,
@@ -27,9 +28,27 @@ FOREIGN_KEYS = tuple(
 )
 """Keys that only providers' shapes have; a tool with one is converted."""
 
+_DEEPEST = 3
+"""Most levels above a list of tools: `result.tools` of a JSON-RPC answer has two."""
+
 _encode = msgspec.json.Encoder().encode
 _FIELDS = frozenset(Tool.__struct_fields__)
 _FOREIGN = frozenset(FOREIGN_KEYS)
+
+
+def list_in(content: Any) -> Any:
+    """Return the list of tools that an answer or a request carries; anything else as it is.
+
+    `{"tools": [...]}`, `{"result": {"tools": [...]}}`, a search request.
+    """
+    for _ in range(_DEEPEST):
+        if not isinstance(content, Mapping):
+            break
+        key = next((key for key in LISTS if content.get(key) is not None), None)
+        if key is None:
+            break
+        content = content[key]
+    return content
 
 
 def read_tools(values: Iterable[Any], path: str = "tools") -> list[Tool]:

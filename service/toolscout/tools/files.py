@@ -7,8 +7,7 @@ import msgspec
 
 from toolscout.contract import Tool
 from toolscout.errors import NOT_JSON, InvalidJson, InvalidRequest
-from toolscout.tools.conversion import read_tools
-from toolscout.tools.shapes import LISTS
+from toolscout.tools.conversion import list_in, read_tools
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
@@ -26,13 +25,7 @@ def read_file(path: Path) -> list[Tool]:
         content = msgspec.json.decode(data)
     except NOT_JSON as error:
         raise InvalidJson(f"{path}{_place(data, error)}: not valid JSON: {error}") from None
-    for _ in range(3):  # result.tools of a JSON-RPC answer is the deepest list
-        if not isinstance(content, dict):
-            break
-        inner = next((content[key] for key in LISTS if key in content), None)
-        if inner is None:
-            break
-        content = inner
+    content = list_in(content)
     if not isinstance(content, list):
         raise InvalidRequest(f"{path}: expected a list of tools, or an object with `tools`")
     for number, entry in enumerate(content):

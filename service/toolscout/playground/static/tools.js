@@ -3,7 +3,6 @@
 
 import { parse } from "./json.js";
 
-const LISTS = ["tools", "toolConfig", "result", "functionDeclarations", "function_declarations"];
 const FIELDS = [
   "name",
   "description",
@@ -29,6 +28,9 @@ const FOREIGN = [
   "inputSchema",
   "argument_schema",
 ]; // Keys that only providers' shapes have; such a tool is its own definition.
+const DECLARATIONS = ["functionDeclarations", "function_declarations"];
+const DESCRIBING = [...FIELDS, ...FOREIGN.filter((key) => key !== "title"), ...DECLARATIONS, "properties"];
+const LISTS = ["tools", "toolConfig", "result", ...DECLARATIONS];
 const DEEPEST = 3; // result.tools of a JSON-RPC answer
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -43,7 +45,9 @@ export class ShapeError extends Error {}
 export function readTools(text) {
   const list = findList(parse(text));
   const tools = list.flatMap((value, number) =>
-    declared(value).map((entry) => readTool(entry, `tools[${number}]`)),
+    declared(value)
+      .filter((entry) => !isNamelessBuiltin(entry))
+      .map((entry) => readTool(entry, `tools[${number}]`)),
   );
   if (tools.length === 0) throw new ShapeError("the list of tools is empty");
   return tools;
@@ -71,11 +75,19 @@ function findList(content) {
 /** Gemini nests several functions in one tool; everyone else sends one per entry. */
 function declared(value) {
   if (isObject(value) && !Object.hasOwn(value, "name")) {
-    for (const key of ["functionDeclarations", "function_declarations"]) {
+    for (const key of DECLARATIONS) {
       if (Array.isArray(value[key])) return value[key];
     }
   }
   return [value];
+}
+
+/** A provider's built-in, such as {"type": "web_search"}, which nobody can search for. */
+function isNamelessBuiltin(entry) {
+  if (!isObject(entry) || Object.keys(entry).length === 0) return false;
+  if (DESCRIBING.some((key) => Object.hasOwn(entry, key))) return false;
+  if (typeof entry.type === "string") return entry.type !== "function";
+  return Object.values(entry).every(isObject);
 }
 
 function readTool(entry, path) {
