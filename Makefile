@@ -11,11 +11,13 @@ help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 $(STAMP): pyproject.toml
+	@echo "Installing the service into $(VENV); this takes a minute or two, once."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install $(PIP_FLAGS) -e '.[server]'
 	@touch $@
 
 $(VENV)/.tested: $(STAMP)
+	@echo "Installing what the tests need into $(VENV); this takes a minute or two, once."
 	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test]'
 	@touch $@
 
@@ -44,6 +46,7 @@ attacks: $(VENV)/.tested ## replay attacks: stalls, memory, a second tenant (TOO
 	$(BIN)/python -m tests.attacks
 
 $(VENV)/.loaded: $(VENV)/.tested
+	@echo "Installing what the integration tests need into $(VENV); this takes a minute or two, once."
 	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,load,encoder]'
 	@touch $@
 

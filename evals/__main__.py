@@ -171,4 +171,7 @@ def _ranked(folder: Path, parsed: argparse.Namespace) -> list[run.Figures]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ModuleNotFoundError as problem:
+        sys.exit(f"{problem}: pip install -e '.[server,encoder,evals]'")

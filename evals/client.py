@@ -6,6 +6,7 @@ Prints the table of docs/client.md. The peer is a bare socket in this process th
 so a call's time is the client's own cost and the loopback's.
 """
 
+import argparse
 import asyncio
 import logging
 import socket
@@ -122,4 +123,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m evals.client", description=__doc__).parse_args()
     main()

@@ -182,10 +182,13 @@ def environment(**settings: str) -> dict[str, str]:
     return kept | settings
 
 
-def toolscout(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+def toolscout(
+    *arguments: str, stdin: str | None = None, **settings: str
+) -> subprocess.CompletedProcess[str]:
     """Run one command to its end."""
     return subprocess.run(
         [sys.executable, "-m", "toolscout", *arguments],
+        input=stdin,
         capture_output=True,
         text=True,
         env=environment(**settings),

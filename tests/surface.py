@@ -3,6 +3,7 @@
 `python -m tests.surface > tests/surface.txt` writes it down anew after a change that was meant.
 """
 
+import argparse
 import enum
 import inspect
 import re
@@ -76,4 +77,5 @@ def _members(name: str, kind: type) -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m tests.surface", description=__doc__).parse_args()
     sys.stdout.write(surface())

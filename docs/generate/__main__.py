@@ -1,5 +1,6 @@
 """Write every reference page into docs/."""
 
+import argparse
 from pathlib import Path
 
 from docs.generate.pages import PAGES
@@ -14,4 +15,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m docs.generate", description=__doc__).parse_args()
     main()

@@ -58,7 +58,7 @@ def _section(name: str, command: argparse.ArgumentParser) -> list[str]:
             said += ": " + ", ".join(f"`{choice}`" for choice in action.choices)
         if action.required and action.option_strings:
             said += " (required)"
-        elif action.default not in (None, False, argparse.SUPPRESS):
+        elif action.default not in (None, False, [], argparse.SUPPRESS):
             said += f" (default `{action.default}`)"
         parts += [heading(name, action), f"{said[0].upper()}{said[1:]}."]
     return parts

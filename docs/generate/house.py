@@ -9,7 +9,8 @@ TEMPLATE = Path(__file__).with_name("architecture.template")
 
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
-    ("gateway", "integrations", "terminal"),
+    ("gateway", "integrations", "searching"),
+    ("terminal",),
     ("server",),
     ("client", "playground"),
     ("learning",),

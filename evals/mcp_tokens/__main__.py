@@ -34,7 +34,7 @@ QUERIES = 30
 
 def main() -> int:
     """Print the table, and write it where told to; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m evals.mcp_tokens", description=__doc__)
     parser.add_argument("--data", type=Path, help="folder with catalogs/ (or TOOLSCOUT_DATA)")
     parser.add_argument("--docs", type=Path, help="also write the table into its block here")
     parsed = parser.parse_args()

@@ -1,10 +1,7 @@
-"""An MCP server over stdio that lists some tools of a catalog, and runs none.
+"""An MCP server over stdio that lists some tools of a catalog, and runs none."""
 
-python -m evals.mcp_tokens.server CATALOG FIRST END
-"""
-
+import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -38,4 +35,9 @@ async def serve(tools: list[mcp_types.Tool]) -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(serve, read(Path(sys.argv[1]), *map(int, sys.argv[2:4])))
+    parser = argparse.ArgumentParser(prog="python -m evals.mcp_tokens.server", description=__doc__)
+    parser.add_argument("catalog", type=Path, help="JSON file with a list of tools")
+    parser.add_argument("first", type=int, help="the first to list, from 0")
+    parser.add_argument("end", type=int, help="the one after the last")
+    given = parser.parse_args()
+    anyio.run(serve, read(given.catalog, given.first, given.end))

@@ -1,163 +1,27 @@
 """Reproduce the bundled model: distil, learn from the teacher, learn from tools, export."""
 
 import argparse
-import time
 from pathlib import Path
 
-import numpy as np
-import torch
-from model2vec import StaticModel
-
-from evals.train.card import card, results_table
-from evals.train.corpus import Corpus
-from evals.train.data import (
-    DATA_VARIABLE,
-    DEV_SETS,
-    TRAIN_SETS,
-    WATCHED_SETS,
-    ToolSet,
-    data_root,
-    load_catalog,
-    load_set,
-)
-from evals.train.distil import DIMENSIONS, plain, projection, token_vectors
-from evals.train.export import build, save
-from evals.train.measure import Bench, Encode, Matrix, Scores, composed_cosines
-from evals.train.pairs import DescriptionPairs, QuestionPairs
-from evals.train.student import Student
-from evals.train.teacher import Teacher
-from evals.train.texts import properties_text, query_text, spoken_name, tool_text
-from evals.train.tune import Pairs, TeacherTexts, learn_from_teacher, learn_from_tools
-
 DEFAULT_OUT = Path(__file__).parents[2] / "service" / "toolscout" / "model"
-SEED = 1
-
-TEACHER_QUERIES = 8000
-"""Queries of one set that the teacher reads: one set has 20,000 for 199 tools."""
-
-QUESTION_SHARES = {
-    "sealtools-full": 0.20,
-    "toolbench-rapidapi": 0.14,
-    "toollinkos": 0.12,
-    "metatool-single-full": 0.12,
-    "metatool-multi": 0.02,
-}
-"""Shares of stage 2 batches; Gorilla's queries have one gold among interchangeable models."""
-
-DESCRIPTION_SHARES = {
-    "catalog": 0.240,
-    "sealtools-full": 0.060,
-    "toolbench-rapidapi": 0.052,
-    "toollinkos": 0.020,
-    "gorilla-apibench": 0.020,
-    "metatool-single-full": 0.008,
-}
 
 
 def main() -> None:
-    """Parse the command line, train, write the model and print its development results."""
+    """Parse the command line; what trains is loaded after that, for it needs an extra."""
     parser = argparse.ArgumentParser(prog="python -m evals.train", description=__doc__)
-    parser.add_argument("--data", help=f"folder of toolsets/ and catalogs/ (or {DATA_VARIABLE})")
-    parser.add_argument("--out", type=Path, default=DEFAULT_OUT, help="folder of the model")
-    parser.add_argument("--threads", type=int, default=2, help="processor threads (2)")
+    add = parser.add_argument
+    add("--data", help="folder of toolsets/ and catalogs/ (or TOOLSCOUT_DATA)")
+    add("--out", type=Path, default=DEFAULT_OUT, help="folder of the model")
+    add("--threads", type=int, default=2, help="processor threads (2)")
     options = parser.parse_args()
     try:
-        root = data_root(options.data)
+        from evals.train.reproduce import reproduce
+
+        print(reproduce(options))
     except FileNotFoundError as problem:
         parser.error(str(problem))
-    torch.set_num_threads(options.threads)
-    started = time.monotonic()
-    print(train(root, options.out))
-    print(f"{options.out}: done in {(time.monotonic() - started) / 60:.1f} minutes")
-
-
-def train(root: Path, out: Path) -> str:
-    """Train on role train and the catalog, write the model, return the table of dev results."""
-    torch.manual_seed(SEED)
-    rng = np.random.default_rng(SEED)
-    tool_sets = [load_set(root, "train", name) for name in TRAIN_SETS] + [load_catalog(root)]
-    corpus = Corpus()
-    major, numbers = _teacher_texts(corpus, tool_sets, rng)
-    sources = _sources(corpus, tool_sets)
-
-    teacher = Teacher()
-    vectors = teacher.encode([corpus.texts[i] for i in numbers])
-    directions = projection(vectors[:major])
-    start = token_vectors()
-    start.tokenizer.no_truncation()
-    corpus.freeze(start.tokenizer, start.unk_token_id or 0)
-    student = Student(start, directions)
-    lessons = TeacherTexts(numbers, vectors, directions, major)
-    learn_from_teacher(student, corpus, lessons, rng)
-    learn_from_tools(student, corpus, lessons, sources, rng)
-
-    model = build(student.table(), start.tokenizer)
-    rows = _results(root, model, teacher)
-    text = card(
-        rows,
-        dimensions=DIMENSIONS,
-        tokens=len(model.tokens),
-        texts=len(numbers),
-        megabytes=model.embedding.nbytes / 1e6,
-    )
-    save(model, text, out)
-    return results_table(rows)
-
-
-def _teacher_texts(
-    corpus: Corpus, tool_sets: list[ToolSet], rng: np.random.Generator
-) -> tuple[int, np.ndarray]:
-    """Numbers of the texts the teacher reads: tools and queries first (their count), then parts."""
-    for tool_set in tool_sets:
-        for i in rng.permutation(len(tool_set.queries))[:TEACHER_QUERIES]:
-            corpus.add(query_text(tool_set.queries[i])[:1000])
-        corpus.add_all([tool_text(tool.name, tool.description) for tool in tool_set.tools])
-    major = len(corpus)
-    for tool_set in tool_sets:
-        for tool in tool_set.tools:
-            corpus.add(spoken_name(tool.name))
-            corpus.add_all([properties_text([prop]) for prop in tool.properties])
-    return major, np.arange(len(corpus))
-
-
-def _sources(corpus: Corpus, tool_sets: list[ToolSet]) -> list[tuple[Pairs, float]]:
-    found: list[tuple[Pairs, float]] = []
-    for tool_set in tool_sets:
-        if tool_set.name in QUESTION_SHARES:
-            found.append((QuestionPairs(corpus, tool_set), QUESTION_SHARES[tool_set.name]))
-        if tool_set.name in DESCRIPTION_SHARES:
-            found.append((DescriptionPairs(corpus, tool_set), DESCRIPTION_SHARES[tool_set.name]))
-    return found
-
-
-def _results(root: Path, model: StaticModel, teacher: Teacher) -> list[tuple[str, Scores]]:
-    """Development scores of the model and of what it is compared with, one row each."""
-    bench = Bench([load_set(root, "dev", name) for name in DEV_SETS])
-    watched = Bench([load_set(root, "dev", name) for name in WATCHED_SETS])
-    known: dict[str, Matrix] = {}
-
-    def by_teacher(texts: list[str]) -> Matrix:
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        if new:
-            known.update(zip(new, teacher.encode(new, "teacher on dev"), strict=True))
-        return np.stack([known[text] for text in texts])
-
-    rows = [("BM25", bench.bm25())]
-    before = plain()
-    encoders: list[tuple[str, Encode]] = [
-        ("plain distillation", before.encode),
-        ("all-MiniLM-L6-v2", by_teacher),
-        ("**this model**", model.encode),
-    ]
-    for title, encode in encoders:
-        rows.append((title, bench.semantic(encode)))
-        rows.append((f"{title}, composed", bench.semantic(encode, composed_cosines)))
-        scores, share = bench.hybrid(encode)
-        rows.append((f"{title} + BM25 at {share}", scores))
-        scores, share = bench.hybrid(encode, composed_cosines)
-        rows.append((f"{title}, composed + BM25 at {share}", scores))
-    print("watched, this model:", watched.semantic(model.encode))
-    return rows
+    except ImportError as problem:
+        parser.error(f"{problem}: pip install -e '.[server,encoder,train]'")
 
 
 if __name__ == "__main__":

@@ -18,26 +18,18 @@ from toolscout.gateway.mcp.commands import (
     gateway,
     import_servers,
 )
-from toolscout.settings import BY_NAME, RANKERS, SETTINGS, Settings
+from toolscout.searching import add_search_arguments, search
+from toolscout.settings import BY_NAME, SETTINGS, Settings
 from toolscout.settings_sources import load, redacted
-from toolscout.terminal import (
-    BOLD,
-    DIM,
-    GREEN,
-    RED,
-    USAGE,
-    YELLOW,
-    Parser,
-    painted,
-    positive,
-)
+from toolscout.terminal import RED, USAGE, Parser, painted, whole_number
 
 OK, NOTHING = 0, 1
 
 EXITS = {
     OK: "done",
-    NOTHING: "a search found nothing, or the service could not listen",
-    USAGE: "wrong usage, settings or files; standard error says which, where and what was expected",
+    NOTHING: "a search found nothing, or the service could not start",
+    USAGE: "wrong usage, settings or files, or a taken address; standard error says which, where "
+    "and what was expected",
 }
 """The meaning of each exit status."""
 
@@ -61,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        message = str(error)
+        message = _in_words(error)
     except ModuleNotFoundError as error:
         message = f"{error.name} is not installed: pip install 'toolscout[{parsed.extra}]'"
     sys.stderr.write(f"{painted('toolscout:', RED, sys.stderr)} {message}\n")
@@ -73,7 +65,7 @@ def _serve(parsed: argparse.Namespace) -> int:
 
     try:
         return serve(_settings(parsed))
-    except SystemExit:  # uvicorn exits if it cannot listen, after printing the reason
+    except SystemExit:  # uvicorn exits if it cannot start, after printing the reason
         return NOTHING
 
 
@@ -93,46 +85,6 @@ def _proxy(parsed: argparse.Namespace) -> int:
         return serve(Proxy(parsed.upstream, transport), parsed.host, parsed.port)
     except SystemExit:
         return NOTHING
-
-
-def _search(parsed: argparse.Namespace) -> int:
-    from toolscout.engine import Engine
-    from toolscout.tools.files import read_file
-
-    if not parsed.pattern.strip():
-        raise ConfigurationError("the pattern is blank")
-    engine = Engine(
-        read_file(parsed.tools),
-        model=parsed.model,
-        ranker=parsed.ranker,
-        synonyms=parsed.synonyms,
-        domains=parsed.domains,
-    )
-    result = engine.search(
-        parsed.pattern,
-        parsed.top_k,
-        always_keep=parsed.always_keep or (),
-        explain=parsed.explain,
-    )
-    if parsed.json:
-        _print_json(result)
-    elif parsed.explain:
-        _print_explained(result)
-    else:
-        print("\n".join(result.names))
-    return OK if result.names else NOTHING
-
-
-def _print_explained(result: Any) -> None:
-    colour = GREEN if result.outcome == "match" else YELLOW
-    outcome = painted(result.outcome, colour, sys.stdout)
-    print(f"{outcome}, ranker {result.ranker}, {result.counts.unique} tools")
-    for match in result.matches:
-        mark = " (pinned)" if match.pinned else ""
-        print(f"{match.score:.3f}  {painted(match.name, BOLD, sys.stdout)}{mark}")
-        for reason in match.reasons:
-            text = f"{reason.weight:.3f} {reason.via} {reason.term!r} in {reason.field}"
-            print(f"         {painted(text, DIM, sys.stdout)}")
 
 
 def _check_config(parsed: argparse.Namespace) -> int:
@@ -196,6 +148,10 @@ def _openapi(parsed: argparse.Namespace) -> int:
     return OK
 
 
+def _help(parsed: argparse.Namespace) -> int:
+    return main([*parsed.about, "--help"])
+
+
 def _version(parsed: argparse.Namespace) -> int:
     if parsed.json:
         _print_json({"version": __version__, "python": platform.python_version()})
@@ -209,6 +165,11 @@ def _completion(parsed: argparse.Namespace) -> int:
 
     sys.stdout.write(shellcode(["toolscout"], shell=parsed.shell))
     return OK
+
+
+def _in_words(error: OSError) -> str:
+    """`nope.json: No such file or directory`, without the error's number."""
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
 
 
 def _shown(value: object) -> str:
@@ -230,7 +191,7 @@ def parser() -> argparse.ArgumentParser:
     """The parser of all commands; completion and docs/cli.md are made from it."""
     statuses = "; ".join(f"{status}: {text}" for status, text in EXITS.items())
     whole = Parser(prog="toolscout", description=__doc__, epilog=f"Exit status. {statuses}.")
-    whole.add_argument("--version", action="version", version=__version__)
+    whole.add_argument("-v", "--version", action="version", version=__version__)
     commands = whole.add_subparsers(required=True, metavar="COMMAND")
 
     def command(
@@ -250,22 +211,7 @@ def parser() -> argparse.ArgumentParser:
         for setting in SETTINGS:
             _add_setting(one, setting)
 
-    search = command("search", _search, "search a file of tools, without a server")
-    search.add_argument("pattern", help="what to look for")
-    search.add_argument(
-        "--tools", type=Path, metavar="FILE", required=True, help="JSON file, any provider's shape"
-    )
-    search.add_argument("--ranker", choices=RANKERS, default="auto", help="which ranker")
-    search.add_argument(
-        "--top-k", type=positive, metavar="COUNT", default=5, help="names to print at most"
-    )
-    search.add_argument("--always-keep", nargs="*", metavar="NAME", help="names to keep anyway")
-    search.add_argument("--model", metavar="FOLDER", help="model2vec folder or hub id")
-    for words in ("synonyms", "domains"):
-        text = f"TOML file with further {words}"
-        search.add_argument(f"--{words}", type=Path, metavar="FILE", help=text)
-    search.add_argument("--explain", action="store_true", help="scores and reasons")
-    search.add_argument("--json", action="store_true", help="as JSON")
+    add_search_arguments(command("search", search, "search a file of tools"))
 
     proxy = command("proxy", _proxy, "run a reverse proxy before a provider of models")
     proxy.add_argument(
@@ -275,10 +221,9 @@ def parser() -> argparse.ArgumentParser:
         "--selector", metavar="URL", default="http://127.0.0.1:8080", help="address of the service"
     )
     proxy.add_argument("--host", default="127.0.0.1", help="address to listen on")
-    proxy.add_argument("--port", type=int, default=8100, help="port to listen on")
-    proxy.add_argument(
-        "--defer-above", type=int, metavar="COUNT", default=10, help="tools that are few enough"
-    )
+    proxy.add_argument("--port", type=whole_number, default=8100, help="port to listen on")
+    few = "tools that are few enough"
+    proxy.add_argument("--defer-above", type=whole_number, metavar="COUNT", default=10, help=few)
     proxy.add_argument(
         "--rollout", metavar="MODE", default="on", help="off, dark, shadow, percent:N or on"
     )
@@ -305,6 +250,8 @@ def parser() -> argparse.ArgumentParser:
     version = command("version", _version, "print the version")
     for one in (openapi, version):
         one.add_argument("--json", action="store_true", help="as JSON")
+    asked = command("help", _help, "print what a command takes")
+    asked.add_argument("about", nargs="*", metavar="COMMAND", help="which; all of them if none")
     complete = command("completion", _completion, "print completion for a shell")
     complete.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
     return whole

@@ -6,6 +6,7 @@ engine = Engine(tools)                       # dicts in any provider's shape
 engine.search("create an issue", top_k=5)    # -> Result(names=['create_issue', …], …)
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -53,6 +54,7 @@ from toolscout.text.conversation import Conversation
 from toolscout.tools.conversion import list_in, read_tools
 
 _TENANT = "local"
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -283,6 +285,10 @@ def load_embedder(source: str) -> Embedder:
     Raises:
         ConfigurationError: there is no model2vec model of that name.
     """
+    if not Path(source).exists() and not _HUB_ID.fullmatch(source):
+        raise ConfigurationError(
+            f"model: there is no folder {source}, and an id of the hub has the form OWNER/NAME"
+        )
     try:
         return Embedder(source)
     except Exception as error:

@@ -2,7 +2,9 @@
 
 import argparse
 import os
+import re
 import sys
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, NoReturn, TextIO
 
@@ -26,8 +28,11 @@ def painted(text: str, code: str, stream: TextIO) -> str:
     return f"\x1b[{code}m{text}\x1b[0m" if coloured(stream) else text
 
 
+_NO_CHOICE = re.compile(r"(argument .*?): invalid choice: '(.*)' \(choose from (.*)\)$")
+
+
 class Parser(argparse.ArgumentParser):
-    """Suggests the nearest flag for an unknown one."""
+    """Suggests the nearest flag, command or choice for an unknown one."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments, as the base class does; an unknown one is an error with a hint."""
@@ -35,20 +40,37 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             known = parsed.flags
             wrong = next((word for word in unknown if word.startswith("-")), unknown[0])
-            close = get_close_matches(wrong.partition("=")[0], known, 1)
-            hint = f"; did you mean {close[0]}?" if close else ""
+            hint = _near(wrong.partition("=")[0], known)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return parsed
 
     def error(self, message: str) -> NoReturn:
         """Exit with usage and message."""
+        if found := _NO_CHOICE.match(message):
+            what, got, choices = found.groups()
+            known = choices.replace("'", "").split(", ")
+            hint = _near(got, known) or f"; it is one of {', '.join(known)}"
+            message = f"{what}: there is no {got!r}{hint}"
         self.print_usage(sys.stderr)
         self.exit(USAGE, f"{painted('toolscout:', RED, sys.stderr)} {message}\n")
 
 
+def _near(wrong: str, known: Iterable[str]) -> str:
+    close = get_close_matches(wrong, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def whole_number(text: str) -> int:
+    """Read a whole number, as a type of an argument."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
+
+
 def positive(text: str) -> int:
     """Read a whole number from 1 up, as a type of an argument."""
-    value = int(text)
+    value = whole_number(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"at least 1, got {value}")
     return value

@@ -1,5 +1,6 @@
-"""Replay all attacks and print what each did to others: `python -m tests.attacks [WORD]`."""
+"""Replay all attacks and print what each did to others."""
 
+import argparse
 import os
 import sys
 import tempfile
@@ -38,4 +39,6 @@ def main(only: str = "") -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(" ".join(sys.argv[1:])))
+    parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
+    parser.add_argument("word", nargs="*", help="only attacks whose names have these words")
+    sys.exit(main(" ".join(parser.parse_args().word)))

@@ -19,7 +19,7 @@ WELL = ("yes", "–")
 
 def main() -> int:
     """Print the table, and write it into a page if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.callers", description=__doc__)
     parser.add_argument("--docs", type=Path, help="a page with a block `callers`")
     parsed = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as service:

@@ -6,6 +6,8 @@ from typing import Any
 
 import uvicorn
 
+from toolscout.common.listening import listen
+
 KEEPALIVE_S = 65
 """Seconds that idle connections of callers are kept: longer than the SDKs keep theirs."""
 
@@ -14,7 +16,12 @@ GRACE_S = 30
 
 
 def serve(application: Any, host: str, port: int) -> int:
-    """Run the application until a signal ends it; returns the exit status."""
+    """Run the application until a signal ends it; returns the exit status.
+
+    Raises:
+        OSError: nobody can listen at the address.
+    """
+    listen(host, port, "set another by --port").close()  # uvicorn would say it in its own words
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(message)s")
     # These write the URL of every request, and a query may hold a key.
     logging.getLogger("httpx2").setLevel(logging.WARNING)

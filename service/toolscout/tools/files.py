@@ -1,6 +1,7 @@
 """Read files with lists of tools."""
 
 import re
+import sys
 from pathlib import Path
 
 import msgspec
@@ -9,32 +10,37 @@ from toolscout.contract import Tool
 from toolscout.errors import NOT_JSON, InvalidJson, InvalidRequest
 from toolscout.tools.conversion import list_in, read_tools
 
+STDIN = Path("-")
+
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
 def read_file(path: Path) -> list[Tool]:
     """Read a file: a JSON array of tools, an MCP `tools/list` answer, or a search request.
 
+    The path `-` reads standard input.
+
     Raises:
         InvalidJson: the file is not JSON; the message has line and column.
         InvalidRequest: it has no tools, or one without a name.
         OSError: it cannot be read.
     """
+    data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
+    shown = "standard input" if path == STDIN else path
     try:
-        data = path.read_bytes()
         content = msgspec.json.decode(data)
     except NOT_JSON as error:
-        raise InvalidJson(f"{path}{_place(data, error)}: not valid JSON: {error}") from None
+        raise InvalidJson(f"{shown}{_place(data, error)}: not valid JSON: {error}") from None
     content = list_in(content)
     if not isinstance(content, list):
-        raise InvalidRequest(f"{path}: expected a list of tools, or an object with `tools`")
+        raise InvalidRequest(f"{shown}: expected a list of tools, or an object with `tools`")
     for number, entry in enumerate(content):
         if not isinstance(entry, dict):
-            raise InvalidRequest(f"{path}: tools[{number}] must be an object")
+            raise InvalidRequest(f"{shown}: tools[{number}] must be an object")
     try:
         return read_tools(content)
     except InvalidRequest as error:
-        raise InvalidRequest(f"{path}: {error.detail}", error.errors) from None
+        raise InvalidRequest(f"{shown}: {error.detail}", error.errors) from None
 
 
 def _place(data: bytes, error: Exception) -> str:

@@ -11,11 +11,12 @@ import fastmcp
 from fastmcp import FastMCP
 
 from toolscout import __version__
+from toolscout.common.listening import listen
 from toolscout.gateway.mcp.definitions import instructions
 from toolscout.gateway.mcp.gateway import Gateway
 from toolscout.gateway.mcp.requests import Requests
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.web import KeyVerifier, check_key, listen, serve_http
+from toolscout.gateway.mcp.web import KeyVerifier, check_key, serve_http
 
 LIBRARIES = ("asyncio", "fastmcp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvicorn")
 """Loggers that write addresses, arguments and stack traces; what matters is logged here."""

@@ -1,7 +1,6 @@
 """The gateway over streamable HTTP: its address, its key, and a server that others may stop."""
 
 import asyncio
-import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,20 +60,6 @@ def check_key(host: str, key: str | None) -> None:
         raise ConfigurationError(f"http: {host} can be reached by others: set {KEY}")
     if key is not None and len(key) < MIN_KEY_CHARS:
         raise ConfigurationError(f"{KEY}: at least {MIN_KEY_CHARS} characters")
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
-
-    Raises:
-        OSError: the address cannot be used; says which and why, in a line.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        raise OSError(f"cannot listen at {host}:{port}: {why}") from None
 
 
 async def serve_http(server: "FastMCP[None]", listener: socket.socket, stop: asyncio.Event) -> None:

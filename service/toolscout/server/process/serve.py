@@ -11,6 +11,7 @@ from types import FrameType
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from toolscout.common.listening import listen
 from toolscout.common.loopback import is_loopback
 from toolscout.common.threads import any_running
 from toolscout.engine import load_embedder
@@ -69,6 +70,7 @@ def serve(settings: Settings) -> int:
     Raises:
         ConfigurationError: the address is open to others and no key is set, or the model, a word
             list, a certificate or a package that a setting needs cannot be loaded.
+        OSError: nobody can listen at the address.
     """
     keys = Keyring(settings.api_keys)
     if not is_loopback(settings.host) and not len(keys) and not settings.insecure:
@@ -87,6 +89,8 @@ def serve(settings: Settings) -> int:
     tls.options(settings)
     check_store(settings.store)
     load_lexicon(settings.synonyms, settings.domains)
+    another = "set another by TOOLSCOUT_PORT or --port"
+    listen(settings.host, settings.port, another).close()  # uvicorn would say it in its own words
     if settings.workers == 1 or settings.model:
         load_embedder(settings.model or str(BUNDLED_MODEL))  # a wrong one is said before listening
     if settings.workers == 1:

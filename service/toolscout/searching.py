@@ -1,0 +1,168 @@
+"""The command `toolscout search`: one question to a file of tools, here or at a running service."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import msgspec
+
+from toolscout.contract import Tool
+from toolscout.errors import ConfigurationError
+from toolscout.settings import RANKERS
+from toolscout.terminal import BOLD, DIM, GREEN, RED, YELLOW, painted, positive
+
+PATIENCE_S = 60.0
+"""How long a service may take to answer: it may read thousands of new tools first."""
+
+SILENCE_S = 1.0
+"""After so long a terminal is told what is going on."""
+
+
+def add_search_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of `toolscout search`."""
+    add = parser.add_argument
+    add("pattern", help="what to look for")
+    add("--tools", type=Path, metavar="FILE", help="JSON file, any provider's shape; - for stdin")
+    add("--url", metavar="URL", help="ask the service there; its key is in TOOLSCOUT_API_KEY")
+    add("--catalog", metavar="NAME", help="a catalog of that service, instead of --tools")
+    add("--ranker", choices=RANKERS, default="auto", help="which ranker")
+    add("--top-k", type=positive, metavar="COUNT", default=5, help="names to print at most")
+    add(
+        "--always-keep",
+        action="append",
+        metavar="NAME",
+        default=[],
+        help="name to keep anyway; may be given several times",
+    )
+    add("--model", metavar="FOLDER", help="model2vec folder or hub id")
+    for words in ("synonyms", "domains"):
+        text = f"TOML file with further {words}"
+        add(f"--{words}", type=Path, metavar="FILE", help=text)
+    add("--explain", action="store_true", help="scores and reasons")
+    add("--json", action="store_true", help="the whole answer as JSON")
+
+
+def search(parsed: argparse.Namespace) -> int:
+    """Ask, and print the names; returns 0, or 1 if nothing fits.
+
+    Raises:
+        ConfigurationError: flags do not fit together, or the service refuses or is not there.
+        ToolscoutError: the file has no tools.
+    """
+    from toolscout.tools.files import read_file
+
+    if not parsed.pattern.strip():
+        raise ConfigurationError("the pattern is blank")
+    if parsed.catalog and not parsed.url:
+        raise ConfigurationError("--catalog is a catalog of a service: give its --url, too")
+    if (parsed.tools is None) == (parsed.catalog is None):
+        raise ConfigurationError("give --tools FILE, or --url URL and --catalog NAME")
+    tools = read_file(parsed.tools) if parsed.tools else None
+    with _told(f"asking {parsed.url}" if parsed.url else "reading the tools"):
+        answer = _from_service(parsed, tools) if parsed.url else _from_engine(parsed, tools or [])
+    if tools is not None:
+        _warn_of_unknown(parsed.always_keep, tools)
+    if parsed.json:
+        print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())  # noqa: T201
+    elif parsed.explain:
+        _print_explained(answer)
+    elif answer["selected_names"]:
+        print("\n".join(answer["selected_names"]))  # noqa: T201  # a command prints
+    if not answer["selected_names"]:
+        _say("no tool fits; --explain says how it was judged")
+    return 0 if answer["selected_names"] else 1
+
+
+def _from_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any]:
+    """The answer of an engine in this process, with the fields of the service's."""
+    from toolscout.engine import Engine
+
+    engine = Engine(
+        tools,
+        model=parsed.model,
+        ranker=parsed.ranker,
+        synonyms=parsed.synonyms,
+        domains=parsed.domains,
+    )
+    result = engine.search(
+        parsed.pattern, parsed.top_k, always_keep=parsed.always_keep, explain=True
+    )
+    answer: dict[str, Any] = msgspec.to_builtins(result)
+    del answer["tools"]  # only with a level of detail, which this command has not
+    return {"selected_names": answer.pop("names"), **answer}
+
+
+def _from_service(parsed: argparse.Namespace, tools: list[Tool] | None) -> dict[str, Any]:
+    import httpx2
+
+    if parsed.model or parsed.synonyms or parsed.domains:
+        raise ConfigurationError("--model, --synonyms and --domains are settings of the service")
+    asked = {
+        "pattern": parsed.pattern,
+        "top_k": parsed.top_k,
+        "ranker": parsed.ranker,
+        "always_keep": parsed.always_keep,
+        "explain": True,
+        **({"catalog": parsed.catalog} if tools is None else {"tools": tools}),
+    }
+    headers = {"Content-Type": "application/json"}
+    if key := os.environ.get("TOOLSCOUT_API_KEY"):
+        headers["Authorization"] = f"Bearer {key}"
+    url = parsed.url.rstrip("/") + "/v1/tool-discovery/search"
+    try:
+        body = msgspec.json.encode(asked)
+        response = httpx2.post(url, content=body, headers=headers, timeout=PATIENCE_S)
+        answer: Any = msgspec.json.decode(response.content)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise ConfigurationError(f"{parsed.url} does not answer: {error}") from None
+    except msgspec.DecodeError:
+        raise ConfigurationError(f"{parsed.url} is no Toolscout: its answer is not JSON") from None
+    if response.status_code != httpx2.codes.OK:
+        detail = answer.get("detail") if isinstance(answer, dict) else None
+        raise ConfigurationError(f"{parsed.url} refuses ({response.status_code}): {detail}")
+    if not isinstance(answer, dict) or "counts" not in answer:
+        raise ConfigurationError(f"{parsed.url} is no Toolscout: its answer has no counts")
+    return answer
+
+
+def _print_explained(answer: dict[str, Any]) -> None:
+    colour = GREEN if answer["outcome"] == "match" else YELLOW
+    outcome = painted(answer["outcome"], colour, sys.stdout)
+    counts = answer["counts"]
+    lines = [f"{outcome}, ranker {answer['ranker']}, {counts['unique']} tools"]
+    lines[0] += f", {counts['ranked']} with some evidence"
+    for match in answer["matches"]:
+        mark = " (pinned)" if match.get("pinned") else ""
+        lines.append(f"{match['score']:.3f}  {painted(match['name'], BOLD, sys.stdout)}{mark}")
+        for reason in match["reasons"]:
+            text = f"{reason['weight']:.3f} {reason['via']} {reason['term']!r} in {reason['field']}"
+            lines.append(f"         {painted(text, DIM, sys.stdout)}")
+    print("\n".join(lines))  # noqa: T201  # a command prints
+
+
+def _warn_of_unknown(names: list[str], tools: list[Tool]) -> None:
+    known = {tool.name for tool in tools}
+    for name in names:
+        if name not in known:
+            _say(f"--always-keep {name}: there is no tool of this name")
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Tell a terminal what takes so long; files and pipes get no progress."""
+    timer = Timer(SILENCE_S, _say, [f"{what} …"])
+    if sys.stderr.isatty():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{painted('toolscout:', RED, sys.stderr)} {text}\n")

@@ -1,0 +1,102 @@
+"""`toolscout search` on standard input and at a running service."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ZENITH
+from tests.support import TOOLS, Server, crowd, toolscout
+from toolscout.cli import main
+
+
+@pytest.fixture
+def offered(tmp_path: Path) -> str:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps(TOOLS), "utf-8")
+    return str(path)
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["search", *arguments, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_tools_come_from_standard_input():
+    command = ("search", "read a file", "--tools", "-", "--top-k", "1")
+    done = toolscout(*command, stdin=json.dumps(TOOLS))
+    assert (done.returncode, done.stdout) == (0, "read_file\n")
+
+
+def test_a_fault_of_standard_input_has_line_and_column():
+    done = toolscout("search", "read a file", "--tools", "-", stdin='[{"name": "a"},\n{]')
+    assert done.returncode == 2
+    assert done.stderr.startswith("toolscout: standard input:2:2: not valid JSON")
+
+
+def test_a_service_answers_as_the_engine_does(server: Server, offered: str, capsys):
+    here = answer(capsys, "forecast", "--tools", offered)
+    there = answer(capsys, "forecast", "--tools", offered, "--url", server.url)
+    assert there["selected_names"] == here["selected_names"] == ["get_weather"]
+    assert there["matches"] == here["matches"]
+    assert set(here) <= set(there)
+
+
+def test_a_service_explains_as_the_engine_does(server: Server, offered: str, capsys):
+    printed = []
+    for where in ([], ["--url", server.url]):
+        assert main(["search", "forecast", "--tools", offered, "--explain", *where]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
+def test_a_catalog_of_a_service_is_searched(server: Server, capsys):
+    server.client.put("/v1/catalogs/desk", json={"tools": TOOLS}).raise_for_status()
+    found = answer(capsys, "forecast", "--url", server.url, "--catalog", "desk")
+    assert found["selected_names"] == ["get_weather"]
+
+
+def test_a_service_with_keys_takes_the_key_of_the_environment(keyed: Server, offered: str):
+    command = ["search", "forecast", "--tools", offered, "--url", keyed.url]
+    assert toolscout(*command, TOOLSCOUT_API_KEY=ZENITH).stdout == "get_weather\n"
+    refused = toolscout(*command)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"toolscout: {keyed.url} refuses (401): send one")
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ([], "give --tools FILE, or --url URL and --catalog NAME"),
+        (["--catalog", "x"], "--catalog is a catalog of a service: give its --url, too"),
+        (["--catalog", "x", "--url", "http://127.0.0.1:9"], "http://127.0.0.1:9 does not answer: "),
+        (["--catalog", "x", "--url", "nowhere"], "nowhere does not answer: "),
+        (["--catalog", "x", "--url", "http://127.0.0.1:9", "--model", "m"], "--model, --synonyms"),
+    ],
+)
+def test_what_does_not_fit_or_answer_is_said_in_a_line(flags: list[str], told: str, capsys):
+    assert main(["search", "forecast", *flags]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"toolscout: {told}")
+    assert printed.count("\n") == 1
+
+
+def test_a_service_that_is_none_is_said(server: Server, capsys):
+    assert main(["search", "x", "--url", f"{server.url}/docs", "--catalog", "y"]) == 2
+    assert "refuses (404)" in capsys.readouterr().err
+
+
+def test_a_terminal_is_told_what_takes_more_than_a_second(tmp_path: Path):
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps(crowd(10_000)), "utf-8")
+    terminal, its_end = pty.openpty()
+    command = [sys.executable, "-m", "toolscout", "search", "gadget_17_spin", "--tools", str(path)]
+    with os.fdopen(terminal, "rb"):
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=its_end, check=True)
+        assert "reading the tools …" in os.read(terminal, 4_096).decode()
