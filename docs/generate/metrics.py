@@ -1,5 +1,6 @@
 """docs/metrics.md: a heading per metric, from the objects that count."""
 
+import os
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -7,7 +8,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from docs.generate.notes import WRITTEN, joined, notes
 from toolscout.client.observe.metrics import PrometheusMetrics
-from toolscout.server.observe.metrics import Metrics
+from toolscout.server.observe.metrics import Metrics, Processes
 
 
 def page() -> str:
@@ -20,6 +21,7 @@ def page() -> str:
             texts["metrics"],
             "## Of the service",
             *(_section(metric) for metric in families(Metrics())),
+            *(_described(*shown) for shown in process_metrics()),
             "## Of the client",
             texts["client_metrics"],
             *(_section(metric) for metric in families(PrometheusMetrics(CollectorRegistry()))),
@@ -32,6 +34,12 @@ def families(holder: Any) -> list[MetricWrapperBase]:
     return [value for value in vars(holder).values() if isinstance(value, MetricWrapperBase)]
 
 
+def process_metrics() -> list[tuple[str, str, str]]:
+    """Name, description and type of the metrics of the processes."""
+    found = Processes([os.getpid()]).collect()
+    return [(family.samples[0].name, family.documentation, family.type) for family in found]
+
+
 def exposed(metric: MetricWrapperBase) -> str:
     """The name that `/metrics` shows: a counter's ends in `_total`."""
     (family,) = metric.describe()
@@ -41,8 +49,11 @@ def exposed(metric: MetricWrapperBase) -> str:
 def _section(metric: MetricWrapperBase) -> str:
     (family,) = metric.describe()
     labels = ", ".join(f"`{label}`" for label in metric._labelnames)
-    said = f"{family.documentation}. A {family.type}"
-    said += f", by {labels}." if labels else "."
-    name = exposed(metric)
+    kind = f"{family.type}, by {labels}" if labels else family.type
+    return _described(exposed(metric), family.documentation, kind)
+
+
+def _described(name: str, text: str, kind: str) -> str:
     note = notes("metrics").get(name, "")
+    said = f"{text.rstrip('.')}. A {kind}."
     return "\n\n".join(filter(None, [f"### `{name}`", said, note]))

@@ -85,4 +85,5 @@ def test_the_log_can_be_switched_off(tmp_path: Path):
         silent.search("read a file", crowd(3))
         silent.process.terminate()
         assert silent.wait() == 0
-        assert silent.stdout == ""
+        events = [json.loads(line)["event"] for line in silent.stdout.splitlines()]
+        assert events == ["start", "ready", "draining", "stop"]

@@ -53,6 +53,30 @@ def test_offered_tools_are_counted_without_duplicates(server: Server):
     assert server.metric("toolscout_offered_tools_sum") == before + len(TOOLS)
 
 
+def test_memory_time_and_files_of_the_process_are_there(server: Server):
+    assert server.metric("process_resident_memory_bytes") > 30 * 2**20
+    assert server.metric("process_cpu_seconds_total") > 0.1
+    assert 3 < server.metric("process_open_fds") < server.metric("process_max_fds")
+    assert server.metric("process_start_time_seconds") > 1.7e9
+
+
+@pytest.mark.parametrize(
+    ("accept", "media"),
+    [
+        ("", "text/plain; version=0.0.4; charset=utf-8"),
+        ("*/*", "text/plain; version=0.0.4; charset=utf-8"),
+        ("application/openmetrics-text;version=1.0.0;q=0.5", "application/openmetrics-text"),
+        ("text/plain;version=1.0.0;q=0.3,*/*;q=0.2", "text/plain; version=1.0.0"),
+    ],
+)
+def test_a_scraper_gets_the_form_that_it_accepts(server: Server, accept: str, media: str):
+    answer = server.get("/metrics", accept=accept)
+    assert answer.headers["content-type"].startswith(media)
+    assert "toolscout_requests_total{" in answer.text
+    assert answer.text.endswith("# EOF\n") == ("openmetrics" in media)
+    assert "_created" not in answer.text
+
+
 def test_nothing_of_a_request_stands_in_a_metric(server: Server):
     tools = [{"name": "plughtool", "description": "plughtext"}]
     server.search("plughpattern", tools, ranker="semantic")
@@ -66,7 +90,7 @@ def test_every_metric_has_a_name_of_ours_a_type_and_a_help(server: Server):
     families = re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE)
     assert len(families) >= 10
     for name, _ in families:
-        assert name.startswith("toolscout_")
+        assert name.startswith(("toolscout_", "process_"))
         assert f"# HELP {name} " in text
     assert {
         "toolscout_shed_total",

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from tests.support import TOOLS, Server, raw_request, read_response, running, until
+from toolscout import __version__
 from toolscout.server.process.shutdown import SAME_SIGNAL_S
 
 BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS}).encode()
@@ -26,6 +27,18 @@ def test_sigterm_is_not_ready_at_once_but_serves_on(tmp_path: Path):
         assert response.status_code == 200
         assert response.headers["connection"] == "close"
         assert server.wait() == 0
+
+
+def test_the_log_tells_of_start_and_end(tmp_path: Path):
+    with running(tmp_path, "--drain-s", "0.5", "--log", "off") as server:
+        until(lambda: '"ready"' in server.stdout)
+        server.signal(signal.SIGTERM)
+        assert server.wait() == 0
+        lines = [json.loads(line) for line in server.stdout.splitlines()]
+        assert [line["event"] for line in lines] == ["start", "ready", "draining", "stop"]
+        assert {line["level"] for line in lines} == {"info"}
+        assert lines[0]["version"] == __version__
+        assert (lines[1]["port"], lines[2]["seconds"]) == (server.port, 0.5)
 
 
 def test_open_requests_are_finished(tmp_path: Path):

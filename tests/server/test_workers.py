@@ -44,6 +44,17 @@ def test_metrics_add_up_over_the_processes(pair: Server):
     assert pair.metric("toolscout_catalog_cache_entries") >= 1
 
 
+def test_files_of_the_processes_add_up(pair: Server):
+    open_files, most = pair.metric("process_open_fds"), pair.metric("process_max_fds")
+    served = [Path(f"/proc/{pid}") for pid in children(pair.process.pid)]
+    assert open_files >= max(len(list((one / "fd").iterdir())) for one in served) + 10
+    assert open_files < most
+
+
+def children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()
+
+
 def test_that_each_process_has_its_own_memory_is_said(pair: Server):
     assert "each of 2 processes has its own registered catalogs" in pair.stderr
 

@@ -89,6 +89,7 @@ class Application:
         if server is not None:
             reload.install(service, server)
             shutdown.install(service, server)
+            service.listens = lambda: server.started
         async with AsyncExitStack() as stack:
             stack.push_async_callback(service.stop)
             if facade is not None:

@@ -2,14 +2,16 @@
 
 import asyncio
 import gc
+import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolscout import __version__
 from toolscout.common.lru import Lru
 from toolscout.contract import RankerName
 from toolscout.engine import Engine
@@ -153,6 +155,9 @@ class Service:
         self.tracing = open_tracing() if settings.tracing else None
         """What makes spans, where that is on."""
         self.draining = False
+        self.listens: Callable[[], bool] = lambda: True
+        """Whether connections are accepted yet; the log's `ready` waits for it."""
+        self._is_ready_logged = False
         self.stopping = False
         self._ticker: asyncio.TimerHandle | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -161,6 +166,7 @@ class Service:
 
     def start(self) -> None:
         """Begin what goes on beside the requests; call from the running loop."""
+        self.log.info("start", version=__version__, pid=os.getpid())
         self.compiles.open()
         if self.learner is not None:
             self.run(self.learner.follow(self.keyring.tenants, self._warn))
@@ -196,6 +202,7 @@ class Service:
             await asyncio.to_thread(self.tracing.close)
         self.connections.report()
         self.records.write()
+        self.log.info("stop", pid=os.getpid())
         self.writer.close()
 
     @property
@@ -250,15 +257,21 @@ class Service:
             "accepting": not self.draining,
         }
 
-    def render_metrics(self) -> bytes:
-        """Prometheus text, brought up to date first."""
+    def render_metrics(self, accept: str) -> tuple[bytes, str]:
+        """Return the metrics, brought up to date, as `Accept` asks for them, and their type."""
         self.records.write()
         self._gauge()
-        return self.metrics.render()
+        return self.metrics.render(accept)
+
+    def _log_ready(self) -> None:
+        if not self._is_ready_logged and self._self_tested and self.listens():
+            self._is_ready_logged = True
+            self.log.info("ready", host=self.settings.host, port=self.settings.port)
 
     def _tick(self) -> None:
         """Write the log, look at deadlines and bring figures up to date; several times a second."""
         self.records.write()
+        self._log_ready()
         self.writer.flush()
         self.deadlines.look()
         self.compiles.look()

@@ -3,7 +3,6 @@
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request
-from toolscout.server.observe.metrics import CONTENT_TYPE
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 
@@ -22,11 +21,12 @@ async def show_readiness(service: Service, request: Request, trace: Trace) -> An
 
 
 async def show_metrics(service: Service, request: Request, trace: Trace) -> Answer:
-    """Return the metrics as Prometheus text.
+    """Return the metrics, as Prometheus text or OpenMetrics.
 
     Raises:
         Refused: a key is required and missing.
     """
     if service.settings.metrics_auth and service.keyring.tenant(request.headers) is None:
         raise Refused("unauthorized", "metrics_auth is on: send Authorization: Bearer KEY")
-    return Answer(service.render_metrics(), media=CONTENT_TYPE.encode())
+    text, media = service.render_metrics((request.header(b"accept") or b"").decode("latin-1"))
+    return Answer(text, media=media.encode())

@@ -212,7 +212,10 @@ _CALL_ROUTES = (
         responses={
             "200": {
                 "description": "Exposition text",
-                "content": {"text/plain": {"schema": {"type": "string"}}},
+                "content": {
+                    "text/plain": {"schema": {"type": "string"}},
+                    "application/openmetrics-text": {"schema": {"type": "string"}},
+                },
             },
             "401": {"$ref": "#/components/responses/401"},
         },

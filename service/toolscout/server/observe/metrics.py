@@ -5,22 +5,27 @@ asked for `/metrics` adds them up (`PROMETHEUS_MULTIPROC_DIR`, set by `toolscout
 """
 
 import os
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
 from prometheus_client import (
-    CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
     Gauge,
     Histogram,
-    generate_latest,
+    Metric,
+    ProcessCollector,
+    disable_created_metrics,
     multiprocess,
 )
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
 
 from toolscout import __version__
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST
+# A counter begins with its process; a gauge that says so for each would double the text.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 _MILLISECOND = 1e-3
 _SECONDS = tuple(
@@ -28,6 +33,9 @@ _SECONDS = tuple(
     for ms in (0.05, 0.1, 0.2, 0.35, 0.5, 1, 2, 5, 10, 25, 50, 100, 150, 250, 500, 1_000, 2_500)
 )
 _TOOLS = (0, 1, 2, 3, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000)
+_OF_THE_FIRST = {"process_start_time_seconds", "process_max_fds"}
+"""Figures of processes that are no sums."""
+
 _PHASES = ("total", "decode", "compile", "rank")
 
 
@@ -163,18 +171,57 @@ class Metrics:
         """Record the duration of one phase."""
         self._phase[phase].observe(seconds)
 
-    def render(self) -> bytes:
-        """Return the exposition text, summed over all processes."""
+    def render(self, accept: str = "") -> tuple[bytes, str]:
+        """Return the exposition, summed over all processes, and its media type.
+
+        `accept` is the header of the scraper, which gets OpenMetrics or Prometheus text.
+        """
+        encode, media = choose_encoder(accept)
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-            return generate_latest(self.registry)
-        _bury_dead_workers(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]))
+            return encode(_Several([self.registry, Processes([os.getpid()])])), media
+        running = _running(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]))
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry)
+        return encode(_Several([registry, Processes(running)])), media
 
 
-def _bury_dead_workers(folder: Path) -> None:
-    """Drop the gauges of ended processes; their counters stay."""
+class Processes(Collector):
+    """The `process_*` metrics of the serving processes: their sums, and the oldest start."""
+
+    def __init__(self, pids: Iterable[int]) -> None:
+        self._each = [ProcessCollector(pid=partial(int, pid), registry=None) for pid in pids]
+
+    def collect(self) -> Iterable[Metric]:
+        """Read them from the kernel."""
+        families: dict[str, list[Metric]] = {}
+        for process in self._each:
+            for family in process.collect():
+                families.setdefault(family.name, []).append(family)
+        for name, alike in families.items():
+            one = alike[0]
+            values = [family.samples[0].value for family in alike]
+            whole = min(values) if name in _OF_THE_FIRST else sum(values)
+            one.samples = [one.samples[0]._replace(value=whole)]
+            yield one
+
+
+class _Several(Collector):
+    """Several collectors as one, for an encoder."""
+
+    def __init__(self, parts: Iterable[Collector]) -> None:
+        self._parts = parts
+
+    def collect(self) -> Iterable[Metric]:
+        for part in self._parts:
+            yield from part.collect()
+
+
+def _running(folder: Path) -> list[int]:
+    """Return the running processes; the gauges of ended ones go, their counters stay."""
+    found = []
     for pid in {file.stem.rpartition("_")[2] for file in folder.glob("gauge_live*.db")}:
-        if not Path(f"/proc/{pid}").exists():
+        if Path(f"/proc/{pid}").exists():
+            found.append(int(pid))
+        else:
             multiprocess.mark_process_dead(int(pid))  # type: ignore[no-untyped-call]
+    return found

@@ -8,6 +8,7 @@ requests. A second SIGTERM skips the wait.
 import asyncio
 import signal
 import threading
+from functools import partial
 from time import perf_counter
 from types import FrameType
 
@@ -45,6 +46,8 @@ def install(service: Service, server: uvicorn.Server) -> None:
             return
         first = perf_counter()
         service.draining = True
-        loop.call_soon_threadsafe(loop.call_later, service.settings.drain_s, stop)
+        drain_s = service.settings.drain_s
+        loop.call_soon_threadsafe(partial(service.log.info, "draining", seconds=drain_s))
+        loop.call_soon_threadsafe(loop.call_later, drain_s, stop)
 
     signal.signal(signal.SIGTERM, on_term)
