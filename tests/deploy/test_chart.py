@@ -1,10 +1,14 @@
 """The chart's values are the service's settings, and its version is the service's."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import yaml
 
+from tests.conftest import ZENITH
+from tests.support import Server
 from toolscout import __version__
 from toolscout.settings import BY_NAME, SETTINGS
 
@@ -29,6 +33,23 @@ def test_every_value_of_the_chart_is_in_its_schema():
         field = schema["properties"][name]
         if isinstance(value, dict) and "properties" in field and name != "settings":
             assert set(value) == set(field["properties"])
+
+
+def test_every_value_has_its_line_in_the_readme():
+    values = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
+    page = (CHART / "README.md").read_text("utf-8")
+    assert [name for name in values if f"`{name}`" not in page] == []
+
+
+def test_what_helm_test_asks_is_answered(keyed: Server, tmp_path: Path):
+    keys = tmp_path / "api-keys"
+    keys.write_text(f"zenith={ZENITH}\nother={'x' * 40}\n", "utf-8")
+    command = [sys.executable, CHART / "files" / "ask.py"]
+    told = {"TOOLSCOUT_URL": keyed.url, "TOOLSCOUT_API_KEYS_FILE": str(keys)}
+    done = subprocess.run(command, env=told, capture_output=True, text=True, check=True)
+    assert "read_file" in done.stdout
+    keys.write_text(f"zenith={'y' * 40}\n", "utf-8")
+    assert subprocess.run(command, env=told, capture_output=True, check=False).returncode == 1
 
 
 def test_the_chart_installs_this_version():

@@ -23,9 +23,13 @@ CHARTS = Path(__file__).parents[2] / "deploy" / "helm"
 CHART = CHARTS / "toolscout"
 KEYED: dict[str, Any] = {"apiKeys": {"existingSecret": "keys"}}
 FULL: dict[str, Any] = KEYED | {
-    "image": {"tag": "1.2.3", "pullPolicy": "Always"},
+    "image": {"tag": "1.2.3", "pullPolicy": "Always", "extras": ["server", "redis", "otel"]},
+    "serviceAccount": {"create": True, "annotations": {"note": "none"}},
+    "extraVolumes": [{"name": "words", "configMap": {"name": "words"}}],
+    "extraVolumeMounts": [{"name": "words", "mountPath": "/etc/words", "readOnly": True}],
     "imagePullSecrets": [{"name": "pull"}],
-    "settings": {"cache_bytes": 268435456, "rate_limit": 0.5, "learning": True, "drain_s": 20},
+    "settings": {"cache_bytes": 268435456, "rate_limit": 0.5, "learning": True, "drain_s": 20}
+    | {"tracing": True, "synonyms": "/etc/words/synonyms.toml"},
     "store": {"existingSecret": "store"},
     "tls": {"existingSecret": "certificate"},
     "autoscaling": {"enabled": True},
@@ -172,7 +176,7 @@ def test_the_environment_is_what_the_service_reads(tmp_path: Path):
     given = {pair["name"]: pair["value"] for pair in spec["env"]}
     mounts = {mount["mountPath"] for mount in spec["volumeMounts"]}
     files = {value for value in given.values() if value.startswith("/etc/toolscout/")}
-    assert {file.rpartition("/")[0] for file in files} == mounts - {"/tmp"}
+    assert {file.rpartition("/")[0] for file in files} == mounts - {"/tmp", "/etc/words"}
     read = {n: v for n, v in given.items() if n.startswith("TOOLSCOUT_") and v not in files}
     settings = load(environ=read)
     assert settings.host == "0.0.0.0"
@@ -237,7 +241,8 @@ def test_everything_selects_the_same_pods(tmp_path: Path):
     items = render(tmp_path, FULL)
     labels = items["Deployment", "drill-toolscout"]["spec"]["template"]["metadata"]["labels"]
     for (kind, _), item in items.items():
-        selector = item["spec"].get("selector") or item["spec"].get("podSelector")
+        spec = item.get("spec", {})
+        selector = spec.get("selector") or spec.get("podSelector")
         if kind in ("Service", "PodDisruptionBudget", "NetworkPolicy", "Deployment"):
             wanted = selector.get("matchLabels", selector)
             assert wanted.items() <= labels.items()
@@ -264,6 +269,10 @@ def test_everything_selects_the_same_pods(tmp_path: Path):
         (KEYED | {"settings": {"ranker": "best"}}, "ranker"),
         (KEYED | {"replica": 3}, "replica"),
         (KEYED | {"mode": "daemon"}, "mode"),
+        (KEYED | {"settings": {"mcp": True}}, "settings.mcp needs an image with the extra mcp"),
+        (KEYED | {"settings": {"tracing": "on"}}, "needs an image with the extra otel"),
+        (KEYED | {"settings": {"synonyms": "/etc/x.toml"}}, "nothing is mounted at /etc/x.toml"),
+        (KEYED | {"image": {"digest": "latest"}}, "digest"),
         (KEYED | {"store": {"url": "postgres://x"}}, "store"),
     ],
 )
@@ -271,6 +280,41 @@ def test_what_cannot_work_is_said(tmp_path: Path, values: dict[str, Any], said: 
     done = attempt(tmp_path, values)
     assert done.returncode != 0
     assert said in done.stderr
+
+
+def test_a_digest_pins_the_image_whatever_the_tag(tmp_path: Path):
+    digest = f"sha256:{'a' * 64}"
+    values = KEYED | {"image": {"repository": "mine/toolscout", "tag": "9", "digest": digest}}
+    items = render(tmp_path, values)
+    tested = items["Pod", "drill-toolscout-test"]["spec"]["containers"][0]
+    assert container(items)["image"] == tested["image"] == f"mine/toolscout@{digest}"
+
+
+def test_the_service_runs_as_its_own_account_without_a_token(tmp_path: Path):
+    items = render(tmp_path, FULL)
+    assert items["ServiceAccount", "drill-toolscout"]["metadata"]["annotations"] == {"note": "none"}
+    assert pod(items)["serviceAccountName"] == "drill-toolscout"
+    assert pod(items)["automountServiceAccountToken"] is False
+    assert "serviceAccountName" not in pod(render(tmp_path, KEYED))
+
+
+def test_files_of_ones_own_are_mounted(tmp_path: Path):
+    items = render(tmp_path, FULL)
+    assert FULL["extraVolumes"][0] in pod(items)["volumes"]
+    assert FULL["extraVolumeMounts"][0] in container(items)["volumeMounts"]
+
+
+def test_helm_test_calls_by_the_address_and_with_the_keys_of_the_service(tmp_path: Path):
+    tested = render(tmp_path, KEYED)["Pod", "drill-toolscout-test"]
+    assert tested["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    service = render(tmp_path, KEYED)["Service", "drill-toolscout"]["spec"]["selector"]
+    assert not service.items() <= tested["metadata"]["labels"].items()
+    (ask,) = tested["spec"]["containers"]
+    assert ask["command"] == ["python", "-c", (CHART / "files" / "ask.py").read_text("utf-8")]
+    assert ask["env"][0]["value"] == "http://drill-toolscout:8080"
+    assert ask["volumeMounts"][0]["mountPath"] == "/etc/toolscout/keys"
+    assert tested["spec"]["volumes"][0]["secret"]["secretName"] == "keys"
+    assert ("Pod", "drill-toolscout-test") not in render(tmp_path, MUTUAL)
 
 
 def test_as_a_sidecar_it_stands_in_the_pod_of_another_chart(tmp_path: Path):

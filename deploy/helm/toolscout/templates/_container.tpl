@@ -7,7 +7,7 @@ Takes the chart's context; from another chart: include "toolscout.container" .Su
 {{- $sidecar := eq .Values.mode "sidecar" -}}
 {{- $settings := omit .Values.settings "host" "port" -}}
 name: toolscout
-image: {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) | quote }}
+image: {{ include "toolscout.image" . | quote }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- if not $sidecar }}
 ports:
@@ -72,6 +72,9 @@ volumeMounts:
   {{- if .Values.tls.existingSecret }}
   - {name: toolscout-tls, mountPath: /etc/toolscout/tls, readOnly: true}
   {{- end }}
+  {{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end -}}
 
 {{- /* A pod's volumes for the container. Whole directories: a single file would not follow its Secret. */ -}}
@@ -95,6 +98,9 @@ volumeMounts:
 {{- with .Values.tls.existingSecret }}
 - name: toolscout-tls
   secret: {secretName: {{ . }}, defaultMode: {{ include "toolscout.mode" $ }}}
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 

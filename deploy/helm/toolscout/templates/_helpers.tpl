@@ -32,6 +32,23 @@ name: {{ include "toolscout.fullname" . }}
 labels: {{- include "toolscout.labels" . | nindent 2 }}
 {{- end -}}
 
+{{- define "toolscout.image" -}}
+{{- $tag := .Values.image.tag | default .Chart.AppVersion -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository $tag -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "toolscout.serviceAccount" -}}
+{{- if .Values.serviceAccount.name -}}
+{{- .Values.serviceAccount.name -}}
+{{- else if .Values.serviceAccount.create -}}
+{{- include "toolscout.fullname" . -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "toolscout.keySecret" -}}
 {{- if .Values.apiKeys.existingSecret -}}
 {{- .Values.apiKeys.existingSecret -}}
@@ -51,6 +68,23 @@ labels: {{- include "toolscout.labels" . | nindent 2 }}
 {{- define "toolscout.check" -}}
 {{- if and (eq .Values.mode "deployment") (not (include "toolscout.keySecret" .)) (ne (toString .Values.settings.insecure) "true") -}}
 {{- fail "without a key anybody in the cluster could call: set apiKeys.existingSecret (or apiKeys.value), or settings.insecure: true to mean it" -}}
+{{- end -}}
+{{- range $setting, $extra := dict "mcp" "mcp" "tracing" "otel" "encoder" "encoder" -}}
+{{- if and (has (toString (get $.Values.settings $setting)) (list "true" "on")) (not (has $extra $.Values.image.extras)) -}}
+{{- fail (printf "settings.%s needs an image with the extra %s: build it with --build-arg EXTRAS=server,redis,%s and name it in image.extras" $setting $extra $extra) -}}
+{{- end -}}
+{{- end -}}
+{{- range $setting := list "synonyms" "domains" "model" -}}
+{{- $path := get $.Values.settings $setting -}}
+{{- if hasPrefix "/" $path -}}
+{{- $found := false -}}
+{{- range $.Values.extraVolumeMounts -}}
+{{- if hasPrefix .mountPath $path -}}{{- $found = true -}}{{- end -}}
+{{- end -}}
+{{- if not $found -}}
+{{- fail (printf "settings.%s: nothing is mounted at %s: mount it by extraVolumes and extraVolumeMounts" $setting $path) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- if and .Values.tls.clientCA (not .Values.tls.existingSecret) -}}
 {{- fail "tls.clientCA needs tls.existingSecret" -}}
