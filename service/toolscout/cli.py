@@ -92,7 +92,7 @@ def _check_config(parsed: argparse.Namespace) -> int:
     from toolscout.state.opening import check_store
 
     settings = _settings(parsed)
-    Keyring(settings.api_keys)
+    keys = Keyring(settings.api_keys).keys
     check_store(settings.store)
     if settings.tls_cert or settings.tls_key or settings.tls_client_ca:
         from toolscout.server.process import tls
@@ -110,6 +110,9 @@ def _check_config(parsed: argparse.Namespace) -> int:
     width = max(map(len, shown))
     for name, value in shown.items():
         print(f"{name:{width}}  {_shown(value):20}  {settings.origins[name]}")
+    for key in keys:
+        until = f", until {key.expires}" if key.expires else ""
+        print(f"key {key.name} of {key.tenant}: {', '.join(sorted(key.scopes))}{until}")
     return OK
 
 

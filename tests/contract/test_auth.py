@@ -11,6 +11,11 @@ BODY = {"pattern": "read a file", "tools": [{"name": "read_file"}]}
 KEY = "k" * 32
 
 
+def tenant(ring: Keyring, key: str) -> str | None:
+    found = ring.find([(b"x-api-key", key.encode())])
+    return None if found is None else found.tenant
+
+
 @pytest.mark.parametrize("path", [SEARCH, GATEWAY])
 def test_both_headers_are_accepted_on_both_paths(keyed: Server, path: str):
     for header in [
@@ -70,20 +75,20 @@ def test_keys_that_are_not_needed_are_no_error(server: Server):
 def test_two_keys_of_one_tenant_are_a_rotation():
     ring = Keyring(f"acme={KEY}1, acme={KEY}2\n{KEY}3,")
     assert len(ring) == 3
-    first, second, third = (ring.tenant([(b"x-api-key", f"{KEY}{n}".encode())]) for n in (1, 2, 3))
+    first, second, third = (tenant(ring, f"{KEY}{n}") for n in (1, 2, 3))
     assert first == second == "acme"
     assert third not in (None, "acme")
 
 
 def test_bare_keys_are_tenants_of_their_own():
     ring = Keyring(f"{KEY}1,{KEY}2")
-    tenants = {ring.tenant([(b"x-api-key", f"{KEY}{n}".encode())]) for n in (1, 2)}
+    tenants = {tenant(ring, f"{KEY}{n}") for n in (1, 2)}
     assert len(tenants) == 2
     assert not any(KEY in tenant for tenant in tenants if tenant)
 
 
 def test_without_keys_everyone_is_one_tenant():
-    assert Keyring(None).tenant([]) == Keyring("").tenant([(b"x-api-key", b"any")])
+    assert Keyring(None).find([]) == Keyring("").find([(b"x-api-key", b"any")])
 
 
 @pytest.mark.parametrize("entry", ["{}", "acme={}"])
@@ -91,7 +96,7 @@ def test_without_keys_everyone_is_one_tenant():
 def test_keys_may_end_in_base64_padding(entry: str, padding: str):
     key = KEY + padding
     ring = Keyring(entry.format(key))
-    assert ring.tenant([(b"authorization", f"Bearer {key}".encode())]) is not None
+    assert ring.find([(b"authorization", f"Bearer {key}".encode())]) is not None
 
 
 @pytest.mark.parametrize("keys", ["short", f"{KEY},short", "acme=short", "acme="])
@@ -118,7 +123,7 @@ def test_keys_may_have_comments_and_a_byte_order_mark():
     text = f"\ufeffacme={KEY}1 # first\n#bravo={KEY}2\n # zulu={KEY}3,\n{KEY}#4, #{KEY}5"
     ring = Keyring(text)
     assert len(ring) == 2
-    assert ring.tenant([(b"x-api-key", f"{KEY}1".encode())]) == "acme"
-    assert ring.tenant([(b"x-api-key", f"{KEY}#4".encode())])
+    assert tenant(ring, f"{KEY}1") == "acme"
+    assert tenant(ring, f"{KEY}#4")
     for number in (2, 3, 5):
-        assert ring.tenant([(b"x-api-key", f"{KEY}{number}".encode())]) is None
+        assert tenant(ring, f"{KEY}{number}") is None

@@ -26,7 +26,9 @@ async def show_metrics(service: Service, request: Request, trace: Trace) -> Answ
     Raises:
         Refused: a key is required and missing.
     """
-    if service.settings.metrics_auth and service.keyring.tenant(request.headers) is None:
-        raise Refused("unauthorized", "metrics_auth is on: send Authorization: Bearer KEY")
+    if service.settings.metrics_auth:
+        key = service.keyring.find(request.headers)
+        if key is None or key.has_expired:
+            raise Refused("unauthorized", "metrics_auth is on: send Authorization: Bearer KEY")
     text, media = service.render_metrics((request.header(b"accept") or b"").decode("latin-1"))
     return Answer(text, media=media.encode())

@@ -3,14 +3,42 @@
 import hmac
 import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from hashlib import sha256
+from typing import Literal, NamedTuple, get_args
 
 from toolscout.errors import ConfigurationError
+
+KeyScope = Literal["search", "feedback", "write", "admin"]
+"""What a key allows: to search and read catalogs, to report what worked, to change catalogs, and to
+see and delete figures and what was learned."""
+
+SCOPES: frozenset[KeyScope] = frozenset(get_args(KeyScope))
 
 MIN_KEY_CHARS = 32
 ANONYMOUS = "anonymous"
 
 _COMMENT = re.compile(r"(^|[\s,])#.*")
+_OPTION = re.compile(r";\s*(\w+)\s*=([^;]*)$")
+
+
+class Key(NamedTuple):
+    """What is known of a key; never the key itself."""
+
+    tenant: str
+    name: str
+    """The beginning of its hash, for the log."""
+    scopes: frozenset[KeyScope] = SCOPES
+    expires: datetime | None = None
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether it may not be used any more."""
+        return self.expires is not None and datetime.now(UTC) >= self.expires
+
+
+NO_KEY = Key(ANONYMOUS, "")
+"""Stands for every caller where there are no keys."""
 
 
 class Keyring:
@@ -19,46 +47,66 @@ class Keyring:
     def __init__(self, keys: str | None) -> None:
         """Parse comma-separated `key` or `tenant=key`; a bare key is a separate tenant.
 
+        `;scopes=search+feedback` and `;expires=2027-01-31` may follow a key.
+
         Raises:
-            ConfigurationError: a key is too short; names its position, never its value.
+            ConfigurationError: a key is too short, or has an unknown scope or a malformed date;
+                names its position, never its value.
         """
-        self._tenants: list[tuple[bytes, str]] = []
+        self._keys: list[tuple[bytes, Key]] = []
         for number, entry in enumerate(_entries(keys or ""), 1):
-            tenant, key = _parted(entry)
+            tenant, key, options = _parted(entry)
             if len(key) < MIN_KEY_CHARS:
                 raise ConfigurationError(
                     f"api_keys: key {number} has {len(key)} characters; "
                     f"at least {MIN_KEY_CHARS} are needed"
                 )
             hashed = sha256(key.encode()).digest()
-            self._tenants.append((hashed, tenant or "key-" + hashed.hex()[:12]))
-        self.is_shared = len({tenant for _, tenant in self._tenants}) > 1
+            name = hashed.hex()[:12]
+            if unknown := options.keys() - {"scopes", "expires"}:
+                raise ConfigurationError(
+                    f"api_keys: key {number}: there is no option {', '.join(sorted(unknown))}; "
+                    "the options are scopes and expires"
+                )
+            known = Key(
+                tenant or f"key-{name}",
+                name,
+                _scopes(options.get("scopes"), number),
+                _date(options.get("expires"), number),
+            )
+            self._keys.append((hashed, known))
+        self.is_shared = len({key.tenant for key in self.keys}) > 1
         """Whether more than one tenant may call."""
 
     def __len__(self) -> int:
-        return len(self._tenants)
+        return len(self._keys)
+
+    @property
+    def keys(self) -> list[Key]:
+        """Return what is known of each key, in their order."""
+        return [key for _, key in self._keys]
 
     @property
     def tenants(self) -> list[str]:
         """Return all tenants."""
-        return list(dict.fromkeys(tenant for _, tenant in self._tenants)) or [ANONYMOUS]
+        return list(dict.fromkeys(key.tenant for key in self.keys)) or [ANONYMOUS]
 
-    def tenant(self, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-        """Return the tenant of a request, or None without a valid key.
+    def find(self, headers: Iterable[tuple[bytes, bytes]]) -> Key | None:
+        """Return the key of a request, or None without a known one; it may have expired.
 
         The key may be in `Authorization: Bearer` or `X-API-Key`, or in both. Two different keys are
         refused, because either could be meant. All known keys are compared in constant time.
         """
-        if not self._tenants:
-            return ANONYMOUS
+        if not self._keys:
+            return NO_KEY
         presented = _presented(headers)
         if len(presented) != 1:
             return None
         hashed = sha256(presented.pop()).digest()
-        found: str | None = None
-        for known, tenant in self._tenants:
+        found: Key | None = None
+        for known, key in self._keys:
             if hmac.compare_digest(known, hashed):
-                found = tenant
+                found = key
         return found
 
 
@@ -79,9 +127,41 @@ def _entries(keys: str) -> list[str]:
     return [entry.strip() for entry in ",".join(lines).split(",") if entry.strip()]
 
 
-def _parted(entry: str) -> tuple[str, str]:
-    """Return tenant and key of `acme=KEY`; base64 padding of a bare key is no separator."""
+def _parted(entry: str) -> tuple[str, str, dict[str, str]]:
+    """Return tenant, key and options of `acme=KEY;scopes=search`.
+
+    Base64 padding of a bare key is no separator.
+    """
+    options: dict[str, str] = {}
+    while found := _OPTION.search(entry):
+        options[found[1]] = found[2].strip()
+        entry = entry[: found.start()].rstrip()
     tenant, separator, key = entry.partition("=")
     if separator and (key.strip("=") or len(tenant) < MIN_KEY_CHARS):
-        return tenant.strip(), key.strip()
-    return "", entry
+        return tenant.strip(), key.strip(), options
+    return "", entry, options
+
+
+def _scopes(text: str | None, number: int) -> frozenset[KeyScope]:
+    if text is None:
+        return SCOPES
+    named = {part.strip() for part in text.split("+")}
+    if not named <= SCOPES:
+        unknown = ", ".join(sorted(named - SCOPES)) or "nothing"
+        raise ConfigurationError(
+            f"api_keys: key {number}: there is no scope {unknown}; "
+            f"the scopes are {', '.join(get_args(KeyScope))}, joined by +"
+        )
+    return frozenset(scope for scope in SCOPES if scope in named)
+
+
+def _date(text: str | None, number: int) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        raise ConfigurationError(
+            f"api_keys: key {number}: expires is no date such as 2027-01-31 or 2027-01-31T12:00:00Z"
+        ) from None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)

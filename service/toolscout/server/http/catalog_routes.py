@@ -50,6 +50,7 @@ CATALOG_ROUTES = (
     ),
     _catalog(
         method="PUT",
+        scope="write",
         handler=put_catalog,
         operation="putCatalog",
         summary="Register a tool list",
@@ -62,6 +63,7 @@ CATALOG_ROUTES = (
     ),
     _catalog(
         method="PATCH",
+        scope="write",
         handler=patch_catalog,
         operation="patchCatalog",
         summary="Change a registered catalog",
@@ -73,6 +75,7 @@ CATALOG_ROUTES = (
     ),
     _catalog(
         method="DELETE",
+        scope="write",
         handler=delete_catalog,
         operation="deleteCatalog",
         summary="Delete a registered catalog",

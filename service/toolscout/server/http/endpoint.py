@@ -12,6 +12,7 @@ from toolscout.errors import Overloaded
 from toolscout.server.compiling import lookup, work_threads
 from toolscout.server.http.admission import BytesInFlight
 from toolscout.server.http.answer import Answer, answer_refused, send_answer
+from toolscout.server.http.auth import KeyScope
 from toolscout.server.http.problems import CODES
 from toolscout.server.http.refusals import REFUSALS, Refused, refusal, too_long
 from toolscout.server.http.request import ClientGone, Request
@@ -22,6 +23,10 @@ from toolscout.server.service import Service
 
 SHED = ("overloaded", "draining")
 """Refusals after which the caller should reconnect, perhaps to another process."""
+
+CHANGING = {"PUT", "PATCH", "DELETE"}
+AUDITED = {"write", "admin"}
+"""Calls by these methods, of these scopes, have a line of their own in the log."""
 
 RELAYED = "invalid_request"
 """The code of a request that another application refused with an answer of its own."""
@@ -58,6 +63,8 @@ async def serve(
             service.admission.leave(request.slot)
         if resource is not None and not resource.is_open:
             _record(service, resource, request, trace, code, status)
+            if request.method in CHANGING and resource.scopes.get(request.method) in AUDITED:
+                _audit(service, resource, request, trace, status)
 
 
 async def _result(
@@ -66,7 +73,7 @@ async def _result(
     try:
         handler = _find(service, resource, request)
         if resource is not None and not resource.is_open:
-            _admit(service, request, trace)
+            _admit(service, request, trace, resource.scopes[request.method])
     except Refused as refused:
         return _refuse_at_once(request, refused)
     return await _handle(service, request, trace, handler)
@@ -91,17 +98,23 @@ def _find(service: Service, resource: Resource | None, request: Request) -> Hand
     return handler
 
 
-def _admit(service: Service, request: Request, trace: Trace) -> None:
+def _admit(service: Service, request: Request, trace: Trace, scope: KeyScope) -> None:
     """Check the head of a request, and give it a slot.
 
     Raises:
         Refused: it must not be answered, or not now. Its body is not awaited.
     """
     service.browsers.check(request, is_keyless=not len(service.keyring))
-    tenant = service.keyring.tenant(request.headers)
-    if tenant is None:
+    key = service.keyring.find(request.headers)
+    if key is None:
         raise Refused("unauthorized", "send one Authorization: Bearer KEY or X-API-Key: KEY")
-    trace.tenant = tenant
+    tenant = key.tenant
+    trace.tenant, trace.key = tenant, key.name
+    if key.has_expired:
+        raise Refused("unauthorized", f"this key expired at {key.expires}")
+    if scope not in key.scopes:
+        scopes = ", ".join(sorted(key.scopes))
+        raise Refused("forbidden", f"this needs a key with the scope {scope}; yours has {scopes}")
     work_threads.TENANT.set(tenant)
     trace.coarse = service.keyring.is_shared
     wait = service.rate_limit.take(tenant)
@@ -163,6 +176,23 @@ async def _refuse(service: Service, request: Request, refused: Refused) -> Resul
 def _refused(request: Request, refused: Refused) -> Result:
     newer = request.newer_contract
     return refused.code, answer_refused(refused, request.request_id, newer_contract=newer)
+
+
+def _audit(
+    service: Service, resource: Resource, request: Request, trace: Trace, status: int
+) -> None:
+    """Log who tried to change what, and whether it came about; whatever `log` says."""
+    name = request.parameters.get("id", "")
+    service.log.info(
+        "change",
+        request_id=request.request_id,
+        tenant=trace.tenant,
+        key=trace.key,
+        call=resource.call,
+        method=request.method,
+        catalog=name if lookup.NAME.fullmatch(name) else "",
+        status=status,
+    )
 
 
 def _record(

@@ -48,14 +48,15 @@ CODES: dict[str, Code] = {
     "unauthorized": Code(
         401,
         "A valid API key is required",
-        "No key, one that is not known (any more), or two different ones. A key is sent as "
-        "`Authorization: Bearer KEY` or `X-API-Key: KEY`.",
+        "No key, one that is not known (any more) or has expired, or two different ones. A key is "
+        "sent as `Authorization: Bearer KEY` or `X-API-Key: KEY`.",
     ),
     "forbidden": Code(
         403,
         "This caller may not do this",
         "Without keys, a browser may only ask from a page of this service: `Origin` names another "
-        "page. List its host in `allowed_hosts` if it is meant to ask.",
+        "page. List its host in `allowed_hosts` if it is meant to ask. With keys, the caller's key "
+        "has not the scope that the call needs: `search`, `feedback`, `write` or `admin`.",
     ),
     "not_found": Code(
         404,

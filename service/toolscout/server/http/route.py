@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from toolscout.server.http.answer import Answer
+from toolscout.server.http.auth import KeyScope
 from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
@@ -39,6 +40,8 @@ class Route:
     handler: Handler
     call: str
     """The name in metrics and log."""
+    scope: KeyScope = "search"
+    """What a key must allow."""
     is_open: bool = False
     """Whether it needs neither key nor admission, and is not logged."""
     operation: str = ""
@@ -66,6 +69,8 @@ class Resource(NamedTuple):
     call: str
     is_open: bool
     handlers: Mapping[str, Handler]
+    scopes: Mapping[str, KeyScope]
+    """By method."""
 
 
 class Router:
@@ -96,7 +101,8 @@ class Router:
         first = routes[0]
         shown = path.rstrip("/") or "/"
         handlers = {route.method: route.handler for route in routes}
-        resource = Resource(shown, first.call, first.is_open, handlers)
+        scopes = {route.method: route.scope for route in routes}
+        resource = Resource(shown, first.call, first.is_open, handlers, scopes)
         if "{" in path:
             pattern = _PARAMETER.sub(_group, path)
             self._variable.append((re.compile(pattern), resource))

@@ -14,6 +14,8 @@ class Trace:
     """Everything that headers, metrics and log need of a request."""
 
     tenant: str = ""
+    key: str = ""
+    """The name of the caller's key: the beginning of its hash."""
     pattern: str = ""
     top_k: int = DEFAULT_TOP_K
     cache: str = "-"

@@ -72,8 +72,9 @@ def _operation(route: Route) -> dict[str, Any]:
         "operationId": route.operation or route.call,
         "summary": route.summary,
     }
-    if route.description:
-        found["description"] = route.description
+    scope = "" if route.is_open else f"Scope of the key: `{route.scope}`."
+    if about := f"{route.description} {scope}".strip():
+        found["description"] = about
     found["security"] = _security(route)
     parameters = [_KNOWN] if route.is_conditional or route.method == "PUT" else []
     parameters += [_EXPECTED] if _may_conflict(route) else []
