@@ -24,6 +24,14 @@ def test_readyz_names_its_components(server: Server):
     assert body["components"] == {"model": True, "self_test": True, "accepting": True}
 
 
+def test_a_summary_for_language_models_leads_to_what_is_there(keyed: Server):
+    page = keyed.get("/llms.txt")
+    assert page.headers["content-type"] == "text/plain; charset=utf-8"
+    assert page.text.startswith("# Toolscout\n\n> ")
+    for link in re.findall(r"\]\((/[^)]+)\)", page.text):
+        assert keyed.get(link).status_code == (401 if link == "/metrics" else 200)
+
+
 def test_docs_need_no_other_host(server: Server):
     page = server.get("/docs")
     assert page.status_code == 200

@@ -1,4 +1,4 @@
-"""Pages that need no network: the OpenAPI browser, and the explanation of every error.
+"""Pages that need no network: the OpenAPI browser, every error explained, a summary for models.
 
 The browser at `/docs` is Swagger UI from the installed package. `/docs/errors` is made from the
 table of error codes; the `type` of each problem links to it.
@@ -93,6 +93,12 @@ async def show_yaml(service: Service, request: Request, trace: Trace) -> Answer:
     return Answer((await run_in_thread(as_yaml)).encode(), [NO_SNIFFING], media=b"application/yaml")
 
 
+async def show_summary(service: Service, request: Request, trace: Trace) -> Answer:
+    """Describe the service for language models (https://llmstxt.org)."""
+    text = files(__package__).joinpath("llms.txt").read_bytes()
+    return Answer(text, [NO_SNIFFING], media=b"text/plain; charset=utf-8")
+
+
 async def show_page(service: Service, request: Request, trace: Trace) -> Answer:
     """The page of the OpenAPI browser."""
     return Answer(_PAGE.encode(), _headers(_POLICY), media=HTML)
@@ -118,6 +124,7 @@ ROUTES = [
     for path, handler in (
         ("/openapi.json", show_document),
         ("/openapi.yaml", show_yaml),
+        ("/llms.txt", show_summary),
         ("/docs", show_page),
         ("/docs/errors", show_errors),
         ("/docs/{name}", show_asset),
