@@ -268,14 +268,6 @@ def test_when_nothing_fits_no_tool_comes_back(interface, upstream, model):
     assert "No tool fits this search. There are 201 tools" in json.dumps(model.requests[-1])
 
 
-def test_a_conversation_that_the_provider_stores_gets_no_search_twice(upstream, service, model):
-    agent = agent_of("openai-responses", upstream.url, Transport(service.url))
-    first: Any = {"model": agent.model, "input": QUESTION, "tools": agent.tools}
-    agent.client.responses.create(**first)
-    agent.client.responses.create(**first, previous_response_id="resp_named")
-    assert model.requests[2]["input"] == QUESTION
-
-
 @pytest.mark.parametrize("interface", NATIVE)
 def test_a_tool_that_is_offered_no_more_is_loaded_no_more(interface, upstream, service, model):
     agent = agent_of(interface, upstream.url, Transport(service.url))
@@ -323,40 +315,3 @@ def test_equal_beginnings_of_two_users_share_no_search(upstream, service, model)
     assert [len(request["messages"]) for request in of_bob[:2]] == [1, 3]
     of_alice = [request for request in model.requests if "alice" in request["system"]]
     assert all(message not in of_bob[0]["messages"] for message in of_alice[1]["messages"][1:])
-
-
-def test_a_result_for_a_stored_conversation_goes_out_with_every_tool(upstream, service, model):
-    agent = agent_of("openai-responses", upstream.url, Transport(service.url))
-    agent.tools = agent.tools[-100:]
-    output: Any = {"type": "function_call_output", "call_id": "c", "output": "sent"}
-    call: Any = {"type": "function_call", "call_id": "c", "name": "send_email", "arguments": "{}"}
-    agent.client.responses.create(
-        model=agent.model,
-        input=[call, output],
-        tools=agent.tools,
-        previous_response_id="resp_earlier",
-    )
-    assert model.requests[0]["tools"] == agent.tools
-
-
-@pytest.mark.parametrize("name", ["gpt-5.4", "gpt-4.1"], ids=["native", "emulated"])
-@pytest.mark.parametrize("streams", [False, True], ids=["plain", "stream"])
-def test_a_stored_conversation_keeps_its_tools(upstream, service, model, name, streams):
-    agent = agent_of(
-        "openai-responses", upstream.url, Transport(service.url), name, streams=streams
-    )
-    first: Any = {"model": name, "input": QUESTION, "tools": agent.tools}
-    if streams:
-        with agent.client.responses.stream(**first) as stream:
-            answer = stream.get_final_response()
-    else:
-        answer = agent.client.responses.create(**first)
-    [called] = [item for item in answer.output if item.type == "function_call"]
-    output: Any = {"type": "function_call_output", "call_id": called.call_id, "output": "sent"}
-    rounds = len(model.requests)
-    second: Any = {"model": name, "input": [output], "tools": agent.tools}
-    agent.client.responses.create(**second, previous_response_id=answer.id)
-    before, after = model.requests[rounds - 1 : rounds + 1]
-    assert called.name == "send_email"
-    assert after["tools"] == before["tools"]
-    assert after["input"] == [output]

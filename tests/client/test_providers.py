@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.client.shapes import SHAPES, Said
+from tests.client.shapes import SHAPES, Said, Shape
 from toolscout.client.providers import PROVIDERS, Call, ProviderName
 from toolscout.client.providers.provider import Answered
 
@@ -115,3 +115,15 @@ def test_every_choice_of_openai_is_cleaned():
 )
 def test_the_query_of_a_search_call(arguments, query):
     assert Call("1", "find", arguments).query == query
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_a_request_that_ends_with_results_asks_nothing_new(shape: Shape):
+    provider = PROVIDERS[shape.name]
+    first = shape.request("please help", [shape.tool("read_file", "Read")])
+    assert provider.ends_with_user(first)
+    said = Said(calls=(("call_r", "read_file", {"path": "x"}),))
+    assert provider.ends_with_user(shape.history(first, said, ["ok"], "go on"))
+    results = [Answered(call, "ok", []) for call in provider.calls(shape.response(said))]
+    assert not provider.ends_with_user(provider.continued(first, shape.response(said), results))
+    assert not provider.ends_with_user({})

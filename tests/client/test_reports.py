@@ -15,8 +15,6 @@ from tests.client.upstream import Exchange, Peer, peer, until
 from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
 from toolscout.client.discovery.config import ApiConfig
 from toolscout.client.learning import reporter
-from toolscout.client.providers import PROVIDERS
-from toolscout.client.providers.provider import Answered
 from toolscout.client.selector.breaker import BreakerPolicy
 
 OPENAI = SHAPES[0]
@@ -342,15 +340,3 @@ def test_a_forked_process_reports_its_own_turns(discovery, service):
             os._exit(0)
     os.waitpid(child, 0)
     assert [pattern for pattern, _ in service.pairs] == ["read 1", "read 2"]
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_a_request_that_ends_with_results_asks_nothing_new(shape: Shape):
-    provider = PROVIDERS[shape.name]
-    first = shape.request("please help", [shape.tool("read_file", "Read")])
-    assert provider.ends_with_user(first)
-    said = Said(calls=(READ,))
-    assert provider.ends_with_user(shape.history(first, said, ["ok"], "go on"))
-    results = [Answered(call, "ok", []) for call in provider.calls(shape.response(said))]
-    assert not provider.ends_with_user(provider.continued(first, shape.response(said), results))
-    assert not provider.ends_with_user({})

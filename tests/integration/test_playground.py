@@ -1,21 +1,14 @@
-"""The playground in a real browser: Debian's Chromium, driven by Playwright.
-
-With TOOLSCOUT_IMAGES in the environment the screenshots of the documentation are written anew.
-"""
+"""The playground in a real browser: Debian's Chromium, driven by Playwright."""
 
 import json
-import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
-from tests import debian
 from tests.catalogs import SHAPES, in_shape
 from tests.conftest import ZENITH
 from tests.integration.visits import Visit, visited
@@ -25,23 +18,7 @@ from toolscout.tools.files import read_file
 
 pytestmark = pytest.mark.integration
 
-IMAGES = Path(__file__).parents[2] / "docs" / "images"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    debian.need(chromium="chromium")
-    with sync_playwright() as playwright:
-        flags = ["--no-sandbox"] if os.geteuid() == 0 else []
-        launched = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=flags)
-        yield launched
-        launched.close()
-
-
-@pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Visit]:
-    yield from visited(browser, server, viewport={"width": 1280, "height": 900})
 
 
 def test_a_first_look_shows_an_answer_and_asks_nobody_else(visit: Visit):
@@ -251,27 +228,6 @@ def test_a_thousand_tools_are_typed_over_without_lag(visit: Visit):
     assert visit.complaints == []
 
 
-def test_all_of_it_works_by_keyboard(visit: Visit):
-    visit.first("ci_get_log")
-    keys = visit.page.keyboard
-    keys.press("/")
-    expect(visit.page.locator("#query")).to_be_focused()
-    keys.press("Escape")
-    expect(visit.page.locator("#query")).to_have_value("")
-    expect(visit.page.locator(".ranker")).to_have_count(0)
-    keys.type("rotate a password")
-    visit.first("secrets_rotate")
-    for key in ("ArrowDown", "ArrowRight", "ArrowDown"):
-        keys.press(key)
-    second = visit.page.locator("[data-ranker=bm25] .pin").nth(1)
-    expect(second).to_be_focused()
-    name = second.get_attribute("data-name")
-    keys.press("Enter")
-    expect(visit.page.locator("#kept")).to_have_text(name or "")
-    keys.press("Escape")
-    expect(visit.page.locator("#query")).to_be_focused()
-
-
 def test_texts_of_tools_stay_text(visit: Visit):
     evil = {"name": "<img src=x onerror=alert(1)>", "description": "<script>alert(2)</script> evil"}
     visit.paste([evil, *TOOLS])
@@ -279,49 +235,6 @@ def test_texts_of_tools_stay_text(visit: Visit):
     visit.first(evil["name"])
     assert visit.page.locator("#columns img, #columns script").count() == 0
     assert visit.complaints == []
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_serious_is_in_the_way_of_anybody(browser: Browser, server: Server, scheme: str):
-    size = {"width": 1280, "height": 900}
-    for visit in visited(browser, server, color_scheme=scheme, viewport=size):
-        visit.first("ci_get_log")
-        visit.page.get_by_label("Your own").check()
-        visit.paste(TOOLS)
-        visit.settings()
-        visit.ask("read a file")
-        visit.first("read_file")
-        found = Axe().run(visit.page).response["violations"]
-        serious = [each for each in found if each["impact"] in ("serious", "critical")]
-        told = [(each["id"], [n["html"] for n in each["nodes"]][:3]) for each in serious]
-        assert told == []
-
-
-def test_the_button_changes_the_colours_and_they_stay(visit: Visit):
-    colour = "getComputedStyle(document.body).backgroundColor"
-    before = visit.page.evaluate(colour)
-    visit.page.get_by_role("button", name="Dark").click()
-    dark = visit.page.evaluate(colour)
-    assert dark != before
-    visit.page.reload()
-    assert visit.page.evaluate(colour) == dark
-
-
-@pytest.mark.parametrize("own", [False, True], ids=["sample", "own"])
-@pytest.mark.parametrize(
-    ("width", "height"), [(1600, 900), (1280, 800), (1024, 768), (390, 740), (360, 640)]
-)
-def test_the_answer_stands_right_under_the_question(
-    browser: Browser, server: Server, width: int, height: int, own: bool
-):
-    for visit in visited(browser, server, viewport={"width": width, "height": height}):
-        if own:
-            visit.paste(TOOLS)
-            visit.ask("read a file")
-        visit.first("read_file" if own else "ci_get_log")
-        box = visit.page.locator("#summary .names .name").first.bounding_box()
-        assert box
-        assert box["y"] + box["height"] < height
 
 
 def test_nothing_of_other_tools_is_left_when_the_list_is_empty(visit: Visit):
@@ -332,102 +245,3 @@ def test_nothing_of_other_tools_is_left_when_the_list_is_empty(visit: Visit):
     expect(visit.page.locator("#examples li")).to_have_count(0)
     visit.paste([{"name": "read_file", "description": "Read a file"}])
     expect(visit.page.locator("#loaded")).to_have_text("1 tool, 1 KB as JSON")
-
-
-def test_a_link_brings_question_and_settings_back(visit: Visit):
-    visit.first("ci_get_log")
-    visit.settings()
-    visit.page.get_by_label("Assistant").check()
-    visit.page.get_by_label("BM25").check()
-    visit.page.locator("#top-k").fill("3")
-    visit.page.locator("#keep").fill("send_mail")
-    visit.page.locator("#keep").press("Enter")
-    visit.ask("weather & forecast?")
-    visit.first("get_weather")
-    shown = visit.answer()
-    visit.page.get_by_role("button", name="Copy link").click()
-    link = visit.page.evaluate("navigator.clipboard.readText()")
-    visit.page.goto("about:blank")
-    visit.page.goto(link)
-    expect(visit.page.locator("#query")).to_have_value("weather & forecast?")
-    expect(visit.page.locator("#summary .verdict")).to_contain_text("by bm25")
-    expect(visit.page.locator("#kept")).to_have_text("send_mail")
-    assert visit.answer() == shown
-    assert "send_mail" in shown
-
-
-def test_a_link_has_neither_pasted_tools_nor_the_key(visit: Visit):
-    visit.paste([{"name": "launch_codes", "description": "Fetch the codes"}, *TOOLS])
-    visit.settings()
-    visit.page.locator("#key").fill(ZENITH)
-    visit.page.locator("#keep").fill("launch_codes")
-    visit.page.locator("#keep").press("Enter")
-    visit.ask("read a file")
-    visit.first("read_file")
-    link = visit.page.url
-    assert "read+a+file" in link
-    assert "launch" not in link
-    assert ZENITH not in link
-    visit.page.reload()
-    expect(visit.page.locator("#query")).to_have_value("read a file")
-    expect(visit.page.locator("#loaded")).to_contain_text("No tools yet")
-
-
-def test_a_term_explains_itself_on_hover_on_focus_and_on_tap(browser: Browser, server: Server):
-    size = {"width": 390, "height": 740}
-    for visit in visited(browser, server, viewport=size, has_touch=True):
-        visit.first("ci_get_log")
-        bubble = visit.page.locator("#meaning")
-        expect(bubble).to_be_hidden()
-        visit.page.locator("#summary .outcome").tap()
-        expect(bubble).to_contain_text("Enough evidence")
-        visit.page.keyboard.press("Escape")
-        expect(bubble).to_be_hidden()
-        visit.page.locator("#summary [data-word=digest]").focus()
-        expect(bubble).to_contain_text("fingerprint")
-        visit.page.locator(".ranker [data-word=cut]").first.hover()
-        expect(bubble).to_contain_text("top_k")
-        visit.page.locator("h1").hover()
-        expect(bubble).to_be_hidden()
-
-
-def test_a_share_is_never_rounded_up_to_all(visit: Visit):
-    script = "async whole => (await import('/playground/dom.js')).percent(whole - 495, whole)"
-    assert visit.page.evaluate(script, 119_523) == "99.5 %"
-    assert visit.page.evaluate(script, 10_000_000) == "99.9 %"
-    assert visit.page.evaluate(script, 990) == "50 %"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_browser_of_the_api_has_the_colours_of_the_page(
-    browser: Browser, server: Server, scheme: str
-):
-    for visit in visited(browser, server, color_scheme=scheme):
-        visit.first("ci_get_log")
-        visit.page.get_by_role("link", name="API").click()
-        expect(visit.page.locator("#ui h2").first).to_contain_text("Toolscout")
-        dark = visit.page.evaluate("document.documentElement.classList.contains('dark')")
-        assert dark is (scheme == "dark")
-        assert visit.complaints == []
-
-
-@pytest.mark.parametrize(
-    ("name", "width", "height", "scheme"),
-    [
-        ("light", 1216, 1180, "light"),
-        ("dark", 1216, 1180, "dark"),
-        ("phone", 360, 640, "light"),
-    ],
-)
-def test_it_fits_its_window(browser: Browser, server: Server, name, width, height, scheme):
-    size = {"width": width, "height": height}
-    for visit in visited(browser, server, viewport=size, color_scheme=scheme):
-        visit.first("ci_get_log")
-        visit.page.get_by_label("Always keep ci_cancel").first.click()
-        expect(visit.page.locator("[data-ranker=hybrid] .is-pin")).to_have_count(1)
-        assert visit.page.evaluate("document.documentElement.scrollWidth") == width
-        if os.environ.get("TOOLSCOUT_IMAGES"):
-            visit.page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
-            full = {"x": 0, "y": 0, "width": width, "height": 1_180 if width > 400 else 1_700}
-            path = IMAGES / f"playground-{name}.png"
-            visit.page.screenshot(path=path, full_page=True, clip=full)

@@ -67,6 +67,8 @@ def test_memory_time_and_files_of_the_process_are_there(server: Server):
         ("*/*", "text/plain; version=0.0.4; charset=utf-8"),
         ("application/openmetrics-text;version=1.0.0;q=0.5", "application/openmetrics-text"),
         ("text/plain;version=1.0.0;q=0.3,*/*;q=0.2", "text/plain; version=1.0.0"),
+        ("application/openmetrics-text;version=1.x", "text/plain; version=0.0.4"),
+        ("text/plain;version=;;;,,", "text/plain; version=0.0.4"),
     ],
 )
 def test_a_scraper_gets_the_form_that_it_accepts(server: Server, accept: str, media: str):

@@ -176,7 +176,10 @@ class Metrics:
 
         `accept` is the header of the scraper, which gets OpenMetrics or Prometheus text.
         """
-        encode, media = choose_encoder(accept)
+        try:
+            encode, media = choose_encoder(accept)
+        except (TypeError, ValueError):  # a version that is none, such as 1.x
+            encode, media = choose_encoder("")
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
             return encode(_Several([self.registry, Processes([os.getpid()])])), media
         running = _running(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]))

@@ -1,0 +1,71 @@
+"""Conversations that the provider stores: a request names an answer instead of repeating it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from typing import Any
+
+import pytest
+
+from tests.client.agents import QUESTION, Agent, model, service, upstream
+from toolscout.client import Transport
+
+__all__ = ["model", "service", "upstream"]  # fixtures, found by their names
+
+ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(200)}
+ABOUT |= {"send_email": "Send an email to somebody"}
+
+
+@pytest.fixture
+def agent_of(upstream, service) -> Iterator[Callable[..., Agent]]:
+    """Makes agents with all the tools, which are closed when the test ends."""
+    with ExitStack() as stack:
+
+        def made(model: str = "", **more: Any) -> Agent:
+            transport = Transport(service.url)
+            agent = Agent("openai-responses", upstream.url, transport, ABOUT, model=model, **more)
+            return stack.enter_context(closing(agent))
+
+        yield made
+
+
+def test_a_conversation_that_the_provider_stores_gets_no_search_twice(agent_of, model):
+    agent = agent_of()
+    first: Any = {"model": agent.model, "input": QUESTION, "tools": agent.tools}
+    agent.client.responses.create(**first)
+    agent.client.responses.create(**first, previous_response_id="resp_named")
+    assert model.requests[2]["input"] == QUESTION
+
+
+def test_a_result_for_a_stored_conversation_goes_out_with_every_tool(agent_of, model):
+    agent = agent_of()
+    agent.tools = agent.tools[-100:]
+    output: Any = {"type": "function_call_output", "call_id": "c", "output": "sent"}
+    call: Any = {"type": "function_call", "call_id": "c", "name": "send_email", "arguments": "{}"}
+    agent.client.responses.create(
+        model=agent.model,
+        input=[call, output],
+        tools=agent.tools,
+        previous_response_id="resp_earlier",
+    )
+    assert model.requests[0]["tools"] == agent.tools
+
+
+@pytest.mark.parametrize("name", ["gpt-5.4", "gpt-4.1"], ids=["native", "emulated"])
+@pytest.mark.parametrize("streams", [False, True], ids=["plain", "stream"])
+def test_a_stored_conversation_keeps_its_tools(agent_of, model, name, streams):
+    agent = agent_of(name, streams=streams)
+    first: Any = {"model": name, "input": QUESTION, "tools": agent.tools}
+    if streams:
+        with agent.client.responses.stream(**first) as stream:
+            answer = stream.get_final_response()
+    else:
+        answer = agent.client.responses.create(**first)
+    [called] = [item for item in answer.output if item.type == "function_call"]
+    output: Any = {"type": "function_call_output", "call_id": called.call_id, "output": "sent"}
+    rounds = len(model.requests)
+    second: Any = {"model": name, "input": [output], "tools": agent.tools}
+    agent.client.responses.create(**second, previous_response_id=answer.id)
+    before, after = model.requests[rounds - 1 : rounds + 1]
+    assert called.name == "send_email"
+    assert after["tools"] == before["tools"]
+    assert after["input"] == [output]
