@@ -61,7 +61,7 @@ async def test_calls_are_logged_like_any_other_and_the_sdk_writes_no_lines(
         assert server.stderr == banner
         until(lambda: server.stdout.count('"event":"mcp"') >= 6)
         lines = [json.loads(line) for line in server.stdout.splitlines()]
-        assert {line["event"] for line in lines} == {"mcp"}
+        assert {line["event"] for line in lines} == {"start", "ready", "mcp"}
         assert lines[-1]["status"] == 400
 
 

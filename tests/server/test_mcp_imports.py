@@ -47,4 +47,5 @@ def test_the_packages_of_mcp_are_imported_only_if_it_is_on(
         timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
-    assert PACKAGES & set(json.loads(done.stdout)) == expected
+    (imported,) = [line for line in done.stdout.splitlines() if line.startswith("[")]
+    assert PACKAGES & set(json.loads(imported)) == expected
