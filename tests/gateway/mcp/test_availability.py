@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.gateway.mcp.hosts import SERVERS, host, listening, stdio_server, text_of
 from tests.support import free_port, until
+
+pytestmark = pytest.mark.integration
 
 
 def test_servers_that_do_not_start_do_not_hold_up_the_others(tmp_path: Path):

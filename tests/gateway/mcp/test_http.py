@@ -13,6 +13,8 @@ from fastmcp.client.transports import StreamableHttpTransport
 from tests.gateway.mcp.hosts import connected, listening, stdio_server, text_of, write
 from tests.support import until
 
+pytestmark = pytest.mark.integration
+
 KEY = "key-of-the-gateway-0123456789abcdef"
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 ACCEPTS = {"Accept": "application/json, text/event-stream"}

@@ -11,6 +11,8 @@ from tests.gateway.mcp.hosts import SERVERS, listening, stdio_server, write
 from tests.support import Server
 from toolscout.cli import main
 
+pytestmark = pytest.mark.integration
+
 Run = Callable[..., tuple[int, str, str]]
 
 

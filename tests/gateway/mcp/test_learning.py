@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.gateway.mcp.hosts import host, stdio_server
+
+pytestmark = pytest.mark.integration
 
 QUERY = "look through the notes"
 

@@ -11,6 +11,8 @@ import pytest
 from tests.gateway.mcp.hosts import listens, stdio_server, write
 from tests.support import PATIENCE_S, environment, free_port, until
 
+pytestmark = pytest.mark.integration
+
 
 def start(*arguments: str, folder: Path) -> subprocess.Popen[bytes]:
     with (folder / "stderr").open("wb") as log:
