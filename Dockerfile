@@ -1,25 +1,36 @@
-# The service as an image: docker build -t toolscout .
-# The base is named by its tag; put the digest your registry shows behind it to freeze it.
+# The service as an image: docker build -t toolscout:0.1.0 .
+# The base is named by its tag; `make pin-base` adds the digest that a registry has for it.
 ARG BASE=python:3.11-slim-bookworm
 
 FROM ${BASE} AS build
-# With otel beside them the image can trace: --build-arg EXTRAS=server,redis,otel
+# What it can do beside serving, e.g. --build-arg EXTRAS=server,redis,otel to trace. Packages are
+# those of deploy/locks, by version and hash.
 ARG EXTRAS=server,redis
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE ./
-COPY service ./service
-# What serving never imports (fake data for tests, a downloader, test suites) is left out.
+COPY deploy/locks ./locks
 # A pip configuration (an index of your own, its certificate) can come as a build secret; it is
 # in no layer: docker build --secret id=pip,src=pip.conf .
+# What serving never imports (fake data for tests, a downloader, colours, test suites) is left out;
+# an extra that needs some of it brings it back.
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
-    python3 -m venv /opt/toolscout \
-    && /opt/toolscout/bin/python -m pip wheel --no-cache-dir --no-deps --wheel-dir /dist . \
-    && /opt/toolscout/bin/python -m pip install --no-cache-dir \
-        "toolscout[${EXTRAS}] @ file://$(echo /dist/*.whl)" \
-    && /opt/toolscout/bin/python -m pip uninstall --yes faker hf-xet pip setuptools \
+    python3 -m venv /opt/build \
+    && /opt/build/bin/pip install --no-cache-dir --require-hashes -r locks/build.txt \
+    && python3 -m venv /opt/toolscout \
+    && /opt/toolscout/bin/pip install --no-cache-dir --require-hashes -r locks/server.txt \
+    && /opt/toolscout/bin/pip uninstall --yes faker hf-xet jinja2 litestar-htmx markdown-it-py \
+        markupsafe mdurl polyfactory pygments python-dotenv rich rich-click websockets \
+    && (IFS=,; for extra in $EXTRAS; do \
+        test "$extra" = server \
+        || /opt/toolscout/bin/pip install --no-cache-dir --require-hashes -r "locks/$extra.txt" \
+        || exit; done)
+COPY pyproject.toml README.md LICENSE ./
+COPY service ./service
+RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /dist . \
+    && /opt/toolscout/bin/pip install --no-cache-dir --no-deps --no-index /dist/*.whl \
+    && /opt/toolscout/bin/pip uninstall --yes pip setuptools \
     && find /opt/toolscout -depth -type d -name tests -exec rm -rf {} +
 
-FROM ${BASE}
+FROM ${BASE} AS service
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="toolscout" \
@@ -42,3 +53,18 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
     CMD ["python", "-c", "import os, urllib.request as u; u.urlopen(f\"http://127.0.0.1:{os.environ['TOOLSCOUT_PORT']}/readyz\", timeout=2)"]
 ENTRYPOINT ["toolscout"]
 CMD ["serve"]
+
+# What the image consists of: docker build --target sbom --output dist .
+FROM service AS billed
+USER 0:0
+COPY deploy/locks/trust.txt deploy/sbom.py /src/
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
+    python3 -m venv /opt/trust \
+    && /opt/trust/bin/pip install --no-cache-dir --require-hashes -r /src/trust.txt \
+    && /opt/trust/bin/python /src/sbom.py /opt/toolscout/bin/python > /sbom.cdx.json
+USER 65532:65532
+
+FROM scratch AS sbom
+COPY --from=billed /sbom.cdx.json /
+
+FROM service

@@ -5,15 +5,18 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration attacks callers image load soak scale-out deploy-check drills sbom audit bench eval evals mcp-tokens openapi docs dist clean
+.PHONY: help serve test check lint types unit test-integration attacks callers image load soak scale-out deploy-check drills lock pin-base sbom sbom-image audit bench eval evals mcp-tokens openapi docs dist clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-$(STAMP): pyproject.toml
+LOCKS := deploy/locks
+LOCKED_EXTRAS := server redis mcp otel encoder trust
+$(STAMP): pyproject.toml $(LOCKS)/build.txt $(LOCKS)/server.txt
 	@echo "Installing the service into $(VENV); this takes a minute or two, once."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install $(PIP_FLAGS) -e '.[server]'
+	$(BIN)/pip install $(PIP_FLAGS) --require-hashes -r $(LOCKS)/build.txt -r $(LOCKS)/server.txt
+	$(BIN)/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e '.[server]'
 	@touch $@
 
 $(VENV)/.tested: $(STAMP)
@@ -75,19 +78,45 @@ deploy-check: $(VENV)/.tested ## have what lies in deploy/ checked by the progra
 drills: $(VENV)/.tested ## replicas die, restart and are held up, behind real balancers (Debian)
 	$(BIN)/pytest -m integration -s tests/integration/test_drills.py
 
+$(VENV)/.locking:
+	$(PYTHON) -m venv $(VENV)/locking
+	$(VENV)/locking/bin/pip install $(PIP_FLAGS) 'uv>=0.9,<1'
+	@touch $@
+
+# All extras are resolved together first, so that any of their locks can be installed beside another.
+COMPILE = $(VENV)/locking/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+  --generate-hashes --no-annotate --custom-compile-command 'make lock'
+lock: $(VENV)/.locking ## choose the newest packages for make serve and the image, by version and hash
+	$(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "editables", sep="\n")' \
+	  | $(COMPILE) - --output-file $(LOCKS)/build.txt
+	$(COMPILE) $(LOCKED_EXTRAS:%=--extra %) pyproject.toml --output-file $(VENV)/all.txt
+	for extra in $(LOCKED_EXTRAS); do \
+	  $(COMPILE) --constraint $(VENV)/all.txt --extra $$extra pyproject.toml --output-file $(LOCKS)/$$extra.txt || exit; \
+	done
+
 # What a server install consists of, apart from what developers have.
-$(VENV)/.shipped: pyproject.toml
+$(VENV)/.shipped: pyproject.toml $(LOCKS)/server.txt $(LOCKS)/redis.txt $(LOCKS)/trust.txt
 	$(PYTHON) -m venv $(VENV)/shipped
-	$(VENV)/shipped/bin/pip install $(PIP_FLAGS) '.[server,redis]'
+	$(VENV)/shipped/bin/pip install $(PIP_FLAGS) --require-hashes -r $(LOCKS)/server.txt -r $(LOCKS)/redis.txt
+	$(VENV)/shipped/bin/pip install $(PIP_FLAGS) --no-deps .
 	$(VENV)/shipped/bin/pip uninstall --quiet --yes pip setuptools
 	$(PYTHON) -m venv $(VENV)/trust
-	$(VENV)/trust/bin/pip install $(PIP_FLAGS) 'cyclonedx-bom>=5,<8' 'pip-audit>=2.7,<3'
+	$(VENV)/trust/bin/pip install $(PIP_FLAGS) --require-hashes -r $(LOCKS)/trust.txt
 	@touch $@
 
 sbom: $(VENV)/.shipped ## write dist/sbom.cdx.json, the packages of a server install (CycloneDX)
 	@mkdir -p dist
 	$(VENV)/trust/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 	  --output-file dist/sbom.cdx.json $(VENV)/shipped/bin/python
+
+DOCKER ?= docker
+sbom-image: ## write dist/sbom.cdx.json, what the image consists of, base and all (Docker)
+	$(DOCKER) build --target sbom --output dist .
+
+pin-base: ## write the digest behind the base's tag into the Dockerfile (skopeo; a registry in reach)
+	@base=$$(sed -nE 's/^ARG BASE=([^@]*).*/\1/p' Dockerfile) \
+	  && digest=$$(skopeo inspect $(SKOPEO_FLAGS) --no-tags --format '{{.Digest}}' "docker://$$base") \
+	  && sed -i "s|^ARG BASE=.*|ARG BASE=$$base@$$digest|" Dockerfile && grep '^ARG BASE=' Dockerfile
 
 audit: $(VENV)/.shipped ## ask PyPI for known vulnerabilities of a server install's packages (AUDIT_MAY_SKIP=1 offline)
 	@if curl -fsS -m 10 -o /dev/null https://pypi.org/pypi/pip/24.0/json; then \

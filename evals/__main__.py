@@ -62,7 +62,11 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--sets", nargs="+", help="sets as ROLE/NAME; default: the role dev")
     found.add_argument("--rankers", help=f"comma separated, of: {', '.join(registry.NAMES)}, "
                        "model2vec:PATH; default: all")  # fmt: skip
-    found.add_argument("--model", default=str(BUNDLED_MODEL), help="model2vec folder or hub id")
+    found.add_argument(
+        "--model",
+        default=str(BUNDLED_MODEL),
+        help="model2vec folder",
+    )
     found.add_argument("--limit", type=int, help="questions per set at most")
     found.add_argument("--json", type=Path, help="also write everything here")
     found.add_argument("--markdown", action="store_true", help="print Markdown tables")

@@ -20,7 +20,7 @@ BASELINES: dict[str, Callable[[str], Ranker]] = {
 """Made with the model that our own part of them uses, if they have one."""
 
 MODEL2VEC = "model2vec:"
-"""Before the path or hub id of a model that ranks on its own."""
+"""Before the folder or hub name of a model that ranks on its own."""
 
 NAMES = (*OURS, ENCODER, *BASELINES)
 

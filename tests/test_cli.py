@@ -170,8 +170,15 @@ def test_a_model_that_is_not_there_is_said(tools: str):
     assert done.returncode == 2
     assert done.stderr == (
         "toolscout: model: there is no folder /nowhere/model, "
-        "and an id of the hub has the form OWNER/NAME\n"
+        "and a model of the hub is named OWNER/NAME@COMMIT, with all 40 digits of the commit\n"
     )
+
+
+@pytest.mark.parametrize("name", ["minishlab/potion-base-8M", "minishlab/potion-base-8M@main"])
+def test_a_model_of_the_hub_without_its_commit_is_refused(tools: str, name: str):
+    done = toolscout("search", "x", "--tools", tools, "--model", name)
+    assert done.returncode == 2
+    assert "is named OWNER/NAME@COMMIT" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ from toolscout.text.conversation import Conversation
 from toolscout.tools.conversion import list_in, read_tools
 
 _TENANT = "local"
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}")
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ class Engine:
         tools: in OpenAI, Anthropic, MCP, Gemini, Bedrock or request shape, as dicts, dataclasses,
             pydantic models, `mcp.types.Tool`s or `Tool`s; or a mapping that carries the list, as an
             answer to MCP's `tools/list`. A provider's built-ins without a name are passed over.
-        model: a model2vec folder or hub id; None for the bundled model.
+        model: a model2vec folder, or OWNER/NAME@COMMIT of the hub; None for the bundled model.
         ranker: the ranker when a search names none.
         no_match: what a search without a match returns: nothing, or the pins.
         no_match_below: calibrated score of the best tool, 0 to 1, below which nothing matches.
@@ -287,7 +287,8 @@ def load_embedder(source: str) -> Embedder:
     """
     if not Path(source).exists() and not _HUB_ID.fullmatch(source):
         raise ConfigurationError(
-            f"model: there is no folder {source}, and an id of the hub has the form OWNER/NAME"
+            f"model: there is no folder {source}, and a model of the hub is"
+            " named OWNER/NAME@COMMIT, with all 40 digits of the commit"
         )
     try:
         return Embedder(source)

@@ -39,7 +39,7 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="name to keep anyway; may be given several times",
     )
-    add("--model", metavar="FOLDER", help="model2vec folder or hub id")
+    add("--model", metavar="FOLDER", help="model2vec folder, or OWNER/NAME@COMMIT of the hub")
     for words in ("synonyms", "domains"):
         text = f"TOML file with further {words}"
         add(f"--{words}", type=Path, metavar="FILE", help=text)

@@ -62,7 +62,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     metrics_auth: Annotated[bool, about("require an API key for /metrics")] = False
     ranker: Annotated[RankerName, about("use this ranker if a request names none")] = "auto"
     model: Annotated[
-        str | None, about("load this model2vec folder or hub id instead of the bundled model")
+        str | None,
+        about("load this model2vec folder, or OWNER/NAME@COMMIT of the hub, not the bundled model"),
     ] = None
     encoder: Annotated[
         bool, about("compare by a small transformer too, while a search has time; an extra package")

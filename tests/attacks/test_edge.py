@@ -22,9 +22,10 @@ MIB = 1024 * 1024
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service of two tenants with few slots."""
+    """A service of two tenants with few slots, which does not wait long to be read."""
     folder = tmp_path_factory.mktemp("shared")
-    with running(folder, "--max-in-flight", "32", TOOLSCOUT_API_KEYS=KEYS) as server:
+    impatient = ("--max-in-flight", "32", "--write-timeout-s", "3")
+    with running(folder, *impatient, TOOLSCOUT_API_KEYS=KEYS) as server:
         yield server
 
 

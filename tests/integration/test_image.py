@@ -7,10 +7,14 @@ and buildah executes every instruction in a chroot.
 import json
 import os
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +22,7 @@ import pytest
 
 from tests import debian
 from tests.confined import USER, Confined
-from tests.support import TOOLS
+from tests.support import TOOLS, free_port, until
 
 pytestmark = pytest.mark.integration
 
@@ -28,6 +32,10 @@ BASE_MIB = 130
 LIMIT_MIB = 400
 
 _BUILDAH = ("buildah", "--storage-driver", "vfs")
+
+
+BUILD = ("bud", "--quiet", "--pull-never", "--isolation", "chroot", "--format", "docker")
+"""A build by the base that this machine made."""
 
 
 def buildah(folder: Path, *arguments: object) -> str:
@@ -80,16 +88,15 @@ def image(folder: Path) -> str:
     debian.need(buildah="buildah", debootstrap="debootstrap")
     base = re.search(r"^ARG BASE=(\S+)", (ROOT / "Dockerfile").read_text("utf-8"), re.M)
     assert base is not None
-    packages = "--include=python3,python3-venv,python3-pip,ca-certificates"
-    command = ["debootstrap", "--variant=minbase", packages, "bookworm", str(folder / "base")]
+    parts = "--include=python3,python3-venv,python3-pip,ca-certificates"
+    command = ["debootstrap", "--variant=minbase", parts, "bookworm", str(folder / "base")]
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stdout[-4_000:] + made.stderr
     scratch = buildah(folder, "from", "scratch")
     buildah(folder, "copy", "--quiet", scratch, folder / "base", "/")
-    name = f"docker.io/library/{base.group(1)}"
+    name = f"docker.io/library/{base.group(1).split('@')[0]}"
     buildah(folder, "commit", "--quiet", "--rm", scratch, name)
-    build = ["bud", "--quiet", "--pull-never", "--isolation", "chroot", "--format", "docker"]
-    buildah(folder, *build, *pip_configuration(folder), "--tag", "toolscout", ".")
+    buildah(folder, *BUILD, *pip_configuration(folder), "--tag", "toolscout", ".")
     return name
 
 
@@ -134,7 +141,8 @@ def test_the_image_is_small(root: Path, folder: Path):
 def test_the_image_carries_the_model_but_neither_pip_nor_its_index(root: Path):
     packages = next((root / "opt" / "toolscout").glob("lib/python*/site-packages"))
     assert (packages / "toolscout" / "model" / "model.safetensors").is_file()
-    assert not (packages / "pip").exists()
+    installed = {found.name.lower() for found in distributions(path=[str(packages)])}
+    assert not installed & {"pip", "setuptools", "faker", "hf-xet", "polyfactory", "rich"}
     assert not (root / "src").exists()
     secret = root / "etc" / "pip.conf"
     assert not secret.exists() or secret.read_bytes() == b""
@@ -155,6 +163,71 @@ def test_the_image_serves_without_network_on_a_root_it_cannot_write(
         status = inside.stop()
     assert status == 0
     assert not inside.healthy()
+
+
+def test_its_bill_of_materials_names_every_package(image: str, root: Path, folder: Path):
+    buildah(folder, *BUILD, *pip_configuration(folder), "--target", "sbom", "--tag", "bill", ".")
+    holder = buildah(folder, "from", "--pull-never", "bill")
+    lies = Path(buildah(folder, "mount", holder)) / "sbom.cdx.json"
+    bill = json.loads(lies.read_text("utf-8"))
+    assert bill["metadata"]["component"]["type"] == "container"
+    packages = next((root / "opt" / "toolscout").glob("lib/python*/site-packages"))
+    of_python = {(found.name, found.version) for found in distributions(path=[str(packages)])}
+    command = ["dpkg-query", f"--root={root}", "--show", "--showformat", "${Package} ${Version}\n"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    of_debian = {tuple(line.split()) for line in shown.splitlines()}
+    named = {(part["name"], part["version"]) for part in bill["components"]}
+    print(f"{len(of_python)} packages of Python and {len(of_debian)} of Debian")
+    (interpreter,) = (part for part in named if part[0] == "cpython")
+    assert interpreter[1].startswith("3.11.")
+    assert named == of_python | of_debian | {interpreter}
+
+
+def test_a_base_is_pinned_by_the_digest_that_a_registry_has(image: str, folder: Path):
+    debian.need(skopeo="skopeo", docker_registry="docker-registry")
+    with registry(folder / "registry") as host:
+        name = f"{host}/python:3.11-slim-bookworm"
+        buildah(folder, "push", "--quiet", "--tls-verify=false", image, f"docker://{name}")
+        shutil.copy(ROOT / "Makefile", folder)
+        text = (ROOT / "Dockerfile").read_text("utf-8")
+        plain = re.sub(r"^ARG BASE=.*$", f"ARG BASE={name}", text, flags=re.M)
+        for _ in range(2):  # a digest that is there already is replaced
+            (folder / "Dockerfile").write_text(plain, "utf-8")
+            command = ["make", "pin-base", "SKOPEO_FLAGS=--tls-verify=false"]
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+            pinned = (folder / "Dockerfile").read_text("utf-8")
+            (base,) = re.findall(r"^ARG BASE=(\S+)$", pinned, re.M)
+            plain = pinned
+        assert re.fullmatch(rf"{re.escape(name)}@sha256:[0-9a-f]{{64}}", base)
+        assert pinned.replace(base, name).splitlines()[3:] == text.splitlines()[3:]
+        buildah(folder, "from", "--pull", "--quiet", "--tls-verify=false", base)
+
+
+@contextmanager
+def registry(folder: Path) -> Iterator[str]:
+    """A registry of its own; its host and port."""
+    folder.mkdir()
+    port = free_port()
+    settings = {
+        "version": 0.1,
+        "storage": {"filesystem": {"rootdirectory": str(folder)}},
+        "http": {"addr": f"127.0.0.1:{port}"},
+    }
+    file = folder / "config.yml"
+    file.write_text(json.dumps(settings), "utf-8")
+    with subprocess.Popen(
+        ["docker-registry", "serve", file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            until(lambda: is_taken(port))
+            yield f"localhost:{port}"
+        finally:
+            process.terminate()
+
+
+def is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def mib(folder: Path) -> int:

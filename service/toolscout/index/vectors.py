@@ -75,11 +75,11 @@ class Embedder:
     """
 
     def __init__(self, source: str | Path = BUNDLED_MODEL) -> None:
-        """Load a model2vec model from a folder, or by hub id where a network allows it."""
+        """Load a model2vec model from a folder, or from the hub as OWNER/NAME@COMMIT."""
         if Path(source) == BUNDLED_MODEL:
             model = _bundled()
         else:
-            model = StaticModel.from_pretrained(source, force_download=False)
+            model = StaticModel.from_pretrained(_folder(source), force_download=False)
         self._rows: NDArray = model.embedding
         self._mapping: NDArray | None = model.token_mapping
         self._weights: NDArray | None = model.weights
@@ -309,6 +309,16 @@ class Embedder:
             if token != self._unknown
         ]
         return tuple(token for token, _ in known), sum(letters for _, letters in known)
+
+
+def _folder(source: str | Path) -> str | Path:
+    """Where a model lies; one of the hub is downloaded once, as it was at its commit."""
+    if Path(source).exists():
+        return source
+    from huggingface_hub import snapshot_download
+
+    name, _, commit = str(source).partition("@")
+    return snapshot_download(name, revision=commit, allow_patterns=["*.json", "*.safetensors"])
 
 
 def _bundled() -> StaticModel:

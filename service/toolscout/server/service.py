@@ -305,7 +305,7 @@ def open_tracing() -> "Tracing":
 
 @cache
 def model_digest(source: str | Path) -> str:
-    """The first half of the SHA-256 of a model's weights; the name itself for a hub id."""
+    """The first half of the SHA-256 of a model's weights; a model of the hub has its name."""
     weights = Path(source) / "model.safetensors"
     if not weights.is_file():
         return str(source)

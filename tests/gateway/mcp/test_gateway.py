@@ -11,6 +11,7 @@ from tests.gateway.mcp.hosts import Host, host, stdio_server, text_of
 from tests.support import until
 
 MODERN = "2026-07-28"
+NAMES = {"my_notes", "other", "hasty"}
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,7 @@ def office(folder: Path, request: pytest.FixtureRequest) -> Iterator[Host]:
     }
     pinned = ["other__list_notes", "other__transcribe_shorthand"]
     with host(folder, servers, mode=request.param, pinned=pinned) as started:
+        until(lambda: {name.split("__")[0] for name in started.names()} == NAMES)
         yield started
 
 
@@ -96,9 +98,13 @@ def test_progress_of_a_call_reaches_the_host(office: Host):
 
 def test_a_call_that_the_host_cancels_is_cancelled_at_the_server(office: Host, folder: Path):
     async def impatient() -> None:
-        with anyio.move_on_after(1):
+        with anyio.CancelScope() as call:
+
+            async def begun(*_: object) -> None:
+                call.cancel()
+
             arguments = {"name": "my_notes__count_words", "arguments": {"seconds": 600}}
-            await office.client.call_tool_mcp("call_tool", arguments)
+            await office.client.call_tool_mcp("call_tool", arguments, progress_handler=begun)
 
     marker = folder / "cancelled"
     marker.unlink(missing_ok=True)

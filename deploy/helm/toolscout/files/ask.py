@@ -18,11 +18,11 @@ if keys.is_file():
     headers["Authorization"] = f"Bearer {first.partition('=')[2]}"
 body = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS}).encode()
 url = os.environ["TOOLSCOUT_URL"] + "/v1/tool-discovery/search"
-request = urllib.request.Request(url, body, headers)  # noqa: S310  # the chart's own address
+request = urllib.request.Request(url, body, headers)  # the chart's own address
 # The certificate names what callers use, which need not be the Service.
-context = ssl._create_unverified_context()  # noqa: S323
-with urllib.request.urlopen(request, timeout=30, context=context) as response:  # noqa: S310
+context = ssl._create_unverified_context()
+with urllib.request.urlopen(request, timeout=30, context=context) as response:
     answer = json.load(response)
-print(answer)  # noqa: T201  # `helm test --logs` shows it
+print(answer)  # `helm test --logs` shows it
 if answer["selected_names"] != ["read_file"]:
     raise SystemExit("expected read_file")
