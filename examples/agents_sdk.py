@@ -1,6 +1,6 @@
 """An agent of the OpenAI Agents SDK whose model sees the tools it searched for, not all of them.
 
-    pip install toolscout openai-agents
+    pip install . openai-agents
     TOOLSCOUT_ENDPOINT=http://127.0.0.1:8080 python examples/agents_sdk.py "write to a@b.c"
 
 `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL` say which model. One of another provider

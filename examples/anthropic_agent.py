@@ -1,6 +1,6 @@
 """An agent with the Anthropic SDK whose model sees the tools it searched for, not all of them.
 
-    pip install toolscout anthropic
+    pip install . anthropic
     TOOLSCOUT_ENDPOINT=http://127.0.0.1:8080 python examples/anthropic_agent.py "write to a@b.c"
 
 `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL` say which model.
@@ -10,33 +10,29 @@ import asyncio
 import os
 import sys
 
+import httpx2
 from anthropic import AsyncAnthropic
 from toolbox import anthropic_tools, run
 
-from toolscout.client import AsyncToolDiscovery
+from toolscout.client import AsyncTransport
 
 MAX_STEPS = 10
-
-discovery = AsyncToolDiscovery(os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080"))
+ENDPOINT = os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080")
 
 
 async def answer(question: str) -> str:
     """Let the model call tools until it has something to say."""
-    model = AsyncAnthropic()
-
-    async def forward(body):
-        return await model.messages.create(**body)
-
+    # The toolbox is small; by default only requests with more than ten tools are searched.
+    http = httpx2.AsyncClient(transport=AsyncTransport(ENDPOINT, defer_above=5))
+    model = AsyncAnthropic(http_client=http)
     messages = [{"role": "user", "content": question}]
-    said = f"no answer after {MAX_STEPS} steps"
     for _ in range(MAX_STEPS):
-        request = {
-            "model": os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-4-5"),
-            "max_tokens": 1_024,
-            "messages": messages,
-            "tools": anthropic_tools(),
-        }
-        response = await discovery.complete(request, forward, provider="anthropic")
+        response = await model.messages.create(
+            model=os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-4-5"),
+            max_tokens=1_024,
+            messages=messages,
+            tools=anthropic_tools(),
+        )
         blocks = response.content
         messages.append({"role": "assistant", "content": blocks})
         results = [
@@ -49,11 +45,9 @@ async def answer(question: str) -> str:
             if block.type == "tool_use"
         ]
         if not results:
-            said = "".join(block.text for block in blocks if block.type == "text")
-            break
+            return "".join(block.text for block in blocks if block.type == "text")
         messages.append({"role": "user", "content": results})
-    await discovery.aclose()
-    return said
+    return f"no answer after {MAX_STEPS} steps"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """An MCP server whose hosts search its tools instead of listing them all.
 
-    pip install toolscout fastmcp
+    pip install . fastmcp
     TOOLSCOUT_ENDPOINT=http://127.0.0.1:8080 python examples/fastmcp_server.py
 
 It speaks over stdio; a host sees `search_tools` and `call_tool`. To search the tools of other

@@ -1,6 +1,6 @@
 """A LangChain agent whose model sees the tools it searched for, not all of them.
 
-    pip install toolscout langchain langchain-openai
+    pip install . langchain langchain-openai
     TOOLSCOUT_ENDPOINT=http://127.0.0.1:8080 python examples/langchain_agent.py "write to a@b.c"
 
 `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL` say which model. One of another provider

@@ -1,6 +1,6 @@
 """An agent with the OpenAI SDK whose model sees the tools it searched for, not all of them.
 
-    pip install toolscout openai
+    pip install . openai
     TOOLSCOUT_ENDPOINT=http://127.0.0.1:8080 python examples/openai_agent.py "write to a@b.c"
 
 `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL` say which model.

@@ -1,6 +1,6 @@
 """A pydantic-ai agent whose model sees the tools it searched for, not all of them.
 
-    pip install toolscout 'pydantic-ai-slim[anthropic]'
+    pip install . 'pydantic-ai-slim[anthropic]'
     TOOLSCOUT_ENDPOINT=http://127.0.0.1:8080 python examples/pydantic_ai_agent.py "write to a@b.c"
 
 `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL` say which model. For one of another

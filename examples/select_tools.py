@@ -1,6 +1,6 @@
 """The least a proxy needs: keep the tools that fit the question, or all when nobody can say.
 
-pip install toolscout
+pip install .
 TOOLSCOUT_ENDPOINT=http://127.0.0.1:8080 python examples/select_tools.py "mail to a@b.example"
 """
 

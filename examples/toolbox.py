@@ -92,6 +92,23 @@ def anthropic_tools() -> list[Json]:
     ]
 
 
+def bedrock_tools() -> list[Json]:
+    """The toolbox as Bedrock's Converse takes it."""
+    return [
+        {"toolSpec": {"name": name, "description": f.__doc__, "inputSchema": {"json": schema(f)}}}
+        for name, f in TOOLS.items()
+    ]
+
+
+def gemini_tools() -> list[Json]:
+    """The toolbox as Gemini's generateContent takes it."""
+    declared = [
+        {"name": name, "description": f.__doc__, "parameters": schema(f)}
+        for name, f in TOOLS.items()
+    ]
+    return [{"functionDeclarations": declared}]
+
+
 def run(name: str, arguments: Json) -> str:
     """Call a tool; what goes wrong is for the model to read."""
     try:

@@ -185,7 +185,7 @@ class Gemini:
     def response(self, said: Said) -> Json:
         parts: list[Json] = [{"text": said.text}] if said.text else []
         parts += [
-            {"functionCall": {"id": id_, "name": name, "args": given}, "thoughtSignature": "s"}
+            {"functionCall": {"id": id_, "name": name, "args": given}, "thoughtSignature": "c2ln"}
             for id_, name, given in said.calls
         ]
         content = {"role": "model", "parts": parts}

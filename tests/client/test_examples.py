@@ -13,6 +13,7 @@ from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.shapes import SHAPES, Json, Said
 from tests.client.upstream import TOOLS, peer
 from tests.integration.frameworks.test_examples import FRAMEWORK_AGENTS
+from tests.integration.frameworks.test_own_calls import OWN_CALLS
 from tests.support import Server, environment
 from toolscout.client import Selector, ToolDiscovery
 
@@ -98,7 +99,7 @@ def test_without_a_service_every_tool_is_kept():
 def test_every_example_is_run_here_or_with_its_framework():
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
     here = {"openai_agent", "anthropic_agent", "select_tools", "toolbox"}
-    assert examples == here | {*FRAMEWORK_AGENTS, "fastmcp_server"}
+    assert examples == here | {*FRAMEWORK_AGENTS, *OWN_CALLS, "fastmcp_server"}
 
 
 def test_the_ten_lines_of_the_readme_work(server: Server):

@@ -33,5 +33,5 @@ def test_searches_are_counted_by_status_and_reason(make):
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
-    with pytest.raises(ConfigurationError, match=r"toolscout\[metrics\]"):
+    with pytest.raises(ConfigurationError, match=r"\.\[metrics\]"):
         PrometheusMetrics()

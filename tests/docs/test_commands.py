@@ -14,6 +14,7 @@ from tests.support import environment, free_port, running, until
 from toolscout.cli import parser
 
 HERE = "tests/docs/test_commands.py"
+BOOK = "tests/docs/test_cookbook.py"
 CHART = "tests/integration/test_helm.py::test_kubernetes_takes_every_object"
 
 RUN_BY = {
@@ -35,8 +36,13 @@ RUN_BY = {
     "test_the_engine_install_ranks_without_a_server",
     "pip install 'litellm[proxy]": "tests/integration/test_litellm_readme.py::"
     "test_the_curl_prints_what_the_page_shows",
-    "pip install 'toolscout[server,otel]'": "tests/integration/test_image.py::"
-    "test_the_image_is_small",
+    "pip install '.[server,otel]'": "tests/integration/test_image.py::test_the_image_is_small",
+    "pip install '.[proxy]'": "tests/integration/test_fresh_install.py::"
+    "test_the_proxy_install_serves_the_proxy",
+    "pip install . ": f"{BOOK}::test_a_page_installs_what_its_example_says",
+    "pip install .": f"{BOOK}::test_a_page_installs_what_its_example_says",
+    "export OPENAI_BASE_URL": "tests/gateway/test_proxy.py::"
+    "test_an_sdk_with_another_base_url_calls_what_was_found",
     "pip install -e '.[server,evals": f"{HERE}::test_the_extras_of_a_page_exist",
     "python3.11 -m venv": "tests/integration/test_fresh_install.py::"
     "test_the_mcp_install_serves_the_gateway",

@@ -90,7 +90,7 @@ def test_a_command_that_installs_an_extra_of_the_service_installs_the_service():
     found = [
         extras.split(",")
         for path in texts
-        for extras in re.findall(r"toolscout\[([\w,]+)\]", path.read_text("utf-8"))
+        for extras in re.findall(r"pip\s+install\s'\.\[([\w,]+)\]'", path.read_text("utf-8"))
     ]
     assert len(found) >= 8
     for extras in found:

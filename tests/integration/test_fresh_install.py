@@ -70,14 +70,14 @@ def test_the_base_install_has_no_server(wheel: Path, tmp_path: Path):
         [python, "-c", "from toolscout import Engine"], capture_output=True, text=True, check=False
     )
     assert missing.returncode == 1
-    assert "pip install 'toolscout[engine]'" in missing.stderr.splitlines()[-1]
+    assert "pip install '.[engine]'" in missing.stderr.splitlines()[-1]
     for heavy in ("faiss", "litestar", "model2vec", "numpy", "uvicorn"):
         assert heavy not in installed
     refused = subprocess.run(
         [python, "-m", "toolscout", "serve"], capture_output=True, text=True, check=False
     )
     assert refused.returncode == 2
-    assert "toolscout[server]" in refused.stderr
+    assert ".[server]" in refused.stderr
 
 
 def test_the_proxy_install_serves_the_proxy(wheel: Path, tmp_path: Path):

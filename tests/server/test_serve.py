@@ -68,7 +68,7 @@ for flags in {[flags for _, flags, _ in LACKING]}:
     )
     assert done.returncode == 0, done.stderr
     for line, (_, _, extra) in zip(done.stderr.splitlines(), LACKING, strict=True):
-        assert f"pip install 'toolscout[server,{extra}]'" in line
+        assert f"pip install '.[server,{extra}]'" in line
 
 
 def test_short_keys_are_refused_at_the_start():

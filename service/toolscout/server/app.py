@@ -127,7 +127,7 @@ def mcp_facade() -> "type[McpFacade]":
         from toolscout.server.mcp.facade import McpFacade
     except ImportError:
         raise ConfigurationError(
-            "mcp: needs the package mcp: pip install 'toolscout[server,mcp]'"
+            "mcp: needs the package mcp: pip install '.[server,mcp]' in the clone"
         ) from None
     return McpFacade
 

@@ -298,7 +298,7 @@ def open_tracing() -> "Tracing":
         from toolscout.server.observe.tracing import Tracing
     except ImportError:
         raise ConfigurationError(
-            "tracing: needs the OpenTelemetry SDK: pip install 'toolscout[server,otel]'"
+            "tracing: needs the OpenTelemetry SDK: pip install '.[server,otel]' in the clone"
         ) from None
     return Tracing()
 

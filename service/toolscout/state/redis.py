@@ -66,7 +66,7 @@ class RedisStore:
         except ImportError:
             raise ConfigurationError(
                 "store: a redis:// URL needs the package redis: "
-                "pip install 'toolscout[server,redis]'"
+                "pip install '.[server,redis]' in the clone"
             ) from None
         try:
             self._redis: Any = redis.asyncio.Redis.from_url(

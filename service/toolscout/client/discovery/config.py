@@ -136,7 +136,7 @@ def load(path: str | Path) -> DiscoveryConfig:
     try:
         import yaml
     except ImportError:
-        raise ConfigurationError("reading YAML needs: pip install 'toolscout[yaml]'") from None
+        raise ConfigurationError("reading YAML needs: pip install '.[yaml]' in the clone") from None
     try:
         document = yaml.safe_load(Path(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

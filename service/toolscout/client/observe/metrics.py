@@ -28,7 +28,9 @@ class PrometheusMetrics:
         try:
             import prometheus_client
         except ImportError:
-            raise ConfigurationError("metrics need: pip install 'toolscout[metrics]'") from None
+            raise ConfigurationError(
+                "metrics need: pip install '.[metrics]' in the clone"
+            ) from None
         registry = prometheus_client.REGISTRY if registry is None else registry
         self._searches = prometheus_client.Counter(
             "toolscout_client_searches",

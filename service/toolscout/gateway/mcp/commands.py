@@ -81,4 +81,4 @@ def _add_file(parser: argparse.ArgumentParser, flag: str) -> None:
 def _check_installed() -> None:
     for name in PACKAGES:
         if find_spec(name) is None:
-            raise ConfigurationError(f"{name} is not installed: pip install 'toolscout[mcp]'")
+            raise ConfigurationError(f"{name} is not installed: pip install '.[mcp]' in the clone")

@@ -1,0 +1,49 @@
+"""The cookbook's code is that of the examples, which tests run with the real libraries."""
+
+import re
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BOOK = ROOT / "docs" / "cookbook"
+PAGES = sorted(path.name for path in BOOK.glob("*.md") if path.name != "README.md")
+EXAMPLE = re.compile(r"^    python examples/(\w+)\.py", re.M)
+
+
+def text_of(page: str) -> str:
+    return (BOOK / page).read_text("utf-8")
+
+
+def lines(code: str) -> str:
+    """Code without its indentation, which is another inside a function."""
+    return "\n".join(line.strip() for line in code.strip().splitlines())
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "```python" in text_of(page)])
+def test_the_code_of_a_page_is_in_the_example_that_it_names(page: str):
+    text = text_of(page)
+    (example,) = EXAMPLE.findall(text)
+    program = lines((ROOT / "examples" / f"{example}.py").read_text("utf-8"))
+    for block in re.findall(r"```python\n(.*?)```", text, re.S):
+        compile(dedent(block), page, "exec")
+        assert all(lines(part) in program for part in block.split("\n\n"))
+
+
+def test_every_example_has_its_page():
+    named = {example for page in PAGES for example in EXAMPLE.findall(text_of(page))}
+    examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
+    assert named == examples - {"toolbox"}
+
+
+def test_the_table_has_every_page():
+    assert set(re.findall(r"\]\(([\w-]+\.md)\)", text_of("README.md"))) == set(PAGES)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if EXAMPLE.search(text_of(page))])
+def test_a_page_installs_what_its_example_says(page: str):
+    text = text_of(page)
+    (example,) = EXAMPLE.findall(text)
+    (wanted,) = re.findall(r"^    (pip install .*)$", text, re.M)
+    assert wanted in (ROOT / "examples" / f"{example}.py").read_text("utf-8")
