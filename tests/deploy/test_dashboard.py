@@ -148,8 +148,11 @@ def test_panels_stand_side_by_side_and_have_numbers_of_their_own():
     assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
 
 
-def test_the_dashboard_asks_the_data_source_that_is_provisioned():
+def test_the_dashboard_asks_any_prometheus_that_its_viewer_chooses():
     folder = DEPLOY / "grafana" / "provisioning"
     sources = yaml.safe_load((folder / "datasources" / "prometheus.yaml").read_text("utf-8"))
-    uids = {source["uid"] for source in sources["datasources"]}
-    assert {panel["datasource"]["uid"] for panel in DASHBOARD["panels"]} <= uids
+    assert [source["type"] for source in sources["datasources"]] == ["prometheus"]
+    chosen, *others = DASHBOARD["templating"]["list"]
+    assert (chosen["type"], chosen["query"]) == ("datasource", "prometheus")
+    asking = [*DASHBOARD["panels"], *others]
+    assert {one["datasource"]["uid"] for one in asking} == {f"${{{chosen['name']}}}"}

@@ -79,3 +79,10 @@ def test_a_byte_order_mark_is_no_obstacle_or_said(tmp_path: Path):
     path.write_bytes(b"\xff\xfe" + json.dumps(TWO).encode("utf-16-le"))
     with pytest.raises(InvalidJson):
         read_file(path)
+
+
+def test_a_byte_that_is_not_utf8_is_said_with_its_place(tmp_path: Path):
+    path = tmp_path / "tools.json"
+    path.write_bytes('[\n{"name": "écrire_caf'.encode() + b'\xe9"}]')
+    with pytest.raises(InvalidJson, match=r"tools\.json:2:21: not UTF-8: byte 0xe9"):
+        read_file(path)

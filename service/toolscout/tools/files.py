@@ -28,7 +28,10 @@ def read_file(path: Path) -> list[Tool]:
     data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
     shown = "standard input" if path == STDIN else path
     try:
-        content = msgspec.json.decode(data)
+        content = msgspec.json.decode(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        wrong = f"not UTF-8: byte 0x{data[error.start]:02x}"
+        raise InvalidJson(f"{shown}{_position(data, error.start)}: {wrong}") from None
     except NOT_JSON as error:
         raise InvalidJson(f"{shown}{_place(data, error)}: not valid JSON: {error}") from None
     content = list_in(content)
@@ -45,13 +48,15 @@ def read_file(path: Path) -> list[Tool]:
 
 def _place(data: bytes, error: Exception) -> str:
     """Return where bytes stop being JSON, as `:LINE:COLUMN` from 1; empty if unknown."""
-    if isinstance(error, UnicodeDecodeError):
-        end = error.start
-    elif found := _BYTE.search(str(error)):
+    if found := _BYTE.search(str(error)):
         end = int(found[1]) - ("trailing characters" in str(error))  # names the byte after
     elif isinstance(error, RecursionError):
         return ""
     else:  # cut short
         end = len(data)
+    return _position(data, end)
+
+
+def _position(data: bytes, end: int) -> str:
     before = data[:end].decode("utf-8", "replace").split("\n")
     return f":{len(before)}:{len(before[-1]) + 1}"
