@@ -1,8 +1,9 @@
-"""Count the tokens of three servers with a hundred tools each, directly and behind the gateway.
+"""Measure three servers with a hundred tools each, directly and behind the gateway.
 
 python -m evals.mcp_tokens --data FOLDER --docs docs/mcp.md
 
-FOLDER (or TOOLSCOUT_DATA) holds `catalogs/300.json`. Tokens are those of `o200k_base`.
+FOLDER (or TOOLSCOUT_DATA) holds `catalogs/300.json`. Tokens are those of `o200k_base`; times are
+medians over stdio, host, gateway and servers on the same machine.
 """
 
 import argparse
@@ -10,9 +11,11 @@ import asyncio
 import json
 import sys
 import tempfile
+import time
 import warnings
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 from fastmcp import Client
@@ -28,6 +31,7 @@ with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
     ENCODING = bpe_openai.get_encoding("o200k_base")
 
 SERVERS, TOOLS_OF_EACH = 3, 100
+CALLS = 200
 QUERIES = 30
 """Tools, evenly from all, whose descriptions are searched for."""
 
@@ -71,6 +75,7 @@ async def table(catalog: Path) -> str:
         transport = StdioTransport(sys.executable, gateway, log_file=Path(folder) / "log")
         own = await listed(transport)
         found, read = await asked(transport, tools)
+        times = await timed(transport, StdioTransport(**servers["server-0"]))
         await transport.close()
     rows = [
         (f"{SERVERS} servers, directly: {len(tools)} tools", tokens(tools)),
@@ -84,6 +89,10 @@ async def table(catalog: Path) -> str:
     lines += [
         "",
         f"Together {used:,} tokens in place of {whole:,}: {used / whole:.1%}.",
+        "",
+        "Over stdio, with host, gateway and servers on the same cores, a search took "
+        "{:.1f} ms, a call {:.1f} ms, and the same call to its server ".format(*times[:2])
+        + f"{times[2]:.1f} ms (medians of {CALLS}).",
     ]
     return "\n".join(lines)
 
@@ -106,6 +115,30 @@ async def asked(transport: StdioTransport, tools: list[dict[str, Any]]) -> tuple
             searches.append(count(json.dumps(query)) + count(found))
             infos.append(count(info.content[0].text))
     return mean(searches), mean(infos)
+
+
+async def timed(transport: StdioTransport, server: StdioTransport) -> tuple[float, float, float]:
+    """Return the median milliseconds of a search, of a call, and of the call to its server."""
+    async with Client(transport) as host, Client(server) as direct:
+        listing = json.loads((await host.call_tool("list_tools_meta")).content[0].text)
+        harmless = (tool["name"] for tool in listing["tools"] if tool["risk"] == "read_only")
+        name = next(name for name in harmless if name.startswith("server-0__"))
+        through = {"name": name, "arguments": {}}
+        return (
+            await median_ms(lambda: host.call_tool("search_tools", {"query": "create an issue"})),
+            await median_ms(lambda: host.call_tool("call_tool", through)),
+            await median_ms(lambda: direct.call_tool(name.removeprefix("server-0__"), {})),
+        )
+
+
+async def median_ms(call: Callable[[], Awaitable[object]]) -> float:
+    """Return how long a call takes, after some to warm up."""
+    times = []
+    for _ in range(CALLS + CALLS // 10):
+        start = time.perf_counter()
+        await call()
+        times.append(time.perf_counter() - start)
+    return 1_000 * median(times[CALLS // 10 :])
 
 
 def tokens(tools: list[dict[str, Any]]) -> int:

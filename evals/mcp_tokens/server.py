@@ -1,4 +1,4 @@
-"""An MCP server over stdio that lists some tools of a catalog, and runs none."""
+"""An MCP server over stdio that lists some tools of a catalog, and answers calls with a word."""
 
 import argparse
 import json
@@ -24,12 +24,15 @@ def read(path: Path, first: int, end: int) -> list[mcp_types.Tool]:
 
 
 async def serve(tools: list[mcp_types.Tool]) -> None:
-    """Answer `tools/list` until standard input is closed."""
+    """Answer `tools/list` and `tools/call` until standard input is closed."""
 
     async def list_tools(_: Any, __: Any) -> mcp_types.ListToolsResult:
         return mcp_types.ListToolsResult(tools=tools)
 
-    server: Server[Any] = Server("catalog", on_list_tools=list_tools)
+    async def call_tool(_: Any, __: Any) -> mcp_types.CallToolResult:
+        return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text="done")])
+
+    server: Server[Any] = Server("catalog", on_list_tools=list_tools, on_call_tool=call_tool)
     async with stdio_server() as (receiving, sending):
         await server.run(receiving, sending, server.create_initialization_options())
 

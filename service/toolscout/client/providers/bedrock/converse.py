@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolscout.client.providers.anthropic.messages import Anthropic
+from toolscout.client.providers.bedrock.invoke import AnthropicOnBedrockStream
 from toolscout.client.providers.bedrock.stream import BedrockStream
 from toolscout.client.providers.provider import (
     Answered,
@@ -23,7 +24,7 @@ class AnthropicOnBedrock(Anthropic):
     """`InvokeModel`, whose body is Anthropic's with `anthropic_version`."""
 
     name: ProviderName = "bedrock-anthropic"
-    stream = None
+    stream: OpenStream | None = AnthropicOnBedrockStream
 
 
 class BedrockConverse(Turns):
