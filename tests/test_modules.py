@@ -20,7 +20,7 @@ def runnable() -> list[str]:
         path.relative_to(ROOT).with_suffix("")
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("*.py")
-        if is_run(ast.parse(path.read_text("utf-8")))
+        if "__name__" in (text := path.read_text("utf-8")) and is_run(ast.parse(text))
     ]
     names = {".".join(path.parts).removesuffix(".__main__") for path in found}
     return sorted({name.removeprefix("service.") for name in names} - PARTS_OF_TESTS)
@@ -32,6 +32,7 @@ def is_run(module: ast.Module) -> bool:
     )
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("module", runnable())
 def test_help_is_help(module: str):
     if module == "evals.train.adapter":

@@ -9,6 +9,8 @@ import pytest
 from tests.attacks.stalls import LIMIT_UNITS, least_stall
 from tests.support import TOOLS, Server, crowd, until
 
+pytestmark = pytest.mark.integration
+
 COUNTED = "zq|(.{0,1000}~)"
 ALTERNATIVES = "|".join(f".*{chr(97 + n % 26)}.*{chr(97 + n // 26)}#~" for n in range(260))
 STATES = "zq|([a-m ].{30}~)"

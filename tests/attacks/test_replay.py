@@ -10,13 +10,14 @@ from tests.attacks.attack import Attack
 from tests.attacks.replay import MAX_GROWTH_MIB, attacks, broken, replay
 from tests.attacks.stalls import LIMIT_UNITS, Watched
 
+pytestmark = pytest.mark.integration
+
 DATA = os.environ.get("TOOLSCOUT_DATA")
 ATTACKS = attacks(Path(DATA) / "catalogs" if DATA else None)
 TRIES = 3
 """How often a short attack is replayed where the best counts: other tests use the cores."""
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_an_attack_leaves_others_alone(attack: Attack, tmp_path: Path):
     # Twice the limit: floods stall beside the attacker's own work on the same cores.

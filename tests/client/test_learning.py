@@ -95,6 +95,7 @@ def missed(server: Server, tools: ToolSet, seed: int, learn: bool) -> float:
         )
 
 
+@pytest.mark.integration
 def test_an_agent_misses_fewer_tools_after_300_turns(server: Server, data: Path):
     tools = load_set(data / "toolsets" / "dev" / "apibank")
     before = fmean(missed(server, tools, seed, learn=False) for seed in SPLITS)

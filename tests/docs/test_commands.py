@@ -88,6 +88,7 @@ def test_a_command_of_ours_takes_what_is_given(command: str):
 MEASUREMENTS = [one for one in of("python") if " -m " in one and not one.startswith("python3.11")]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("command", MEASUREMENTS)
 def test_a_measurement_has_the_flags_that_are_given(command: str):
     module, *given = arguments(command, " -m ")
