@@ -19,7 +19,7 @@ GOOD = {"command": "notes"}
     ("content", "said"),
     [
         ("{", ":1:2: not valid JSON"),
-        ("[]", "expected an object, got list"),
+        ("[]", "expected an object"),
         ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "mcpServers.a is there"),
         ('{"mcpServers": {"a": {"command": "x", "args": ["y"], "args": []}}}', "a.args is there"),
         ('{"mcpServers": {}}', "at least one server"),
@@ -27,6 +27,15 @@ GOOD = {"command": "notes"}
         ('{"mcpServers": {"a": {"comand": "x"}}}', "mcpServers.a.comand: unknown key; did you"),
         ('{"mcpServers": {"a": {"command": "x", "url": "http://b"}}}', "either command or url"),
         ('{"mcpServers": {"a": {}}}', "either command or url"),
+        (
+            '{"mcpServers": {"a": {"command": "x", "autoApprove": []}}}',
+            "mcpServers.a.autoApprove: unknown key; known are allow, deny, timeout, disabled, "
+            "description, command, args, env, cwd, type, transport, url, headers",
+        ),
+        (
+            '{"mcpServers": {"a": {"command": "x"}}, "toolscout": {"max_risk": "hgih"}}',
+            "toolscout.max_risk: expected one of read_only, write_local, write_remote, destructive",
+        ),
         ('{"mcpServers": {"a": []}}', "mcpServers.a: expected an object"),
         ('{"mcpServers": {"a": {"command": "x", "env": {"K": 1}}}}', "mcpServers.a.env"),
         ('{"mcpServers": {"a": {"command": ""}}}', "mcpServers.a.command"),

@@ -9,10 +9,10 @@
 }
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -32,6 +32,14 @@ from toolscout.gateway.mcp.variables import expand
 SERVERS, OPTIONS = "mcpServers", "toolscout"
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+
+def _keys(*kinds: type[msgspec.Struct]) -> list[str]:
+    """The names of the fields of some structs, each once."""
+    return list(dict.fromkeys(f.name for kind in kinds for f in msgspec.structs.fields(kind)))
+
+
+_SERVER_KEYS = _keys(StdioServer, HttpServer)
 
 
 def read_config(path: Path, environ: Mapping[str, str]) -> Config:
@@ -72,9 +80,8 @@ def _config(content: dict[str, Any], environ: Mapping[str, str]) -> Config:
 
 def _server(value: Any, place: str) -> Server:
     if not isinstance(value, dict):
-        raise ConfigurationError(f"{place}: expected an object, got {type(value).__name__}")
-    known = [*msgspec.structs.fields(StdioServer), *msgspec.structs.fields(HttpServer)]
-    _check_keys(value, known, place)
+        raise ConfigurationError(f"{place}: expected an object")
+    _check_keys(value, _SERVER_KEYS, place)
     if ("command" in value) == ("url" in value):
         many = "both" if "command" in value else "neither"
         raise ConfigurationError(f"{place}: expected either command or url, got {many}")
@@ -88,18 +95,27 @@ def _server(value: Any, place: str) -> Server:
 
 def _converted(value: Any, kind: type[T], place: str) -> T:
     if isinstance(value, dict):
-        _check_keys(value, msgspec.structs.fields(kind), place)
+        _check_keys(value, _keys(kind), place)
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         wrong = wrong_field(place, error)
-        raise ConfigurationError(f"{wrong.path}: {wrong.message}") from None
+        of_field = {field.name: field.type for field in msgspec.structs.fields(kind)}
+        choices = _choices(of_field.get(wrong.path.rpartition(".")[2]))
+        is_choice = wrong.message == "Invalid enum value" and choices
+        message = f"expected one of {', '.join(choices)}" if is_choice else wrong.message
+        raise ConfigurationError(f"{wrong.path}: {message}") from None
 
 
-def _check_keys(value: dict[str, Any], known: Any, place: str) -> None:
-    names = [getattr(one, "name", one) for one in known]
+def _choices(kind: Any) -> list[str]:
+    """The texts that a `Literal` permits, on its own or in a union."""
+    parts = get_args(kind)
+    return [one for part in parts for one in ([part] if isinstance(part, str) else _choices(part))]
+
+
+def _check_keys(value: dict[str, Any], known: Sequence[str], place: str) -> None:
     for key in value:
-        if key not in names:
-            near = get_close_matches(key, names, 1, 0.5)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
+        if key not in known:
+            near = get_close_matches(key, known, 1, 0.5)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
             raise ConfigurationError(f"{place}{'.' if place else ''}{key}: unknown key; {hint}")

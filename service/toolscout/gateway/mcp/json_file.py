@@ -32,7 +32,7 @@ def read_object(path: Path) -> dict[str, Any]:
     except RecursionError:
         raise ConfigurationError(f"{path}: nested too deeply") from None
     if not isinstance(found, _Object):
-        raise ConfigurationError(f"{path}: expected an object, got {type(found).__name__}")
+        raise ConfigurationError(f"{path}: expected an object")
     if repeated := _repeated(found, ""):
         raise ConfigurationError(f"{path}: {repeated} is there twice")
     return found
