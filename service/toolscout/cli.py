@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from toolscout import __version__
-from toolscout.errors import ConfigurationError, ToolscoutError
+from toolscout.errors import ConfigurationError, InvalidArgument, ToolscoutError
 from toolscout.gateway.mcp.commands import (
     add_gateway_arguments,
     add_import_arguments,
@@ -74,13 +74,16 @@ def _proxy(parsed: argparse.Namespace) -> int:
     from toolscout.gateway.proxy import Proxy
     from toolscout.gateway.serving import serve
 
-    transport = AsyncTransport(
-        parsed.selector,
-        api_key=os.environ.get("TOOLSCOUT_API_KEY"),
-        defer_above=parsed.defer_above,
-        rollout=parsed.rollout,
-        learn=parsed.learn == "on",
-    )
+    try:
+        transport = AsyncTransport(
+            parsed.selector,
+            api_key=os.environ.get("TOOLSCOUT_API_KEY"),
+            defer_above=parsed.defer_above,
+            rollout=parsed.rollout,
+            learn=parsed.learn == "on",
+        )
+    except InvalidArgument as error:  # in the client's words
+        raise ConfigurationError(str(error).replace("endpoint:", "selector:", 1)) from None
     try:
         return serve(Proxy(parsed.upstream, transport), parsed.host, parsed.port)
     except SystemExit:
