@@ -11,13 +11,16 @@ import openai
 import pytest
 
 from tests.client.agents import QUESTION, model, service, upstream
+from tests.client.gemini_streaming import gemini_chunks, gemini_events
 from tests.client.model import PHANTOM
-from tests.client.shapes import SHAPES, Json, Shape
+from tests.client.shapes import SHAPES, Json, Said, Shape
+from tests.client.streaming import search
 from tests.client.upstream import Exchange, peer
 from toolscout.client import AsyncTransport, Transport
 
 __all__ = ["model", "service", "upstream"]  # fixtures, found by their names
 
+GEMINI = next(shape for shape in SHAPES if shape.name == "gemini")
 OPENAI, ANTHROPIC = SHAPES[0], next(shape for shape in SHAPES if shape.name == "anthropic")
 FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}
 ABOUT = FILLER | {"send_email": "Send an email to somebody"}
@@ -94,6 +97,27 @@ def test_the_stream_helper_of_anthropic_works(upstream, service):
     ):
         message = stream.get_final_message()
     assert [b.name for b in message.content if b.type == "tool_use"] == ["send_email"]
+
+
+@pytest.mark.parametrize("form", ["", "?alt=sse"])
+def test_streams_of_gemini_are_searched_in_either_form(service, form: str):
+    turns = [search("mail"), Said("Sending.", (("call_2", "send_email", {}),))]
+    bodies: list[Json] = []
+
+    def gemini(exchange: Exchange) -> None:
+        bodies.append(exchange.json)
+        events = gemini_events(turns[len(bodies) - 1])
+        chunks = [event.removeprefix(b"data: ").strip() for event in events]
+        exchange.answer(b"".join(events) if form else b"[" + b",\n".join(chunks) + b"]")
+
+    with peer(gemini) as api, httpx2.Client(transport=Transport(service.url)) as client:
+        url = f"{api.url}/v1beta/models/g:streamGenerateContent{form}"
+        answer = client.post(url, json=asked(GEMINI))
+    assert len(bodies) == 2
+    assert PHANTOM not in answer.text
+    chunks = gemini_chunks(answer.content) if form else answer.json()
+    parts = [part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]]
+    assert [p["functionCall"]["name"] for p in parts if "functionCall" in p] == ["send_email"]
 
 
 def test_asynchronous_clients_do_the_same(upstream, service, model):

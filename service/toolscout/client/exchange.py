@@ -85,10 +85,7 @@ def provider_of(request: httpx2.Request) -> ProviderName | None:
         return None
     if headers.get("authorization", "").startswith(_SIGNATURE):
         return None
-    path = request.url.path
-    if path.endswith(":streamGenerateContent") and request.url.params.get("alt") != "sse":
-        return None  # a JSON array in pieces, which no stream of ours reads
-    return next((name for end, name in PATHS if path.endswith(end)), None)
+    return next((name for end, name in PATHS if request.url.path.endswith(end)), None)
 
 
 def exchange_of(request: httpx2.Request, provider: ProviderName) -> Exchange | None:

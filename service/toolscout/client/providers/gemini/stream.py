@@ -1,4 +1,4 @@
-"""The stream of Gemini, `streamGenerateContent?alt=sse`."""
+"""The events of Gemini, `streamGenerateContent?alt=sse`."""
 
 from typing import Any
 
