@@ -121,8 +121,8 @@ async def timed(transport: StdioTransport, server: StdioTransport) -> tuple[floa
     """Return the median milliseconds of a search, of a call, and of the call to its server."""
     async with Client(transport) as host, Client(server) as direct:
         listing = json.loads((await host.call_tool("list_tools_meta")).content[0].text)
-        harmless = (tool["name"] for tool in listing["tools"] if tool["risk"] == "read_only")
-        name = next(name for name in harmless if name.startswith("server-0__"))
+        names = [tool["name"] for tool in listing["tools"]]
+        name = next(name for name in names if name.startswith("server-0__"))
         through = {"name": name, "arguments": {}}
         return (
             await median_ms(lambda: host.call_tool("search_tools", {"query": "create an issue"})),
