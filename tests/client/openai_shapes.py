@@ -95,9 +95,10 @@ class Responses:
             {"type": "function_call_output", "call_id": call[0], "output": result}
             for call, result in zip(said.calls, results, strict=True)
         ]
-        first = {"role": "user", "content": request["input"]}
+        given = request["input"]
+        before = given if isinstance(given, list) else [{"role": "user", "content": given}]
         turn = self.response(said)["output"]
-        return {**request, "input": [first, *turn, *told, {"role": "user", "content": text}]}
+        return {**request, "input": [*before, *turn, *told, {"role": "user", "content": text}]}
 
     def response(self, said: Said) -> Json:
         items: list[Json] = [{"type": "reasoning", "id": "rs_1", "summary": []}]

@@ -78,17 +78,19 @@ def test_a_mixed_turn_gives_the_client_its_calls_and_the_next_request_what_was_f
     assert len(second.requests) == 1
     assert shape.read(response) == Said("Both.", (("call_3", "run_tests", {}),))
     third = Model(shape, DONE)
-    running.complete(follow_up, third, shape.name)
+    after = shape.history(follow_up, shape.read(response), ["ok"], "go on")
+    running.complete(after, third, shape.name)
     assert third.seen(0) == [PHANTOM, "run_tests", "send_email"]
 
 
 def test_found_tools_stay_for_the_session_and_for_no_other(flow, shape, tools):
     running = flow()
     one, other = (shape.request(text, tools) for text in ("please help", "something else"))
-    running.complete(one, Model(shape, search("read"), DONE), shape.name)
+    answer = running.complete(one, Model(shape, search("read"), DONE), shape.name)
     again, elsewhere = Model(shape, DONE), Model(shape, DONE)
-    running.complete(one, again, shape.name)
-    running.complete(other, elsewhere, shape.name)
+    for request, model in ((one, again), (other, elsewhere)):
+        following = shape.history(request, shape.read(answer), [], "go on")
+        running.complete(following, model, shape.name)
     assert again.seen(0) == [PHANTOM, "read_file"]
     assert elsewhere.seen(0) == [PHANTOM]
 
@@ -171,7 +173,15 @@ def test_a_service_that_is_gone_brings_every_tool_back(flow, shape, tools):
 
 
 @pytest.mark.parametrize("arguments", [{}, {"query": 5}, "not json", {"a": "x", "b": "y"}])
-def test_a_search_without_a_query_brings_every_tool_back(flow, shape, tools, arguments):
-    model = Model(shape, Said(calls=(("call_1", PHANTOM, arguments),)), DONE)
+def test_a_search_without_a_query_is_asked_for_one(flow, shape, tools, service, arguments):
+    model = Model(shape, Said(calls=(("call_1", PHANTOM, arguments),)), search("read"), DONE)
     flow().complete(shape.request("please help", tools), model, shape.name)
-    assert model.seen(1) == [PHANTOM, *ABOUT]
+    assert "The search had no query" in str(model.requests[1])
+    assert [model.seen(turn) for turn in (1, 2)] == [[PHANTOM], [PHANTOM, "read_file"]]
+    assert len(service.requests) == 1
+
+
+def test_words_in_a_list_are_a_query(flow, shape, tools):
+    model = Model(shape, search(["read", "it"]), DONE)
+    flow().complete(shape.request("please help", tools), model, shape.name)
+    assert model.seen(1) == [PHANTOM, "read_file"]

@@ -211,9 +211,10 @@ def test_events_count_the_searches_of_a_turn(flow, shape, tools):
 def test_a_store_can_be_shared(flow, shape, tools):
     store = SessionStore()
     request = shape.request("please help", tools)
-    flow(store=store).complete(request, Model(shape, search("read"), DONE), shape.name)
+    answer = flow(store=store).complete(request, Model(shape, search("read"), DONE), shape.name)
     model = Model(shape, DONE)
-    flow(store=store).complete(request, model, shape.name)
+    following = shape.history(request, shape.read(answer), [], "go on")
+    flow(store=store).complete(following, model, shape.name)
     assert model.seen(0) == [PHANTOM, "read_file"]
 
 

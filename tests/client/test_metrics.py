@@ -24,7 +24,7 @@ def test_searches_are_counted_by_status_and_reason(make):
         for _ in range(3):
             selector.select("x", TOOLS)
     assert sample("searches_total", status="selected", reason="") == 1
-    assert sample("searches_total", status="fell_open", reason="empty_selection") == 2
+    assert sample("searches_total", status="no_match", reason="empty_selection") == 2
     assert sample("tools_reinjected_total") == 2
     assert sample("tools_deferred_total") == 3 * len(TOOLS)
     assert sample("requests_total") == 3

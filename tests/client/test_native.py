@@ -255,7 +255,8 @@ def test_during_an_outage_no_more_tools_come_back_than_the_provider_takes(
     if interface == "anthropic":  # takes all of them
         assert len(shown[0]) == 201
     else:
-        assert [len(names) for names in shown[:2]] == [0, 127]
+        assert [len(names) for names in shown[:2]] == [127, 127]
+        assert "send_email" in shown[1] - shown[0]  # the model could still search
 
 
 @pytest.mark.parametrize("interface", MODELS)

@@ -51,6 +51,21 @@ def test_a_result_for_a_stored_conversation_goes_out_with_every_tool(agent_of, m
 
 
 @pytest.mark.parametrize("name", ["gpt-5.4", "gpt-4.1"], ids=["native", "emulated"])
+def test_of_too_many_such_a_result_goes_out_with_as_many_as_the_provider_takes(
+    agent_of, model, name
+):
+    agent = agent_of(name)
+    output: Any = {"type": "function_call_output", "call_id": "c", "output": "sent"}
+    agent.client.responses.create(
+        model=name, input=[output], tools=agent.tools, previous_response_id="resp_earlier"
+    )
+    assert not model.refused
+    request = model.requests[0]
+    plain = [tool for tool in request["tools"] if not tool.get("defer_loading")]
+    assert len(plain) == (1 if name == "gpt-5.4" else 127)
+
+
+@pytest.mark.parametrize("name", ["gpt-5.4", "gpt-4.1"], ids=["native", "emulated"])
 @pytest.mark.parametrize("streams", [False, True], ids=["plain", "stream"])
 def test_a_stored_conversation_keeps_its_tools(agent_of, model, name, streams):
     agent = agent_of(name, streams=streams)

@@ -120,6 +120,13 @@ def test_streams_of_gemini_are_searched_in_either_form(service, form: str):
     assert [p["functionCall"]["name"] for p in parts if "functionCall" in p] == ["send_email"]
 
 
+def test_every_forward_has_an_idempotency_key_of_its_own(upstream, service):
+    with openai_client(Transport(service.url), upstream.url) as client:
+        client.chat.completions.create(**asked(OPENAI), extra_headers={"Idempotency-Key": "once"})
+    keys = [request.headers["idempotency-key"] for request in upstream.requests]
+    assert keys == ["once", "once-2"]
+
+
 def test_asynchronous_clients_do_the_same(upstream, service, model):
     async def ask() -> list[str]:
         transport = AsyncTransport(service.url)

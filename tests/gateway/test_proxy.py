@@ -217,6 +217,25 @@ def test_a_caller_that_goes_away_ends_the_request_to_the_provider():
         until(lambda: bool(broken))
 
 
+def test_an_answer_that_the_provider_breaks_off_is_broken_off_too():
+    def script(exchange: Exchange) -> None:
+        exchange.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+        exchange.close()
+
+    with peer(script) as upstream, proxy(upstream.url) as running:
+        with pytest.raises(httpx2.RemoteProtocolError):
+            httpx2.post(f"{running.url}/events", json={})
+        log = running.log()
+    assert "the provider broke its answer off (RemoteProtocolError)" in log
+    assert "Traceback" not in log
+
+
+def test_sigterm_is_no_failure():
+    with proxy("http://127.0.0.1:9") as running:
+        running.log()
+        assert running.process.returncode == 0
+
+
 def test_events_come_as_the_provider_writes_them():
     def script(exchange: Exchange) -> None:
         exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
@@ -241,6 +260,12 @@ def test_its_own_health_needs_no_provider():
     ("flags", "said"),
     [
         (["--upstream", "api.openai.com"], "upstream: expected an http(s) URL, got"),
+        (["--upstream", "http://[::1"], "upstream: expected an http(s) URL, got '(malformed)'"),
+        (["--upstream", "http://x:99999"], "upstream: expected an http(s) URL, got"),
+        (
+            ["--upstream", "http://x", "--selector", "http://x", "--port", "99999"],
+            "cannot listen at 127.0.0.1:99999: a port is at most 65535",
+        ),
         (
             ["--upstream", "http://127.0.0.1:9", "--selector", "127.0.0.1:8080"],
             "selector: expected an http:// or https:// URL; did you mean http://127.0.0.1:8080?",

@@ -28,6 +28,8 @@ KEY_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
 _FRAMING = ("content-length", "content-encoding", "transfer-encoding")
 """Headers about bytes that are written anew."""
 
+_ONCE = "idempotency-key"
+
 _SIGNATURE = "AWS4-"
 """Start of an `Authorization` that signs the body, so that no other body can be sent under it."""
 
@@ -45,12 +47,14 @@ class ProviderError(httpx2.HTTPError):
         return self.response.status_code
 
 
-class Exchange(msgspec.Struct, frozen=True):
+class Exchange(msgspec.Struct):
     """A request that holds a body of a known provider."""
 
     request: httpx2.Request
     provider: ProviderName
     body: Json
+    forwards: int = 0
+    """How often it was forwarded."""
 
     @property
     def streams(self) -> bool:
@@ -67,6 +71,9 @@ class Exchange(msgspec.Struct, frozen=True):
         request = self.request
         headers = _without_framing(request.headers)
         headers["accept-encoding"] = "gzip, deflate"
+        self.forwards += 1
+        if self.forwards > 1 and _ONCE in headers:  # a provider would repeat its first answer
+            headers[_ONCE] = f"{headers[_ONCE]}-{self.forwards}"
         return httpx2.Request(
             request.method,
             request.url,

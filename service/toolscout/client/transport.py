@@ -9,7 +9,7 @@ one that cannot be read.
 
 import logging
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any, Unpack
 
 import httpx2
@@ -17,7 +17,7 @@ import msgspec
 
 from toolscout.client.discovery.blocking import Blocking, run
 from toolscout.client.discovery.config import DiscoveryConfig
-from toolscout.client.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery
+from toolscout.client.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, first_answer
 from toolscout.client.discovery.preparation import DiscoveryOptions
 from toolscout.client.discovery.turn import Turn
 from toolscout.client.exchange import (
@@ -40,8 +40,6 @@ LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
 
 Answer = tuple[httpx2.Response, AsyncGenerator[bytes, None] | None]
 """A response for the SDK, and its pieces if the flow makes them."""
-
-Open = Callable[[dict[str, Any]], Awaitable[httpx2.Response]]
 
 
 class _Exchanges:
@@ -107,7 +105,7 @@ class _Exchanges:
                 yield piece
 
         try:
-            first = await self._first(turn, opened)
+            first = await first_answer(turn, opened)
         except ProviderError as refused:
             turn.end()
             return response_with(refused.response, refused.response.content), None
@@ -115,14 +113,6 @@ class _Exchanges:
             turn.end()
             raise
         return first, self.discovery.stream_turn(turn, self._pieces(first), forward)
-
-    async def _first(self, turn: Turn, opened: Open) -> httpx2.Response:
-        try:
-            return await opened(turn.request)
-        except ProviderError as refused:
-            if not turn.falls_back_after(refused):
-                raise
-            return await opened(turn.request)
 
 
 class Transport(_Exchanges, httpx2.BaseTransport):

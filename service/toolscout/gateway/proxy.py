@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 
 from toolscout.client.exchange import provider_of
-from toolscout.client.selector.endpoint import without_secrets
+from toolscout.client.selector.endpoint import is_web_address, without_secrets
 from toolscout.client.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
 
@@ -97,10 +97,10 @@ class Proxy:
     """
 
     def __init__(self, upstream: str, transport: AsyncTransport) -> None:
-        self._upstream = httpx2.URL(upstream.rstrip("/"))
-        if self._upstream.scheme not in ("http", "https") or not self._upstream.host:
+        if not is_web_address(upstream):
             shown = without_secrets(upstream)
             raise ConfigurationError(f"upstream: expected an http(s) URL, got {shown!r}")
+        self._upstream = httpx2.URL(upstream.rstrip("/"))
         if self._upstream.query or self._upstream.fragment:
             raise ConfigurationError("upstream: expected a URL without a query")
         self._base = self._upstream.raw_path.rstrip(b"/")
@@ -151,10 +151,12 @@ class Proxy:
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
                 await send({"type": "http.response.body", "body": b""})
         except (httpx2.HTTPError, TooLargeError) as error:
-            if started:
-                raise  # the connection breaks off, as the provider's did
             status, problem = _explained(error)
+            if started:
+                problem = f"the provider broke its answer off ({type(error).__name__})"
             logger.warning("%s %s: %s", scope["method"], scope["path"], problem)
+            if started:
+                return  # without an end, so that the connection breaks off as the provider's did
             kind = {"message": problem, "type": "proxy_error", "code": type(error).__name__}
             await _answer(send, status, {"type": "error", "error": kind})
 

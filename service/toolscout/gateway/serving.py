@@ -1,6 +1,7 @@
 """Serve the proxy with uvicorn."""
 
 import logging
+import signal
 import sys
 from typing import Any
 
@@ -38,5 +39,7 @@ def serve(application: Any, host: str, port: int) -> int:
             timeout_graceful_shutdown=GRACE_S,
         )
     )
+    # The server raises the signal again that has ended it, and such an end is no failure.
+    signal.signal(signal.SIGTERM, lambda *_: None)
     server.run()
     return 0 if server.started else 1

@@ -6,7 +6,7 @@
 The tools of a request then stay the same after a find, and with them the cached prompt.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -92,10 +92,6 @@ class Dispatch:
     def referred(self, history: Sequence[Any]) -> set[str]:
         """Names of the tools that results of searches define."""
         return {name for text in _strings(list(history)) for name in _defined_in(text)}
-
-    def pruned(self, history: Sequence[Any], names: Container[str]) -> list[Any]:
-        """The history as it is: a call of a tool that is gone is the client's to answer."""
-        return list(history)
 
     def _defined(self, results: Sequence[Answered]) -> list[Answered]:
         return [one._replace(text=self._with_definitions(one)) for one in results]

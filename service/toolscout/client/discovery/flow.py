@@ -40,6 +40,9 @@ AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
 START_OVER = (400, 413, 422)
 """Statuses with which a provider refuses what a request holds."""
 
+NO_QUERY: Selection[Any] = Selection([], [], reason=Reason.EMPTY_QUERY)
+"""The result of a search that says not for what."""
+
 END_OF_EVENT = b"\n\n"
 """Fed after every stream, because some end without it."""
 
@@ -79,8 +82,8 @@ class Flow(Preparation):
         turn.searched.append((0, question["pattern"], selection))
         if not selection.fell_open or selection.reason is Reason.EMPTY_SELECTION:
             turn.show_first(() if selection.fell_open else selection.names)
-        elif turn.fits_whole:  # nobody will answer the model's searches either
-            turn.request = turn.start_over()
+        else:  # nobody will answer the model's searches either
+            turn.show_without_answer()
 
     @abstractmethod
     async def _ask(self, **question: Any) -> Selection[Any]:
@@ -90,18 +93,20 @@ class Flow(Preparation):
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
         """Answer the searches of one response."""
 
+    async def _answer(self, turn: Turn, call: Call) -> Selection[Any]:
+        """Answer one search."""
+        if not call.query.strip():
+            return NO_QUERY
+        if self.config.strategy == "tool-search":
+            return self._local_search(turn, call)
+        return await self._ask(**self._question(turn, call.query, turn.rounds + 1))
+
     async def complete_turn(self, begun: Turn | Json, forward: AsyncForward[Any]) -> Any:
         """Forward what `begin` returned, until a response is for the client."""
         if not isinstance(begun, Turn):
             return await forward(begun)
         try:
-            try:
-                first = await forward(begun.request)
-            except Exception as error:
-                if not begun.falls_back_after(error):
-                    raise
-                first = await forward(begun.request)
-            return await self._go_on(begun, first, forward)
+            return await self._go_on(begun, await first_answer(begun, forward), forward)
         finally:
             begun.end()
 
@@ -166,6 +171,16 @@ class Flow(Preparation):
                 await close()
         if out := stream.finish():
             yield out
+
+
+async def first_answer(turn: Turn, forward: AsyncForward[Body]) -> Body:
+    """Forward the first request of a turn, and plainer ones while it is refused."""
+    while True:
+        try:
+            return await forward(turn.request)
+        except Exception as error:
+            if not turn.falls_back_after(error):
+                raise
 
 
 def _may_be_ours(error: Exception) -> bool:
@@ -239,12 +254,7 @@ class AsyncToolDiscovery(Flow):
         return await self.selector.select(**question)
 
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
-        async def answered(call: Call) -> Selection[Any]:
-            if self.config.strategy == "tool-search":
-                return self._local_search(turn, call)
-            return await self._ask(**self._question(turn, call.query, turn.rounds + 1))
-
-        selections = await asyncio.gather(*map(answered, calls))
+        selections = await asyncio.gather(*(self._answer(turn, call) for call in calls))
         return list(zip(calls, selections, strict=True))
 
     async def aclose(self) -> None:
@@ -329,12 +339,7 @@ class ToolDiscovery(Flow):
         return self.selector.select(**question)
 
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
-        if self.config.strategy == "tool-search":
-            return [(call, self._local_search(turn, call)) for call in calls]
-        return [
-            (call, await self._ask(**self._question(turn, call.query, turn.rounds + 1)))
-            for call in calls
-        ]
+        return [(call, await self._answer(turn, call)) for call in calls]
 
     def close(self) -> None:
         """Send what is left to report, for at most half a second, and close the selector."""

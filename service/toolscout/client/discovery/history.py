@@ -3,23 +3,26 @@
 The caller never sees a search, so its next request lacks the messages that the model saw. Sent
 like that, the conversation would no longer begin with the bytes of the request before: the
 provider's cache would be lost, and with it the tools that the results of searches have loaded. So
-the messages that a turn added are stored under a hash of the messages before them.
+what a turn added is stored under a hash of the messages before it and of the answer after it. Two
+conversations that begin alike share nothing from their first different answer on.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
+from itertools import takewhile
 from typing import Any
 
 import msgspec
 
-from toolscout.client.discovery.session import SessionStore, canonical
-from toolscout.client.providers.provider import as_dict
+from toolscout.client.discovery.session import Added, SessionStore, canonical
+from toolscout.client.providers.marks import is_of_model, mark_of, messages_of, words_of
+from toolscout.client.providers.provider import Json, as_dict
 
 BESIDE = (
-    *("model", "system", "instructions", "prompt", "systemInstruction", "system_instruction"),
-    *("user", "metadata", "safety_identifier"),
+    *("model", "system", "instructions", "prompt"),
+    *("systemInstruction", "system_instruction"),
 )
-"""Keys of a request beside its messages that say who asks, or that the model reads."""
+"""Keys of a request beside its messages that the model reads."""
 
 
 class History:
@@ -27,7 +30,7 @@ class History:
 
     Args:
         messages: as the caller sent them.
-        store: holds the added messages of all conversations.
+        store: holds what was added to all conversations.
         seed: the conversation, the form of its requests and what they say beside messages, none of
             which ever mix; empty when it is unknown, and nothing is put back.
     """
@@ -39,36 +42,70 @@ class History:
         """All messages that were put back."""
         self.whole: list[Any] = []
         """The messages with those put back."""
-        self._own = 0
-        """Number of messages before those of the current turn."""
+        self.names: list[str] = []
+        """The tools that the turns have brought, oldest first."""
+        self.is_known = bool(seed)
+        """Whether `names` are all: nothing was answered yet, or the last answer was given here."""
         key = sha256(seed).digest() if seed else b""
-        last = len(messages) - 1
         for number, message in enumerate(messages):
             self.whole.append(message)
-            self._own = len(self.whole)
             key = self._key = _next_key(key, message)
-            # After the last message nothing was answered yet: another turn begins there.
-            added = store.searches(key) if key and number != last else []
-            self.whole += added
-            self.searches += added
+            answer = list(takewhile(is_of_model, messages[number + 1 :]))
+            if answer and not is_of_model(message):
+                self._put_back(key, next(filter(None, map(mark_of, answer)), ""))
+        self._own = len(self.whole)
+
+    def _put_back(self, key: bytes, mark: str) -> None:
+        """Add what a turn has added after the messages so far, before an answer with this mark."""
+        added = self._store.added(_place(key, mark)) if key and mark else None
+        self.is_known = added is not None
+        if added is not None:
+            self.whole += added.messages
+            self.searches += added.messages
+            self.names += added.names
 
     def forget(self) -> None:
         """Store nothing of this turn."""
         self._key = b""
 
-    def keep(self, messages: Sequence[Any]) -> None:
-        """Store what a turn has added, given all messages of its last request."""
-        if self._key and len(messages) > self._own:
-            self._store.keep_searches(self._key, messages[self._own :])
+    def keep(
+        self, messages: Sequence[Any], names: Iterable[str], responses: Sequence[Json]
+    ) -> None:
+        """Store what a turn has added.
+
+        Args:
+            messages: all those of its last request.
+            names: the tools that the model saw at its end.
+            responses: all those of the model, as the client sees them, oldest first.
+        """
+        if not self._key:
+            return
+        answers = [message for response in responses for message in messages_of(response)]
+        marks = {mark for message in answers if (mark := mark_of(message))}
+        # The client of a stream gets the texts of all responses as one.
+        marks.add("".join(map(words_of, answers)))
+        new = [name for name in names if name not in self.names]
+        added = Added(list(messages[self._own :]), new)
+        for mark in marks - {""}:
+            self._store.keep_added(_place(self._key, mark), added)
 
 
-def seed_of(form: str, session: str, request: Mapping[str, Any]) -> bytes:
-    """Return what tells a conversation from all others that begin with the same messages."""
+def seed_of(form: str, session: str, catalog: bytes, request: Mapping[str, Any]) -> bytes:
+    """Return what tells a conversation from all others that begin with the same messages.
+
+    With another catalog the prompt begins with other bytes, and results of searches would name
+    tools that are not there.
+    """
     beside = {key: request[key] for key in BESIDE if key in request}
     try:
-        return f"{form} {session} ".encode() + msgspec.json.encode(beside, order="sorted")
+        return msgspec.json.encode([form, session, catalog, beside], order="sorted")
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
         return b""
+
+
+def _place(key: bytes, mark: str) -> bytes:
+    """Return where to store what was added between some messages and an answer."""
+    return sha256(key + mark.encode("utf-8", "replace")).digest()
 
 
 def _next_key(before: bytes, message: Any) -> bytes:

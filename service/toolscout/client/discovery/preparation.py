@@ -20,6 +20,7 @@ from toolscout.client.observe.events import (
 )
 from toolscout.client.offer import Offer
 from toolscout.client.providers import Call, Json, Provider, ProviderName, provider_named
+from toolscout.client.providers.provider import mapping
 from toolscout.client.selector.rollout import Rollout
 from toolscout.client.selector.selection import Selection
 from toolscout.client.selector.selector import AsyncSelector, Selector
@@ -35,6 +36,9 @@ MAX_MODELS = 1_000
 
 TOOL_KEYS = ("tools", "toolConfig", "functions")
 """Keys of a request's tools; one with an empty list says that it has none."""
+
+USER_KEYS = ("user", "safety_identifier", "prompt_cache_key")
+"""Keys with which a request names its user or its conversation."""
 
 logger = logging.getLogger("toolscout.client")
 
@@ -188,19 +192,19 @@ class Preparation:
         leaves_out = not tools and request.keys().isdisjoint(TOOL_KEYS)
         if leaves_out and self.searches_without_tools and strategy != "relevance":
             tools = self.store.deferred_tools(name, provider.name)
-        # A result that goes back into a conversation that only the provider has names no session.
+        # A result that goes back into a conversation that only the provider has names no session,
+        # so nobody knows which tools it has found.
         is_unknown = not name and bool(previous)
-        if not tools or is_unknown or not self._rollout.includes(name):
-            return request
-        if any(map(_uses_own_search, tools)):
-            logger.info("the request searches deferred tools by itself and is left alone")
+        if not tools or not self._rollout.includes(name) or _uses_own_search(tools):
             return request
         offer = Offer(tools)
         if len(offer.names) <= self._defer_above or not offer.names:
             return request
         if strategy == "relevance":
-            return self._filtered(request, provider, offer, name)
+            return request if is_unknown else self._filtered(request, provider, offer, name)
         turn = Turn(request, provider, tools, offer, name, self._turn_settings)
+        if is_unknown and (turn.fits_whole or not turn.is_native):
+            return turn.original
         self._report("deferred", provider.name, name, len(offer.names), turn.shown)
         return turn
 
@@ -300,13 +304,24 @@ class Preparation:
 
 
 def session_of(request: Json, provider: Provider, scope: str = "") -> str:
-    """Return the id of a request's conversation; empty without a user message."""
+    """Return the id of a request's conversation; empty without a user message.
+
+    What a request says about its user belongs to it.
+    """
     first = provider.first_message(request)
-    return "" if first is None else hashed(canonical(first), scope)
+    said = [request.get(key) for key in USER_KEYS]
+    said.append(mapping(request.get("metadata")).get("user_id"))
+    user = "\n".join(one for one in said if isinstance(one, str))
+    return "" if first is None else hashed(canonical(first), scope + user)
 
 
-def _uses_own_search(tool: Any) -> bool:
-    """Whether a tool is the provider's search, or is deferred by the caller."""
-    if not isinstance(tool, dict):
-        return False
-    return bool(tool.get("defer_loading")) or str(tool.get("type")).startswith("tool_search")
+def _uses_own_search(tools: Sequence[Any]) -> bool:
+    """Whether one of the tools is the provider's search, or is deferred by the caller."""
+    is_own = any(
+        bool(tool.get("defer_loading")) or str(tool.get("type")).startswith("tool_search")
+        for tool in tools
+        if isinstance(tool, dict)
+    )
+    if is_own:
+        logger.info("the request searches deferred tools by itself and is left alone")
+    return is_own

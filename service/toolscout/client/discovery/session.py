@@ -2,7 +2,8 @@
 
 They are in memory, bounded, and expire an hour after the last write (checked every five minutes),
 as in the proxy. There, two users whose first messages are equal share a session; here the caller
-can add a scope (a user, a key) that keeps them apart.
+can add a scope (a user, a key) that keeps them apart, and what a conversation has found is stored
+with its messages besides.
 """
 
 import json
@@ -25,11 +26,17 @@ MAX_SESSIONS = 10_000
 MAX_CATALOG_BYTES = 64 * 1024 * 1024
 """Maximum bytes of deferred definitions in memory, as JSON; equal lists are stored once."""
 
-MAX_SEARCH_BYTES = 64 * 1024 * 1024
-"""Maximum bytes of searches in memory that are put back into their conversations, as JSON."""
+MAX_ADDED_BYTES = 64 * 1024 * 1024
+"""Maximum bytes in memory of what turns have added to their conversations."""
+
+ADDED_BYTES = 256
+"""Bytes that one such entry takes beside its JSON, about."""
 
 MAX_RESPONSES = 10_000
 """Stored responses whose session is remembered."""
+
+MAX_CATALOGS = 8
+"""Catalogs whose fitting tools are remembered for one first message."""
 
 MARKER = "cache_control"
 """Key of a tool, a message or a part of one with which the cached part of a prompt ends."""
@@ -82,6 +89,15 @@ def canonical(message: Any) -> Any:
     return kept
 
 
+class Added(msgspec.Struct, frozen=True):
+    """What a turn has added to a conversation."""
+
+    messages: list[Any] = []
+    """Its searches and their results."""
+    names: list[str] = []
+    """The tools that the model has seen since."""
+
+
 class Session(msgspec.Struct):
     """The state of one conversation."""
 
@@ -91,8 +107,8 @@ class Session(msgspec.Struct):
     """The provider whose shape their definitions have, and the key of the definitions."""
     expanded: dict[str, None] = msgspec.field(default_factory=dict)
     """Names it has found, oldest first."""
-    visible: tuple[str, ...] | None = None
-    """Names of the tools that fitted its first message; None before it was asked about."""
+    visible: dict[bytes, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Names of the tools that fitted its first message, by a digest of those that were offered."""
     written: float = 0.0
 
 
@@ -111,7 +127,7 @@ class SessionStore:
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._catalogs: Lru[bytes, bytes] = Lru(catalog_bytes)
-        self._searches: Lru[bytes, bytes] = Lru(MAX_SEARCH_BYTES)
+        self._added: Lru[bytes, bytes] = Lru(MAX_ADDED_BYTES)
         self._responses: Lru[str, str] = Lru(MAX_RESPONSES)
         self._swept = clock()
 
@@ -163,16 +179,25 @@ class SessionStore:
         with self._lock:
             self._write(session).expanded.update(dict.fromkeys(map(_shared, names)))
 
-    def visible(self, session: str) -> tuple[str, ...] | None:
-        """The names that fitted its first message; None before `mark_visible`."""
+    def visible(self, session: str, catalog: bytes) -> tuple[str, ...] | None:
+        """The names that fitted its first message; None before `mark_visible` with this catalog."""
         with self._lock:
             found = self._live(session)
-            return found.visible if found else None
+            return found.visible.get(catalog) if found else None
 
-    def mark_visible(self, session: str, names: Iterable[str]) -> None:
-        """Store the names that fitted its first message."""
+    def visible_before(self, session: str) -> tuple[str, ...] | None:
+        """The names that fitted its first message with the latest catalog; None without one."""
         with self._lock:
-            self._write(session).visible = tuple(map(_shared, names))
+            found = self._live(session)
+            return next(reversed(found.visible.values()), None) if found else None
+
+    def mark_visible(self, session: str, catalog: bytes, names: Iterable[str]) -> None:
+        """Store the names that fitted its first message, of a catalog with this digest."""
+        with self._lock:
+            visible = self._write(session).visible
+            visible[catalog] = tuple(map(_shared, names))
+            if len(visible) > MAX_CATALOGS:
+                del visible[next(iter(visible))]
 
     def session_of(self, response: str) -> str:
         """The session of a response that the provider has stored; empty if it is unknown."""
@@ -182,16 +207,16 @@ class SessionStore:
         """Remember the session of a response by its id."""
         self._responses.put(response, session)
 
-    def searches(self, key: bytes) -> list[Any]:
-        """Return the messages that a turn has added at a place of a conversation."""
-        written = self._searches.get(key)
-        return [] if written is None else msgspec.json.decode(written, type=list[Any])
+    def added(self, place: bytes) -> Added | None:
+        """Return what a turn has added at a place of a conversation; None if none ended there."""
+        written = self._added.get(place)
+        return None if written is None else msgspec.json.decode(written, type=Added)
 
-    def keep_searches(self, key: bytes, messages: Sequence[Any]) -> None:
-        """Store them; messages that are no JSON are not stored."""
+    def keep_added(self, place: bytes, added: Added) -> None:
+        """Store it; messages that are no JSON are not stored."""
         with suppress(Exception):
-            written = msgspec.json.encode(messages)
-            self._searches.put(key, written, len(written))
+            written = msgspec.json.encode(added)
+            self._added.put(place, written, len(written) + ADDED_BYTES)
 
     def __len__(self) -> int:
         with self._lock:

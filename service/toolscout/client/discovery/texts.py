@@ -6,7 +6,7 @@ from typing import Any
 
 from toolscout.client.offer import Offer
 from toolscout.client.overview import overview
-from toolscout.client.selector.selection import Selection
+from toolscout.client.selector.selection import Reason, Selection
 from toolscout.tools.shapes import texts
 from toolscout.tools.summary import first_sentence
 
@@ -34,6 +34,8 @@ def result_text(selection: Selection[Any], shown: Sequence[str], new: int, offer
         new: how many of them it did not see before.
         offer: all tools.
     """
+    if selection.reason is Reason.EMPTY_QUERY:
+        return "The search had no query. Search again, with `query` in a few words."
     if not shown:
         return (
             f"No tool fits this search. There are {overview(offer.names)}. Try other words; if "

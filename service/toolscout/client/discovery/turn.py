@@ -13,6 +13,7 @@ a model that only ever searches still gets to act.
 
 import logging
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any, Literal, cast
 
 import msgspec
@@ -24,6 +25,7 @@ from toolscout.client.discovery.shown import Shown
 from toolscout.client.discovery.texts import description, free_name, result_text
 from toolscout.client.offer import Offer
 from toolscout.client.providers import Call, Json, Provider, native_of
+from toolscout.client.providers.marks import is_of_model
 from toolscout.client.providers.provider import QUERY_SCHEMA, Answered
 from toolscout.client.providers.usage import add
 from toolscout.client.selector.selection import Reason, Selection
@@ -102,6 +104,7 @@ class Turn:
         """Names of the tools that the last response calls, without the search tool."""
         self.was_mixed = False
         """Whether the turn ended with searches and other calls in one response."""
+        self._responses: list[Json] = []
         self._spent: Json = {}
         self._restored = False
         """Whether every tool was to come back."""
@@ -119,11 +122,14 @@ class Turn:
         if native is not None and settings.refusing.get(self._model) is None:
             self.provider = native
         order = "append" if settings.dispatch else settings.order
-        self._shown = Shown(offer, order, provider.max_tools)
+        own = 2 if settings.dispatch else 1
+        limit = None if provider.max_tools is None else provider.max_tools - own
+        self._shown = Shown(offer, order, limit)
         self._shown.keep(settings.always_keep)
         if forced := provider.forced(request):
             self._shown.keep([forced])
-        self._shown.keep(settings.store.visible(session) or ())
+        self._catalog = sha256("\n".join(sorted(offer.names)).encode("utf-8", "replace")).digest()
+        self._shown.keep(self._first or ())
         self._begin()
         if session:
             settings.store.store_deferred(session, offer.names, tools, provider.name)
@@ -141,17 +147,19 @@ class Turn:
         is_stored = bool(provider.previous(request))
         known_here = self.session and not is_stored
         form = type(provider).__name__
-        seed = seed_of(form, self.session, request) if known_here else b""
-        self._history = History(provider.history(request), store, seed)
-        if self._history.searches:  # else the caller's own bytes stay as they are
-            whole = provider.pruned(self._history.whole, self.offer.by_name)
-            request = provider.with_history(request, whole)
+        seed = seed_of(form, self.session, self._catalog, request) if known_here else b""
+        self._history = history = History(provider.history(request), store, seed)
+        if history.searches:  # else the caller's own bytes stay as they are
+            request = provider.with_history(request, history.whole)
+        # Where messages were changed or other tools offered, the session is what is left.
+        names = history.names if history.is_known else store.expanded(self.session)
         # A search may have no result in the history: its session was lost, or its turn was mixed.
-        known = [*store.expanded(self.session), *provider.recent(self._asked)]
-        loaded = provider.referred(self._history.searches)
+        known = [*names, *provider.recent(self._asked)]
+        loaded = provider.referred(history.searches)
         if is_stored and provider is not self._emulated:
             loaded = set(known)
         self._shown.know([name for name in known if name not in loaded])
+        self._has_additions = bool(names or history.searches)
         self.original = self._with_every_tool(self._asked)
         self.request = self._with_tools(request)
 
@@ -163,7 +171,12 @@ class Turn:
     @property
     def wants_first(self) -> bool:
         """Whether the tools that fit the first message of the conversation are not known yet."""
-        return self._settings.store.visible(self.session) is None
+        return self._first is None
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the provider loads the deferred tools by itself."""
+        return self.provider is not self._emulated
 
     @property
     def fits_whole(self) -> bool:
@@ -173,9 +186,17 @@ class Turn:
     def show_first(self, names: Sequence[str]) -> None:
         """Show the tools that fit the first message, in this and in all later requests."""
         if self.session:
-            self._settings.store.mark_visible(self.session, names)
+            self._settings.store.mark_visible(self.session, self._catalog, names)
         self._shown.keep(names)
         self._begin()
+
+    def show_without_answer(self) -> None:
+        """Show every tool, because nobody answers; of too many, those nearest to the message."""
+        if self.fits_whole:
+            self.request = self.start_over()
+        else:
+            self._shown.guess(self.user_query)
+            self._begin()
 
     def was_sent_with(self, fields: Json) -> None:
         """Note that the request was forwarded with other fields than it was prepared with."""
@@ -184,9 +205,16 @@ class Turn:
         self._history.forget()
 
     def falls_back_after(self, error: Exception) -> bool:
-        """Whether to repeat a first forward, whose request now has the emulated form."""
-        if self.provider is self._emulated or self.rounds or status_of(error) not in REFUSALS:
+        """Whether to repeat a refused first forward, whose request has a plainer form now.
+
+        First the emulated form, then the request as it came if it held what earlier turns found.
+        """
+        if self.rounds or status_of(error) not in REFUSALS:
             return False
+        if not self.is_native:
+            if self._has_additions:
+                self.request = self.start_over()
+            return self._has_additions
         # A refusal for another reason, such as too long a prompt, says nothing about the model.
         text = f"{error} {getattr(getattr(error, 'response', None), 'text', '')}"
         self._fell_back = any(word in text for word in NATIVE_WORDS)
@@ -202,6 +230,7 @@ class Turn:
             logger.warning("model %s takes no deferred tools; they are emulated", self._model[1])
         if self.session and (stored := self.provider.stored_as(response)):
             self._settings.store.keep_response(stored, self.session)
+        self._responses.append(response)
         calls = self.provider.calls(response)
         found = [call for call in calls if call.name == self.search_name]
         self.called = [call.name for call in calls if call.name != self.search_name]
@@ -219,7 +248,8 @@ class Turn:
         """Add the found tools; return the next request to forward, or None in a mixed turn."""
         self.rounds += 1
         self.search_count += len(found)
-        self.searched += [(self.rounds, call.query, selection) for call, selection in found]
+        asked = [(call.query, selection) for call, selection in found if call.query.strip()]
+        self.searched += [(self.rounds, *one) for one in asked]
         results = [self._answered(call, selection) for call, selection in found]
         if self.is_mixed(response):
             self.was_mixed = True
@@ -246,7 +276,9 @@ class Turn:
         """Report the end of the turn once, with its last response or with an error."""
         if not self._has_ended:
             self._has_ended = True
-            self._history.keep(self.provider.history(self.request))
+            said = [self.provider.without_calls(r, self.search_name) for r in self._responses]
+            names = self._shown.lasting(with_all=self.was_mixed)
+            self._history.keep(self.provider.history(self.request), names, said)
             self._settings.on_end(self)
 
     def with_usage(self, response: Json) -> Json:
@@ -260,6 +292,19 @@ class Turn:
             return len(self._shown.every(self.user_query))
         return 1 + len(self._shown)
 
+    @property
+    def _first(self) -> Sequence[str] | None:
+        """The tools that fit the first message.
+
+        Other tools were offered in another conversation that began with the same words, or earlier
+        in this one, where what is visible is to stay.
+        """
+        store = self._settings.store
+        names = store.visible(self.session, self._catalog)
+        if names is None and any(map(is_of_model, self._emulated.history(self._asked))):
+            return store.visible_before(self.session)
+        return names
+
     def _usage_with(self, response: Json) -> Json:
         own = {key: response.get(key) for key in self.provider.usage_keys}
         summed = {key: add(self._spent.get(key), value) for key, value in own.items()}
@@ -268,12 +313,15 @@ class Turn:
     def _answered(self, call: Call, selection: Selection[Any]) -> Answered:
         """Show the tools of a selection, and say so to the model."""
         names: Sequence[str] = selection.names
-        if selection.reason is Reason.EMPTY_SELECTION and not self._settings.restore_on_no_match:
+        finds_nothing = (
+            selection.reason is Reason.EMPTY_SELECTION and not self._settings.restore_on_no_match
+        )
+        if finds_nothing:
             names = ()
         elif selection.fell_open:
             self._restored = True
             names = self._shown.every(call.query)
-        names, new = self._shown.find(names)
+        names, new = self._shown.find(names, is_answer=not selection.fell_open)
         if self.session and not selection.fell_open:
             self._settings.store.mark_expanded(self.session, new)
         text = result_text(selection, names, len(new), self.offer)

@@ -21,6 +21,12 @@ MAX_LOGGED_NAMES = 20
 logger = logging.getLogger("toolscout.client")
 
 
+Status = Literal["selected", "no_match", "fell_open", "kept"]
+"""How a search ended. `no_match`: the service found that nothing fits. `kept`: a rollout kept every
+tool.
+"""
+
+
 class SearchEvent(msgspec.Struct, frozen=True):
     """What one search did. Holds names, never tool texts."""
 
@@ -30,8 +36,7 @@ class SearchEvent(msgspec.Struct, frozen=True):
     session: str
     deferred_count: int
     """Tools that were searched."""
-    status: Literal["selected", "fell_open", "kept"]
-    """`kept`: a rollout kept every tool."""
+    status: Status
     selected: list[str]
     reason: Reason | None
     detail: str
@@ -83,9 +88,11 @@ class Telemetry:
         shadow = selection.shadow
         if self._log_query == "hashed":
             query = sha256(query.encode("utf-8", "replace")).hexdigest()[:16]
-        status: Literal["selected", "fell_open", "kept"] = "selected"
+        status: Status = "selected"
         if selection.rollout:
             status = "kept"
+        elif selection.reason is Reason.EMPTY_SELECTION:
+            status = "no_match"
         elif selection.fell_open:
             status = "fell_open"
         event = SearchEvent(
@@ -131,6 +138,8 @@ def _summary(event: SearchEvent) -> str:
         why += f", endpoint {event.endpoint}"
     if event.status == "fell_open":
         return f"fell open: {why}"
+    if event.status == "no_match":
+        return f"found none of {event.deferred_count} tools in {event.latency_ms:.0f} ms"
     if event.status == "selected":
         return f"selected {selected}"
     if event.rollout not in ("dark", "shadow"):

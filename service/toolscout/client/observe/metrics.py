@@ -34,7 +34,7 @@ class PrometheusMetrics:
         registry = prometheus_client.REGISTRY if registry is None else registry
         self._searches = prometheus_client.Counter(
             "toolscout_client_searches",
-            "Searches by how they ended, and why those that fell open did",
+            "Searches by how they ended, and why those that selected nothing did",
             ["status", "reason"],
             registry=registry,
         )

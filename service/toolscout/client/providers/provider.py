@@ -3,7 +3,7 @@
 Requests and responses are plain JSON-like dicts. None of these functions changes what it is given.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -29,12 +29,10 @@ class Call(msgspec.Struct, frozen=True):
 
     @property
     def query(self) -> str:
-        """The query of a search call; a single string under another key is accepted too."""
-        query = self.arguments.get("query")
-        if isinstance(query, str):
-            return query
-        others = [value for value in self.arguments.values() if isinstance(value, str)]
-        return others[0] if len(others) == 1 else ""
+        """The query of a search call: a text or a list of some, perhaps under another key."""
+        values = self.arguments.values()
+        texts = [text for value in values if (text := _joined(value)).strip()]
+        return _joined(self.arguments.get("query")) or (texts[0] if len(texts) == 1 else "")
 
 
 class Tools(NamedTuple):
@@ -138,9 +136,6 @@ class Provider(Protocol):
     def referred(self, history: Sequence[Any]) -> set[str]:
         """Names of tools that the results of searches in a history have loaded."""
 
-    def pruned(self, history: Sequence[Any], names: Container[str]) -> list[Any]:
-        """The history without loading tools that are not offered any more."""
-
     def query(self, request: Json) -> str:
         """The text of the user's last message; empty if there is none."""
 
@@ -219,10 +214,6 @@ class Shape:
         """None: found tools are in the request's tools."""
         return set()
 
-    def pruned(self, history: Sequence[Any], names: Container[str]) -> list[Any]:
-        """The history as it is, for it loads none."""
-        return list(history)
-
 
 class Turns(Shape):
     """Base of providers whose requests have turns with roles, and `tools`."""
@@ -262,6 +253,13 @@ def has_more(turn: Json, key: str) -> bool:
 
 def _is_result(part: Json) -> bool:
     return part.get("type") == "tool_result" or not _RESULTS.isdisjoint(part)
+
+
+def _joined(value: Any) -> str:
+    """A text, or those of a list as one."""
+    if isinstance(value, list):
+        return " ".join(filter(None, map(_joined, value)))
+    return value if isinstance(value, str) else ""
 
 
 def names_once(names: Iterable[Any]) -> list[str]:

@@ -6,7 +6,7 @@ the provider's cache.
 Source: Anthropic's documentation of tool search with a custom search tool.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from toolscout.client.providers.anthropic.messages import Anthropic
@@ -54,32 +54,6 @@ class NativeAnthropic(Anthropic):
             for inner in mappings(block.get("content"))
             if isinstance(name := inner.get("tool_name"), str)
         }
-
-    def pruned(self, history: Sequence[Any], names: Container[str]) -> list[Any]:
-        """References to tools that are not declared would be refused."""
-        return [_pruned(message, names) for message in history]
-
-
-def _pruned(message: Any, names: Container[str]) -> Any:
-    blocks = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(blocks, list) or not any(map(_references, blocks)):
-        return message
-    kept = []
-    for block in blocks:
-        if not _references(block):
-            kept.append(block)
-            continue
-        left = [one for one in block["content"] if one.get("tool_name") in names]
-        kept.append({**block, "content": left or "These tools are not available any more."})
-    return {**message, "content": kept}
-
-
-def _references(block: Any) -> bool:
-    """Whether a block is the result of a search with references to tools."""
-    content = block.get("content") if isinstance(block, dict) else None
-    return isinstance(content, list) and any(
-        mapping(one).get("type") == "tool_reference" for one in content
-    )
 
 
 def _deferred(tool: Any) -> Any:

@@ -6,7 +6,7 @@ Every function is declared with `defer_loading: true`, and `{"type": "tool_searc
 conversation stay the same. Source: OpenAI's documentation of client-executed tool search.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from toolscout.client.providers.models import version_of
@@ -83,16 +83,6 @@ class NativeResponses(OpenAIResponses):
             for tool in self.tools(item)
         ]
         return {name for tool in loaded if isinstance(name := mapping(tool).get("name"), str)}
-
-    def pruned(self, history: Sequence[Any], names: Container[str]) -> list[Any]:
-        """A definition in the history could be called, though it is not offered any more."""
-        pruned = []
-        for item in history:
-            if mapping(item).get("type") == "tool_search_output":
-                left = [t for t in self.tools(item) if mapping(t).get("name") in names]
-                item = {**item, "tools": grouped(left)}
-            pruned.append(item)
-        return pruned
 
 
 def _deferred(tool: Any) -> Any:
