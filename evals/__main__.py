@@ -37,7 +37,7 @@ from evals import (
 )
 from evals.languages import report as languages
 from evals.sets import DEV, data_folder, load_requests, load_set
-from toolscout.index.vectors import BUNDLED_MODEL
+from toolscout.index.static_model import BUNDLED_MODEL
 
 MORE_SETS = ("functionchat-ko", "requests-bfcl", "requests-bfcl-irrelevance", "pooled-dev")
 """Sets that are reported beside those of the bars, the slowest last."""

@@ -19,8 +19,9 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
 from toolscout.index.encoded import ToolEncodings
 from toolscout.index.encoder import SentenceEncoder, load_encoder
+from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vectors import BUNDLED_MODEL, Embedder
+from toolscout.index.vectors import Embedder
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.pipeline import decide, is_for_encoder
 

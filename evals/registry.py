@@ -5,7 +5,7 @@ from functools import partial
 
 from evals import baselines, encoders
 from evals.rankers import OURS, MissingPackage, Ours, Ranker
-from toolscout.index.vectors import BUNDLED_MODEL
+from toolscout.index.static_model import BUNDLED_MODEL
 
 ENCODER = "hybrid+encoder"
 """Ours with the second tier, of an extra of its own."""

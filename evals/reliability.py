@@ -17,7 +17,7 @@ from evals import report as reporting
 from evals.calibrate import FOREIGN
 from evals.rankers import Ours
 from evals.sets import DEV, ToolSet, data_folder, load_set
-from toolscout.index.vectors import BUNDLED_MODEL
+from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.explain import explain

@@ -18,7 +18,7 @@ from evals.train.data import DATA_VARIABLE, TRAIN_SETS, data_root, load_catalog,
 from evals.train.texts import query_text, tool_text
 from evals.train.wordlists import Entry, chinese, fetch, korean, pieces_of, teacher
 from toolscout.index.languages import BUNDLED_LANGUAGES, SHARES
-from toolscout.index.vectors import BUNDLED_MODEL
+from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.text.query import word_weights
 from toolscout.text.tokens import spoken_name
 

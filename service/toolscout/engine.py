@@ -40,8 +40,9 @@ from toolscout.index.encoder import load_encoder
 from toolscout.index.lexicon import load_lexicon
 from toolscout.index.lines import Scan
 from toolscout.index.source import Source
+from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vectors import BUNDLED_MODEL, Embedder, Floats
+from toolscout.index.vectors import Embedder, Floats
 from toolscout.ranking.ask import Ask, Decision, Prior
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.chain import Chain

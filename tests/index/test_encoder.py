@@ -13,7 +13,8 @@ from toolscout.errors import ConfigurationError
 from toolscout.index import encoder
 from toolscout.index.encoded import EncodedTools, ToolEncodings, is_english
 from toolscout.index.encoder import DIMENSION, Adapter, checked_model, tool_text
-from toolscout.index.vectors import BUNDLED_MODEL, Floats
+from toolscout.index.static_model import BUNDLED_MODEL
+from toolscout.index.vectors import Floats
 
 
 class Counting:

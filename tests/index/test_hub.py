@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from tests.support import environment
-from toolscout.index.vectors import BUNDLED_MODEL
+from toolscout.index.static_model import BUNDLED_MODEL
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FILES = ("config.json", "model.safetensors", "modules.json", "tokenizer.json", "README.md")

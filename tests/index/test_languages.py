@@ -7,7 +7,8 @@ import pytest
 
 from tests.support import ENGINE, select
 from toolscout.index.languages import Languages
-from toolscout.index.vectors import BUNDLED_MODEL, Embedder
+from toolscout.index.static_model import BUNDLED_MODEL
+from toolscout.index.vectors import Embedder
 from toolscout.text.tokens import words
 
 TOOLS = [

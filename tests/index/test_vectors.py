@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from model2vec import StaticModel
 
 from tests.support import ENGINE, select
+from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.vector_index import VectorIndex
-from toolscout.index.vectors import BUNDLED_MODEL
 
 REFERENCE = StaticModel.from_pretrained(BUNDLED_MODEL)
 EMBEDDER = ENGINE.embedder

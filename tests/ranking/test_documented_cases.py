@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from evals.kinds import KINDS, check
-from toolscout.index.vectors import BUNDLED_MODEL
+from toolscout.index.static_model import BUNDLED_MODEL
 
 BEYOND_SEARCH = sorted(KINDS.keys() - {"search"})
 

@@ -19,7 +19,8 @@ from tokenizers import Tokenizer
 
 from toolscout.contract import Tool
 from toolscout.errors import ConfigurationError
-from toolscout.index.vectors import BUNDLED_MODEL, Floats
+from toolscout.index.static_model import BUNDLED_MODEL
+from toolscout.index.vectors import Floats
 from toolscout.text.tokens import spoken_name
 from toolscout.tools.documents import read_tool
 

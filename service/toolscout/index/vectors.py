@@ -14,12 +14,11 @@ from typing import NamedTuple
 import faiss
 import msgspec
 import numpy as np
-from model2vec import StaticModel
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
-from tokenizers import Tokenizer
 
+from toolscout.index import static_model
 from toolscout.index.languages import BUNDLED_LANGUAGES, SHARES, Languages, has_letters
+from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.words import Words
 from toolscout.text import foreign
 from toolscout.text.tokens import MAX_WORD, spoken_name, words
@@ -31,8 +30,6 @@ Rows = NDArray[np.intp]
 
 _inner_products = faiss.fvec_inner_products_ny  # type: ignore[attr-defined]
 _pointer = faiss.swig_ptr
-
-BUNDLED_MODEL = Path(__file__).parent.parent / "model"
 
 PROPERTY_SHARE = 0.35
 """Weight of the properties' vector beside that of the text."""
@@ -76,10 +73,7 @@ class Embedder:
 
     def __init__(self, source: str | Path = BUNDLED_MODEL) -> None:
         """Load a model2vec model from a folder, or from the hub as OWNER/NAME@COMMIT."""
-        if Path(source) == BUNDLED_MODEL:
-            model = _bundled()
-        else:
-            model = StaticModel.from_pretrained(_folder(source), force_download=False)
+        model = static_model.load(source)
         self._rows: NDArray = model.embedding
         self._mapping: NDArray | None = model.token_mapping
         self._weights: NDArray | None = model.weights
@@ -309,23 +303,6 @@ class Embedder:
             if token != self._unknown
         ]
         return tuple(token for token, _ in known), sum(letters for _, letters in known)
-
-
-def _folder(source: str | Path) -> str | Path:
-    """Where a model lies; one of the hub is downloaded once, as it was at its commit."""
-    if Path(source).exists():
-        return source
-    from huggingface_hub import snapshot_download
-
-    name, _, commit = str(source).partition("@")
-    return snapshot_download(name, revision=commit, allow_patterns=["*.json", "*.safetensors"])
-
-
-def _bundled() -> StaticModel:
-    """The bundled model; `from_pretrained` imports the hub's client, for 0.2 s and 9 MB."""
-    held = load_file(BUNDLED_MODEL / "model.safetensors")
-    tokenizer = Tokenizer.from_file(str(BUNDLED_MODEL / "tokenizer.json"))
-    return StaticModel(held["embeddings"], tokenizer)
 
 
 def _known(ids: Sequence[int], covered: int, word: str) -> float:

@@ -1,7 +1,7 @@
 """What `toolscout serve` says when it is ready: where, how, and a call to try."""
 
 from toolscout import __version__, playground
-from toolscout.index.vectors import BUNDLED_MODEL
+from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.server.http.auth import Keyring
 from toolscout.server.service import model_digest
 from toolscout.settings import Settings

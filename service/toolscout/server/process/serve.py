@@ -18,7 +18,7 @@ from toolscout.engine import load_embedder
 from toolscout.errors import ConfigurationError
 from toolscout.index.encoder import checked_model
 from toolscout.index.lexicon import load_lexicon
-from toolscout.index.vectors import BUNDLED_MODEL
+from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.server.http.auth import Keyring
 from toolscout.server.http.protocol import LimitedProtocol
 from toolscout.server.process import tls
