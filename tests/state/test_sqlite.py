@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,7 @@ LIST = json.dumps({"tools": TOOLS}).encode()
 WRITER = """
 import asyncio, sys
 from pathlib import Path
+from typing import Any
 from toolscout.state.sqlite import SqliteStore
 
 async def main():
@@ -272,10 +274,13 @@ async def test_many_processes_may_begin_one_file_at_once(tmp_path: Path):
 MOVER = """
 import asyncio, sys
 from pathlib import Path
+from typing import Any
 from toolscout.state.sqlite import SqliteStore
 
 async def main():
     store = SqliteStore(Path(sys.argv[1]))
+    print("ready", flush=True)
+    sys.stdin.readline()
     while entries := await store.read("old", limit=20):
         print(await store.move("old", "new", entries, keep=100_000), flush=True)
 
@@ -289,12 +294,14 @@ async def test_processes_that_are_killed_while_they_move_entries_lose_and_double
     path = tmp_path / "state.db"
     store = SqliteStore(path)
     await store.append("old", [str(number).encode() for number in range(5_000)], keep=10_000)
-    movers = [
-        subprocess.Popen([sys.executable, "-c", MOVER, str(path)], stdout=subprocess.PIPE)
-        for _ in range(2)
-    ]
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
+    command = [sys.executable, "-c", MOVER, str(path)]
+    movers: list[Any] = [subprocess.Popen(command, **pipes) for _ in range(2)]
+    for mover in movers:  # each waits for the other, which may be slow to start
+        assert mover.stdout.readline() == b"ready\n"
     for mover in movers:
-        assert mover.stdout is not None
+        mover.stdin.write(b"go\n")
+    for mover in movers:
         mover.stdout.readline()
     for mover in movers:
         mover.kill()

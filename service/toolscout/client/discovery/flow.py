@@ -19,12 +19,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from typing import Any, TypeVar
 
-import httpx2
-
 from toolscout.client.discovery.blocking import Blocking, run
 from toolscout.client.discovery.bodies import body_of, in_type_of
 from toolscout.client.discovery.preparation import Preparation
-from toolscout.client.discovery.turn import Found, Turn, status_of
+from toolscout.client.discovery.refusals import may_be_ours
+from toolscout.client.discovery.turn import Found, Turn
 from toolscout.client.providers import Call, Json, ProviderName
 from toolscout.client.selector.selection import Reason, Selection
 from toolscout.client.selector.selector import AsyncSelector, Selector
@@ -36,9 +35,6 @@ Forward = Callable[[Json], Body]
 AsyncForward = Callable[[Json], Awaitable[Body]]
 Open = Callable[[Json], Iterator[bytes]]
 AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
-
-START_OVER = (400, 413, 422)
-"""Statuses with which a provider refuses what a request holds."""
 
 NO_QUERY: Selection[Any] = Selection([], [], reason=Reason.EMPTY_QUERY)
 """The result of a search that says not for what."""
@@ -120,7 +116,7 @@ class Flow(Preparation):
             try:
                 given = await forward(request)
             except Exception as error:
-                if not _may_be_ours(error):
+                if not may_be_ours(error):
                     raise
                 # The added tools may be the cause, so the client's own request is tried.
                 logger.warning("forwarding failed after a search; the request goes out as it came")
@@ -149,7 +145,7 @@ class Flow(Preparation):
                         stream = turn.provider.stream(turn.search_name)
                         opened = forward(turn.request)
                         continue
-                    if stream.wrote or turn.rounds == 0 or started_over or not _may_be_ours(error):
+                    if stream.wrote or turn.rounds == 0 or started_over or not may_be_ours(error):
                         raise
                     logger.warning(
                         "forwarding failed after a search; the request goes out as it came"
@@ -181,17 +177,6 @@ async def first_answer(turn: Turn, forward: AsyncForward[Body]) -> Body:
         except Exception as error:
             if not turn.falls_back_after(error):
                 raise
-
-
-def _may_be_ours(error: Exception) -> bool:
-    """Whether a forward after a search may have failed because of what the search has added.
-
-    Limits and failures of the provider, and of the way to it, are for the caller to handle.
-    """
-    status = status_of(error)
-    if status is not None:
-        return status in START_OVER
-    return not isinstance(error, httpx2.TransportError | TimeoutError)
 
 
 class AsyncToolDiscovery(Flow):

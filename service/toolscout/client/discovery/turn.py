@@ -20,6 +20,7 @@ import msgspec
 
 from toolscout.client.discovery.dispatch import NAME, Dispatch
 from toolscout.client.discovery.history import History, seed_of
+from toolscout.client.discovery.refusals import names_native_form, refuses_form
 from toolscout.client.discovery.session import SessionStore
 from toolscout.client.discovery.shown import Shown
 from toolscout.client.discovery.texts import description, free_name, result_text
@@ -37,12 +38,6 @@ Order = Literal["rank", "catalog", "append"]
 """
 
 MAX_ROUNDS = 5
-
-REFUSALS = (400, 422)
-"""Statuses with which a provider refuses the form of a request."""
-
-NATIVE_WORDS = ("defer_loading", "tool_search", "tool_reference")
-"""Words of the native form; a refusal of it names one of them."""
 
 logger = logging.getLogger("toolscout.client")
 
@@ -209,15 +204,13 @@ class Turn:
 
         First the emulated form, then the request as it came if it held what earlier turns found.
         """
-        if self.rounds or status_of(error) not in REFUSALS:
+        if self.rounds or not refuses_form(error):
             return False
         if not self.is_native:
             if self._has_additions:
                 self.request = self.start_over()
             return self._has_additions
-        # A refusal for another reason, such as too long a prompt, says nothing about the model.
-        text = f"{error} {getattr(getattr(error, 'response', None), 'text', '')}"
-        self._fell_back = any(word in text for word in NATIVE_WORDS)
+        self._fell_back = names_native_form(error)
         self.provider = self._emulated
         self._begin()
         return True
@@ -276,10 +269,17 @@ class Turn:
         """Report the end of the turn once, with its last response or with an error."""
         if not self._has_ended:
             self._has_ended = True
-            said = [self.provider.without_calls(r, self.search_name) for r in self._responses]
-            names = self._shown.lasting(with_all=self.was_mixed)
-            self._history.keep(self.provider.history(self.request), names, said)
+            try:
+                self._keep()
+            except Exception:  # the response is for the client all the same
+                logger.exception("a turn could not be stored; its searches will not be put back")
             self._settings.on_end(self)
+
+    def _keep(self) -> None:
+        """Store what the turn has added to its conversation."""
+        said = [self.provider.without_calls(one, self.search_name) for one in self._responses]
+        names = self._shown.lasting(with_all=self.was_mixed)
+        self._history.keep(self.provider.history(self.request), names, said)
 
     def with_usage(self, response: Json) -> Json:
         """Add the usage of the forwards before it to a response's own."""
@@ -338,11 +338,3 @@ class Turn:
         if self.rounds >= self._settings.max_rounds:
             return self._with_every_tool(request)
         return self.provider.offered(request, self._search_tool, self._shown.tools(self._tools))
-
-
-def status_of(error: Exception) -> int | None:
-    """Return the HTTP status of an SDK's or an HTTP library's error."""
-    status = getattr(error, "status_code", None)
-    if status is None:
-        status = getattr(getattr(error, "response", None), "status_code", None)
-    return status if isinstance(status, int) else None
