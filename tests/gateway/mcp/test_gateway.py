@@ -1,14 +1,18 @@
 """A host finds tools of several servers and calls them, with all that a call has."""
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
 from tests.gateway.mcp.hosts import Host, host, stdio_server, text_of
 from tests.support import until
+
+Json = dict[str, Any]
 
 MODERN = "2026-07-28"
 NAMES = {"my_notes", "other", "hasty"}
@@ -64,6 +68,23 @@ def test_tools_of_equal_names_are_found_under_the_names_of_their_servers(office:
     }
     assert office.found("list the notes", namespace="other")[0] == "other__list_notes"
     assert all(name.startswith("other__") for name in office.found("notes", namespace="OTHER"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search_tools", {}),
+        ("search_tools", {"query": "notes", "max_results": 0}),
+        ("search_tools", {"query": "notes", "namespace": "nobody"}),
+        ("tool_info", {}),
+        ("list_tools_meta", {"cursor": "nowhere"}),
+    ],
+)
+def test_wrong_arguments_are_an_error_that_says_which(office: Host, tool: str, arguments: Json):
+    result = office.send(tool, arguments)
+    assert result.is_error
+    field = next(reversed(arguments), "name" if tool == "tool_info" else "query")
+    assert json.loads(text_of(result))["error"].startswith(f"{field}: ")
 
 
 def test_results_come_as_the_server_made_them(office: Host):

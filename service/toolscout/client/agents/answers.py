@@ -91,6 +91,11 @@ def error_answer(message: str, **more: Any) -> str:
     return _write({"error": message, **more})
 
 
+def is_error_answer(answer: str) -> bool:
+    """Whether an answer says what is wrong, and nothing else."""
+    return answer.startswith('{"error":')
+
+
 def _nothing_fits(offer: Offer) -> str:
     """Say that nothing fits, how many tools there are, and some namespaces or names."""
     total = len(offer.names)

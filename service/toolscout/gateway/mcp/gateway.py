@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,7 +13,7 @@ from toolscout.contract import Resolution
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.connection import Connection, Progress, ended
 from toolscout.gateway.mcp.failures import Refusal
-from toolscout.gateway.mcp.finder import Finder
+from toolscout.gateway.mcp.finder import Best, Finder
 from toolscout.gateway.mcp.listing import Listing, Offered, offered_by
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.session import Session
@@ -82,6 +83,19 @@ class Gateway:
         names = [name for name in found if name in self.listing.tools]  # which may just change
         session.note_search(query, names)
         return names
+
+    async def best(self, query: str) -> Best | None:
+        """Return the best tool for a query; None where none fits."""
+        await self._finder.prepare(query)
+        return self._finder.best(query)
+
+    def status(self) -> list[tuple[str, int, str | None]]:
+        """Return each server's name, how many of its tools are offered, and why it is unavailable.
+
+        The reason of an available one is None.
+        """
+        counts = Counter(one.connection.name for one in self.listing.tools.values())
+        return [(one.name, counts[one.name], one.reason) for one in self._connections]
 
     async def call(
         self, session: Session, name: str, arguments: dict[str, Any], progress: Progress

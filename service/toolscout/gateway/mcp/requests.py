@@ -13,6 +13,7 @@ from fastmcp.tools.base import ToolResult
 from mcp import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from toolscout.client.agents.answers import is_error_answer
 from toolscout.common.lru import Lru
 from toolscout.gateway.mcp.calls import ReadingCalls
 from toolscout.gateway.mcp.connection import Progress
@@ -62,7 +63,8 @@ class Requests(Middleware):
             session = self._session(context.fastmcp_context)
             read = self._reading.by_name.get(name)
             if read is not None:
-                return _text(await read(session, arguments))
+                answer = await read(session, arguments)
+                return _text(answer, is_error=is_error_answer(answer))
             if name == CALL:
                 name, arguments = _wanted(arguments)
             return await self._call(context.fastmcp_context, session, name, arguments)

@@ -14,6 +14,7 @@ from toolscout import __version__
 from toolscout.common.listening import listen
 from toolscout.gateway.mcp.definitions import instructions
 from toolscout.gateway.mcp.gateway import Gateway
+from toolscout.gateway.mcp.prompts import prompts
 from toolscout.gateway.mcp.requests import Requests
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.web import KeyVerifier, check_key, serve_http
@@ -53,6 +54,8 @@ async def _serve(gateway: Gateway, listener: socket.socket | None, key: str | No
         mask_error_details=True,
         dereference_schemas=False,
     )
+    for prompt in prompts(gateway):
+        server.add_prompt(prompt)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -17,15 +17,12 @@ from toolscout.server.mcp.calls import search
 from toolscout.server.mcp.errors import or_error
 from toolscout.server.mcp.paging import check_only_page
 from toolscout.server.mcp.reading import catalog_names, named_catalog, show
-from toolscout.server.mcp.texts import INSTRUCTIONS, PROMPTS, best_tool, no_tool, status_line
+from toolscout.server.mcp.texts import INSTRUCTIONS, PROMPTS, status_line
 from toolscout.server.service import Service
 from toolscout.state.registry import Record
+from toolscout.tools.advice import CANDIDATES, MAX_WHOLE_BYTES, Ways, best_tool, no_tool
 
-CANDIDATES = 4
-"""Tools that `find_tool` shows: the best one, and the names of the next ones."""
-
-MAX_WHOLE_BYTES = 16_384
-"""A larger tool is shown in brief."""
+WAYS = Ways(schema="tool_info with detail full", call="Call it where it lives.")
 
 MAX_CATALOGS = 20
 """Catalogs of which `backend_status` reads the tools."""
@@ -82,7 +79,8 @@ class Prompts:
         detail: Detail = "full" if catalog.tool_bytes(best) <= MAX_WHOLE_BYTES else "brief"
         (shown,) = await show(catalog, [best], detail)
         is_clear = decision.outcome == "match"
-        return best_tool(task, shown, [catalog.names[row] for row in others], is_clear=is_clear)
+        names = [catalog.names[row] for row in others]
+        return best_tool(task, shown, names, WAYS, is_clear=is_clear)
 
     async def _status(self, name: str | None) -> list[str]:
         """Return a line for each catalog, without compiling any.

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import mcp_types as types
 import msgspec
@@ -17,7 +16,6 @@ from toolscout.server.mcp.arguments import (
     SearchTools,
     ToolInfo,
 )
-from toolscout.server.mcp.examples import example_arguments
 from toolscout.server.mcp.schemas import answer_schema, schema_of
 from toolscout.state.registry import Record
 
@@ -138,33 +136,6 @@ TEMPLATES = [
 ]
 
 
-def best_tool(task: str, tool: ToolDetail, others: Sequence[str], *, is_clear: bool) -> str:
-    """Return the prompt that shows the best tool for a task, and the names of the next ones."""
-    lead = "The best tool is" if is_clear else "No tool clearly fits; the nearest is"
-    lines = [f"Task: {task}", "", f"{lead} `{tool.name}`: {tool.description or tool.summary}"]
-    if tool.input_schema is not None:
-        call = {"name": tool.name, "arguments": example_arguments(tool.input_schema)}
-        lines += [f"Its input schema: {_json(tool.input_schema)}", f"Example call: {_json(call)}"]
-    else:
-        parameters = ", ".join(tool.parameters or ()) or "none"
-        lines += [f"Parameters: {parameters} (tool_info with detail full shows its schema)"]
-    if tool.required_keys:
-        lines += [f"It needs the keys: {', '.join(tool.required_keys)}"]
-    if tool.requires_confirmation:
-        lines += ["It destroys something: ask the user before you call it."]
-    if others:
-        lines += [f"Others that may fit: {', '.join(others)} (tool_info shows one)"]
-    return "\n".join([*lines, "", "Call it where it lives. If none of them does the task, say so."])
-
-
-def no_tool(task: str, size: int) -> str:
-    """Return the prompt for a task that no tool fits."""
-    return (
-        f"Task: {task}\n\nNone of the {size} tools fits this task. Say so, or try search_tools in "
-        "other words; list_tools_meta pages through everything."
-    )
-
-
 def status_line(name: str, record: Record, unavailable: Sequence[str]) -> str:
     """Return the state of a catalog in a line."""
     parts = [f"{name}: {record.tools} tools"]
@@ -176,7 +147,3 @@ def status_line(name: str, record: Record, unavailable: Sequence[str]) -> str:
         expires = datetime.fromtimestamp(record.expires, UTC)
         parts.append(f"expires {expires:%Y-%m-%dT%H:%M:%SZ}")
     return ", ".join(parts)
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

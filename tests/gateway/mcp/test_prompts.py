@@ -1,0 +1,56 @@
+"""The prompts of the gateway do what they say."""
+
+from collections.abc import Iterator
+
+import pytest
+from mcp import MCPError
+
+from tests.gateway.mcp.hosts import Host, host, stdio_server
+from tests.support import until
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """A host with a server that answers and one that does not."""
+    servers = {"notes": stdio_server(), "gone": {"command": "/nonexistent/server"}}
+    with host(tmp_path_factory.mktemp("prompts"), servers) as started:
+        until(lambda: "notes__list_notes" in started.names())
+        yield started
+
+
+def prompt(office: Host, name: str, **arguments: str) -> str:
+    result = office.portal.call(office.client.get_prompt, name, arguments)
+    (message,) = result.messages
+    text: str = message.content.text
+    return text
+
+
+def test_a_host_lists_them_with_their_arguments(office: Host):
+    listed = office.portal.call(office.client.list_prompts)
+    arguments = {one.name: [a.name for a in one.arguments or ()] for one in listed}
+    assert arguments == {"find_tool": ["task"], "backend_status": []}
+
+
+def test_find_tool_shows_the_best_tool_and_an_example_call(office: Host):
+    text = prompt(office, "find_tool", task="list the notes of a folder")
+    assert "The best tool is `notes__list_notes`" in text
+    assert '"folder":{"default":"inbox","type":"string"}' in text
+    assert 'Example call: {"name":"notes__list_notes","arguments":{' in text
+    assert "Call it with call_tool" in text
+
+
+def test_find_tool_says_that_nothing_fits(office: Host):
+    text = prompt(office, "find_tool", task="quantum zebra xyzzy")
+    assert f"None of the {len(office.names())} tools fits this task" in text
+
+
+@pytest.mark.parametrize("arguments", [{}, {"task": " "}])
+def test_find_tool_needs_a_task(office: Host, arguments: dict[str, str]):
+    with pytest.raises(MCPError, match="task: expected a text"):
+        prompt(office, "find_tool", **arguments)
+
+
+def test_backend_status_tells_which_servers_answer(office: Host):
+    first, second = prompt(office, "backend_status").splitlines()
+    assert first == f"notes: answers, {len(office.names())} tools"
+    assert second.startswith("gone: does not answer: ")
