@@ -9,7 +9,6 @@ conversations that begin alike share nothing from their first different answer o
 
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -47,12 +46,15 @@ class History:
         self.is_known = bool(seed)
         """Whether `names` are all: nothing was answered yet, or the last answer was given here."""
         key = sha256(seed).digest() if seed else b""
+        read = [as_dict(message) for message in messages]
+        are_of_model = [*map(is_of_model, read), False]
         for number, message in enumerate(messages):
             self.whole.append(message)
-            key = self._key = _next_key(key, message)
-            answer = list(takewhile(is_of_model, messages[number + 1 :]))
-            if answer and not is_of_model(message):
-                self._put_back(key, next(filter(None, map(mark_of, answer)), ""))
+            key = self._key = _next_key(key, read[number])
+            if are_of_model[number + 1] and not are_of_model[number]:
+                end = are_of_model.index(False, number + 1)
+                marks = map(mark_of, read[number + 1 : end])
+                self._put_back(key, next(filter(None, marks), ""))
         self._own = len(self.whole)
 
     def _put_back(self, key: bytes, mark: str) -> None:
@@ -108,13 +110,12 @@ def _place(key: bytes, mark: str) -> bytes:
     return sha256(key + mark.encode("utf-8", "replace")).digest()
 
 
-def _next_key(before: bytes, message: Any) -> bytes:
+def _next_key(before: bytes, message: Json | None) -> bytes:
     """Return the hash of the messages up to this one; empty from one on that is no JSON."""
-    found = as_dict(message)
-    if not before or found is None:
+    if not before or message is None:
         return b""
     try:
-        written = msgspec.json.encode(canonical(found), order="sorted")
+        written = msgspec.json.encode(canonical(message), order="sorted")
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
         return b""
     return sha256(before + written).digest()
