@@ -1,5 +1,7 @@
 """The log: one JSON line per request and per event, to standard output, written by a thread.
 
+On a terminal the lines are text for a person.
+
 A request's line has the decision and its duration. The pattern appears as a hash, unless `log =
 full`; tool texts never appear.
 """
@@ -13,6 +15,8 @@ from datetime import UTC, datetime
 from hashlib import sha256
 
 import msgspec
+
+from toolscout.server.observe.terminal import readable
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
@@ -61,6 +65,7 @@ class LineWriter:
     def __init__(self, descriptor: int, dropped: Callable[[int], None] = lambda _: None) -> None:
         """Write to a descriptor; `dropped` is called with the number of lost lines."""
         self._descriptor = descriptor
+        self._is_terminal = os.isatty(descriptor)
         self._dropped = dropped
         self._changed = threading.Condition()
         self._lines: list[bytes] = []
@@ -118,7 +123,8 @@ class LineWriter:
 
     def _write(self, lines: list[bytes]) -> bool:
         """Write some lines; return whether there is still a reader."""
-        rest = memoryview(b"\n".join(lines) + b"\n")
+        shown = map(readable, lines) if self._is_terminal else lines
+        rest = memoryview(b"\n".join(shown) + b"\n")
         try:
             while rest:
                 try:
