@@ -313,10 +313,7 @@ class Turn:
     def _answered(self, call: Call, selection: Selection[Any]) -> Answered:
         """Show the tools of a selection, and say so to the model."""
         names: Sequence[str] = selection.names
-        finds_nothing = (
-            selection.reason is Reason.EMPTY_SELECTION and not self._settings.restore_on_no_match
-        )
-        if finds_nothing:
+        if selection.reason is Reason.EMPTY_SELECTION and not self._settings.restore_on_no_match:
             names = ()
         elif selection.fell_open:
             self._restored = True
