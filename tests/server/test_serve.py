@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import PATIENCE_S, TOOLS, environment, running, toolscout
+from tests.support import PATIENCE_S, TOOLS, environment, free_port, running, toolscout
 
 KEY = "k" * 40
 
@@ -36,7 +36,7 @@ def test_an_open_address_is_served_with_a_key(tmp_path: Path):
     ],
 )
 def test_what_is_wrong_is_said_without_a_traceback(flags: list[str], said: str):
-    done = toolscout("serve", *flags)
+    done = toolscout("serve", "--port", str(free_port()), *flags)
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
