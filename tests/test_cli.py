@@ -200,6 +200,18 @@ def test_wrong_usage_is_status_two(capsys: pytest.CaptureFixture[str], arguments
     assert "usage:" in capsys.readouterr().err
 
 
+def test_an_unknown_flag_shows_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["backup", "file", "--stor", "memory", "--unheard-of"])
+    assert capsys.readouterr().err.startswith("usage: toolscout backup ")
+
+
+def test_help_says_what_a_flag_is_if_not_given(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["proxy", "--help"])
+    assert "port to listen on (default 8100)" in capsys.readouterr().out
+
+
 def test_check_config_tells_where_values_come_from(tmp_path: Path):
     config = tmp_path / "toolscout.toml"
     config.write_text('ranker = "bm25"\nmax_tools = 5\n', "utf-8")
@@ -242,6 +254,9 @@ def test_check_config_prints_json(capsys: pytest.CaptureFixture[str], monkeypatc
         ({"TOOLSCOUT_PRT": "1"}, "did you mean TOOLSCOUT_PORT"),
         ({"TOOLSCOUT_PORT": "x"}, "TOOLSCOUT_PORT"),
         ({"TOOLSCOUT_API_KEYS": "short"}, "32"),
+        ({"TOOLSCOUT_HOST": "0.0.0.0"}, "no API key is set"),
+        ({"TOOLSCOUT_STORE": "foo"}, "store: expected memory, sqlite:PATH or redis"),
+        ({"TOOLSCOUT_MODEL": "/nowhere"}, "model: there is no folder /nowhere"),
     ],
 )
 def test_check_config_says_what_is_wrong(settings: dict[str, str], said: str):

@@ -62,12 +62,26 @@ def test_a_catalog_of_a_service_is_searched(server: Server, capsys):
     assert found["selected_names"] == ["get_weather"]
 
 
+def test_a_catalog_that_is_not_there_is_named(server: Server, capsys):
+    assert main(["search", "forecast", "--url", server.url, "--catalog", "nowhere"]) == 2
+    said = f"{server.url} refuses (404): there is no catalog 'nowhere'"
+    assert said in capsys.readouterr().err
+
+
+def test_an_explanation_has_the_notes_of_the_answer(offered: str, capsys):
+    asked = ["search", "([a-z", "--ranker", "regex", "--explain", "--tools", offered]
+    assert main(asked) == 1
+    printed = capsys.readouterr()
+    assert "note: " in printed.out
+    assert "--explain" not in printed.err
+
+
 def test_a_service_with_keys_takes_the_key_of_the_environment(keyed: Server, offered: str):
     command = ["search", "forecast", "--tools", offered, "--url", keyed.url]
     assert toolscout(*command, TOOLSCOUT_API_KEY=ZENITH).stdout == "get_weather\n"
     refused = toolscout(*command)
     assert refused.returncode == 2
-    assert refused.stderr.startswith(f"toolscout: {keyed.url} refuses (401): send one")
+    assert refused.stderr.startswith(f"toolscout: {keyed.url} refuses (401): give one of its keys")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +90,7 @@ def test_a_service_with_keys_takes_the_key_of_the_environment(keyed: Server, off
         ([], "give --tools FILE, or --url URL and --catalog NAME"),
         (["--catalog", "x"], "--catalog is a catalog of a service: give its --url, too"),
         (["--catalog", "x", "--url", "http://127.0.0.1:9"], "http://127.0.0.1:9 does not answer: "),
-        (["--catalog", "x", "--url", "nowhere"], "nowhere does not answer: "),
+        (["--catalog", "x", "--url", "nowhere"], "--url: expected an http(s) URL, got 'nowhere'"),
         (["--catalog", "x", "--url", "http://127.0.0.1:9", "--model", "m"], "--model, --synonyms"),
     ],
 )

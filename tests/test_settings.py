@@ -87,6 +87,19 @@ def test_variables_of_others_are_no_business_of_ours():
     assert load(environ={"PATH": "/bin", "MY_TOOLSCOUT_X": "1"}).port == 8080
 
 
+def test_variables_of_clients_and_of_the_gateway_are_left_alone():
+    theirs = ("ENDPOINT", "ROLLOUT", "DEFER_ABOVE", "LEARN", "API_KEY", "MCP_KEY", "IMAGE")
+    environ = {f"TOOLSCOUT_{name}": "x" for name in theirs}
+    assert load(environ={**environ, "TOOLSCOUT_API_KEYS": "k" * 40}).port == 8080
+
+
+def test_the_key_of_a_caller_never_stands_for_that_of_the_service(tmp_path: Path):
+    environ = {"TOOLSCOUT_API_KEY": "k" * 40}
+    with pytest.raises(ConfigurationError, match="the service reads its own from TOOLSCOUT_API_KE"):
+        load(environ=environ)
+    assert load(environ=environ, config=toml(tmp_path, f'api_keys = "{"s" * 40}"')).api_keys
+
+
 @pytest.mark.parametrize("setting", NUMBERS, ids=lambda setting: setting.name)
 def test_numbers_have_bounds(setting: Setting):
     assert setting.low is not None

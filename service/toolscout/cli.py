@@ -1,4 +1,4 @@
-"""The command line: serve, search, check the settings, print the API and completion."""
+"""The command line of the service, the proxy, the MCP gateway and a search."""
 
 import argparse
 import os
@@ -92,19 +92,11 @@ def _proxy(parsed: argparse.Namespace) -> int:
 
 def _check_config(parsed: argparse.Namespace) -> int:
     from toolscout.server.http.auth import Keyring
-    from toolscout.state.opening import check_store
+    from toolscout.server.process.serve import check
 
     settings = _settings(parsed)
+    check(settings)
     keys = Keyring(settings.api_keys).keys
-    check_store(settings.store)
-    if settings.tls_cert or settings.tls_key or settings.tls_client_ca:
-        from toolscout.server.process import tls
-
-        tls.options(settings)
-    if settings.synonyms or settings.domains:
-        from toolscout.index.lexicon import load_lexicon
-
-        load_lexicon(settings.synonyms, settings.domains)
     shown = {name: redacted(value) for name, value in settings.values.items()}
     shown |= {s.name: "(set)" for s in SETTINGS if s.secret and shown[s.name]}
     if parsed.json:
@@ -206,7 +198,8 @@ def parser() -> argparse.ArgumentParser:
         shown = f"{about[0].upper()}{about[1:]}."
         added = commands.add_parser(name, help=about, description=shown)
         # A view, so that it contains flags that are added later.
-        added.set_defaults(run=run, extra=extra, flags=added._option_string_actions.keys())
+        flags = added._option_string_actions.keys()
+        added.set_defaults(run=run, extra=extra, flags=flags, command=added)
         return added
 
     serve = command("serve", _serve, "run the service")
@@ -219,7 +212,9 @@ def parser() -> argparse.ArgumentParser:
 
     add_search_arguments(command("search", search, "search a file of tools"))
 
-    proxy = command("proxy", _proxy, "run a reverse proxy before a provider of models")
+    proxy = command(
+        "proxy", _proxy, "run a reverse proxy before a provider of models", extra="proxy"
+    )
     proxy.add_argument(
         "--upstream", metavar="URL", required=True, help="address of the provider, with its path"
     )
@@ -228,7 +223,7 @@ def parser() -> argparse.ArgumentParser:
     )
     proxy.add_argument("--host", default="127.0.0.1", help="address to listen on")
     proxy.add_argument("--port", type=whole_number, default=8100, help="port to listen on")
-    few = "tools that are few enough"
+    few = "requests with at most so many tools go out as they are"
     proxy.add_argument("--defer-above", type=whole_number, metavar="COUNT", default=10, help=few)
     proxy.add_argument(
         "--rollout", metavar="MODE", default="on", help="off, dark, shadow, percent:N or on"
@@ -260,7 +255,17 @@ def parser() -> argparse.ArgumentParser:
     asked.add_argument("about", nargs="*", metavar="COMMAND", help="which; all of them if none")
     complete = command("completion", _completion, "print completion for a shell")
     complete.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
+    for one in commands.choices.values():
+        _add_defaults(one)
     return whole
+
+
+def _add_defaults(command: argparse.ArgumentParser) -> None:
+    """Add to the help of flags what they are if not given; that of settings says so already."""
+    for action in command._actions:
+        is_said = isinstance(action.default, str | int) and not isinstance(action.default, bool)
+        if is_said and action.default != argparse.SUPPRESS:
+            action.help = f"{action.help} (default %(default)s)"
 
 
 def _add_setting(command: argparse.ArgumentParser, setting: Any) -> None:

@@ -74,7 +74,7 @@ def search(parsed: argparse.Namespace) -> int:
     elif answer["selected_names"]:
         print("\n".join(answer["selected_names"]))  # noqa: T201  # a command prints
     if not answer["selected_names"]:
-        _say("no tool fits; --explain says how it was judged")
+        _say("no tool fits" + ("" if parsed.explain else "; --explain says how it was judged"))
     return 0 if answer["selected_names"] else 1
 
 
@@ -100,6 +100,8 @@ def _from_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any
 def _from_service(parsed: argparse.Namespace, tools: list[Tool] | None) -> dict[str, Any]:
     import httpx2
 
+    from toolscout.client.selector.endpoint import is_web_address
+
     if parsed.model or parsed.synonyms or parsed.domains:
         raise ConfigurationError("--model, --synonyms and --domains are settings of the service")
     asked = {
@@ -113,6 +115,8 @@ def _from_service(parsed: argparse.Namespace, tools: list[Tool] | None) -> dict[
     headers = {"Content-Type": "application/json"}
     if key := os.environ.get("TOOLSCOUT_API_KEY"):
         headers["Authorization"] = f"Bearer {key}"
+    if not is_web_address(parsed.url):
+        raise ConfigurationError(f"--url: expected an http(s) URL, got {parsed.url!r}")
     url = parsed.url.rstrip("/") + "/v1/tool-discovery/search"
     try:
         body = msgspec.json.encode(asked)
@@ -123,8 +127,14 @@ def _from_service(parsed: argparse.Namespace, tools: list[Tool] | None) -> dict[
     except msgspec.DecodeError:
         raise ConfigurationError(f"{parsed.url} is no Toolscout: its answer is not JSON") from None
     if response.status_code != httpx2.codes.OK:
-        detail = answer.get("detail") if isinstance(answer, dict) else None
-        raise ConfigurationError(f"{parsed.url} refuses ({response.status_code}): {detail}")
+        status, detail = response.status_code, None
+        if isinstance(answer, dict):
+            detail = answer.get("detail")
+        if status == httpx2.codes.UNAUTHORIZED:
+            detail = "give one of its keys in TOOLSCOUT_API_KEY"
+        elif status == httpx2.codes.NOT_FOUND and parsed.catalog:
+            detail = f"there is no catalog {parsed.catalog!r}"
+        raise ConfigurationError(f"{parsed.url} refuses ({status}): {detail}")
     if not isinstance(answer, dict) or "counts" not in answer:
         raise ConfigurationError(f"{parsed.url} is no Toolscout: its answer has no counts")
     return answer
@@ -142,6 +152,7 @@ def _print_explained(answer: dict[str, Any]) -> None:
         for reason in match["reasons"]:
             text = f"{reason['weight']:.3f} {reason['via']} {reason['term']!r} in {reason['field']}"
             lines.append(f"         {painted(text, DIM, sys.stdout)}")
+    lines += [painted(f"note: {note}", DIM, sys.stdout) for note in answer.get("notes", ())]
     print("\n".join(lines))  # noqa: T201  # a command prints
 
 

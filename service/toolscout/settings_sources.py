@@ -24,7 +24,8 @@ def load(
     """Read all settings.
 
     Raises:
-        ConfigurationError: a name is unknown, a value is malformed, or a file cannot be read.
+        ConfigurationError: a name is unknown, a value is malformed, a file cannot be read, or the
+            key of a caller stands in place of the service's.
     """
     environ = os.environ if environ is None else environ
     if config is None and environ.get(PREFIX + "CONFIG"):
@@ -44,6 +45,11 @@ def load(
                 values[setting.name] = setting.parse(raw, origin)
                 origins[setting.name] = origin
                 break
+    if environ.get(_CALLERS_KEY) and not values["api_keys"]:
+        raise ConfigurationError(
+            f"{_CALLERS_KEY} is the key that a caller sends; the service reads its own from "
+            f"{BY_NAME['api_keys'].env}"
+        )
     made: dict[str, Any] = values
     return Settings(**made, origins=origins)
 
@@ -109,8 +115,17 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
     return found
 
 
-_NOT_SETTINGS = frozenset({PREFIX + "CONFIG", PREFIX + "DATA"})
-"""Variables that are no settings: the file of settings, and the data of tests and evaluations."""
+_CALLERS_KEY = PREFIX + "API_KEY"
+
+_NOT_SETTINGS = frozenset(
+    PREFIX + name
+    for name in (
+        *("CONFIG", "DATA"),  # the file of settings; the data of tests and evaluations
+        *("API_KEY", "DEFER_ABOVE", "ENDPOINT", "LEARN", "ROLLOUT"),  # of callers
+        *("IMAGE", "MCP_KEY", "URL"),  # of Compose, the MCP gateway and examples
+    )
+)
+"""Variables of the same prefix that are no settings of the service."""
 
 
 def _from_toml(path: Path) -> dict[str, tuple[Any, str]]:

@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
             known = parsed.flags
             wrong = next((word for word in unknown if word.startswith("-")), unknown[0])
             hint = _near(wrong.partition("=")[0], known)
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+            parsed.command.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return parsed
 
     def error(self, message: str) -> NoReturn:

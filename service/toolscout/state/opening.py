@@ -38,11 +38,14 @@ def sqlite_path(url: str) -> Path | None:
 
 
 def check_store(url: str) -> None:
-    """Check that the file of a SQLite store can be used.
+    """Check that a store can be opened, without a connection.
 
     Raises:
-        ConfigurationError: it was written by a newer release, or it is damaged.
+        ConfigurationError: the store is unknown, its package is not installed, or its file was
+            written by a newer release or is damaged.
     """
     path = sqlite_path(url)
-    if path is not None:
+    if path is None:
+        open_store(url)
+    else:
         verify(path)

@@ -1,4 +1,4 @@
-"""The prompts of the gateway do what they say."""
+"""The prompts of the gateway do what they say, and so does a search of servers that are gone."""
 
 from collections.abc import Iterator
 
@@ -48,6 +48,17 @@ def test_find_tool_says_that_nothing_fits(office: Host):
 def test_find_tool_needs_a_task(office: Host, arguments: dict[str, str]):
     with pytest.raises(MCPError, match="task: expected a text"):
         prompt(office, "find_tool", **arguments)
+
+
+@pytest.mark.parametrize("more", [{}, {"namespace": "GONE"}], ids=["anywhere", "there"])
+def test_a_search_without_a_result_says_which_servers_do_not_answer(
+    office: Host, more: dict[str, str]
+):
+    answer = office.ask("search_tools", query="quantum zebra xyzzy", **more)
+    assert answer["tools"] == []
+    assert list(answer["unavailable"]) == ["gone"]
+    elsewhere = office.ask("search_tools", query="quantum zebra xyzzy", namespace="notes")
+    assert "unavailable" not in elsewhere
 
 
 def test_backend_status_tells_which_servers_answer(office: Host):

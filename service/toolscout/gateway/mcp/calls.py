@@ -75,7 +75,8 @@ class ReadingCalls:
             )
         except ToolscoutError as error:
             return error_answer(error.detail)
-        return search_answer(Selection(names, []), self._gateway.listing.offer)
+        answer = search_answer(Selection(names, []), self._gateway.listing.offer)
+        return answer if names else _with_unavailable(answer, self._gateway.unavailable(namespace))
 
     async def _info(self, session: Session, arguments: Arguments) -> str:
         name = arguments.get("name")
@@ -95,3 +96,10 @@ class ReadingCalls:
         name = self.resolved(name)
         keys = self._gateway.listing.tools[name].connection.server.keys
         return msgspec.json.encode({"name": name, "required_keys": keys}).decode()
+
+
+def _with_unavailable(answer: str, reasons: Mapping[str, str]) -> str:
+    """Add which servers do not answer, and why: the tool may be one of theirs."""
+    if not reasons:
+        return answer
+    return msgspec.json.encode({**msgspec.json.decode(answer), "unavailable": reasons}).decode()

@@ -97,6 +97,15 @@ class Gateway:
         counts = Counter(one.connection.name for one in self.listing.tools.values())
         return [(one.name, counts[one.name], one.reason) for one in self._connections]
 
+    def unavailable(self, namespace: object = None) -> dict[str, str]:
+        """Return why servers are unavailable, by their names; of all, or of one in any case."""
+        wanted = namespace.casefold() if isinstance(namespace, str) and namespace else None
+        return {
+            one.name: one.reason
+            for one in self._connections
+            if one.reason is not None and wanted in (None, one.name.casefold())
+        }
+
     async def call(
         self, session: Session, name: str, arguments: dict[str, Any], progress: Progress
     ) -> mcp_types.CallToolResult:

@@ -72,27 +72,11 @@ def serve(settings: Settings) -> int:
             list, a certificate or a package that a setting needs cannot be loaded.
         OSError: nobody can listen at the address.
     """
-    keys = Keyring(settings.api_keys)
-    if not is_loopback(settings.host) and not len(keys) and not settings.insecure:
-        raise ConfigurationError(
-            f"host {settings.host} is reachable by others and no API key is set: "
-            "set TOOLSCOUT_API_KEYS, or pass --insecure to mean it"
-        )
-    if settings.tracing:
-        open_tracing().close()  # what is wrong with it is said before listening
-    if settings.mcp:
-        from toolscout.server.app import mcp_facade
-
-        mcp_facade()  # likewise, that its package is missing
-    if settings.encoder:
-        checked_model()
-    tls.options(settings)
-    check_store(settings.store)
-    load_lexicon(settings.synonyms, settings.domains)
+    check(settings)
     another = "set another by TOOLSCOUT_PORT or --port"
     listen(settings.host, settings.port, another).close()  # uvicorn would say it in its own words
-    if settings.workers == 1 or settings.model:
-        load_embedder(settings.model or str(BUNDLED_MODEL))  # a wrong one is said before listening
+    if settings.workers == 1 and not settings.model:
+        load_embedder(str(BUNDLED_MODEL))  # each of several processes loads its own
     if settings.workers == 1:
         server = Server(_config(settings), settings)
         server.run()
@@ -104,6 +88,33 @@ def serve(settings: Settings) -> int:
         sys.stderr.write(banner(settings))
         Processes(config, sockets=[listener]).run()
     return 0
+
+
+def check(settings: Settings) -> None:
+    """Check what would keep the service from starting, but for the address.
+
+    Raises:
+        ConfigurationError: as `serve`.
+    """
+    keys = Keyring(settings.api_keys)
+    if not is_loopback(settings.host) and not len(keys) and not settings.insecure:
+        raise ConfigurationError(
+            f"host {settings.host} is reachable by others and no API key is set: "
+            "set TOOLSCOUT_API_KEYS, or pass --insecure to mean it"
+        )
+    if settings.tracing:
+        open_tracing().close()
+    if settings.mcp:
+        from toolscout.server.app import mcp_facade
+
+        mcp_facade()
+    if settings.encoder:
+        checked_model()
+    tls.options(settings)
+    check_store(settings.store)
+    load_lexicon(settings.synonyms, settings.domains)
+    if settings.model:
+        load_embedder(settings.model)
 
 
 def _leave(status: int) -> int:
