@@ -47,7 +47,7 @@ from toolscout.ranking.ask import Ask, Decision, Prior
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.chain import Chain
 from toolscout.ranking.choose import NoMatch
-from toolscout.ranking.explain import explain
+from toolscout.ranking.explain import explain, notes
 from toolscout.ranking.pipeline import decide, is_for_encoder
 from toolscout.ranking.resolve import Resolver
 from toolscout.text import conversation
@@ -261,8 +261,9 @@ class Engine:
                 unique=len(catalog),
                 ranked=int((ranking.scores > 0).sum()),
                 selected=len(decision.names),
+                skipped=len(catalog.skipped),
             ),
-            notes=[ranking.note] if ranking.note else [],
+            notes=notes(ranking),
         )
 
 

@@ -60,6 +60,8 @@ class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
     selected: int
     passed_over: int = 0
     """Entries without a name that cannot be ranked: a provider's built-ins. Absent if none."""
+    skipped: int = 0
+    """Tools whose text cannot be compiled; the notes name them. Absent if none."""
 
 
 class TokenCounts(msgspec.Struct, frozen=True):

@@ -52,6 +52,8 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
     """What stands for what in queries; None for the bundled list."""
     nbytes: int
     prerequisites: Prerequisites
+    skipped: tuple[str, ...] = ()
+    """Names of tools that could not be compiled and are left out."""
     name_vectors: NameVectors | None = None
     """As long as there are no vectors, None."""
     encoded: EncodedTools | None = None

@@ -26,6 +26,7 @@ class ColdCatalog:
     """The answers of a `Source`, each found by looking at the tools themselves."""
 
     only_ranker = "keyword"
+    skipped = ()
     vectors = None
     encoded = None
 

@@ -112,17 +112,27 @@ class Compiler:
     def lexical(self, tools: ToolList, store: ToolStore) -> tuple[Catalog, list[CompiledTool]]:
         """A catalog that answers by words; `embed` completes it.
 
+        A tool whose text cannot be compiled is left out, so that it never fails the others.
+
         Raises:
             InvalidJson: a definition is not valid JSON, or nested too deeply.
         """
-        compiled: list[CompiledTool] = []
+        compiled: dict[str, CompiledTool] = {}
+        skipped: list[str] = []
         for tool, digest, place in zip(tools.tools, tools.digests, tools.places, strict=True):
             known = store.get(digest)
             if known is None:
-                known = compile_tool(tool, f"tools[{place}]")
+                try:
+                    known = compile_tool(tool, f"tools[{place}]")
+                except InvalidJson:
+                    raise
+                except Exception:
+                    skipped.append(tool.name)
+                    continue
                 store.put(digest, known)
-            compiled.append(known)
-        return self._assemble(tools, compiled), compiled
+            compiled[tool.name] = known
+        parts = list(compiled.values())
+        return self._assemble(tools.digest, tuple(compiled), parts, tuple(skipped)), parts
 
     def embed(self, catalog: Catalog, compiled: Sequence[CompiledTool]) -> Catalog:
         """The same catalog with vectors; tools embedded before are not embedded again."""
@@ -155,8 +165,13 @@ class Compiler:
         """Both steps at once."""
         return self.embed(*self.lexical(tools, store))
 
-    def _assemble(self, tools: ToolList, compiled: Sequence[CompiledTool]) -> Catalog:
-        names = tuple(tool.name for tool in tools.tools)
+    def _assemble(
+        self,
+        digest: str,
+        names: tuple[str, ...],
+        compiled: Sequence[CompiledTool],
+        skipped: tuple[str, ...],
+    ) -> Catalog:
         postings = Postings([tool.counts for tool in compiled], self._weights)
         spellings = NameIndex(tool.spellings for tool in compiled)
         lines = TextLines(tool.lines for tool in compiled)
@@ -164,7 +179,7 @@ class Compiler:
         wires = tuple(tool.wire for tool in compiled)
         text_bytes = sum(map(len, names)) + 620 * len(names) + 160 * len(spellings)
         return Catalog(
-            digest=tools.digest,
+            digest=digest,
             names=names,
             rows={name: row for row, name in enumerate(names)},
             postings=postings,
@@ -186,6 +201,7 @@ class Compiler:
                 names, [tool.name_terms for tool in compiled], [tool.needs for tool in compiled]
             ),
             nbytes=postings.nbytes + lines.nbytes + text_bytes + sum(map(len, wires)),
+            skipped=skipped,
         )
 
 

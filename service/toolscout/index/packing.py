@@ -37,6 +37,7 @@ class Packed(msgspec.Struct, frozen=True):
     wires: tuple[bytes, ...]
     prerequisites: Prerequisites
     nbytes: int
+    skipped: tuple[str, ...]
     terms: list[str] | None
     """In the order of their hashes, for a process that hashes otherwise."""
 
@@ -57,6 +58,7 @@ def pack(catalog: Catalog, seed: int = SEED) -> Packed:
         catalog.wires,
         catalog.prerequisites,
         catalog.nbytes,
+        catalog.skipped,
         terms,
     )
 
@@ -81,4 +83,5 @@ def unpack(packed: Packed, compiler: Compiler) -> Catalog:
         taxonomy=compiler.taxonomy,
         synonyms=compiler.synonyms,
         nbytes=packed.nbytes,
+        skipped=packed.skipped,
     )

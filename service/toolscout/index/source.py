@@ -54,6 +54,10 @@ class Source(Protocol):
     def only_ranker(self) -> str | None:
         """The one ranker that can answer; None where all can."""
 
+    @property
+    def skipped(self) -> Sequence[str]:
+        """Names of tools that could not be compiled and are left out."""
+
     def tool(self, row: int) -> Tool:
         """A tool as it was sent."""
 

@@ -1,9 +1,12 @@
 """Explain the chosen tools: calibrated scores with typed reasons."""
 
 from toolscout.contract import Match, Reason, Via
-from toolscout.ranking.ask import Decision
+from toolscout.ranking.ask import Decision, Ranking
 from toolscout.ranking.judge import score
 from toolscout.text.tokens import fold
+
+MAX_SKIPPED_SHOWN = 10
+"""Maximum number of skipped tools that a note names."""
 
 
 def explain(decision: Decision) -> list[Match]:
@@ -18,6 +21,20 @@ def explain(decision: Decision) -> list[Match]:
         )
         for name, row in zip(decision.names, decision.rows, strict=True)
     ]
+
+
+def notes(ranking: Ranking) -> list[str]:
+    """Return the deviations from a request: of its ranking, and tools that are not searched."""
+    written = [ranking.note] if ranking.note else []
+    skipped = ranking.source.skipped
+    if skipped:
+        names = ", ".join(map(repr, skipped[:MAX_SKIPPED_SHOWN]))
+        more = len(skipped) - MAX_SKIPPED_SHOWN
+        written.append(
+            f"not searched, because their text cannot be compiled: {names}"
+            + (f" and {more} more" if more > 0 else "")
+        )
+    return written
 
 
 def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:

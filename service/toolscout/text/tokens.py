@@ -119,9 +119,9 @@ def _identifier_terms(word: str, parts: list[str]) -> tuple[str, ...]:
     whole = fold(word)
     if len(parts) == 1:
         return (_stem(whole),)
-    # A single letter or digit of `s3` or `k8s` has no meaning alone.
-    kept = [_stem(fold(part)) for part in parts if len(part) > 1]
-    return (*kept, whole)
+    # A single letter or digit of `s3` or `k8s` has no meaning alone, and marks fold to nothing.
+    folded = [fold(part) for part in parts if len(part) > 1]
+    return (*map(_stem, filter(None, folded)), whole)
 
 
 def _stem(term: str) -> str:

@@ -15,7 +15,7 @@ from toolscout.contract.bounds import MAX_SHOWN
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index.details import cost_of, details
 from toolscout.ranking.ask import Decision
-from toolscout.ranking.explain import explain
+from toolscout.ranking.explain import explain, notes
 from toolscout.server.compiling.work_threads import beside
 from toolscout.server.http.refusals import too_long
 from toolscout.server.observe.trace import Trace
@@ -109,11 +109,12 @@ def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
             ranked=int((ranking.scores > 0).sum()),
             selected=len(decision.names),
             passed_over=trace.passed_over,
+            skipped=len(source.skipped),
         ),
         tokens=TokenCounts(offered, selected, offered - selected),
         timings_ms=trace.shown_ms(),
         catalog=trace.catalog,
-        notes=[ranking.note] if ranking.note else [],
+        notes=notes(ranking),
     )
 
 
