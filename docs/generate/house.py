@@ -19,7 +19,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("index",),
     ("tools",),
     ("text",),
-    ("settings_sources",),
+    ("serving", "settings_sources"),
     ("settings",),
     ("contract", "data"),
     ("common",),

@@ -20,7 +20,7 @@ from tests.support import TOOLS, Server, running, toolscout, until
 from toolscout.client import Selector
 from toolscout.errors import ConfigurationError
 from toolscout.server.observe.log import EventLog, LineWriter
-from toolscout.server.process.tls import Certificate, options
+from toolscout.serving.tls import Certificate, options
 from toolscout.settings_sources import load
 
 

@@ -22,6 +22,7 @@ from toolscout.server.http.routes import ROUTES
 from toolscout.server.openapi import pages
 from toolscout.server.process import reload, shutdown
 from toolscout.server.service import Service
+from toolscout.serving.connections import Connections
 from toolscout.settings import Settings
 from toolscout.settings_sources import load
 from toolscout.state.opening import open_store
@@ -54,6 +55,11 @@ class Application:
             openapi_config=None,
             logging_config=None,
         )
+
+    @property
+    def connections(self) -> Connections:
+        """The limits and deadlines of all connections."""
+        return self.service.connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's lifespan."""

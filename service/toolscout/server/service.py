@@ -26,9 +26,8 @@ from toolscout.server.compiling.encoding import Encoding
 from toolscout.server.compiling.messages import Setup
 from toolscout.server.compiling.queue import CompileQueue
 from toolscout.server.http.admission import Admission
+from toolscout.server.http.answer import refusal_on_wire
 from toolscout.server.http.auth import Keyring
-from toolscout.server.http.browsers import BrowserGuard
-from toolscout.server.http.connections import Connections
 from toolscout.server.http.deadlines import Deadlines
 from toolscout.server.http.ratelimit import RateLimit
 from toolscout.server.observe import log
@@ -38,6 +37,8 @@ from toolscout.server.observe.shadow import Shadow
 from toolscout.server.observe.usage import Tally
 from toolscout.server.process.arena import use_one_arena
 from toolscout.server.process.key_file import KeyFile
+from toolscout.serving.callers import CallerGuard
+from toolscout.serving.connections import Connections
 from toolscout.settings import Settings
 from toolscout.settings_sources import secret_file
 from toolscout.state.catalogs import SharedCatalogs
@@ -101,7 +102,10 @@ class Service:
         self.metrics = Metrics()
         self.writer = log.LineWriter(STDOUT, self.metrics.log_dropped.inc)
         self.log = log.EventLog(self.writer)
-        self.connections = Connections(settings, self.metrics, self.log)
+        refused = self.metrics.connections_refused
+        self.connections = Connections(
+            settings, refusal_on_wire, self.log, lambda reason: refused.labels(reason).inc()
+        )
         self.tally = Tally()
         self.records = Recorder(settings.log, self.metrics, self.tally, self.writer)
         self.costs = Costs()
@@ -109,7 +113,7 @@ class Service:
         self.admission = Admission(
             settings.max_in_flight, settings.max_lag_ms, settings.max_bytes_in_flight
         )
-        self.browsers = BrowserGuard(settings)
+        self.callers = CallerGuard(settings.host, settings.allowed_hosts)
         self.cache = CatalogCache(settings.cache_bytes)
         self.engine = Engine(
             _SELF_TEST,

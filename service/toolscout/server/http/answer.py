@@ -9,7 +9,7 @@ from litestar.types import Send
 
 from toolscout.server.http.problems import CODES, problem
 from toolscout.server.http.refusals import Refused
-from toolscout.server.http.request import Request
+from toolscout.server.http.request import Request, request_id
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -21,6 +21,7 @@ NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 
 _encode = msgspec.json.Encoder().encode
 _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+_GATEWAY_PREFIX = b"/api/compress/"
 _CHALLENGE = (b"www-authenticate", b'Bearer realm="toolscout"')
 
 
@@ -74,3 +75,12 @@ async def send_answer(send: Send, request: Request, answer: Answer) -> None:
     head = answer.head(request.request_id, close=request.close)
     await send({"type": "http.response.start", "status": answer.status, "headers": head})
     await send({"type": "http.response.body", "body": answer.body, "more_body": False})
+
+
+def refusal_on_wire(code: str, detail: str, path: bytes) -> bytes:
+    """Write the refusal of a connection, head and body; it has no request."""
+    identity, newer = request_id(b""), path.startswith(_GATEWAY_PREFIX)
+    answer = answer_refused(Refused(code, detail), identity, newer_contract=newer)
+    lines = [b"HTTP/1.1 %d %s" % (answer.status, HTTPStatus(answer.status).phrase.encode())]
+    lines += [b"%s: %s" % header for header in answer.head(identity, close=True)]
+    return b"\r\n".join([*lines, b"", answer.body])

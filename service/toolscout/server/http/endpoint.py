@@ -104,7 +104,15 @@ def _admit(service: Service, request: Request, trace: Trace, scope: KeyScope) ->
     Raises:
         Refused: it must not be answered, or not now. Its body is not awaited.
     """
-    service.browsers.check(request, is_keyless=not len(service.keyring))
+    is_keyless = not len(service.keyring)
+    foreign = service.callers.refusal(
+        request.header(b"host"), request.header(b"origin"), is_keyless=is_keyless
+    )
+    if foreign is not None:
+        raise Refused(*foreign)
+    if is_keyless and request.has_body and not request.header(b"content-type"):
+        # A page cannot declare JSON to another origin without its permission.
+        raise Refused("unsupported_media_type", "send Content-Type: application/json")
     key = service.keyring.find(request.headers)
     if key is None:
         raise Refused("unauthorized", "send one Authorization: Bearer KEY or X-API-Key: KEY")

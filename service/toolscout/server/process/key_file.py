@@ -12,7 +12,7 @@ from pathlib import Path
 from toolscout.errors import ConfigurationError
 from toolscout.server.http.auth import Keyring
 from toolscout.server.observe.log import EventLog
-from toolscout.server.process.followed_files import FollowedFiles
+from toolscout.serving.followed_files import FollowedFiles
 
 
 class KeyFile:

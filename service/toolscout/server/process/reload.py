@@ -5,8 +5,8 @@ import signal
 
 import uvicorn
 
-from toolscout.server.process.tls import Certificate
 from toolscout.server.service import Service
+from toolscout.serving.tls import Certificate
 
 
 def install(service: Service, server: uvicorn.Server) -> None:

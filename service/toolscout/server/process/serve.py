@@ -12,18 +12,17 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from toolscout.common.listening import listen
-from toolscout.common.loopback import is_loopback
 from toolscout.common.threads import any_running
 from toolscout.engine import load_embedder
-from toolscout.errors import ConfigurationError
 from toolscout.index.encoder import checked_model
 from toolscout.index.lexicon import load_lexicon
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.server.http.auth import Keyring
-from toolscout.server.http.protocol import LimitedProtocol
-from toolscout.server.process import tls
 from toolscout.server.process.banner import banner
 from toolscout.server.service import open_tracing
+from toolscout.serving import tls
+from toolscout.serving.callers import check_reachable
+from toolscout.serving.protocol import LimitedProtocol
 from toolscout.settings import Settings
 from toolscout.state.opening import check_store
 
@@ -97,11 +96,8 @@ def check(settings: Settings) -> None:
         ConfigurationError: as `serve`.
     """
     keys = Keyring(settings.api_keys)
-    if not is_loopback(settings.host) and not len(keys) and not settings.insecure:
-        raise ConfigurationError(
-            f"host {settings.host} is reachable by others and no API key is set: "
-            "set TOOLSCOUT_API_KEYS, or pass --insecure to mean it"
-        )
+    if not len(keys) and not settings.insecure:
+        check_reachable(settings.host, "set TOOLSCOUT_API_KEYS, or pass --insecure to mean it")
     if settings.tracing:
         open_tracing().close()
     if settings.mcp:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from toolscout.errors import ConfigurationError
-from toolscout.server.observe.log import EventLog
-from toolscout.server.process.followed_files import FollowedFiles
+from toolscout.serving.events import Events
+from toolscout.serving.followed_files import FollowedFiles
 from toolscout.settings import Settings
 
 _NAMES = ("tls_cert", "tls_key", "tls_client_ca")
@@ -45,7 +45,7 @@ class Certificate:
     every handshake fails.
     """
 
-    def __init__(self, settings: Settings, live: ssl.SSLContext, log: EventLog) -> None:
+    def __init__(self, settings: Settings, live: ssl.SSLContext, log: Events) -> None:
         """Follow the files for the context that answers new connections."""
         assert settings.tls_cert is not None
         self._files: tuple[str, str | None] = (settings.tls_cert, settings.tls_key)

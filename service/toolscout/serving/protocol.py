@@ -10,21 +10,14 @@ dropped, because unread bytes would cause a reset before the caller reads the an
 """
 
 import asyncio
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from toolscout.server.http.answer import answer_refused
-from toolscout.server.http.closing import ClosingTransport, ReadingFlow
-from toolscout.server.http.connections import Connections
-from toolscout.server.http.refusals import Refused
-from toolscout.server.http.request import request_id
-
-if TYPE_CHECKING:
-    from toolscout.server.app import Application
+from toolscout.serving.connections import Connections
+from toolscout.serving.transport import ClosingTransport, ReadingFlow
 
 MAX_HEADERS = 128
 """Headers and trailers of one request."""
@@ -44,8 +37,6 @@ MIN_CHUNK = 64
 MAX_UNREAD = 1 << 16
 """Maximum bytes read of a body after its answer; then reading stops."""
 
-GATEWAY_PREFIX = b"/api/compress/"
-
 
 class HeadRefused(Exception):  # noqa: N818 - an answer, not a failure
     """A head that is not accepted; raised through the parser."""
@@ -57,14 +48,16 @@ class HeadRefused(Exception):  # noqa: N818 - an answer, not a failure
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP/1.1 with limits on heads and on waiting."""
+    """uvicorn's HTTP/1.1 with limits on heads and on waiting.
+
+    The application has the attribute `connections`.
+    """
 
     transport: ClosingTransport  # type: ignore[assignment]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        app = cast("Application", self.config.loaded_app)
-        self.limits: Connections = app.service.connections
+        self.limits: Connections = self.config.loaded_app.connections
         self._max_head_bytes = self.limits.settings.max_head_bytes
         self.url = b""
         self._address = ""
@@ -290,12 +283,5 @@ class LimitedProtocol(HttpToolsProtocol):
                 return
             cycle.disconnected = True
             cycle.message_event.set()
-        self.transport.write(self._problem(code, detail))
+        self.transport.write(self.limits.refusal(code, detail, self.url))
         self.transport.close()
-
-    def _problem(self, code: str, detail: str) -> bytes:
-        identity, newer = request_id(b""), self.url.startswith(GATEWAY_PREFIX)
-        answer = answer_refused(Refused(code, detail), identity, newer_contract=newer)
-        lines = [b"HTTP/1.1 %d %s" % (answer.status, HTTPStatus(answer.status).phrase.encode())]
-        lines += [b"%s: %s" % header for header in answer.head(identity, close=True)]
-        return b"\r\n".join([*lines, b"", answer.body])

@@ -5,9 +5,12 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Protocol
 
-from toolscout.server.observe.log import EventLog
-from toolscout.server.observe.metrics import Metrics
+from toolscout.serving.events import Events
 from toolscout.settings import Settings
+
+Refusal = Callable[[str, str, bytes], bytes]
+"""Writes the answer to what is refused before there is a request, as it goes over the wire: from
+`bad_request`, `body_timeout`, `headers_too_large` or `overloaded`, a sentence, and the path."""
 
 REPORT_EVERY_S = 10.0
 """Refused connections are logged together this often, so that a flood cannot fill the log."""
@@ -26,12 +29,15 @@ class Connections:
     def __init__(
         self,
         settings: Settings,
-        metrics: Metrics,
-        log: EventLog,
+        refusal: Refusal,
+        log: Events,
+        count: Callable[[str], object] = lambda _: None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
+        """Begin to count; `count` gets the reason of every refusal."""
         self.settings = settings
-        self._metrics = metrics
+        self.refusal = refusal
+        self._count = count
         self._log = log
         self._clock = clock
         self._due: dict[tuple[Watched, str], float] = {}
@@ -63,7 +69,7 @@ class Connections:
 
     def refused(self, reason: str) -> None:
         """Count a connection that is closed because of what it sent or did not read."""
-        self._metrics.connections_refused.labels(reason).inc()
+        self._count(reason)
         self._refused[reason] += 1
 
     def look(self) -> None:

@@ -1,0 +1,1 @@
+"""Serve HTTP by uvicorn with limits on whatever is read before authentication."""
