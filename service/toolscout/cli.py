@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from toolscout import __version__
-from toolscout.errors import ConfigurationError, InvalidArgument, ToolscoutError
+from toolscout.errors import ConfigurationError, ToolscoutError
+from toolscout.gateway.commands import add_proxy_arguments, proxy
 from toolscout.gateway.mcp.commands import (
     add_gateway_arguments,
     add_import_arguments,
@@ -21,7 +22,7 @@ from toolscout.gateway.mcp.commands import (
 from toolscout.searching import add_search_arguments, search
 from toolscout.settings import BY_NAME, SETTINGS, Settings
 from toolscout.settings_sources import load, redacted
-from toolscout.terminal import RED, USAGE, Parser, painted, whole_number
+from toolscout.terminal import RED, USAGE, Parser, painted
 
 OK, NOTHING = 0, 1
 
@@ -66,27 +67,6 @@ def _serve(parsed: argparse.Namespace) -> int:
     try:
         return serve(_settings(parsed))
     except SystemExit:  # uvicorn exits if it cannot start, after printing the reason
-        return NOTHING
-
-
-def _proxy(parsed: argparse.Namespace) -> int:
-    from toolscout.client import AsyncTransport
-    from toolscout.gateway.proxy import Proxy
-    from toolscout.gateway.serving import serve
-
-    try:
-        transport = AsyncTransport(
-            parsed.selector,
-            api_key=os.environ.get("TOOLSCOUT_API_KEY"),
-            defer_above=parsed.defer_above,
-            rollout=parsed.rollout,
-            learn=parsed.learn == "on",
-        )
-    except InvalidArgument as error:  # in the client's words
-        raise ConfigurationError(str(error).replace("endpoint:", "selector:", 1)) from None
-    try:
-        return serve(Proxy(parsed.upstream, transport), parsed.host, parsed.port)
-    except SystemExit:
         return NOTHING
 
 
@@ -212,28 +192,10 @@ def parser() -> argparse.ArgumentParser:
 
     add_search_arguments(command("search", search, "search a file of tools"))
 
-    proxy = command(
-        "proxy", _proxy, "run a reverse proxy before a provider of models", extra="proxy"
-    )
-    proxy.add_argument(
-        "--upstream", metavar="URL", required=True, help="address of the provider, with its path"
-    )
-    proxy.add_argument(
-        "--selector", metavar="URL", default="http://127.0.0.1:8080", help="address of the service"
-    )
-    proxy.add_argument("--host", default="127.0.0.1", help="address to listen on")
-    proxy.add_argument("--port", type=whole_number, default=8100, help="port to listen on")
-    few = "requests with at most so many tools go out as they are"
-    proxy.add_argument("--defer-above", type=whole_number, metavar="COUNT", default=10, help=few)
-    proxy.add_argument(
-        "--rollout", metavar="MODE", default="on", help="off, dark, shadow, percent:N or on"
-    )
-    proxy.add_argument(
-        "--learn",
-        choices=("on", "off"),
-        default="on",
-        help="report to the service which tools were called after a search",
-    )
+    behind = command("proxy", proxy, "run a reverse proxy before a provider of models", "proxy")
+    add_proxy_arguments(behind)
+    for name in ("insecure", "allowed_hosts", "tls_cert", "tls_key", "tls_client_ca"):
+        _add_setting(behind, BY_NAME[name])
 
     add_gateway_arguments(command("mcp", gateway, "run a gateway before MCP servers", "mcp"))
     about = "register the tools of MCP servers as a catalog"

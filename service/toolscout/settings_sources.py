@@ -54,6 +54,30 @@ def load(
     return Settings(**made, origins=origins)
 
 
+SERVING = (
+    *("insecure", "allowed_hosts", "tls_cert", "tls_key", "tls_client_ca"),
+    *("max_head_bytes", "max_connections_per_address"),
+    *("head_timeout_s", "body_timeout_s", "write_timeout_s", "keep_alive_s"),
+)
+"""Settings of how HTTP is served, which hold for the proxy and the gateway too."""
+
+
+def load_serving(
+    flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None
+) -> Settings:
+    """Read the settings in `SERVING`; all others have their defaults.
+
+    Raises:
+        ConfigurationError: a value is malformed.
+    """
+    environ = os.environ if environ is None else environ
+    variables = [BY_NAME[name].env + end for name in SERVING for end in ("", "_FILE")]
+    return load(
+        {name: value for name, value in (flags or {}).items() if name in SERVING},
+        {name: environ[name] for name in variables if name in environ},
+    )
+
+
 def secret_file(
     settings: Settings, name: str, environ: Mapping[str, str] | None = None
 ) -> Path | None:
@@ -122,7 +146,7 @@ _NOT_SETTINGS = frozenset(
     for name in (
         *("CONFIG", "DATA"),  # the file of settings; the data of tests and evaluations
         *("API_KEY", "DEFER_ABOVE", "ENDPOINT", "LEARN", "ROLLOUT"),  # of callers
-        *("IMAGE", "MCP_KEY", "URL"),  # of Compose, the MCP gateway and examples
+        *("IMAGE", "MCP_KEY", "PROXY_KEY", "URL"),  # of Compose, gateway, proxy and examples
     )
 )
 """Variables of the same prefix that are no settings of the service."""

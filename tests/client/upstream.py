@@ -50,10 +50,28 @@ class Exchange:
             name.lower(): value.strip()
             for name, _, value in (line.partition(":") for line in lines)
         }
+        if "transfer-encoding" in self.headers:
+            self.body = self._chunked(body)
+            return True
         while len(body) < int(self.headers.get("content-length", 0)):
             body += self.connection.recv(65_536)
         self.body = body
         return True
+
+    def _chunked(self, data: bytes) -> bytes:
+        """Read a chunked body without trailers."""
+        body = b""
+        while True:
+            while b"\r\n" not in data:
+                data += self.connection.recv(65_536)
+            line, _, data = data.partition(b"\r\n")
+            size = int(line, 16)
+            while len(data) < size + 2:
+                data += self.connection.recv(65_536)
+            if size == 0:
+                break
+            body, data = body + data[:size], data[size + 2 :]
+        return body
 
     @property
     def json(self) -> Any:

@@ -37,12 +37,15 @@ class Running:
 
 
 @contextmanager
-def proxy(upstream: str, *flags: str, selector: str = "http://127.0.0.1:9") -> Iterator[Running]:
+def proxy(
+    upstream: str, *flags: str, selector: str = "http://127.0.0.1:9", **variables: str
+) -> Iterator[Running]:
+    """A proxy, as long as the block lasts; `variables` are those of its environment."""
     port = free_port()
     command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", upstream]
     command += ["--selector", selector, "--port", str(port), *flags]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    process = subprocess.Popen(command, env=environment(), text=True, **pipes)  # type: ignore[call-overload]
+    process = subprocess.Popen(command, env=environment(**variables), text=True, **pipes)  # type: ignore[call-overload]
     url = f"http://127.0.0.1:{port}"
     try:
         until(lambda: answers(port))

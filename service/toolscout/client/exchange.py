@@ -22,6 +22,11 @@ PATHS: tuple[tuple[str, ProviderName], ...] = (
 STREAMING_PATHS = (":streamGenerateContent", "/converse-stream")
 """Interfaces that stream by their path; the others do by the field `stream`."""
 
+MAX_SEARCHED_BYTES = 8 * 1024 * 1024
+"""Maximum size of a request that is searched: decoded and written again it takes several times its
+size in memory, and two million tokens fit into it.
+"""
+
 KEY_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
 """Headers that name the caller. Together they keep equal conversations of two callers apart."""
 

@@ -168,7 +168,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
 
 
 class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
-    """For `httpx2.AsyncClient`; as `Transport`."""
+    """For `httpx2.AsyncClient`; as `Transport`, with `limits` of the connections it makes."""
 
     discovery: AsyncToolDiscovery
 
@@ -177,12 +177,13 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         config: DiscoveryConfig | str,
         *,
         inner: httpx2.AsyncBaseTransport | None = None,
+        limits: httpx2.Limits = LIMITS,
         **options: Unpack[DiscoveryOptions],
     ) -> None:
         options.setdefault("defer_above", FEW_TOOLS)
         self.discovery = AsyncToolDiscovery(config, **options)
         self.discovery.searches_without_tools = False  # an SDK leaves them out on purpose
-        self._client = httpx2.AsyncClient(transport=inner, limits=LIMITS, timeout=None)
+        self._client = httpx2.AsyncClient(transport=inner, limits=limits, timeout=None)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request, with searches where the model asks for them."""
@@ -198,6 +199,10 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
             if pieces is None
             else streamed_response(response, _AsyncPieces(pieces, response))
         )
+
+    async def pass_on(self, request: httpx2.Request) -> httpx2.Response:
+        """Forward a request without looking into it."""
+        return await self._client.send(request, stream=True)
 
     async def aclose(self) -> None:
         """Close the connections to the provider and to the service."""

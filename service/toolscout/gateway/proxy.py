@@ -3,86 +3,52 @@
     toolscout proxy --upstream https://api.openai.com/v1 --selector http://127.0.0.1:8080
 
 Any program in any language that can be told the address of its provider (`OPENAI_BASE_URL`) gets
-the flow of `AsyncTransport`. Requests and keys are passed on as they come, and are never logged.
+the flow of `AsyncTransport`. Requests and keys are passed on as they come, and are never logged. A
+request that is too large to be searched in bounded memory is passed on as it comes in.
 """
 
 import asyncio
-import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from hmac import compare_digest
+from urllib.parse import unquote_to_bytes
 
 import httpx2
 
-from toolscout.client.exchange import provider_of
+from toolscout.client.exchange import MAX_SEARCHED_BYTES, provider_of
 from toolscout.client.selector.endpoint import is_web_address, without_secrets
 from toolscout.client.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.bodies import Body, Refused
+from toolscout.serving.callers import CallerGuard
+from toolscout.serving.server import Receive, Scope, Send, error_body
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-HOP_BY_HOP = frozenset(
+_HOP_BY_HOP = frozenset(
     (
-        *("connection", "expect", "host", "keep-alive", "proxy-authenticate"),
-        *("proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding"),
-        "upgrade",
+        *(b"connection", b"expect", b"host", b"keep-alive", b"proxy-authenticate"),
+        *(b"proxy-authorization", b"proxy-connection", b"te", b"trailer", b"transfer-encoding"),
+        b"upgrade",
     )
 )
 """Headers about one connection, which are not passed on."""
 
+KEY_HEADER = b"x-toolscout-key"
+"""The proxy's own key: `Authorization` is the provider's."""
+
+NEVER_DROPPED = frozenset((b"content-length", b"content-type", b"host"))
+"""Headers that `Connection` cannot name."""
+
+REFUSED_METHODS = ("CONNECT", "TRACE")
+
+STATUSES = range(200, 600)
+"""Statuses that an answer can have."""
+
 HEALTH = "/healthz"
 
-MAX_BODY_BYTES = 128 * 1024 * 1024
-"""Maximum size of a request that is read whole because it may hold tools."""
-
-CONNECT_S = 10.0
-"""Seconds to connect to the provider. How long an answer takes is for the caller to bound."""
+MAX_PATH_LOGGED = 200
 
 logger = logging.getLogger("toolscout.proxy")
-
-
-class TooLargeError(Exception):
-    """A request to a model has more than `MAX_BODY_BYTES`."""
-
-
-class Body:
-    """The body of a request as it comes in."""
-
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self.limit: int | None = None
-        self.is_read = asyncio.Event()
-
-    async def pieces(self) -> AsyncIterator[bytes]:
-        """Yield the pieces.
-
-        Raises:
-            TooLargeError: they have more bytes than `limit`.
-            asyncio.CancelledError: the caller has gone.
-        """
-        size = 0
-        while True:
-            message = await self._receive()
-            if message["type"] == "http.disconnect":
-                raise asyncio.CancelledError
-            piece = message.get("body", b"")
-            size += len(piece)
-            if self.limit is not None and size > self.limit:
-                raise TooLargeError
-            if piece:
-                yield piece
-            if not message.get("more_body"):
-                self.is_read.set()
-                return
-
-    async def until_gone(self) -> None:
-        """Wait until the caller has gone."""
-        await self.is_read.wait()
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
 
 
 class Proxy:
@@ -91,33 +57,55 @@ class Proxy:
     Args:
         upstream: address of the provider, with its path.
         transport: forwards requests, and searches where models ask for it.
+        guard: knows the names of this proxy.
+        key: what callers send in `X-Toolscout-Key`; None lets all in.
+        timeout: how long to wait for the provider.
+        body_timeout_s: seconds to wait for a request, and for more of one.
+        max_held_bytes: bytes of requests that are held to be searched, while they are answered;
+            what is beyond is passed on unsearched.
 
     Raises:
-        ConfigurationError: the address is no http(s) URL.
+        ConfigurationError: the address is no http(s) URL, or holds a password.
     """
 
-    def __init__(self, upstream: str, transport: AsyncTransport) -> None:
+    def __init__(  # noqa: PLR0913  # what a proxy depends on
+        self,
+        upstream: str,
+        transport: AsyncTransport,
+        *,
+        guard: CallerGuard,
+        key: str | None,
+        timeout: httpx2.Timeout,
+        body_timeout_s: float,
+        max_held_bytes: int,
+    ) -> None:
         if not is_web_address(upstream):
             shown = without_secrets(upstream)
             raise ConfigurationError(f"upstream: expected an http(s) URL, got {shown!r}")
         self._upstream = httpx2.URL(upstream.rstrip("/"))
+        if self._upstream.userinfo:
+            raise ConfigurationError(
+                "upstream: holds a user or password, which would replace the keys of all callers"
+            )
         if self._upstream.query or self._upstream.fragment:
             raise ConfigurationError("upstream: expected a URL without a query")
         self._base = self._upstream.raw_path.rstrip(b"/")
-        self._client = httpx2.AsyncClient(
-            transport=transport, timeout=httpx2.Timeout(None, connect=CONNECT_S)
-        )
+        self._guard = guard
+        self._key = key.encode() if key else None
+        self._transport = transport
+        self._body_timeout_s = body_timeout_s
+        self._max_held_bytes = max_held_bytes
+        self._held = 0
+        self._extensions = {"timeout": timeout.as_dict()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection of ASGI."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1003})
         elif scope["path"] == HEALTH:
-            await _answer(send, 200, {"status": "ok"})
+            await _answer(send, 200, b'{"status":"ok"}')
         else:
-            await self._handle(scope, Body(receive), send)
+            await self._handle(scope, Body(receive, self._body_timeout_s), send)
 
     async def _handle(self, scope: Scope, body: Body, send: Send) -> None:
         """Forward a request until it is answered or its caller has gone."""
@@ -135,13 +123,15 @@ class Proxy:
     async def _forward(self, scope: Scope, body: Body, send: Send) -> None:
         started = False
         try:
+            self._check(scope)
             async with self._stream(scope, body) as response:
+                headers = _answer_headers(response)
                 started = True
                 await send(
                     {
                         "type": "http.response.start",
                         "status": response.status_code,
-                        "headers": _passed_on(response.headers.raw),
+                        "headers": headers,
                     }
                 )
                 if response.is_stream_consumed:  # the flow has read it
@@ -150,76 +140,158 @@ class Proxy:
                 async for piece in response.aiter_raw():
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
                 await send({"type": "http.response.body", "body": b""})
-        except (httpx2.HTTPError, TooLargeError) as error:
-            status, problem = _explained(error)
+        except (httpx2.HTTPError, Refused) as error:
+            refused = _explained(error)
+            problem = refused.detail
             if started:
                 problem = f"the provider broke its answer off ({type(error).__name__})"
-            logger.warning("%s %s: %s", scope["method"], scope["path"], problem)
+            logger.warning("%s %s: %s", scope["method"], _path_logged(scope), problem)
             if started:
                 return  # without an end, so that the connection breaks off as the provider's did
-            kind = {"message": problem, "type": "proxy_error", "code": type(error).__name__}
-            await _answer(send, status, {"type": "error", "error": kind})
+            close = not body.is_read.is_set()
+            await _answer(send, refused.status, error_body(refused.detail, refused.code), close)
+
+    def _check(self, scope: Scope) -> None:
+        """Check the head of a request.
+
+        Raises:
+            Refused: it comes from a foreign page, without the key, or asks for what no proxy does.
+        """
+        if scope["method"] in REFUSED_METHODS:
+            raise Refused(405, "method_not_allowed", f"{scope['method']} is not passed on")
+        headers = dict(scope["headers"])
+        foreign = self._guard.refusal(
+            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=self._key is None
+        )
+        if foreign is not None:
+            code, detail = foreign
+            raise Refused(421 if code == "misdirected" else 403, code, detail)
+        if self._key and not compare_digest(headers.get(KEY_HEADER, b""), self._key):
+            raise Refused(401, "unauthorized", "send the key of this proxy in X-Toolscout-Key")
+        if NEVER_DROPPED & _named_by_connection(scope["headers"]):
+            raise Refused(400, "bad_request", "Connection names a header that cannot be dropped")
 
     @asynccontextmanager
     async def _stream(self, scope: Scope, body: Body) -> AsyncIterator[httpx2.Response]:
         """Send a request on; the response is open while the block lasts."""
-        headers = _passed_on(scope["headers"])
+        method, url, headers = scope["method"], self._url(scope), _request_headers(scope["headers"])
         names = {name for name, _ in scope["headers"]}
-        has_body = not names.isdisjoint((b"content-length", b"transfer-encoding"))
-        request = self._client.build_request(
-            scope["method"],
-            self._upstream.copy_with(raw_path=self._path(scope)),
-            headers=headers,
-            content=body.pieces() if has_body else None,
-        )
-        # What the library would add is not the caller's.
-        request.headers = httpx2.Headers([*headers, (b"host", self._upstream.netloc)])
-        if b"transfer-encoding" in names:
-            request.headers["transfer-encoding"] = "chunked"
-        if provider_of(request) is not None:
-            body.limit = MAX_BODY_BYTES
-        if not has_body:
+        if names.isdisjoint((b"content-length", b"transfer-encoding")):
             body.is_read.set()
-        response = await self._client.send(request, stream=True)
-        try:
-            yield response
-        finally:
-            await response.aclose()
+            request = httpx2.Request(method, url, headers=headers, extensions=self._extensions)
+        else:
+            framed = [*headers, (b"host", self._upstream.netloc)]
+            if b"transfer-encoding" in names:
+                framed.append((b"transfer-encoding", b"chunked"))
+            request = httpx2.Request(
+                method, url, headers=framed, stream=body, extensions=self._extensions
+            )
+        held = 0
 
-    def _path(self, scope: Scope) -> bytes:
-        """Return path and query at the provider, whether or not they repeat the provider's path."""
+        def has_room(size: int) -> bool:
+            nonlocal held
+            held += size
+            self._held += size
+            return held <= MAX_SEARCHED_BYTES and self._held <= self._max_held_bytes
+
+        send = self._transport.pass_on
+        try:
+            if provider_of(request) is not None and not body.is_read.is_set():
+                content = await body.hold(has_room)
+                if content is None:
+                    logger.warning("%s: passed on unsearched, too large", _path_logged(scope))
+                else:
+                    send = self._transport.handle_async_request
+                    whole = [each for each in headers if each[0] != b"content-length"]
+                    request = httpx2.Request(
+                        method, url, headers=whole, content=content, extensions=self._extensions
+                    )
+            response = await send(request)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+        finally:
+            self._held -= held
+
+    def _url(self, scope: Scope) -> httpx2.URL:
+        """Return the address at the provider, whether or not the path repeats the provider's.
+
+        Raises:
+            Refused: the path leads out of the provider's, or is no ASCII.
+        """
         path: bytes = scope.get("raw_path") or scope["path"].encode()
         path = path.partition(b"?")[0]
+        segments = unquote_to_bytes(path).replace(b"\\", b"/").split(b"/")
+        if any(segment.partition(b";")[0] == b".." for segment in segments):
+            raise Refused(400, "bad_request", "the path has a .. in it")
         if self._base and not (path == self._base or path.startswith(self._base + b"/")):
             path = self._base + path
         query: bytes = scope["query_string"]
-        return path + b"?" + query if query else path
+        with suppress(UnicodeDecodeError, httpx2.InvalidURL):
+            url = self._upstream.copy_with(raw_path=path + b"?" + query if query else path)
+            if (url.raw_path + b"/").startswith(self._base + b"/") or not self._base:
+                return url
+            if url.raw_path.startswith(self._base + b"?"):
+                return url
+        raise Refused(400, "bad_request", "the path cannot be passed on")
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        await self._client.aclose()
+        await self._transport.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def _passed_on(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def _named_by_connection(headers: list[tuple[bytes, bytes]]) -> set[bytes]:
+    """Return the headers that `Connection` declares to be about this connection alone."""
     listed = b",".join(value for name, value in headers if name.lower() == b"connection")
-    dropped = HOP_BY_HOP | {name.strip() for name in listed.decode("latin-1").lower().split(",")}
-    return [(n, value) for n, value in headers if n.decode("latin-1").lower() not in dropped]
+    return {name.strip() for name in listed.lower().split(b",")}
 
 
-def _explained(error: Exception) -> tuple[int, str]:
-    """Return a status, and what went wrong without a word of the request."""
-    if isinstance(error, TooLargeError):
-        return 413, f"a request to a model may have {MAX_BODY_BYTES} bytes here"
+def _passed_on(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    dropped = _HOP_BY_HOP | _named_by_connection(headers)
+    return [(name, value) for name, value in headers if name.lower() not in dropped]
+
+
+def _request_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    return [each for each in _passed_on(headers) if each[0] != KEY_HEADER]
+
+
+def _answer_headers(response: httpx2.Response) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer.
+
+    Raises:
+        Refused: no answer of HTTP can have its status.
+    """
+    if response.status_code not in STATUSES:
+        detail = f"the provider answered with status {response.status_code}"
+        raise Refused(502, "bad_status", detail)
+    return _passed_on(response.headers.raw)
+
+
+def _explained(error: Exception) -> Refused:
+    """Return what went wrong, without a word of the request."""
+    if isinstance(error, Refused):
+        return error
+    code = type(error).__name__
+    if isinstance(error, httpx2.PoolTimeout):
+        return Refused(503, code, "all connections to the provider are in use")
     if isinstance(error, httpx2.TimeoutException):
-        return 504, "the provider did not answer in time"
-    return 502, f"the provider cannot be reached ({type(error).__name__})"
+        return Refused(504, code, "the provider did not answer in time")
+    return Refused(502, code, f"the provider cannot be reached ({code})")
 
 
-async def _answer(send: Send, status: int, body: dict[str, Any]) -> None:
-    content = json.dumps(body).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(content))]
+def _path_logged(scope: Scope) -> str:
+    """Return the path with everything escaped that could forge or colour a line."""
+    path: bytes = scope.get("raw_path") or scope["path"].encode()
+    return ascii(path.partition(b"?")[0][:MAX_PATH_LOGGED].decode("latin-1"))[1:-1]
+
+
+async def _answer(send: Send, status: int, body: bytes, close: bool = False) -> None:
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    if close:
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": content})
+    await send({"type": "http.response.body", "body": body})

@@ -11,15 +11,21 @@ from urllib.parse import urlsplit
 from toolscout.common.loopback import is_loopback
 from toolscout.errors import ConfigurationError
 
+MIN_KEY_CHARS = 32
+"""Minimum length of a key."""
 
-def check_reachable(host: str, remedy: str) -> None:
-    """Refuse an address that other machines can reach; the remedy says how to allow it.
+
+def check_reachable(host: str, variable: str, *, has_key: bool, insecure: bool) -> None:
+    """Refuse an address that other machines can reach without a key.
 
     Raises:
-        ConfigurationError: the address is no loopback address.
+        ConfigurationError: there is no key, and nobody meant it by `insecure`.
     """
-    if not is_loopback(host):
-        raise ConfigurationError(f"host {host} is reachable by others: {remedy}")
+    if not (has_key or insecure or is_loopback(host)):
+        raise ConfigurationError(
+            f"host {host} is reachable by others and no API key is set: "
+            f"set {variable}, or pass --insecure to mean it"
+        )
 
 
 class CallerGuard:

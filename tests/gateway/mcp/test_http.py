@@ -1,5 +1,6 @@
 """The gateway over streamable HTTP: many sessions, a key, and no page of a browser."""
 
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -64,6 +65,22 @@ def test_what_one_session_has_read_another_has_not(url: str, tmp_path: Path):
 )
 def test_a_page_of_a_browser_gets_no_answer(url: str, headers: dict[str, str]):
     assert httpx2.post(url, json=PING, headers=ACCEPTS | headers).status_code in (403, 421)
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100_000 + b"\r\n\r\n", b"431"),
+        (b"GET /mcp HTTP/1.1\r\n\r\n", b"400"),
+        (b"nonsense\r\n\r\n", b"400"),
+    ],
+    ids=["long", "hostless", "nonsense"],
+)
+def test_heads_are_bounded(url: str, head: bytes, status: bytes):
+    address = httpx2.URL(url)
+    with socket.create_connection((address.host, address.port), timeout=20) as connection:
+        connection.sendall(head)
+        assert connection.recv(65_536).split(b" ")[1] == status
 
 
 def test_a_gateway_with_a_key_answers_only_who_sends_it(tmp_path: Path):

@@ -1,17 +1,19 @@
 """The gateway over streamable HTTP: its address, its key, and a server that others may stop."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hmac import compare_digest
 
-import uvicorn
 from fastmcp import FastMCP
 from fastmcp.server.auth import AccessToken, TokenVerifier
 
 from toolscout.common.loopback import is_loopback
 from toolscout.errors import ConfigurationError
+from toolscout.serving.server import LimitedServer
+from toolscout.settings_sources import load_serving
 
 KEY = "TOOLSCOUT_MCP_KEY"
 """The variable with the key that hosts send."""
@@ -68,11 +70,7 @@ async def serve_http(server: "FastMCP[None]", listener: socket.socket, stop: asy
     # No page in a browser may call a loopback address, by whatever name.
     names = [host] if is_loopback(host) else None
     application = server.http_app(PATH, host_origin_protection="auto", allowed_hosts=names)
-    web = _Web(
-        uvicorn.Config(
-            application, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S
-        )
-    )
+    web = _Web(application, load_serving(), logging.getLogger("toolscout.mcp"), GRACE_S)
 
     async def end() -> None:
         await stop.wait()
@@ -83,7 +81,7 @@ async def serve_http(server: "FastMCP[None]", listener: socket.socket, stop: asy
     ending.cancel()
 
 
-class _Web(uvicorn.Server):
+class _Web(LimitedServer):
     """Leaves signals alone: the servers behind the gateway have to be ended, too."""
 
     @contextmanager

@@ -96,8 +96,9 @@ def check(settings: Settings) -> None:
         ConfigurationError: as `serve`.
     """
     keys = Keyring(settings.api_keys)
-    if not len(keys) and not settings.insecure:
-        check_reachable(settings.host, "set TOOLSCOUT_API_KEYS, or pass --insecure to mean it")
+    check_reachable(
+        settings.host, "TOOLSCOUT_API_KEYS", has_key=bool(len(keys)), insecure=settings.insecure
+    )
     if settings.tracing:
         open_tracing().close()
     if settings.mcp:

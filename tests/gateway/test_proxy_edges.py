@@ -1,0 +1,245 @@
+"""What callers and networks may send to the proxy, and who may call it at all."""
+
+import json
+import socket
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.certificates import Authority
+from tests.client.upstream import Exchange, Peer, peer, until
+from tests.gateway.test_proxy import Running, proxy
+from tests.support import toolscout
+
+KEY = "k" * 32
+CHAT = "/v1/chat/completions"
+
+
+def echo(exchange: Exchange) -> None:
+    exchange.answer(b"{}", headers=[("Content-Type", "application/json")])
+
+
+@pytest.fixture(scope="module")
+def upstream():
+    with peer(echo) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def running(upstream: Peer):
+    with proxy(f"{upstream.url}/tenant/v1", TOOLSCOUT_HEAD_TIMEOUT_S="0.3") as started:
+        yield started
+
+
+def raw(running: Running, request: bytes) -> bytes:
+    """Send bytes on a connection of their own; return all that comes back."""
+    port = int(running.url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(request)
+        answer = b""
+        while piece := connection.recv(65_536):
+            answer += piece
+        return answer
+
+
+def get(path: str, *headers: str) -> bytes:
+    lines = [f"GET {path} HTTP/1.1", "Host: localhost", *headers, "", ""]
+    return "\r\n".join(lines).encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("flags", "variables", "said"),
+    [
+        (["--host", "0.0.0.0"], {}, "TOOLSCOUT_PROXY_KEY"),
+        (["--upstream", "https://user:secret@api.example/v1"], {}, "upstream: holds a user"),
+        ([], {"TOOLSCOUT_PROXY_KEY": "short"}, "TOOLSCOUT_PROXY_KEY: expected at least 32"),
+        (["--tls-key", "/nowhere"], {}, "tls_key: cannot read /nowhere"),
+    ],
+)
+def test_it_refuses_to_start_open_to_others(flags: list[str], variables: dict, said: str):
+    arguments = ["proxy", "--upstream", "https://api.example/v1", *flags]
+    done = toolscout(*arguments, **variables)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_a_key_of_its_own_is_asked_for_and_not_passed_on(upstream: Peer):
+    flags = ["--host", "0.0.0.0"]
+    with proxy(f"{upstream.url}/v1", *flags, TOOLSCOUT_PROXY_KEY=KEY) as started:
+        sent = {"authorization": "Bearer provider", "x-toolscout-key": KEY}
+        assert httpx2.get(f"{started.url}/models", headers=sent).status_code == 200
+        assert upstream.requests[-1].headers["authorization"] == "Bearer provider"
+        assert "x-toolscout-key" not in upstream.requests[-1].headers
+        count = len(upstream.requests)
+        for wrong in ({}, {"x-toolscout-key": "x" * 32}, {"authorization": f"Bearer {KEY}"}):
+            refused = httpx2.get(f"{started.url}/models", headers=wrong)
+            assert refused.status_code == 401
+            assert "X-Toolscout-Key" in refused.json()["error"]["message"]
+        assert httpx2.get(f"{started.url}/healthz").status_code == 200
+        assert len(upstream.requests) == count
+        assert KEY not in started.log()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "evil.example"}, 421),
+        ({"origin": "https://evil.example"}, 403),
+        ({"host": "127.0.0.1:99", "origin": "http://127.0.0.1:99"}, 200),
+    ],
+)
+def test_pages_of_others_are_refused(running: Running, headers: dict[str, str], status: int):
+    assert httpx2.get(f"{running.url}/models", headers=headers).status_code == status
+
+
+def test_allowed_hosts_are_let_in(upstream: Peer):
+    with proxy(upstream.url, "--allowed-hosts", "llm.example") as started:
+        for host, status in (("llm.example:8100", 200), ("evil.example", 421)):
+            answer = httpx2.get(f"{started.url}/models", headers={"host": host})
+            assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/tenant/v1/../../admin/keys",
+        "/../admin",
+        "/%2e%2e/admin",
+        "/.%2E/admin",
+        "/..%2fadmin",
+        "/..%5cadmin",
+        "/..;x/admin",
+        "http://localhost/tenant/v1/../../admin",
+    ],
+)
+def test_no_path_leads_out_of_the_providers(running: Running, upstream: Peer, path: str):
+    count = len(upstream.requests)
+    assert raw(running, get(path, "Connection: close")).startswith(b"HTTP/1.1 400")
+    assert len(upstream.requests) == count
+
+
+def test_dots_in_names_are_no_steps(running: Running, upstream: Peer):
+    assert httpx2.get(f"{running.url}/files/a..b/v1..2").status_code == 200
+    assert upstream.requests[-1].path == "/tenant/v1/files/a..b/v1..2"
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (get("/a", "X: " + "x" * 100_000), b"431"),
+        (get("/a", *(f"X-{n}: x" for n in range(500))), b"431"),
+        (b"GET /a HTTP/1.1\r\nHost: localhost\r\nX-", b"408"),
+        (b"GET /a HTTP/1.1\r\n\r\n", b"400"),
+        (b"nonsense\r\n\r\n", b"400"),
+        (get("/a", "Connection: close, content-length", "Content-Length: 0"), b"400"),
+        (b"TRACE /a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", b"405"),
+    ],
+    ids=["long", "many", "half", "hostless", "nonsense", "dropped", "trace"],
+)
+def test_odd_heads_are_answered(running: Running, request_: bytes, status: bytes):
+    assert raw(running, request_).split(b" ")[1] == status
+
+
+def test_trailers_are_no_headers(running: Running, upstream: Peer):
+    head = get("/files", "Transfer-Encoding: chunked", "Connection: close")
+    raw(running, head.replace(b"GET", b"POST") + b"2\r\nhi\r\n0\r\nX-User: admin\r\n\r\n")
+    assert "x-user" not in upstream.requests[-1].headers
+
+
+def test_a_status_that_no_answer_can_have_is_a_bad_gateway():
+    with (
+        peer(lambda exchange: exchange.answer(b"x", status=999)) as odd,
+        proxy(odd.url) as started,
+    ):
+        assert httpx2.get(f"{started.url}/models").status_code == 502
+        assert "Traceback" not in started.log()
+
+
+def test_paths_cannot_forge_lines_of_the_log():
+    with proxy("http://127.0.0.1:9") as started:
+        assert httpx2.get(f"{started.url}/a%0aERROR%1b[2J").status_code == 502
+        raw(started, get("/b\x9b", "Connection: close"))
+        log = started.log()
+    assert "ERROR" not in log.replace("%0aERROR", "")
+    assert not any(ord(char) < 32 and char != "\n" for char in log)
+
+
+@pytest.mark.parametrize("size", [100, 9_000_000], ids=["small", "large"])
+@pytest.mark.parametrize("framing", ["length", "chunked"])
+def test_a_body_that_is_too_large_to_search_is_passed_on_as_it_is(
+    size: int, framing: str, tmp_path: Path
+):
+    tools = [{"type": "function", "function": {"name": f"t{n}"}} for n in range(50)]
+    request = {"model": "m", "messages": [{"role": "user", "content": "é" * size}], "tools": tools}
+    body = json.dumps(request, ensure_ascii=False).encode()
+    taken = tmp_path / "taken"
+
+    def take(exchange: Exchange) -> None:
+        taken.write_bytes(exchange.body)
+        echo(exchange)
+
+    content = body if framing == "length" else iter([body])
+    with peer(take) as model, proxy(model.url) as started:
+        headers = {"content-type": "application/json"}
+        answer = httpx2.post(started.url + CHAT, content=content, headers=headers, timeout=30)
+        assert answer.json() == {}
+        assert (taken.read_bytes() == body) is (size > 100)
+
+
+def test_https_is_served_with_a_certificate(upstream: Peer, tmp_path: Path):
+    authority = Authority(tmp_path)
+    pair = authority.issue("localhost", server=True)
+    flags = ["--tls-cert", str(pair.cert), "--tls-key", str(pair.key)]
+    with proxy(upstream.url, *flags) as started:
+        url = started.url.replace("http:", "https:").replace("127.0.0.1", "localhost")
+        answer = httpx2.get(f"{url}/models", verify=authority.trusting(), trust_env=False)
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(("drain", "whole"), [("20", True), ("0", False)])
+def test_running_streams_may_end_after_sigterm(drain: str, whole: bool):
+    def slow(exchange: Exchange) -> None:
+        exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n")
+        exchange.send(b"Content-Length: 10\r\n\r\nbegin")
+        exchange.stopping.wait(1.5)
+        exchange.send(b" end.")
+
+    with peer(slow) as model, proxy(model.url, "--drain", drain) as started:
+        with httpx2.stream("GET", f"{started.url}/events", timeout=20) as answer:
+            pieces = answer.iter_raw()
+            read = next(pieces)
+            started.process.terminate()
+            try:
+                for piece in pieces:
+                    read += piece
+            except httpx2.HTTPError:
+                pass
+        assert (read == b"begin end.") is whole
+        assert started.process.wait(20) == 0
+
+
+def test_callers_without_end_do_not_keep_others_out(upstream: Peer):
+    with proxy(upstream.url, TOOLSCOUT_HEAD_TIMEOUT_S="0.3") as started, ExitStack() as stack:
+        port = int(started.url.rpartition(":")[2])
+        connect = partial(socket.create_connection, ("127.0.0.1", port))
+        halves = [stack.enter_context(connect()) for _ in range(50)]
+        for half in halves:
+            half.sendall(b"GET / HTTP/1.1\r\nX-")
+        until(lambda: all(map(_is_ended, halves)))
+        assert httpx2.get(f"{started.url}/models").status_code == 200
+
+
+def _is_ended(connection: socket.socket) -> bool:
+    connection.settimeout(0.2)
+    try:
+        while connection.recv(4_096):
+            pass
+    except TimeoutError:
+        return False
+    except OSError:
+        pass
+    return True
