@@ -1,35 +1,43 @@
 """What learning from use gains: half of a set's queries as feedback, the other half asked.
 
-Every wanted tool of the first half is one successful use of it for that query. The second half is
-asked before and after: with the first use, the first three and all uses of each tool; with every
-use reported as a failure; and with a share of wrong reports, half of which name a tool at random
-and half say that the wanted tool failed. Queries that no tool fits are asked before and after as
-well: experience must not make a match of them.
+Every wanted tool of the first half is reported as a success, in the order of the questions and
+through the learner of the service, so that it also decides whether experience helps. The second
+half is asked before and after; its questions whose own tools were never used are counted apart,
+because experience with their neighbours is all that moves them. A share of wrong reports names a
+tool at random, or says that the wanted tool failed, in equal parts. Queries that no tool fits are
+asked as well: experience must not make a match of them.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from statistics import mean
+from statistics import fmean
 from typing import Any
 
 from tqdm import tqdm
 
+from evals import metrics
+from evals import report as reporting
 from evals.calibrate import FOREIGN, gibberish
 from evals.rankers import Ours
 from evals.sets import DEV, Question, ToolSet, load_set
 from toolscout.index.catalog import Catalog
-from toolscout.index.vectors import Embedder
-from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.patterns import pattern_vector, read_pattern
-from toolscout.learning.prior import LearnedIndex
-from toolscout.ranking.ask import Ask, Prior
+from toolscout.learning.experience import Observation
+from toolscout.learning.learner import Learner
+from toolscout.ranking.ask import Ask, Decision, Prior
 from toolscout.ranking.pipeline import decide
-from toolscout.text.query import analyse
+from toolscout.state.guarded import Guard
+from toolscout.state.memory import MemoryStore
 
-SETS = (*(f"dev/{name}" for name in DEV), "dev/functionchat-ko", "train/gorilla-apibench")
-"""The sets of the bars, one in another language, and one that is hard."""
+SETS = (
+    *(f"dev/{name}" for name in DEV),
+    *("dev/functionchat-ko", "dev/zh-functions", "dev/asked-mcp", "train/gorilla-apibench"),
+)
+"""The sets of the bars, two in other languages, one in other words than its tools', and one that is
+hard.
+"""
 
 SPLITS = (1, 2, 3)
 """Seeds of the halves; figures are means over them."""
@@ -39,6 +47,8 @@ HOPELESS = 150
 """Queries of another domain that are asked, and strings of letters, per set."""
 
 HALF_LIFE_DAYS = 30.0
+TENANT = "agent"
+MEASURES = ("nDCG@5", "P@1", "R@5")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +66,9 @@ class Replay:
 
 REPLAYS = (
     Replay("1 use", uses=1),
-    Replay("3 uses", uses=3),
     Replay("all uses"),
-    Replay("all, 10 % wrong", wrong=0.1),
-    Replay("all, 30 % wrong", wrong=0.3),
+    Replay("10 % wrong", wrong=0.1),
+    Replay("30 % wrong", wrong=0.3),
     Replay("all failures", success=False),
 )
 
@@ -67,27 +76,41 @@ REPLAYS = (
 def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[str, Any]]]:
     """The table as Markdown, and its figures."""
     ours = Ours("hybrid", model)
-    lines = [
-        "| set | R@5 before | "
-        + " | ".join(replay.name for replay in REPLAYS)
-        + " | uses per tool | hopeless that match |",
-        "|---|--:" + "|--:" * len(REPLAYS) + "|--:|--:|",
-    ]
+    header = ["set", "feedback", *MEASURES, "never used", *MEASURES[:2], "hopeless that match"]
     rows: list[dict[str, Any]] = []
+    cells: list[list[str]] = []
     for name in SETS:
         path = folder / "toolsets" / name
         if not (path / "corpus.jsonl").exists():
-            lines.append(f"| {name} | skipped: there is no such set |")
+            cells.append([f"{name}: skipped, there is no such set", *[""] * (len(header) - 1)])
             continue
         hopeless = hopeless_queries(folder, name.partition("/")[2])
-        row = _row(load_set(path), ours, min(limit or MOST_QUESTIONS, MOST_QUESTIONS), hopeless)
-        rows.append(row)
-        before = row["before"]
-        cells = [f"{after:.3f} ({after - before:+.3f})" for after in row["after"].values()]
-        matched = " → ".join(f"{share:.1%}" for share in row["hopeless"])
-        cells = [row["set"], f"{before:.3f}", *cells, f"{row['uses_per_tool']:.1f}", matched]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines), rows
+        count = min(limit or MOST_QUESTIONS, MOST_QUESTIONS)
+        found = _figures(load_set(path), ours, count, hopeless)
+        rows += found
+        cells += [_cells(row, found[0]) for row in found]
+    return reporting.table(header, cells, markdown=True), rows
+
+
+def _cells(row: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """One line of the table: the figures, and how they differ from those without feedback."""
+
+    def shown(part: str, name: str) -> str:
+        value, change = row[part].get(name), ""
+        if value is None:
+            return "–"
+        if row is not before:
+            change = f" ({value - before[part][name]:+.3f})"
+        return f"{value:.3f}{change}"
+
+    return [
+        row["set"],
+        row["feedback"],
+        *(shown("all", name) for name in MEASURES),
+        f"{row['never']:.0%}",
+        *(shown("never_used", name) for name in MEASURES[:2]),
+        f"{row['hopeless']:.1%}",
+    ]
 
 
 def hopeless_queries(folder: Path, name: str) -> list[str]:
@@ -102,72 +125,91 @@ def hopeless_queries(folder: Path, name: str) -> list[str]:
     return found
 
 
-def _row(asked: ToolSet, ours: Ours, limit: int, hopeless: Sequence[str]) -> dict[str, Any]:
+def _figures(
+    asked: ToolSet, ours: Ours, limit: int, hopeless: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The figures without feedback, and after each way to give it."""
     catalog = ours.compile(asked.tools)
-    before: list[float] = []
-    after: dict[str, list[float]] = {replay.name: [] for replay in REPLAYS}
-    uses: list[float] = []
-    matched: tuple[float, float] = (0.0, 0.0)
+    found: dict[str, list[dict[str, Any]]] = {}
     for seed in tqdm(SPLITS, desc=asked.name, unit="split", leave=False):
         questions = Random(seed).sample(asked.questions, min(limit, len(asked.questions)))
         told, tested = questions[: len(questions) // 2], questions[len(questions) // 2 :]
-        before.append(_recall(catalog, tested, ours.embedder, None))
-        for replay in REPLAYS:
-            prior, told_tools = _learned(catalog, told, ours.embedder, replay, seed)
-            after[replay.name].append(_recall(catalog, tested, ours.embedder, prior))
-            if replay.name == "all uses":
-                uses.append(told_tools)
-                matched = (
-                    _matched(catalog, hopeless, ours.embedder, None),
-                    _matched(catalog, hopeless, ours.embedder, prior),
-                )
-    return {
-        "set": asked.name,
-        "before": mean(before),
-        "after": {name: mean(values) for name, values in after.items()},
-        "uses_per_tool": mean(uses),
-        "hopeless": matched,
-    }
+        used = {tool for question in told for tool in question.gold}
+        for replay in (None, *REPLAYS):
+            user = User(catalog, ours)
+            if replay is not None:
+                asyncio.run(user.tell(told, replay, Random(seed)))
+            name = "none" if replay is None else replay.name
+            found.setdefault(name, []).append(user.figures(tested, used, hopeless))
+    return [
+        {
+            "set": asked.name,
+            "feedback": name,
+            "all": _means([each["all"] for each in splits]),
+            "never_used": _means([each["never_used"] for each in splits]),
+            "never": fmean(each["never"] for each in splits),
+            "hopeless": fmean(each["hopeless"] for each in splits),
+        }
+        for name, splits in found.items()
+    ]
 
 
-def _learned(
-    catalog: Catalog, told: Sequence[Question], embedder: Embedder, replay: Replay, seed: int
-) -> tuple[Prior, float]:
-    """The prior after feedback, and how many uses each used tool has."""
-    random = Random(seed)
-    experience = Experience()
-    uses: dict[str, int] = {}
-    for question in told:
-        query = analyse(question.text)
-        vector = pattern_vector(query, embedder.query(query.spoken))
-        for gold in sorted(question.gold):
-            wrong, other = random.random() < replay.wrong, random.random() < 0.5
-            tool = random.choice(catalog.names) if wrong and other else gold
-            success = replay.success and (other or not wrong)
-            if replay.uses is not None and uses.get(tool, 0) >= replay.uses:
-                continue
-            uses[tool] = uses.get(tool, 0) + 1
-            experience.learn(Observation(question.text, tool, success), vector)
-    keys = [(name, "") for name in catalog.names]
-    index = LearnedIndex(keys, experience, HALF_LIFE_DAYS, 0.0)
-    per_tool = sum(uses.values()) / max(len(uses), 1)
-    return lambda query, vectors: index.prior(read_pattern(query, vectors)), per_tool
+class User:
+    """One tenant of a service with learning."""
+
+    def __init__(self, catalog: Catalog, ours: Ours) -> None:
+        self._catalog = catalog
+        self._embedder = ours.embedder
+        self._learner = Learner(
+            Guard(MemoryStore()),
+            ours.embedder,
+            HALF_LIFE_DAYS,
+            lambda *_: catalog,
+            lasting=False,
+        )
+        self._prior: Prior | None = None
+
+    async def tell(self, told: Sequence[Question], replay: Replay, random: Random) -> None:
+        """Report the tools that each question wants."""
+        uses: dict[str, int] = {}
+        for question in told:
+            reports = []
+            for gold in sorted(question.gold):
+                wrong, other = random.random() < replay.wrong, random.random() < 0.5
+                tool = random.choice(self._catalog.names) if wrong and other else gold
+                success = replay.success and (other or not wrong)
+                if replay.uses is None or uses.get(tool, 0) < replay.uses:
+                    uses[tool] = uses.get(tool, 0) + 1
+                    digest = self._catalog.digest
+                    reports.append(Observation(question.text, tool, success, catalog=digest))
+            await self._learner.record(TENANT, reports)
+        while self._prior is None:
+            self._prior = self._learner.prior(TENANT, self._catalog)
+            await asyncio.sleep(0.05)  # a thread makes the index of a large catalog
+        self._prior = self._learner.prior(TENANT, self._catalog)
+
+    def figures(
+        self, tested: Sequence[Question], used: set[str], hopeless: Sequence[str]
+    ) -> dict[str, Any]:
+        """The measures of all questions, and of those whose tools were never used."""
+        answers = {question.id: self._ask(question.text).names for question in tested}
+        never = [question for question in tested if not question.gold & used]
+
+        def measured(questions: Sequence[Question]) -> dict[str, float]:
+            names = [answers[question.id] for question in questions]
+            return metrics.score(questions, names, names) if questions else {}
+
+        return {
+            "all": measured(tested),
+            "never_used": measured(never),
+            "never": len(never) / len(tested),
+            "hopeless": fmean(self._ask(text).outcome == "match" for text in hopeless),
+        }
+
+    def _ask(self, text: str) -> Decision:
+        return decide(self._catalog, Ask(pattern=text), self._embedder, prior=self._prior)
 
 
-def _recall(
-    catalog: Catalog, questions: Sequence[Question], embedder: Embedder, prior: Prior | None
-) -> float:
-    return mean(
-        len(question.gold & set(decide(catalog, ask, embedder, prior=prior).names))
-        / len(question.gold)
-        for question in questions
-        if (ask := Ask(pattern=question.text)) and question.gold
-    )
-
-
-def _matched(
-    catalog: Catalog, texts: Sequence[str], embedder: Embedder, prior: Prior | None
-) -> float:
-    """The share of queries that are answered with a match."""
-    decisions = (decide(catalog, Ask(pattern=text), embedder, prior=prior) for text in texts)
-    return mean(decision.outcome == "match" for decision in decisions)
+def _means(splits: Sequence[dict[str, float]]) -> dict[str, float]:
+    known = [split for split in splits if split]
+    return {name: fmean(split[name] for split in known) for name in (known[0] if known else ())}

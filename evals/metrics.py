@@ -7,7 +7,7 @@ from evals.sets import Question
 SHORT, LONG = 5, 10
 """Lengths of the answers that are asked for; a selector hands on a handful of tools."""
 
-AT_SHORT = {"R@1": "R@1", "R@5": "R@5", "nDCG@5": "nDCG@5"}
+AT_SHORT = {"P@1": "P@1", "R@1": "R@1", "R@5": "R@5", "nDCG@5": "nDCG@5"}
 AT_LONG = {"nDCG@10": "nDCG@10", "MRR": "RR@10"}
 NAMES = (*AT_SHORT, *AT_LONG)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from evals import curves
+from evals import curves, metrics
 from evals import report as reporting
 from evals.learning import HALF_LIFE_DAYS, hopeless_queries
 from evals.rankers import Ours
@@ -38,6 +38,9 @@ SPLITS = (1, 2, 3)
 UNSEEN = 400
 """Maximum number of unseen questions of a split."""
 
+ORDER = ("nDCG@5", "P@1")
+"""Measures of the order, before the first turn and after the last."""
+
 TENANT = "agent"
 PICTURE = Path("images") / "learning.svg"
 """Where the curve is drawn, beside the page with the table."""
@@ -59,12 +62,19 @@ def report(
         (page.parent / PICTURE).write_text(
             curves.svg(STEPS, drawn, "turns", "missed tools, %"), "utf-8"
         )
-    header = ["set", *(f"after {step}" for step in STEPS), "change", "hopeless told or weak"]
+    header = [
+        "set",
+        *(f"after {step}" for step in STEPS),
+        "change",
+        *ORDER,
+        "hopeless told or weak",
+    ]
     cells = [
         [
             row["set"],
             *(f"{share:.1%}" for share in row["missed"]),
             f"{row['missed'][-1] / row['missed'][0] - 1:+.0%}",
+            *(" → ".join(f"{value:.3f}" for value in row[name]) for name in ORDER),
             " → ".join(f"{share:.1%}" for share in row["hopeless"]),
         ]
         for row in rows
@@ -74,7 +84,7 @@ def report(
 
 def _figures(asked: ToolSet, ours: Ours, hopeless: Sequence[str]) -> dict[str, Any]:
     catalog = ours.compile(asked.tools)
-    missed: list[list[float]] = []
+    curves_of: list[list[dict[str, float]]] = []
     told: list[tuple[float, float]] = []
     for seed in tqdm(SPLITS, desc=asked.name, unit="split", leave=False):
         questions = Random(seed).sample(asked.questions, len(asked.questions))
@@ -82,25 +92,27 @@ def _figures(asked: ToolSet, ours: Ours, hopeless: Sequence[str]) -> dict[str, A
         agent = Agent(catalog, ours)
         unseen = questions[half : half + UNSEEN]
         before = agent.told(hopeless)
-        missed.append(asyncio.run(_curve(agent, questions[:half], unseen)))
+        curves_of.append(asyncio.run(_curve(agent, questions[:half], unseen)))
         told.append((before, agent.told(hopeless)))
+    steps = list(zip(*curves_of, strict=True))
     return {
         "set": asked.name,
-        "missed": [fmean(shares) for shares in zip(*missed, strict=True)],
+        "missed": [1 - fmean(each["R@5"] for each in step) for step in steps],
+        **{name: [fmean(each[name] for each in steps[at]) for at in (0, -1)] for name in ORDER},
         "hopeless": [fmean(shares) for shares in zip(*told, strict=True)],
     }
 
 
 async def _curve(
     agent: "Agent", asked: Sequence[Question], unseen: Sequence[Question]
-) -> list[float]:
-    """The share of missed tools of the unseen questions after each step."""
-    shares = []
+) -> list[dict[str, float]]:
+    """The measures of the unseen questions after each step."""
+    found = []
     for turn in range(STEPS[-1] + 1):
         if turn in STEPS:
-            shares.append(await agent.missed(unseen))
+            found.append(await agent.measured(unseen))
         await agent.use(asked[turn % len(asked)], f"turn-{turn}")
-    return shares
+    return found
 
 
 class Agent:
@@ -124,14 +136,12 @@ class Agent:
         assert len(counted) == len(wanted)
         self._reported += 1
 
-    async def missed(self, questions: Sequence[Question]) -> float:
-        """The share of wanted tools that the first five do not have."""
+    async def measured(self, questions: Sequence[Question]) -> dict[str, float]:
+        """The measures of answers with five tools."""
         while self._reported and self._learner.prior(TENANT, self._catalog) is None:
             await asyncio.sleep(0.01)  # a thread makes the index of a large catalog
-        return 1.0 - fmean(
-            len(question.gold & set(self._search(question.text).names)) / len(question.gold)
-            for question in questions
-        )
+        names = [self._search(question.text).names for question in questions]
+        return metrics.score(questions, names, names)
 
     def told(self, hopeless: Sequence[str]) -> float:
         """The share of hopeless queries that are not answered with a match."""

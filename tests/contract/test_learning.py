@@ -19,6 +19,13 @@ def test_the_next_search_follows_what_worked(empty: Server):
     assert names(empty)[0] == "resize_image"
 
 
+def test_reports_of_one_key_count_at_most_thrice_for_a_pattern_and_a_tool(empty: Server):
+    assert tell(empty, {"events": [WORKED] * 5}).json() == {"accepted": 3}
+    assert tell(empty, WORKED).json() == {"accepted": 0}
+    other = WORKED | {"pattern": "make the picture smaller"}
+    assert tell(empty, other).json() == {"accepted": 1}
+
+
 def test_one_event_may_come_alone(empty: Server):
     answer = tell(empty, WORKED | {"duration_ms": 12, "session": "s", "source": "agent"})
     assert (answer.status_code, answer.json()) == (202, {"accepted": 1})
@@ -63,6 +70,7 @@ def test_a_tool_that_changed_has_not_been_used(empty: Server):
     headers = {"x-api-key": ACME_OLD}
     path = "/v1/catalogs/changing"
     digest = empty.client.put(path, json={"tools": TOOLS}, headers=headers).json()["digest"]
+    names(empty)  # the content of a tool is known once its list was searched
     tell(empty, WORKED | {"catalog": digest})
     assert empty.get(f"{path}/tools/resize_image", **headers).json()["uses"] == 1
     status = {"status": {"resize_image": "unavailable"}}

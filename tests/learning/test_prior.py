@@ -34,9 +34,10 @@ def learn(
     times: int = 1,
     digest: str = "content",
     time: float = 0.0,
+    gain: float = 0.0,
 ) -> None:
     for _ in range(times):
-        seen = Observation(pattern, tool, success, digest=digest, time=time)
+        seen = Observation(pattern, tool, success, digest=digest, time=time, gain=gain)
         experience.learn(seen, point(pattern))
 
 
@@ -181,9 +182,8 @@ def test_of_thousands_of_past_patterns_the_nearest_vote():
     for number in range(0, 400, 7):
         found = index.prior(asked(pattern.format("coins", number % 20, number)))
         assert found is not None
-        added, closest = found
-        assert int(added.argmax()) == number
-        assert closest > 0.95
+        assert int(found.added.argmax()) == number
+        assert found.likeness > 0.95
 
 
 def test_a_learned_tool_is_found_though_words_and_meaning_rank_a_hundred_before_it():
@@ -202,7 +202,45 @@ def test_a_learned_tool_is_found_though_words_and_meaning_rank_a_hundred_before_
     found = engine.decide(
         engine.catalog, ask, prior=lambda query, vectors: index.prior(read_pattern(query, vectors))
     )
-    assert found.names[0] == "resize_image"
+    assert "resize_image" in found.names
+
+
+def names_after(
+    pattern: str, tool: str, times: int, gain: float = 0.0, asked: str = ""
+) -> list[str]:
+    """What is selected after a tool was reported for a pattern, for it or for another."""
+    experience = Experience()
+    learn(experience, pattern, tool, times=times)
+    learn(experience, "translate this", "translate_text", gain=gain)
+    index = LearnedIndex(KEYS, experience, 30, 0.0)
+    return ENGINE.decide(
+        ENGINE.catalog,
+        Ask(pattern=asked or pattern),
+        prior=lambda query, vectors: index.prior(read_pattern(query, vectors)),
+    ).names
+
+
+def test_reports_of_one_key_put_no_tool_before_a_clear_match():
+    assert names_after("read a file", "send_email", 3)[:2] == ["read_file", "send_email"]
+
+
+def test_what_several_keys_report_of_the_very_query_may_come_first():
+    assert names_after("read a file", "send_email", 7)[0] == "send_email"
+
+
+def test_experience_that_spoils_the_order_of_a_catalog_orders_matches_no_longer():
+    moved = names_after("read the text file", "create_issue", 3, asked="read a file")
+    kept = names_after("read the text file", "create_issue", 3, gain=-1.1, asked="read a file")
+    assert moved[1] == "create_issue"
+    assert "create_issue" not in kept[:2]
+
+
+def test_what_worked_often_for_the_very_query_comes_first_all_the_same():
+    assert names_after("read a file", "send_email", 7, gain=-1.1)[0] == "send_email"
+
+
+def test_before_a_weak_answer_a_tool_that_worked_may_come_first():
+    assert names_after("ship the parcel", "resize_image", 3)[0] == "resize_image"
 
 
 def test_tools_of_many_patterns_do_not_all_rise():

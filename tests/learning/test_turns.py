@@ -1,9 +1,11 @@
 """Turns across processes: two learners on one store stand for two processes."""
 
 from collections.abc import Callable
+from pathlib import Path
 from time import time
 
 import pytest
+from msgspec.structs import replace
 
 from tests.learning.test_learner import CATALOG, ENGINE, PATTERN, first, follow, learner, worked
 from tests.learning.test_privacy import of_model, with_texts
@@ -13,6 +15,7 @@ from toolscout.learning.turns import REPORTS, TURN_S, TURNS, Turn, Turns
 from toolscout.ranking.ask import Ask
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
+from toolscout.state.sqlite import SqliteStore
 from toolscout.state.store import StateStore
 
 pytestmark = pytest.mark.anyio
@@ -169,6 +172,30 @@ def test_a_turn_that_is_read_late_does_not_replace_a_later_search():
 def test_reports_of_long_ago_are_forgotten():
     turns = Turns()
     for number in range(REPORTS + 1):
-        turns.count(str(number))
+        turns.count(Observation("", "", True, report=str(number)))
     assert not turns.is_counted("0")
     assert turns.is_counted("1")
+
+
+async def test_every_process_knows_whether_experience_moved_what_worked_up_or_down(tmp_path: Path):
+    store = SqliteStore(tmp_path / "state.db")
+    one, other = learner(store), learner(store)
+    wrong = Observation("read the text file", "send_email", True)
+    await one.record("acme", [wrong] * 7)
+    assert first(one, pattern="read the text file") == "send_email"
+    await one.record("acme", [replace(wrong, tool="read_file")])
+    await follow(other)
+    for each in (one, other):
+        gains = {name: tool.gain for (name, _), tool in each.experience("acme")}
+        assert gains == {"send_email": 0.0, "read_file": -0.5}
+
+
+async def test_reports_of_one_key_count_thrice_for_a_pattern_and_a_tool():
+    one = learner(MemoryStore())
+    assert len(await one.record("acme", [worked()] * 5, "key-1")) == 3
+    assert await one.record("acme", [worked()], "key-1") == []
+    assert len(await one.record("acme", [worked("send_email"), worked()], "key-2")) == 2
+    for turn in "abcde":
+        await search(one, turn)
+    told_by_turns = await one.record("acme", list(map(told, "abcde")), "key-3")
+    assert len(told_by_turns) == 3

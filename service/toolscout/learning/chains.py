@@ -63,7 +63,7 @@ class Chains:
         found = self._current(now).prior(pattern) if len(self._experience) else None
         if found is None:
             return None
-        votes, closest = found
+        votes, closest = found.added, found.likeness
         sureness = min(1.0, closest / SURE)
         for row in (-votes).argsort(kind="stable").tolist():
             if votes[row] <= 0:

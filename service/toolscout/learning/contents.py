@@ -28,14 +28,10 @@ class Contents:
         self._catalog = catalog
         self._known: dict[str, tuple[str, ...]] = {}
 
-    def find(self, tenant: str, tool: str, catalogs: Iterable[str]) -> str:
-        """Return a tool's content digest in the first catalog that has it; "" if none has."""
-        for digest in catalogs:
-            catalog = self._catalog(tenant, digest)
-            row = None if catalog is None else catalog.rows.get(tool)
-            if catalog is not None and row is not None:
-                return content_digest(catalog.wires[row])
-        return ""
+    def find(self, tenant: str, tool: str, catalogs: Iterable[str]) -> Catalog | None:
+        """Return the first catalog that has a tool, if it is still cached."""
+        known = (self._catalog(tenant, digest) for digest in catalogs)
+        return next((each for each in known if each is not None and tool in each.rows), None)
 
     def of(self, catalog: Catalog) -> tuple[str, ...]:
         """Return the content digests of a catalog's tools."""

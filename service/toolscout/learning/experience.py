@@ -58,6 +58,10 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     """The turn of a conversation, never stored."""
     report: str = ""
     """Digest of turn, tool or chain, and success; equal reports count once."""
+    source: str = ""
+    """Digest of key, pattern, tool or chain, and success, of which a few count."""
+    gain: float = 0.0
+    """By how much experience raised 1/rank of a tool that worked."""
 
 
 @dataclass(slots=True)
@@ -80,12 +84,15 @@ class ToolExperience:
     duration_ms: float | None = None
     """A running mean of successful calls."""
     seen: float = 0.0
+    gain: float = 0.0
+    """By how much experience raised 1/rank, over all successes."""
 
     def learn(self, vector: Floats, observation: Observation) -> None:
         """Learn from one use."""
         worked = observation.success
         self.successes += worked
         self.failures += not worked
+        self.gain += observation.gain
         self.seen = max(self.seen, observation.time)
         if worked and observation.duration_ms is not None:
             known = self.duration_ms

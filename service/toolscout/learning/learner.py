@@ -18,11 +18,14 @@ from toolscout.learning.contents import Contents, content_digest
 from toolscout.learning.experience import Experience, Observation, Use
 from toolscout.learning.log import Log, Report, Seen
 from toolscout.learning.patterns import LAYOUT, Floats, pack, pattern_vector, read_pattern, unpack
+from toolscout.learning.prior import DAY_S
 from toolscout.learning.slices import Slices
 from toolscout.learning.tenants import Tenant, Tenants
-from toolscout.learning.turns import TURN_S, Turn, digest, report_of
-from toolscout.ranking.ask import Decision, Prior
+from toolscout.learning.turns import TURN_S, Turn, digest, report_of, source_of
+from toolscout.ranking.ask import Ask, Decision, Prior
 from toolscout.ranking.chain import Chain
+from toolscout.ranking.pipeline import decide
+from toolscout.ranking.scorers import learning_gains
 from toolscout.state.guarded import Guard
 from toolscout.state.store import StoreUnavailable
 from toolscout.text.query import analyse
@@ -33,6 +36,12 @@ FOLLOW_S = 1.0
 TIDY_S = 60.0
 """Seconds between checks of a log for old turns, and for texts, which processes of an older release
 may add.
+"""
+
+
+MAX_COMPARED = 2_000
+"""Tools of a catalog up to which a report without a turn is searched again, to compare the orders
+with and without experience: some two milliseconds.
 """
 
 
@@ -65,6 +74,7 @@ class Learner:
         self._clock = clock
         self._model = f"{model}/{LAYOUT}"
         self._keeps_text = keeps_text and lasting
+        self._half_life_s = half_life_days * DAY_S
         self._contents = Contents(catalog)
         self._tenants = Tenants(half_life_days, self._contents)
         self._log = None
@@ -115,18 +125,22 @@ class Learner:
         ask, catalog = ranking.ask, ranking.source.digest
         text = "\n".join([*(said.text for said in reversed(ask.earlier)), ask.ranking_part])
         if self._keeps_text:
-            found = Turn(now, catalog, text)
+            found = Turn(now, catalog, text, gains=learning_gains(ranking))
         elif ranking.ranker == "hybrid":
-            found = Turn.of_pattern(now, catalog, read_pattern(ranking.query, ranking.vectors))
+            pattern = read_pattern(ranking.query, ranking.vectors)
+            found = Turn.of_pattern(now, catalog, pattern, learning_gains(ranking))
         else:
             found = Turn(now, catalog, vector=await self._packed(text))
         turns = self._tenants.get(tenant).turns
         turns.remember(digest(turn), found, write=self._log is not None)
 
-    async def record(self, tenant: str, observations: Sequence[Observation]) -> list[Observation]:
+    async def record(
+        self, tenant: str, observations: Sequence[Observation], key: str = ""
+    ) -> list[Observation]:
         """Store observations and learn from them.
 
-        Returns those that counted: not those of unknown turns, and equal ones of a turn once.
+        Returns those that counted: not those of unknown turns, equal ones of a turn once, and of
+        one key at most `REPORTS_PER_SOURCE` for a pattern and a tool within a half-life.
 
         Raises:
             StoreUnavailable: they could not be stored; nothing was learned.
@@ -136,7 +150,7 @@ class Learner:
             await self._read_turns(tenant, known)
         complete: list[Seen] = []
         for seen in observations:
-            found = await self._completed(tenant, known, seen)
+            found = await self._completed(tenant, known, seen, key)
             if found is not None:
                 complete.append(found)
             await slices.pause()
@@ -243,10 +257,8 @@ class Learner:
         """Learn from observations; return those that were not known yet."""
         slices, counted = Slices(), []
         for observation, kept in observations:
-            if observation.report:
-                if known.turns.is_counted(observation.report):
-                    continue
-                known.turns.count(observation.report)
+            if not known.turns.count(observation):
+                continue
             vector = await self._vector(observation.pattern) if kept is None else kept
             if observation.chain:
                 known.chains.learn(observation.chain, observation, vector)
@@ -260,7 +272,9 @@ class Learner:
         """Whether only another process may know the turn of an observation."""
         return not seen.pattern and known.turns.find(digest(seen.turn), self._clock()) is None
 
-    async def _completed(self, tenant: str, known: Tenant, seen: Observation) -> Seen | None:
+    async def _completed(
+        self, tenant: str, known: Tenant, seen: Observation, key: str
+    ) -> Seen | None:
         """Add what the process knows of an observation, and replace its text by a vector.
 
         None if it was counted before, or its turn is unknown.
@@ -276,20 +290,40 @@ class Learner:
         catalogs = [seen.catalog] if seen.catalog else known.recent
         if turn is not None and not seen.catalog:
             catalogs = [turn.catalog, *catalogs]
+        catalog = self._contents.find(tenant, seen.tool, catalogs)
+        gain = 0.0
+        if turn is not None:
+            gain = turn.gains.get(seen.tool, 0.0)
+        elif catalog is not None:
+            gain = self._gain(tenant, seen, catalog)
+        now = self._clock()
         complete = replace(
             seen,
             catalog="",
-            digest=self._contents.find(tenant, seen.tool, catalogs),
-            time=self._clock(),
+            digest=content_digest(catalog.wires[catalog.rows[seen.tool]]) if catalog else "",
+            time=now,
             origin=known.origin,
             turn="",
             report=report,
+            gain=gain if seen.success else 0.0,
         )
+        period = int(now // self._half_life_s)
         if self._keeps_text:
-            return complete, None
+            return replace(complete, source=source_of(key, complete, period)), None
         packed = seen.vector or await self._packed(seen.pattern)
         # As other processes will read it.
-        return replace(complete, pattern="", vector=packed, model=self._model), unpack(packed)
+        complete = replace(complete, pattern="", vector=packed, model=self._model)
+        return replace(complete, source=source_of(key, complete, period)), unpack(packed)
+
+    def _gain(self, tenant: str, seen: Observation, catalog: Catalog) -> float:
+        """Return by how much experience raises 1/rank of a tool for a pattern without a turn."""
+        prior = None
+        if seen.success and len(catalog) <= MAX_COMPARED:
+            prior = self.prior(tenant, catalog)
+        if prior is None:
+            return 0.0
+        decision = decide(catalog, Ask(pattern=seen.pattern), self._embedder, prior=prior)
+        return learning_gains(decision.ranking).get(seen.tool, 0.0)
 
     async def prepare(self, text: str) -> None:
         """Load what the text of another language needs, without holding up the event loop."""

@@ -55,6 +55,7 @@ class _TurnEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     pattern: str = ""
     vector: bytes = b""
     model: str = ""
+    gains: dict[str, float] = {}
 
 
 _decode_turn = msgspec.json.Decoder(_TurnEntry).decode
@@ -203,7 +204,7 @@ class Log:
         for name, turn in turns.items():
             vector = turn.packed()
             model = self._model if vector else ""
-            entry = _TurnEntry(name, turn.time, turn.catalog, turn.text, vector, model)
+            entry = _TurnEntry(name, turn.time, turn.catalog, turn.text, vector, model, turn.gains)
             encoded.append(_encode(entry))
             await slices.pause()
         append = self._guard.store.append(key(self._turns, tenant), encoded, TURNS_KEPT)
@@ -223,7 +224,9 @@ class Log:
                 with suppress(*_UNREADABLE):
                     read = _decode_turn(entry.value)
                     if read.pattern or (read.model == self._model and len(unpack(read.vector))):
-                        found[read.turn] = Turn(read.time, read.catalog, read.pattern, read.vector)
+                        found[read.turn] = Turn(
+                            read.time, read.catalog, read.pattern, read.vector, read.gains
+                        )
         return found
 
     async def _read(self, log: str, position: str, limit: int = PAGE) -> list[Entry]:

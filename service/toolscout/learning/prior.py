@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from toolscout.learning.experience import SLOTS, Experience, Key
 from toolscout.learning.patterns import MEANING, MEANING_SHARE, WORDS, Pattern
+from toolscout.learning.turns import REPORTS_PER_SOURCE
+from toolscout.ranking.ask import Learned
 
 Floats = NDArray[np.float32]
 
@@ -41,6 +43,14 @@ near-duplicates, each with a pattern of its own, do not push the best tool out o
 SAME = 1e-3
 """Difference of cosines up to which patterns count as one, reported of several tools."""
 
+SAME_QUERY = 0.01
+"""Difference of the cosine from 1 up to which a past pattern is the query itself."""
+
+PROVEN = float(REPORTS_PER_SOURCE)
+"""Successes less failures of one pattern beyond which its tool may come first: more than one key
+can report.
+"""
+
 THIN = 3.0
 """Strength of the Dirichlet prior: one success counts a quarter of many."""
 
@@ -51,6 +61,11 @@ STRENGTH = 2.1
 CAP = 1.5
 """Score added for the whole vote, and its maximum, in units of the best score without experience.
 Chosen on the development sets: more helps the hardest and hurts among near-duplicates.
+"""
+
+SLACK = 0.2
+"""Reciprocal ranks that experience may have lost over all reports of a catalog's tools before it no
+longer orders them: less than a first place. Of -.3, 0, .2 and 1 the best on the development sets.
 """
 
 LEAST = 0.05
@@ -109,6 +124,9 @@ class LearnedIndex:
         self._gains: list[float] = []
         """By pattern: successes less failures, at most `MOST_USES` together, old ones faded."""
         self._uses: list[float] = []
+        self._gained = 0.0
+        """By how much experience raised 1/rank of the tools that worked, over all reports."""
+        self._gains_of: dict[Key, float] = {}
         self._reserve(len(known))
         for key in known:
             self._take(key, now)
@@ -129,11 +147,13 @@ class LearnedIndex:
             self._seen = experience.changes
         return True
 
-    def prior(self, pattern: Pattern) -> tuple[Floats, float] | None:
-        """Return what to add to each score, shape (tools,), and the nearest pattern's cosine.
+    @property
+    def helps(self) -> bool:
+        """Whether the reports so far show no harm by experience to the order of these tools."""
+        return self._gained > -SLACK
 
-        None without relevant experience.
-        """
+    def prior(self, pattern: Pattern) -> Learned | None:
+        """Return the experience for a pattern; None without relevant experience."""
         if not self._used:
             return None
         nearest = sorted(self._nearest(pattern), reverse=True)
@@ -143,6 +163,7 @@ class LearnedIndex:
         uses, least, different = 0.0, max(closest - REACH, 0.0), 1
         gains: dict[int, float] = {}
         raised: set[int] = set()
+        proven: list[int] = []
         # Plain numbers: for so few, every step of NumPy would take longer.
         for cosine, place in nearest:
             if cosine <= least:
@@ -153,6 +174,8 @@ class LearnedIndex:
             uses += vote * self._uses[place]
             row = self._owners[place]
             gains[row] = gains.get(row, 0.0) + vote * self._gains[place]
+            if cosine > 1 - SAME_QUERY and self._gains[place] > PROVEN:
+                proven.append(row)
             if different <= RAISING:
                 raised.add(row)
         whole = STRENGTH * _trust(closest, pattern) / (uses + THIN)
@@ -161,7 +184,7 @@ class LearnedIndex:
             more = whole * gain
             if abs(more) >= LEAST and (more < 0 or row in raised):
                 added[row] = max(-CAP, min(CAP, more))
-        return added, closest
+        return Learned(added, closest, proven, self.helps)
 
     def _nearest(self, pattern: Pattern) -> list[tuple[float, int]]:
         """Return the nearest past patterns, each as its cosine and its place."""
@@ -179,6 +202,9 @@ class LearnedIndex:
     def _take(self, key: Key, now: float) -> None:
         """Write the patterns of a tool to its rows."""
         tool = self._experience.of(key)
+        gain = 0.0 if tool is None else tool.gain
+        self._gained += gain - self._gains_of.get(key, 0.0)
+        self._gains_of[key] = gain
         start = self._place.get(key)
         if start is None:
             if tool is None:

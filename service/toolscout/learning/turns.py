@@ -5,7 +5,7 @@ a turn count once, in every process that reads them.
 """
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from toolscout.learning.experience import Observation
@@ -18,7 +18,10 @@ TURNS = 4_096
 """Maximum number of turns of one tenant (about 7 MB); the oldest are forgotten first."""
 
 REPORTS = 16_384
-"""Maximum number of reports of one tenant that are recognised (about 3 MB)."""
+"""Maximum number of reports of one tenant that are recognised (about 3 MB), and of sources."""
+
+REPORTS_PER_SOURCE = 3
+"""Reports of one key, for one pattern and one tool, that count."""
 
 
 @dataclass(slots=True)
@@ -30,17 +33,21 @@ class Turn:
     """Digest of the list that was searched."""
     text: str = ""
     vector: bytes = b""
+    gains: dict[str, float] = field(default_factory=dict)
+    """By how much experience raised 1/rank of tools."""
     _unpacked: Pattern | None = None
 
     @classmethod
-    def of_pattern(cls, time: float, catalog: str, pattern: Pattern) -> "Turn":
+    def of_pattern(
+        cls, time: float, catalog: str, pattern: Pattern, gains: dict[str, float]
+    ) -> "Turn":
         """Make a turn of a vector, which is packed when it is needed: most never are.
 
         The vector of a long pattern is packed at once, because it takes much less memory then.
         """
         if len(pattern.places) > WORDS_KEPT:
-            return cls(time, catalog, vector=pack(pattern))
-        return cls(time, catalog, _unpacked=pattern)
+            return cls(time, catalog, vector=pack(pattern), gains=gains)
+        return cls(time, catalog, gains=gains, _unpacked=pattern)
 
     def packed(self) -> bytes:
         """Return the packed vector."""
@@ -55,6 +62,7 @@ class Turns:
     def __init__(self) -> None:
         self._known: dict[str, Turn] = {}
         self._reports: dict[str, None] = {}
+        self._sources: dict[str, int] = {}
         self._unwritten: deque[str] = deque(maxlen=TURNS)
 
     def remember(self, name: str, turn: Turn, *, write: bool) -> None:
@@ -88,11 +96,20 @@ class Turns:
         """Whether a report was counted."""
         return report in self._reports
 
-    def count(self, report: str) -> None:
-        """Note that a report was counted."""
-        self._reports[report] = None
-        if len(self._reports) > REPORTS:
-            del self._reports[next(iter(self._reports))]
+    def count(self, seen: Observation) -> bool:
+        """Count a report; False if it was counted before, or its source has reported enough."""
+        told = self._sources.get(seen.source, 0)
+        if self.is_counted(seen.report) or told >= REPORTS_PER_SOURCE:
+            return False
+        if seen.report:
+            self._reports[seen.report] = None
+        if seen.source:
+            self._sources.pop(seen.source, None)  # the one that reported last is kept longest
+            self._sources[seen.source] = told + 1
+        for known in (self._reports, self._sources):
+            if len(known) > REPORTS:
+                del known[next(iter(known))]
+        return True
 
 
 def report_of(seen: Observation) -> str:
@@ -100,6 +117,18 @@ def report_of(seen: Observation) -> str:
     if not seen.turn:
         return ""
     return digest(seen.turn, "yes" if seen.success else "no", seen.tool, *seen.chain)
+
+
+def source_of(key: str, seen: Observation, period: int) -> str:
+    """Return what the reports of one key for a pattern and a tool have in common in a period.
+
+    Empty without a key: then all reports come from whoever runs the process.
+    """
+    if not key:
+        return ""
+    pattern = seen.pattern or seen.vector.hex()
+    result = "yes" if seen.success else "no"
+    return digest(key, str(period), pattern, result, seen.tool, *seen.chain)
 
 
 def digest(*parts: str) -> str:

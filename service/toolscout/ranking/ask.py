@@ -1,6 +1,7 @@
 """The values of the pipeline: a question, its state between stages, and the answer."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -31,10 +32,22 @@ from toolscout.text.query import MAX_PATTERN_CHARS, Query
 
 Floats = NDArray[np.float32]
 
-Prior = Callable[[Query, QueryVectors | None], tuple[Floats, float] | None]
-"""Returns what to add to each tool's score for a query, shape (tools,), and the cosine of the
-nearest past query; None for nothing.
-"""
+
+class Learned(NamedTuple):
+    """What experience says about a query."""
+
+    added: Floats
+    """What to add to each tool's score, shape (tools,); negative where a tool failed."""
+    likeness: float
+    """Cosine of the nearest past query."""
+    proven: Sequence[int] = ()
+    """Rows of tools that worked often for this very query."""
+    helps: bool = True
+    """Whether the reports so far show no harm by experience to the order of these tools."""
+
+
+Prior = Callable[[Query, QueryVectors | None], Learned | None]
+"""Returns the experience for a query; None without any."""
 
 _NO_QUERY = Query("", (), ())
 _NO_SCORES = np.zeros(0, np.float32)
@@ -116,11 +129,11 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Similarity by the encoder, for ranking."""
     familiarity: float = 0.0
     """Share of the query that the embedding model knows; the cosines are weighted by it."""
-    learned: Floats | None = None
-    """What experience adds to each score; negative where a tool failed."""
-    likeness: float = 0.0
-    """Cosine of the nearest past query of this experience."""
+    learned: Learned | None = None
+    """The experience with this query."""
     mentions: list[Mention] = []
+    unlearned: Floats = _NO_SCORES
+    """The scores without experience."""
     scores: Floats = _NO_SCORES
     outcome: Outcome = "match"
     boosts: Boosts | None = None

@@ -13,6 +13,9 @@ NoMatch = Literal["empty", "pins"]
 MAX_PLACES_LOST = 2
 """Maximum number of places by which reported failures lower a tool."""
 
+NEARLY = 0.98
+"""Share of a failed tool's score from which another one may pass it."""
+
 FEW = 16
 """Number of rows up to which repeated selection of the best is faster than sorting."""
 
@@ -134,13 +137,17 @@ def choose(ranked: Sequence[int], kept: Sequence[int], top_k: int) -> tuple[list
 
 
 def lower_failed(
-    chosen: Sequence[int], changes: NDArray[np.float32], fixed: Collection[int]
+    chosen: Sequence[int],
+    changes: NDArray[np.float32],
+    scores: NDArray[np.float32],
+    fixed: Collection[int],
 ) -> list[int]:
     """Lower tools that failed by at most `MAX_PLACES_LOST` places within the rows of an answer.
 
     Args:
         chosen: rows of the answer, best first; none of them leaves it.
         changes: what experience adds to each tool's score; negative where it failed.
+        scores: a tool is lowered behind those with nearly its own.
         fixed: rows that keep their place, such as tools named in the query.
     """
 
@@ -148,7 +155,10 @@ def lower_failed(
         row = chosen[number]
         if row in fixed or changes[row] >= 0:
             return number
+        behind = chosen[number + 1 : number + 1 + MAX_PLACES_LOST]
+        near = sum(bool(scores[other] >= NEARLY * scores[row]) for other in behind)
         # The half puts it behind the tool at its new place.
-        return number + (MAX_PLACES_LOST + 0.5) * min(1.0, -float(changes[row]))
+        lost = min(near, (MAX_PLACES_LOST + 0.5) * min(1.0, -float(changes[row])))
+        return number + lost + (0.5 if lost == near > 0 else 0.0)
 
     return [chosen[number] for number in sorted(range(len(chosen)), key=place)]

@@ -60,8 +60,8 @@ def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:
     if ranking.cosine is not None and ranking.cosine[row] > 0:
         cosine = round(float(ranking.cosine[row]), 4)
         reasons.append(Reason("text", decision.pattern, Via.SEMANTIC, cosine))
-    if ranking.learned is not None and ranking.learned[row]:
-        learned = round(float(ranking.learned[row]), 4)
+    if ranking.learned is not None and ranking.learned.added[row]:
+        learned = round(float(ranking.learned.added[row]), 4)
         reasons.append(Reason("use", "worked" if learned > 0 else "failed", Via.LEARNED, learned))
     if row in ranking.prerequisites:
         other = ranking.prerequisites[row]

@@ -45,8 +45,8 @@ def _experienced(ranking: Ranking, row: int, chance: float) -> float:
     """Raise the relevance of a tool that worked for similar queries."""
     if ranking.learned is None:
         return chance
-    learned, likeness = float(ranking.learned[row]), ranking.likeness
-    return calibration.with_experience(chance, learned, likeness, ranking.familiarity)
+    added, likeness = float(ranking.learned.added[row]), ranking.learned.likeness
+    return calibration.with_experience(chance, added, likeness, ranking.familiarity)
 
 
 def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Outcome:

@@ -64,15 +64,13 @@ def score(ranking: Ranking) -> Ranking:
         return replace(ranking, lexical=lexical)
     assert ranking.embedder is not None
     assert source.vectors is not None
-    cosine, whole, familiarity, learned, likeness = None, None, 0.0, None, 0.0
+    cosine, whole, familiarity, learned = None, None, 0.0, None
     vectors = ranking.embedder.query(query.spoken, query.earlier)
     if vectors is not None:
         cosine, whole = source.vectors.similarities(vectors)
         familiarity = vectors.familiarity
     if ranking.prior is not None and ranking.ranker == "hybrid":
-        experience = ranking.prior(query, vectors)
-        if experience is not None:
-            learned, likeness = experience
+        learned = ranking.prior(query, vectors)
     asked, encoded, encoder_cosine = ranking.encoder_vector, source.encoded, None
     if asked is not None and encoded is not None and cosine is not None:
         encoder_cosine = encoded.similarities(asked) if ranking.ranker == "hybrid" else None
@@ -85,7 +83,6 @@ def score(ranking: Ranking) -> Ranking:
         encoder_cosine=encoder_cosine,
         familiarity=familiarity,
         learned=learned,
-        likeness=likeness,
     )
 
 
@@ -103,7 +100,7 @@ def exclude(ranking: Ranking) -> Ranking:
     if encoder_cosine is not None:
         encoder_cosine = without(encoder_cosine, allowed)
     if learned is not None:
-        learned = learned * allowed
+        learned = learned._replace(added=learned.added * allowed)
     return replace(
         ranking,
         lexical=lexical,
@@ -129,7 +126,7 @@ def fuse(ranking: Ranking) -> Ranking:
     scores = fused(ranking)
     if ranking.allowed is not None:
         scores = scores * ranking.allowed
-    return replace(ranking, scores=with_experience(ranking, scores))
+    return with_experience(ranking, scores)
 
 
 def _rows_of(source: Source, allowed: Allowed | None, names: Iterable[str]) -> tuple[int, ...]:

@@ -47,9 +47,9 @@ def boost(ranking: Ranking) -> Ranking:
     boosts = boosts_for(
         ask.session, ask.context, ranking.query, source.rows, source.taxonomy, source.elsewhere
     )
-    scores = with_experience(ranking, boosted(ranking, boosts.factors))
-    ranked = choosing.best(scores, _depth(ranking))
-    return replace(ranking, boosts=boosts, scores=scores, ranked=ranked)
+    ranking = with_experience(ranking, boosted(ranking, boosts.factors))
+    ranked = choosing.best(ranking.scores, _depth(ranking))
+    return replace(ranking, boosts=boosts, ranked=ranked)
 
 
 def cover(ranking: Ranking) -> Ranking:
@@ -138,7 +138,7 @@ def choose(ranking: Ranking) -> Ranking:
     chosen, last = choosing.choose(ranking.ranked, ranking.kept, ranking.ask.top_k)
     if ranking.learned is not None:
         sure = {mention.row for mention in ranking.mentions if mention.sure}
-        chosen = choosing.lower_failed(chosen, ranking.learned, sure)
+        chosen = choosing.lower_failed(chosen, ranking.learned.added, ranking.unlearned, sure)
     return replace(ranking, ranked=chosen, last=last)
 
 

@@ -84,6 +84,7 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
                 )
                 for event in events
             ],
+            trace.key,
         )
     except StoreUnavailable:
         raise Refused("overloaded", "the state store did not take the feedback") from None
@@ -112,7 +113,7 @@ async def report_chain(service: Service, request: Request, trace: Trace) -> Answ
         turn=report.turn or "",
     )
     try:
-        counted = await learner.record(trace.tenant, [seen])
+        counted = await learner.record(trace.tenant, [seen], trace.key)
     except StoreUnavailable:
         raise Refused("overloaded", "the state store did not take the chain") from None
     return answer_json(FeedbackAnswer(len(counted)), status=202)
