@@ -16,7 +16,7 @@ SESSIONS = 200
 def tools_of(session: int) -> list[dict[str, str]]:
     return [
         {"name": f"tool_{number}_of_{session}", "description": f"Does {number} for {session}"}
-        for number in range(5)
+        for number in range(6)
     ]
 
 
@@ -31,7 +31,7 @@ def test_two_hundred_tasks_get_their_own_answers_over_few_connections():
     async def one(selector: AsyncSelector, session: int) -> None:
         for turn in range(5):
             selection = await selector.select(str(turn), tools_of(session))
-            expected = dict.fromkeys((f"tool_4_of_{session}", f"tool_{turn}_of_{session}"))
+            expected = dict.fromkeys((f"tool_5_of_{session}", f"tool_{turn}_of_{session}"))
             assert selection.names == list(expected), selection.detail
 
     async def all_of_them(url: str) -> None:
@@ -49,7 +49,7 @@ def test_two_hundred_threads_worth_of_calls_get_their_own_answers():
 
         def one(session: int) -> bool:
             selection = selector.select("2", tools_of(session))
-            return selection.names == [f"tool_4_of_{session}", f"tool_2_of_{session}"]
+            return selection.names == [f"tool_5_of_{session}", f"tool_2_of_{session}"]
 
         with ThreadPoolExecutor(32) as pool:
             assert all(pool.map(one, range(SESSIONS)))
@@ -109,4 +109,4 @@ def test_one_selector_serves_one_event_loop_after_the_other():
                 await selector.aclose()
                 return names
 
-            assert asyncio.run(run()) == ["tool_4_of_7", "tool_1_of_7"]
+            assert asyncio.run(run()) == ["tool_5_of_7", "tool_1_of_7"]

@@ -108,9 +108,10 @@ def test_a_user_that_a_request_names_is_kept_apart(flow, shape, tools, user: Jso
 
 def test_with_other_tools_a_beginning_is_asked_about_again(flow, shape, tools, service):
     running = flow("hybrid-first")
+    others = [shape.tool(f"tool_{number}", "Something else") for number in range(5)]
     for some, expected in ((tools[:3], "read_file"), (tools[3:], "send_email")):
         model = Model(shape, DONE)
-        running.complete(shape.request("read or email", some), model, shape.name)
+        running.complete(shape.request("read or email", [*some, *others]), model, shape.name)
         assert model.seen(0) == [PHANTOM, expected]
     assert len(service.requests) == 2
 

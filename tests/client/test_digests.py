@@ -44,7 +44,7 @@ def test_other_tools_are_sent_again(make):
     with peer(Service()) as fake:
         selector = make(fake.url)
         selector.select("x", TOOLS)
-        selector.select("x", TOOLS[:3])
+        selector.select("x", TOOLS[:3], top_k=2)
     assert kinds(fake) == ["tools", "tools"]
 
 

@@ -16,6 +16,9 @@ from toolscout.client.observe.events import SearchEvent
 __all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 
 
+OPENAI = next(shape for shape in SHAPES if shape.name == "openai")
+
+
 def only(capable: Callable[[Any], Any]) -> pytest.MarkDecorator:
     """Run with the providers that can say this at all."""
     able = [shape for shape in SHAPES if capable(shape)]
@@ -53,6 +56,15 @@ def test_a_request_that_lists_allowed_tools_is_left_alone(flow, name, choice):
     request = shape.request("please help", tools, **choice)
     flow().complete(request, model, name)
     assert model.requests == [request]
+
+
+@pytest.mark.parametrize("odd", [None, 7, "read_file", ["read_file"]])
+def test_an_entry_that_is_no_tool_is_left_out_and_the_turn_is_searched(flow, odd, caplog):
+    model = Model(OPENAI, search("read"), DONE)
+    declared = [OPENAI.tool(name, about) for name, about in ABOUT.items()]
+    flow().complete(OPENAI.request("hi", [*declared[:2], odd, *declared[2:]]), model, "openai")
+    assert model.seen(1) == [PHANTOM, "read_file"]
+    assert "tools[2]: no tools of a known shape, and left out" in caplog.messages
 
 
 def test_built_in_tools_stay(flow, shape, tools):

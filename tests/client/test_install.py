@@ -38,7 +38,7 @@ def test_every_module_of_the_client_works_where_the_server_is_not_installed():
         for module in pkgutil.walk_packages(toolscout.client.__path__, "toolscout.client."):
             importlib.import_module(module.name)
         with toolscout.client.Selector(None) as selector:
-            print(selector.select("x", [{"name": "a"}]).reason)
+            print(selector.select("x", [{"name": "a"}, {"name": "b"}], top_k=1).reason)
         servers = ("toolscout.server", "toolscout.engine", "toolscout.learning", "toolscout.state")
         print([name for name in sys.modules if name.startswith(servers)])
         """
@@ -61,7 +61,7 @@ def test_a_selector_that_is_let_go_leaves_no_thread():
         import gc, threading, time
         from toolscout.client import Selector
         selector = Selector("http://127.0.0.1:9")
-        selector.select("x", [{"name": "a"}])
+        selector.select("x", [{"name": "a"}, {"name": "b"}], top_k=1)
         print(threading.active_count())
         del selector
         gc.collect()
@@ -78,9 +78,9 @@ def test_a_selector_works_in_a_forked_child():
         import os, sys
         from toolscout.client import Selector
         selector = Selector("http://127.0.0.1:9")
-        selector.select("x", [{"name": "a"}])
+        selector.select("x", [{"name": "a"}, {"name": "b"}], top_k=1)
         pid = os.fork()
-        selection = selector.select("x", [{"name": "a"}])
+        selection = selector.select("x", [{"name": "a"}, {"name": "b"}], top_k=1)
         assert selection.detail == "cannot connect", selection.detail
         if pid:
             print(os.waitpid(pid, 0)[1])

@@ -18,7 +18,7 @@ import socket, time
 socket.getaddrinfo = lambda *_, **__: time.sleep(3600)
 from toolscout.client import Selector
 with Selector("http://hanging.example", timeout=0.2, observers=()) as selector:
-    print(selector.select("x", [{"name": "a"}]).reason)
+    print(selector.select("x", [{"name": "a"}, {"name": "b"}], 1).reason)
 """
 
 

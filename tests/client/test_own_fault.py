@@ -41,22 +41,31 @@ class Unread(list[Any]):
 
 
 @pytest.mark.parametrize("fallback", ["all", "relevance"])
-@pytest.mark.parametrize(
-    "tools",
-    [[*TOOLS, Hostile(name="x")], [Hostile(name="x")], Unsized(TOOLS), Unread(TOOLS)],
-    ids=["one tool", "the only tool", "no length", "no items"],
-)
-def test_tools_that_raise_when_they_are_read_fall_open(make, tools: list[Any], fallback: str):
+def test_tools_that_cannot_be_listed_fall_open(make, fallback: str):
     with peer(lambda exchange: exchange.select("read_file")) as fake:
         selector = make(fake.url, fallback=fallback)
-        selection = selector.select("open a file", tools)
-        assert selection.fell_open
-        assert selection.reason is Reason.API_ERROR
-        assert "RuntimeError" in selection.detail
-        if not isinstance(tools, Unread):
-            assert list(map(id, selection.tools)) == list(map(id, iter(tools)))
+        selection = selector.select("open a file", Unread(TOOLS))
+        assert (selection.fell_open, selection.reason) == (True, Reason.API_ERROR)
+        assert selection.detail == "the tools cannot be read (RuntimeError)"
+        assert selection.tools == []
         assert fake.requests == []
         assert selector.selector.breaker.failures == 0
+
+
+@pytest.mark.parametrize("place", [0, 3, len(TOOLS)])
+def test_a_tool_that_raises_when_it_is_read_is_passed_on_unsearched(make, place: int):
+    hostile = Hostile(name="x")
+    tools = [*TOOLS[:place], hostile, *TOOLS[place:]]
+    with peer(lambda exchange: exchange.select("read_file")) as fake:
+        selection = make(fake.url).select("open a file", tools)
+        assert selection.names == ["read_file"]
+        assert selection.tools[1] is hostile
+        assert [tool["name"] for tool in fake.requests[0].json["tools"]] == NAMES
+
+
+def test_a_list_without_a_length_is_searched(make):
+    with peer(lambda exchange: exchange.select("read_file")) as fake:
+        assert make(fake.url).select("open a file", Unsized(TOOLS)).names == ["read_file"]
 
 
 @pytest.mark.parametrize("fallback", ["all", "relevance"])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
-from toolscout.client import InvalidArgument, InvalidTool, Reason, Selector, ToolscoutError
+from toolscout.client import InvalidArgument, Reason, Selector
 
 
 def read_file(exchange: Exchange) -> None:
@@ -31,7 +31,7 @@ def test_a_selection_has_the_names_in_order_and_the_callers_own_objects(make):
 def test_the_request_is_the_contract(make):
     with peer(read_file) as fake:
         make(fake.url, "secret-key").select(
-            "open a file", TOOLS[:2], top_k=3, always_keep=["read_file", "nowhere"]
+            "open a file", TOOLS[:4], top_k=3, always_keep=["read_file", "nowhere"]
         )
     request = fake.requests[0]
     assert request.path == "/v1/tool-discovery/search"
@@ -42,7 +42,7 @@ def test_the_request_is_the_contract(make):
         "top_k": 3,
         "always_keep": ["read_file"],
         "tools": [
-            {"name": t["name"], "description": t["description"], "definition": t} for t in TOOLS[:2]
+            {"name": t["name"], "description": t["description"], "definition": t} for t in TOOLS[:4]
         ],
     }
 
@@ -166,35 +166,47 @@ def test_further_fields_are_sent_along(make):
     assert body["pattern"] == "x"
 
 
-@pytest.mark.parametrize("fields", [{"tools": []}, {"x": object()}, {1: 2}, "ranker"])
-def test_fields_that_cannot_be_sent_are_the_callers_error(make, fields):
-    with pytest.raises(InvalidArgument, match="fields"):
-        make(None).select("x", TOOLS, fields=fields)
-
-
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "reason", "detail"),
     [
-        ((5, TOOLS), "pattern: expected a text, got int"),
-        (("x", "tools"), "tools: expected a sequence of tools, got str"),
-        (("x", {"name": "a"}), "tools: expected a sequence of tools, got dict"),
-        (("x", [*TOOLS, 7]), r"tools\[6\]: expected a mapping, dataclass or model, got int"),
-        (("x", TOOLS, 2.5), "top_k: expected a whole number, got float"),
-        (("x", TOOLS, 5, 7), "always_keep: expected a sequence of names, got int"),
-        (("x", TOOLS, 5, [7]), "always_keep: expected a sequence of names, got list"),
-        (("x", TOOLS, 5, "read_file"), "always_keep: expected a sequence of names, got str"),
+        ((5, TOOLS), "empty_query", "pattern: expected a text, got int"),
+        ((None, TOOLS), "empty_query", "pattern: expected a text, got NoneType"),
+        (([{"type": "text", "text": "hi"}], TOOLS), "empty_query", "pattern: expected a text"),
+        (("x", TOOLS, 5, 7), "api_error", "always_keep: expected a sequence of names, got int"),
+        (("x", TOOLS, 5, [7]), "api_error", "always_keep: expected a sequence of names, got list"),
+        (("x", TOOLS, 5, "read_file"), "api_error", "always_keep: expected a sequence of names"),
     ],
 )
-def test_wrong_types_are_the_callers_error(make, arguments, message):
-    with pytest.raises(InvalidArgument, match=message) as raised:
-        make(None).select(*arguments)
-    assert isinstance(raised.value, TypeError)
-    assert isinstance(raised.value, ToolscoutError)
+def test_an_argument_of_the_wrong_type_falls_open_and_says_which(make, arguments, reason, detail):
+    with peer(read_file) as fake:
+        selection = make(fake.url).select(*arguments)
+    assert (selection.fell_open, selection.reason, selection.tools) == (True, reason, TOOLS)
+    assert selection.detail.startswith(detail)
+    assert not fake.requests
 
 
-def test_something_that_is_no_tool_has_an_error_of_its_own(make):
-    with pytest.raises(InvalidTool):
-        make(None).select("x", ["read_file"])
+@pytest.mark.parametrize("fields", [{"tools": []}, {"x": object()}, {1: 2}, "ranker"])
+def test_fields_that_cannot_be_sent_fall_open(make, fields):
+    with peer(read_file) as fake:
+        selection = make(fake.url).select("x", TOOLS, fields=fields)
+    assert (selection.reason, selection.detail[:7]) == (Reason.API_ERROR, "fields:")
+    assert not fake.requests
+
+
+def test_a_session_of_the_wrong_type_falls_open(make):
+    detail = make(None).select("x", TOOLS, session=5).detail
+    assert detail == "session: expected a text or None, got int"
+
+
+class Rude(str):
+    def strip(self, *_: Any) -> str:
+        raise RuntimeError("no")
+
+
+def test_a_pattern_whose_methods_raise_is_read_as_the_text_that_it_is(make):
+    with peer(read_file) as fake:
+        assert make(fake.url).select(Rude("open a file"), TOOLS).names[0] == "read_file"
+    assert fake.requests[0].json["pattern"] == "open a file"
 
 
 @pytest.mark.parametrize(
@@ -239,8 +251,10 @@ def test_a_tool_that_cannot_be_dumped_is_no_tool(make):
         def model_dump(self, **_: Any) -> dict[str, Any]:
             raise RuntimeError("no")
 
-    with pytest.raises(InvalidTool, match=r"tools\[0\]: cannot be read"):
-        make(None).select("x", [Broken()])
+    broken = Broken()
+    with peer(read_file) as fake:
+        selection = make(fake.url).select("x", [broken, *TOOLS], top_k=1)
+    assert selection.tools == [TOOLS[1], broken]
 
 
 def test_null_is_as_good_as_absent(make):
@@ -250,9 +264,10 @@ def test_null_is_as_good_as_absent(make):
     assert "always_keep" not in fake.requests[0].json
 
 
-def test_a_count_that_makes_no_sense_is_the_default(make):
+@pytest.mark.parametrize("top_k", [0, -1, 2.5, "3", True])
+def test_a_count_that_makes_no_sense_is_the_default(make, top_k):
     with peer(read_file) as fake:
-        make(fake.url).select("x", TOOLS, top_k=0)
+        make(fake.url).select("x", TOOLS, top_k=top_k)
     assert fake.requests[0].json["top_k"] == 5
 
 
@@ -304,7 +319,7 @@ def test_tools_that_are_not_permitted_are_neither_sent_nor_returned(make):
 
     with peer(read_file) as fake:
         selector = make(fake.url, permit=permit)
-        chosen = selector.select("x", TOOLS)
+        chosen = selector.select("x", TOOLS, top_k=2)
         open_ = selector.select(" ", TOOLS)
     assert chosen.names == ["search_code"]
     sent = [tool["name"] for tool in fake.requests[0].json["tools"]]

@@ -9,8 +9,9 @@ import pydantic
 import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
-from toolscout.client import InvalidTool, Reason, local
+from toolscout.client import Reason, local
 from toolscout.client.offer import Offer
+from toolscout.tools.shapes import core_of
 
 
 def read_file(exchange: Exchange) -> None:
@@ -70,7 +71,7 @@ def test_what_else_a_gemini_tool_holds_stays(make):
     declared = [{"name": "one"}, {"name": "two"}]
     with peer(lambda exchange: exchange.select("two")) as fake:
         selection = make(fake.url).select(
-            "x", [{"function_declarations": declared, "google_search": {}}]
+            "x", [{"function_declarations": declared, "google_search": {}}], top_k=1
         )
     assert selection.tools == [{"name": "two"}, {"google_search": {}}]
 
@@ -101,8 +102,8 @@ def test_minimal_definitions_hold_names_types_and_descriptions_only(make):
         },
     }
     with peer(read_file) as fake:
-        make(fake.url, definition="minimal").select("x", [tool])
-        make(fake.url, definition="none").select("x", [tool])
+        make(fake.url, definition="minimal").select("x", [tool, *TOOLS])
+        make(fake.url, definition="none").select("x", [tool, *TOOLS])
     minimal, none = (request.json["tools"][0] for request in fake.requests)
     assert minimal["definition"] == {
         "parameters": {
@@ -142,7 +143,7 @@ def test_a_redaction_works_on_a_copy(make):
         "input_schema": {"properties": {"secret": {"type": "string"}}},
     }
     with peer(read_file) as fake:
-        chosen = make(fake.url, redact=strip).select("x", [tool]).tools
+        chosen = make(fake.url, redact=strip).select("x", [tool, tool | {"name": "b"}], 1).tools
     assert "secret" not in fake.requests[0].body.decode()
     assert chosen == [tool]
     assert tool["description"] == "Read"
@@ -170,7 +171,7 @@ def test_tools_that_json_cannot_write_are_sent_as_far_as_it_can(make):
         TOOLS[1],
     ]
     with peer(read_file) as fake:
-        selection = make(fake.url).select("x \udfff", odd)
+        selection = make(fake.url).select("x \udfff", odd, top_k=3)
     sent = {tool["name"]: tool for tool in fake.requests[0].json["tools"]}
     assert set(sent) == {"circular", "set", "read_file"}
     assert "definition" not in sent["circular"]
@@ -180,11 +181,12 @@ def test_tools_that_json_cannot_write_are_sent_as_far_as_it_can(make):
 @pytest.mark.parametrize("schema", ["input_schema", "parameters"])
 def test_a_custom_tool_with_a_schema_is_an_ordinary_one(make, schema):
     tool = {"type": "custom", "name": "read_file", schema: {"type": "object"}}
+    other = {"type": "custom", "name": "other"}
     with peer(read_file) as fake:
-        selection = make(fake.url).select("x", [tool, {"type": "custom", "name": "other"}])
+        selection = make(fake.url).select("x", [tool, TOOLS[0], other], 1)
     assert selection.names == ["read_file"]
-    assert selection.tools == [tool, {"type": "custom", "name": "other"}]
-    assert [sent["name"] for sent in fake.requests[0].json["tools"]] == ["read_file"]
+    assert selection.tools == [tool, other]
+    assert [sent["name"] for sent in fake.requests[0].json["tools"]] == ["read_file", "search_code"]
 
 
 @pytest.mark.parametrize("wrapper", ["toolSpec", "function", None])
@@ -197,9 +199,10 @@ def test_of_tools_that_share_a_name_the_first_counts_in_any_shape(make, wrapper)
 
 
 @pytest.mark.parametrize("odd", [5, "x", [7]])
-def test_odd_declarations_are_no_tools(make, odd):
-    with pytest.raises(InvalidTool, match=r"tools\[0\]"):
-        make(None).select("x", [{"functionDeclarations": odd}])
+def test_odd_declarations_are_no_tools(make, odd, caplog):
+    tool = {"functionDeclarations": odd}
+    assert make(None).select("x", [tool]).tools == [tool]
+    assert "tools[0]: no tools of a known shape, and not searched" in caplog.messages
 
 
 def plain(name: str) -> dict[str, Any]:
@@ -207,24 +210,56 @@ def plain(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("tools", "names", "last"),
+    ("tools", "shown"),
     [
-        ([{"toolSpec": plain("a")}, {"cachePoint": {}}, {"toolSpec": plain("b")}], ["a", "b"], 1),
-        ([{"type": "bash_1", "name": "bash"}, plain("a"), plain("b")], ["a", "b"], 0),
-        ([{"type": "web_search"}, plain("a"), plain("a")], ["a"], 0),
-        ([plain("a"), {"type": "x", **plain("b"), "parameters": {}}], ["a", "b"], None),
-        ([{"functionDeclarations": [plain("a")]}, {"toolSpec": plain("b")}], ["a", "b"], None),
-        ([{"googleSearch": {}}, {"functionDeclarations": [plain("a")]}], ["a"], 0),
-        ([{"functionDeclarations": [plain("a")], "x": 1}, plain("b")], ["a", "b"], {"x": 1}),
+        ([{"toolSpec": plain("a")}, {"cachePoint": {}}, {"toolSpec": plain("b")}], "a-b"),
+        ([{"type": "bash_1", "name": "bash"}, plain("a"), plain("b")], "-ab"),
+        ([{"type": "web_search"}, plain("a"), plain("a")], "-a"),
+        ([plain("a"), {"type": "x", **plain("b"), "parameters": {}}], "ab"),
+        ([{"functionDeclarations": [plain("a")]}, {"toolSpec": plain("b")}], "ab"),
+        ([{"googleSearch": {}}, {"functionDeclarations": [plain("a")]}], "-a"),
+        ([{"functionDeclarations": [plain("a")], "x": 1}, plain("b")], "a-b"),
+        ([plain("a"), None, plain("b"), None, plain("a")], "a-b-"),
+        (["name", plain("a"), {"toolSpec": plain("b")}, 7], "-ab-"),
     ],
 )
-def test_tools_of_mixed_shapes_are_told_apart(make, tools, names, last):
+def test_tools_of_mixed_shapes_are_told_apart(make, tools, shown):
     selection = make(None).select("x", tools)
-    assert selection.names == names
-    if last is None:
-        assert len(selection.tools) == len(names)
-    else:
-        assert selection.tools[-1] == (tools[last] if isinstance(last, int) else last)
+    assert selection.names == [name for name in shown if name != "-"]
+    names = [core_of(t).get("name") if isinstance(t, dict) else None for t in selection.tools]
+    assert "".join(str(name) if name in selection.names else "-" for name in names) == shown
+
+
+def test_what_is_no_tool_stays_and_the_others_are_searched(make, caplog):
+    with peer(read_file) as fake:
+        selection = make(fake.url).select("open a file", [None, *TOOLS, "x", 7])
+    assert selection.tools == [TOOLS[1], TOOLS[0], None, "x", 7]
+    assert len(fake.requests[0].json["tools"]) == len(TOOLS)
+    assert "tools[0, 7, 8]: no tools of a known shape, and not searched" in caplog.messages
+
+
+@pytest.mark.parametrize("odd", ["tools", b"tools", {"name": "a"}, 7, None, object])
+def test_what_is_no_list_of_tools_passes_as_its_only_item(make, odd):
+    with peer(read_file) as fake:
+        selection = make(fake.url).select("open a file", odd)
+    assert selection.tools == ([] if odd is None else [odd])
+    assert not fake.requests
+
+
+def test_tools_may_come_from_any_iterable(make):
+    with peer(read_file) as fake:
+        assert make(fake.url).select("open a file", iter(TOOLS)).names[0] == "read_file"
+
+
+def test_as_many_tools_as_are_wanted_come_back_as_they_were(make):
+    few = [TOOLS[3], {"type": "web_search"}, TOOLS[1]]
+    with peer(read_file) as fake:
+        selection = make(fake.url).select("open a file", few, top_k=2)
+        assert (selection.tools, selection.fell_open) == (few, False)
+        assert not fake.requests
+        for fields in ({"filters": {"max_risk": "read_only"}}, {"max_risk": "read_only"}):
+            selection = make(fake.url).select("open a file", few, top_k=2, fields=fields)
+            assert selection.names == ["read_file"]
 
 
 def test_a_redaction_that_takes_all_of_the_time_is_given_up(make):

@@ -6,11 +6,11 @@
         if tools := selector.select(query, request.pop("tools", None) or []).tools:
             request["tools"] = tools
 
-Only mistakes in the arguments raise; every other failure falls open.
+Only mistakes in a constructor raise; every other failure falls open.
 
     ToolscoutError
     ├── InvalidArgument     an argument has the wrong type (also a TypeError)
-    │   └── InvalidTool     an item of `tools` is no tool of any known shape
+    │   └── InvalidTool     something is no tool of any known shape (`risk`, `Engine`)
     └── ConfigurationError  a configuration file cannot be read, or a value in it is malformed
 
 The rest is in the submodules: `agents.meta`, `agents.tracker`, `discovery.session`,

@@ -4,12 +4,12 @@ A provider's built-in (a web search, a text editor, a cache point) cannot be ran
 and always stays. It has no name, or it has a `type` of its own and no schema.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
-from toolscout.errors import InvalidArgument
 from toolscout.tools.shapes import (
     DECLARATIONS,
     ORDINARY_TYPES,
@@ -26,53 +26,45 @@ _spec_of = itemgetter("toolSpec")
 
 
 class Offer:
-    """The tools of one call: each name once (the first wins), and the built-ins, `unnamed`."""
+    """The tools of one call: each name once (the first wins), and the items without, `unnamed`.
 
-    __slots__ = ("_by_name", "_named", "names", "unnamed")
+    Those are built-ins, and what is no tool of any known shape; `odd` has the positions of these.
+    """
 
-    def __init__(self, tools: Iterable[Any]) -> None:
-        """Read the names.
+    __slots__ = ("_by_name", "_items", "_named", "names", "odd", "unnamed")
 
-        Raises:
-            InvalidArgument: `tools` is not a sequence of tools.
-            InvalidTool: one of them is no tool of any known shape.
-        """
-        if not isinstance(tools, Sequence) or isinstance(tools, str | bytes | bytearray):
-            raise InvalidArgument.of("tools", "a sequence of tools", tools)
-        self.unnamed: tuple[Any, ...] = ()
+    def __init__(self, tools: Any) -> None:
+        """Read the names; what is no list of tools, such as a text, is the only item of one."""
         self._by_name: dict[str, Any] | None = None
-        flat = _flat(tools)
-        names = _uniform_names(flat)
-        if names is None and (split := _split(flat)) is not None:
-            flat, others = split
-            names = _uniform_names(flat)
-            if names is not None:
-                self.unnamed = others
-        if names is not None:
-            self.names, self._named = _each_once(names, flat)
-            return
-        by_name: dict[str, Any] = {}
-        unnamed = []
-        for number, tool in enumerate(tools):
-            for one in _declared(tool, number):
-                whole = as_mapping(one, f"tools[{number}]")
-                name = name_of(whole)
-                if name and not runs_at_provider(whole):
-                    by_name.setdefault(name, one)
-                else:
-                    unnamed.append(one)
-        self.names, self._named = tuple(by_name), tuple(by_name.values())
-        self.unnamed = tuple(unnamed)
-
-    @classmethod
-    def unread(cls, tools: Sequence[Any]) -> "Offer":
-        """Make an offer of tools that raise when they are read: all of them, without names."""
-        offer = cls(())
+        self.unnamed: tuple[Any, ...] = ()
+        self.odd: tuple[int, ...] = ()
+        tools = _listed(tools)
         try:
-            offer.unnamed = tuple(tool for tool in tools)  # needs no length
-        except Exception:
-            offer.unnamed = ()
-        return offer
+            self._items = named = _flat(tools)
+            names = _uniform_names(named)
+            if names is None:
+                named, self.unnamed = _split(self._items)
+                names = _uniform_names(named)
+        except Exception:  # whatever a caller's object raises
+            names = None
+        if names is None:
+            names, named = self._read_each(tools)
+        self.names, self._named = _each_once(names, named)
+
+    def _read_each(self, tools: Sequence[Any]) -> tuple[list[str], list[Any]]:
+        """Read tools of several shapes one by one."""
+        read: list[tuple[str, Any]] = []
+        odd = []
+        for number, tool in enumerate(tools):
+            try:
+                read += [(_searched_name(one), one) for one in _declared(tool, number)]
+            except Exception:
+                read.append(("", tool))
+                odd.append(number)
+        self.odd = tuple(odd)
+        self._items = [tool for _, tool in read]
+        self.unnamed = tuple(tool for name, tool in read if not name)
+        return [name for name, _ in read if name], [tool for name, tool in read if name]
 
     @property
     def by_name(self) -> dict[str, Any]:
@@ -83,8 +75,16 @@ class Offer:
 
     @property
     def everything(self) -> tuple[Any, ...]:
-        """All tools, each once."""
-        return self._named + self.unnamed
+        """All items in their order, tools of one name once."""
+        if not self.unnamed:
+            return self._named
+        left = Counter(map(id, (*self._named, *self.unnamed)))
+        kept = []
+        for item in self._items:
+            if left[id(item)]:
+                left[id(item)] -= 1
+                kept.append(item)
+        return tuple(kept)
 
     def keep(self, permit: Callable[[str], bool]) -> None:
         """Leave out the tools whose names are not permitted."""
@@ -95,6 +95,21 @@ class Offer:
     def pick(self, names: Iterable[str]) -> tuple[Any, ...]:
         """The tools of these names in their order, then those without a name."""
         return (*map(self.by_name.__getitem__, names), *self.unnamed)
+
+
+def _listed(tools: Any) -> Sequence[Any]:
+    """Return the items of a sequence; of anything else, it is the only one."""
+    if isinstance(tools, str | bytes | bytearray | Mapping) or not isinstance(tools, Iterable):
+        return () if tools is None else (tools,)
+    if type(tools) in (list, tuple):
+        return tools  # type: ignore[return-value]
+    return [tool for tool in tools]  # noqa: C416 - `list` asks for a length, which may raise
+
+
+def _searched_name(tool: Any) -> str:
+    """Return the name of a tool; empty for a built-in."""
+    whole = as_mapping(tool)
+    return "" if runs_at_provider(whole) else name_of(whole)
 
 
 def _uniform_names(tools: Sequence[Any]) -> list[str] | None:
@@ -142,20 +157,21 @@ def _declared(tool: Any, number: int) -> list[Any]:
     return [*functions, rest] if rest else functions
 
 
-def _split(tools: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]] | None:
-    """Tools of one shape, and the built-ins among them; None where it is not as simple as that."""
-    try:
-        wrapper = next((key for key in ("toolSpec", "function") if key in tools[0]), None)
-        if wrapper is None:
-            wrapper = next((key for key in ("toolSpec", "function") if key in tools[-1]), None)
-        if wrapper is not None:
-            plain = [tool for tool in tools if wrapper in tool]
-            others = [tool for tool in tools if wrapper not in tool]
-        else:
-            plain = [t for t in tools if "name" in t and t.get("type") in ORDINARY_TYPES]
-            others = [t for t in tools if "name" not in t or t.get("type") not in ORDINARY_TYPES]
-        if not plain or any(name_of(t) and not runs_at_provider(t) for t in others):
-            return None
-    except (AttributeError, TypeError, IndexError):
-        return None
+def _split(tools: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
+    """Return tools of one shape, and the built-ins among them.
+
+    Raises:
+        Exception: it is not as simple as that.
+    """
+    wrapper = next((key for key in ("toolSpec", "function") if key in tools[0]), None)
+    if wrapper is None:
+        wrapper = next((key for key in ("toolSpec", "function") if key in tools[-1]), None)
+    if wrapper is not None:
+        plain = [tool for tool in tools if wrapper in tool]
+        others = [tool for tool in tools if wrapper not in tool]
+    else:
+        plain = [t for t in tools if "name" in t and t.get("type") in ORDINARY_TYPES]
+        others = [t for t in tools if "name" not in t or t.get("type") not in ORDINARY_TYPES]
+    if any(map(_searched_name, others)):
+        raise ValueError("tools of several shapes")
     return plain, tuple(others)

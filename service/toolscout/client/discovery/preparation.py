@@ -198,6 +198,10 @@ class Preparation:
         if not tools or not self._rollout.includes(name) or _uses_own_search(tools):
             return request
         offer = Offer(tools)
+        if offer.odd:
+            logger.warning("tools%s: no tools of a known shape, and left out", [*offer.odd])
+            tools = [tool for number, tool in enumerate(tools) if number not in offer.odd]
+            offer = Offer(tools)
         if len(offer.names) <= self._defer_above or not offer.names:
             return request
         if strategy == "relevance":
@@ -266,7 +270,7 @@ class Preparation:
             return None
         try:
             tools, query = shapes.tools(request), shapes.query(request)
-            few = len(Offer(tools).names) <= self._defer_above  # also reads invalid tools
+            few = len(Offer(tools).names) <= self._defer_above
             if few or shapes.forced(request) == "":
                 return None
         except Exception:

@@ -29,13 +29,15 @@ from toolscout.client.selector.encoding import Encoder
 from toolscout.client.selector.retries import RetryBudget
 from toolscout.client.selector.selection import Reason
 from toolscout.contract import Outcome
-from toolscout.errors import InvalidArgument
 
 MAX_PATTERN_CHARS = 4_096
 """Characters of a pattern that are sent; the service ranks by no more."""
 
 RECONNECT_PAUSE_S = 0.025
 """Longest pause before connecting a second time; random, so that clients do not retry together."""
+
+FILTERS = ("filters", "max_risk")
+"""Fields of a request by which a tool may be left out, however few there are."""
 
 MAX_DIGEST_CHARS = 256
 MAX_RANKER_CHARS = 32
@@ -63,6 +65,11 @@ class Call(msgspec.Struct):
     """When the call must be over, on the monotonic clock."""
     verdict: "Verdict | None" = None
     """How it ended; None if the rollout does not ask the service."""
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether the call may leave tools out that there is room for."""
+        return any(self.fields.get(name) for name in FILTERS)
 
     @property
     def side(self) -> str:
@@ -113,16 +120,12 @@ class Channel:
             self.headers["authorization"] = f"Bearer {api_key}"
 
     def admit(self, call: Call) -> "Request | None":
-        """Make the request of a call; without one, set the call's verdict.
-
-        Raises:
-            InvalidArgument: `redact` returned neither a dict nor None.
-        """
+        """Make the request of a call; without one, set the verdict of a call that fell open."""
         if not call.pattern.strip():
             call.verdict = Verdict([], Reason.EMPTY_QUERY, "the pattern is blank")
             return None
-        if not call.offer.names:
-            return None
+        if len(call.offer.names) <= call.top_k and not call.is_filtered:
+            return None  # all of them are shown
         ticket = self.breaker.admit(monotonic())
         if ticket is None:
             why = "the service failed too often just now"
@@ -137,8 +140,6 @@ class Channel:
                 call.verdict = Verdict([], Reason.API_ERROR, "no tool could be sent")
         except TimeoutError:
             call.verdict = Verdict([], Reason.API_ERROR, "the tools took all of the time")
-        except InvalidArgument:
-            raise
         except Exception as error:
             call.verdict = _unexpected(error)
         finally:

@@ -13,11 +13,11 @@ class Reason(StrEnum):
     """Why a selection fell open; the names are those of the proxies' logs."""
 
     EMPTY_QUERY = "empty_query"
-    """The pattern is blank; nothing was asked."""
+    """The pattern is blank or no text; nothing was asked."""
     MISSING_API_ENDPOINT = "missing_api_endpoint"
     """No endpoint is configured; nothing was asked."""
     API_ERROR = "api_error"
-    """No usable answer: unreachable, too slow, an error status, or malformed."""
+    """No usable answer: unreachable, too slow, an error status, malformed; or a wrong argument."""
     EMPTY_SELECTION = "empty_selection"
     """The service found nothing that fits."""
     UNKNOWN_SELECTION_NAMES = "unknown_selection_names"

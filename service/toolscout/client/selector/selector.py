@@ -20,12 +20,7 @@ from toolscout.contract import DEFAULT_TOP_K
 class AsyncSelector(SelectorBase):
     """Selects tools for asyncio code; one instance serves any number of tasks.
 
-    The settings are those of `SelectorBase`; an asynchronous context manager. Only a mistake of
-    the caller's raises:
-
-        ToolscoutError
-        └── InvalidArgument     an argument has the wrong type (also a TypeError)
-            └── InvalidTool     an item of `tools` is no tool of any known shape
+    The settings are those of `SelectorBase`; an asynchronous context manager.
     """
 
     async def select(  # noqa: PLR0913  # options of the public call
@@ -39,11 +34,12 @@ class AsyncSelector(SelectorBase):
         loop: int = 0,
         fields: Mapping[str, Any] | None = None,
     ) -> Selection[T]:
-        """Choose at most `top_k` of the tools.
+        """Choose at most `top_k` of the tools; never raises.
 
         Args:
             pattern: prose, keywords, a tool name or a regular expression.
-            tools: any provider's shape; dicts, dataclasses, pydantic models.
+            tools: any provider's shape; dicts, dataclasses, pydantic models. At most `top_k` of
+                them come back as they were, unless `fields` filters them.
             top_k: most names to choose; less than 1 is taken as 5, as the proxies do.
             always_keep: names to choose always, within `top_k`.
             session: the key of the call in a `percent` rollout.
@@ -51,9 +47,6 @@ class AsyncSelector(SelectorBase):
             fields: further fields of the request, such as `ranker`, `filters` or `min_score`; a
                 service ignores those it does not know. A conversation (`messages`) is sent instead
                 of the pattern, which then serves the ranking in this process alone.
-
-        Raises:
-            InvalidArgument: an argument has the wrong type; nothing else is ever raised.
         """
         call, request = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
         if request is not None:

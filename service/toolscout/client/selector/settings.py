@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from math import isfinite
 from time import monotonic, perf_counter
 from types import UnionType
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict, TypeGuard, get_args
 
 import msgspec
 
@@ -167,40 +167,29 @@ class SelectorBase:
         loop: int,
         fields: Mapping[str, Any] | None,
     ) -> tuple[Call, Request | None]:
-        """Check a call and ask the breaker; without a request the service is not called."""
+        """Read a call and ask the breaker; without a request the service is not called."""
         started, until = perf_counter(), monotonic() + self.timeout
-        top_k = DEFAULT_TOP_K if top_k is None else top_k
-        pins = () if always_keep is None else always_keep
-        _check("pattern", pattern, str, "a text")
-        _check("top_k", top_k, int, "a whole number")
-        _check("session", session, str | None, "a text or None")
-        if (
-            isinstance(pins, str)
-            or not isinstance(pins, Collection)
-            or not all(isinstance(name, str) for name in pins)
-        ):
-            raise InvalidArgument.of("always_keep", "a sequence of names", always_keep)
-        if fields:
-            _check_fields(fields)
-        unread = ""
+        wrong = _wrong_argument(pattern, always_keep, session, fields)
+        if wrong is not None:
+            pattern, always_keep, session, fields = "", (), None, None
         try:
             offer = Offer(tools)
-        except InvalidArgument:
-            raise
         except Exception as error:
-            logger.exception("tools cannot be read; the search falls open")
-            offer, unread = Offer.unread(tools), type(error).__name__
+            offer, why = Offer(()), f"the tools cannot be read ({type(error).__name__})"
+            wrong = Verdict([], Reason.API_ERROR, why)
+        if offer.odd:
+            logger.warning("tools%s: no tools of a known shape, and not searched", [*offer.odd])
         if self._permit is not None:
             offer.keep(self._is_permitted)
         early = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
         if self._fallback == "relevance" or self.rollout.mode == "shadow":
             early += min(self.timeout * PICK_SHARE, len(offer.names) * PICK_S)
         call = Call(
-            pattern=pattern,
+            pattern=str.__str__(pattern),  # a subclass may raise
             offer=offer,
             # As in the proxies, a missing or senseless count is the default.
-            top_k=min(top_k, MAX_TOP_K) if top_k >= 1 else DEFAULT_TOP_K,
-            always_keep=tuple(pins),
+            top_k=min(top_k, MAX_TOP_K) if _is_count(top_k) else DEFAULT_TOP_K,
+            always_keep=tuple(always_keep or ()),
             fields=dict(fields or {}),
             session=session,
             loop=loop,
@@ -212,8 +201,8 @@ class SelectorBase:
         mode = self.rollout.mode
         if mode == "off" or (mode == "percent" and not self.rollout.includes(call.side)):
             return call, None
-        if unread:
-            call.verdict = Verdict([], Reason.API_ERROR, f"the tools cannot be read ({unread})")
+        if wrong is not None:
+            call.verdict = wrong
         elif self.channel is None:
             call.verdict = Verdict([], Reason.MISSING_API_ENDPOINT, "no endpoint")
         else:
@@ -285,7 +274,33 @@ def _check(name: str, value: object, kind: type | UnionType, expected: str) -> N
         raise InvalidArgument.of(name, expected, value)
 
 
-def _check_fields(fields: Mapping[str, Any]) -> None:
+def _is_count(top_k: object) -> TypeGuard[int]:
+    return isinstance(top_k, int) and not isinstance(top_k, bool) and top_k >= 1
+
+
+def _wrong_argument(
+    pattern: object, always_keep: object, session: object, fields: object
+) -> Verdict | None:
+    """Return why a call falls open whose arguments cannot be used; None if they can."""
+    reason = Reason.EMPTY_QUERY
+    try:
+        _check("pattern", pattern, str, "a text")
+        reason = Reason.API_ERROR
+        _check("session", session, str | None, "a text or None")
+        if always_keep is not None and (
+            isinstance(always_keep, str)
+            or not isinstance(always_keep, Collection)
+            or not all(isinstance(name, str) for name in always_keep)
+        ):
+            raise InvalidArgument.of("always_keep", "a sequence of names", always_keep)
+        if fields is not None:
+            _check_fields(fields)
+    except Exception as error:
+        return Verdict([], reason, str(error))
+    return None
+
+
+def _check_fields(fields: object) -> None:
     if not isinstance(fields, Mapping) or not all(isinstance(key, str) for key in fields):
         raise InvalidArgument.of("fields", "a mapping of names", fields)
     for name in sorted(OWN_FIELDS & set(fields)):

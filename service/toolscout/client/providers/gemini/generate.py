@@ -41,9 +41,12 @@ class Gemini(Shape):
         """All declarations, and the tools that declare none (a search, code execution)."""
         found: list[Any] = []
         for tool in request.get("tools") or []:
-            declared = [d for key in _DECLARATIONS for d in mapping(tool).get(key) or []]
+            lists = {
+                k: v for k, v in mapping(tool).items() if k in _DECLARATIONS and isinstance(v, list)
+            }
+            declared = [function for functions in lists.values() for function in functions]
             found += declared
-            others = {k: v for k, v in mapping(tool).items() if k not in _DECLARATIONS}
+            others = {k: v for k, v in mapping(tool).items() if k not in lists}
             if others or not declared:
                 found.append(others or tool)
         return found
