@@ -78,6 +78,22 @@ def running(upstream: Peer, service: Peer) -> Iterator[Running]:
         yield started
 
 
+def test_unreadable_bytes_are_passed_on_once(service):
+    odd, json_ = b'{"text": "caf\xe9"}', {"Content-Type": "application/json"}
+    tools = [SHAPE["openai"].tool(name, text) for name, text in ABOUT.items()]
+    asked = json.dumps(SHAPE["openai"].request("please", tools)).encode()
+    with (
+        peer(lambda exchange: exchange.answer(odd)) as api,
+        proxy(api.url, selector=service.url) as it,
+    ):
+        for body in (odd, asked):
+            url = f"{it.url}/chat/completions"
+            assert httpx2.post(url, content=body, headers=json_).content == odd
+        assert api.requests[0].body == odd
+        assert len(api.requests) == 2
+        assert "Traceback" not in it.log()
+
+
 @pytest.mark.parametrize("base", ["", "/v1"])
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 def test_an_sdk_with_another_base_url_calls_what_was_found(running, model, upstream, base, stream):

@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import msgspec
 
+from toolscout.client import wire
 from toolscout.client.providers import Json, ProviderName
 
 PATHS: tuple[tuple[str, ProviderName], ...] = (
@@ -83,7 +84,7 @@ class Exchange(msgspec.Struct):
             request.method,
             request.url,
             headers=headers,
-            content=msgspec.json.encode(body),
+            content=wire.encode(body),
             extensions=request.extensions,
         )
 
@@ -103,8 +104,8 @@ def provider_of(request: httpx2.Request) -> ProviderName | None:
 def exchange_of(request: httpx2.Request, provider: ProviderName) -> Exchange | None:
     """Read the body of a request; None if it is no JSON object."""
     try:
-        body = msgspec.json.decode(request.content)
-    except (msgspec.DecodeError, RecursionError):
+        body = wire.decode(request.content)
+    except wire.UNREADABLE:
         return None
     return Exchange(request, provider, body) if isinstance(body, dict) else None
 
@@ -116,8 +117,8 @@ def json_of(response: httpx2.Response, content: bytes) -> Json:
         ProviderError: it is an error, or no JSON object.
     """
     try:
-        body = msgspec.json.decode(content)
-    except (msgspec.DecodeError, RecursionError):
+        body = wire.decode(content)
+    except wire.UNREADABLE:
         body = None
     if response.is_error or not isinstance(body, dict):
         raise ProviderError(response)

@@ -13,8 +13,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any, Unpack
 
 import httpx2
-import msgspec
 
+from toolscout.client import wire
 from toolscout.client.discovery.blocking import Blocking, run
 from toolscout.client.discovery.config import DiscoveryConfig
 from toolscout.client.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, first_answer
@@ -74,11 +74,15 @@ class _Exchanges:
 
     async def _complete(self, exchange: Exchange, turn: Turn) -> httpx2.Response:
         last: httpx2.Response | None = None
+        answer: dict[str, Any] | None = None
 
         async def forward(body: dict[str, Any]) -> dict[str, Any]:
-            nonlocal last
-            last = await self._send(exchange.forward(body))
-            return json_of(last, await self._read(last))
+            nonlocal last, answer
+            response = await self._send(exchange.forward(body))
+            content = await self._read(response)
+            last = response
+            answer = json_of(response, content)
+            return answer
 
         try:
             final = await self.discovery.complete_turn(turn, forward)
@@ -87,10 +91,13 @@ class _Exchanges:
         except (httpx2.HTTPError, httpx2.StreamError):
             raise
         except Exception:
-            logger.exception("a response could not be read; the request goes out as it came")
-            return await self._send(exchange.request)
+            if last is None:
+                logger.exception("a request could not be sent changed; it goes out as it came")
+                return await self._send(exchange.request)
+            logger.exception("a response could not be read and is passed on as it came")
+            return response_with(last, last.content)
         assert last is not None
-        return response_with(last, msgspec.json.encode(final))
+        return response_with(last, last.content if final is answer else wire.encode(final))
 
     async def _stream(self, exchange: Exchange, turn: Turn) -> Answer:
         async def opened(body: dict[str, Any]) -> httpx2.Response:

@@ -25,6 +25,7 @@ from toolscout.client.discovery.preparation import Preparation
 from toolscout.client.discovery.refusals import may_be_ours
 from toolscout.client.discovery.turn import Found, Turn
 from toolscout.client.providers import Call, Json, ProviderName
+from toolscout.client.providers.provider import Stream
 from toolscout.client.selector.selection import Reason, Selection
 from toolscout.client.selector.selector import AsyncSelector, Selector
 
@@ -125,6 +126,17 @@ class Flow(Preparation):
             response = body_of(given)
         return in_type_of(given, turn.finish(response))
 
+    async def _next_request(self, turn: Turn, stream: Stream) -> Json | None:
+        """Search what a stream asks for; None if nothing is to be forwarded after it."""
+        try:
+            response = stream.response()
+            calls = turn.searches(response)
+            found = await self._search(turn, calls) if calls else []
+            return turn.resume(response, found) if found else None
+        except Exception:  # the client has the answer, which was paid for
+            logger.exception("the end of a stream could not be read; it is not searched")
+            return None
+
     async def stream_turn(
         self, turn: Turn, opened: AsyncIterator[bytes], forward: AsyncOpen
     ) -> AsyncGenerator[bytes, None]:
@@ -134,18 +146,21 @@ class Flow(Preparation):
         started_over = False
         try:
             while True:
+                is_answered = False
                 try:
                     async for chunk in opened:
+                        is_answered = True
                         if out := stream.feed(chunk):
                             yield out
                     if out := stream.feed(END_OF_EVENT):
                         yield out
                 except Exception as error:
-                    if not stream.wrote and turn.falls_back_after(error):
+                    if not is_answered and turn.falls_back_after(error):
                         stream = turn.provider.stream(turn.search_name)
                         opened = forward(turn.request)
                         continue
-                    if stream.wrote or turn.rounds == 0 or started_over or not may_be_ours(error):
+                    is_final = is_answered or turn.rounds == 0 or started_over
+                    if is_final or not may_be_ours(error):
                         raise
                     logger.warning(
                         "forwarding failed after a search; the request goes out as it came"
@@ -153,10 +168,7 @@ class Flow(Preparation):
                     started_over = True
                     request: Json | None = turn.start_over()
                 else:
-                    response = stream.response()
-                    calls = turn.searches(response)
-                    found = await self._search(turn, calls) if calls else []
-                    request = turn.resume(response, found) if found else None
+                    request = await self._next_request(turn, stream)
                 if request is None:
                     break
                 stream.next_turn()

@@ -6,8 +6,7 @@ with_calls(message, lambda name, arguments: ("call_tool", {"name": name, …}))
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
-
+from toolscout.client import wire
 from toolscout.client.providers.provider import Json, arguments_of, as_dict, mapping, mappings
 
 Change = Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
@@ -91,5 +90,5 @@ def _with_call(call: Json, key: str, change: Change) -> Json:
     if name == call["name"] and changed is arguments:
         return call
     is_text = isinstance(raw, str)
-    written: Any = msgspec.json.encode(changed).decode() if is_text else dict(changed)
+    written: Any = wire.encode(changed).decode() if is_text else dict(changed)
     return {**call, "name": name, key: written}

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
+from toolscout.client import wire
 from toolscout.client.providers.provider import Json, mapping, mappings, text_of
 
 _ROLES = ("assistant", "model")
@@ -60,7 +59,7 @@ def _ids(message: Json) -> Iterator[str]:
         elif "toolUse" in part:
             found = mapping(part["toolUse"]).get("toolUseId")
         elif call := mapping(part.get("functionCall") or part.get("function_call")):
-            found = call.get("id") or msgspec.json.encode([call.get("name"), call.get("args")])
+            found = call.get("id") or wire.encode([call.get("name"), call.get("args")])
         elif "function" in part:
             found = part.get("id")
         if found:

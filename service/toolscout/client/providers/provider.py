@@ -8,6 +8,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from toolscout.client import wire
+
 Json = dict[str, Any]
 
 ProviderName = Literal[
@@ -271,8 +273,8 @@ def arguments_of(raw: Any) -> Mapping[str, Any]:
     """Return arguments as a mapping, decoded if they are JSON text; empty otherwise."""
     if isinstance(raw, str | bytes):
         try:
-            raw = msgspec.json.decode(raw)
-        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            raw = wire.decode(raw)
+        except wire.UNREADABLE:
             return {}
     return raw if isinstance(raw, Mapping) else {}
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from toolscout.client import wire
+
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 LONGEST_END = 4
 """Bytes of the longest end of an event."""
@@ -43,7 +45,7 @@ class Splitter:
 def write(data: dict[str, Any], name: str | None = None) -> bytes:
     """An event as bytes."""
     head = b"" if name is None else b"event: " + name.encode() + b"\n"
-    return head + b"data: " + msgspec.json.encode(data) + b"\n\n"
+    return head + b"data: " + wire.encode(data) + b"\n\n"
 
 
 def _read(raw: bytes) -> Event:
@@ -52,7 +54,7 @@ def _read(raw: bytes) -> Event:
     if body == b"[DONE]":
         return Event(raw, is_done=True)
     try:
-        data = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
+        data = wire.decode(body)
+    except wire.UNREADABLE:
         return Event(raw)
     return Event(raw, data if isinstance(data, dict) else None)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from toolscout.client import wire
 from toolscout.client.providers import sse
 from toolscout.client.providers.calls import called_through, with_calls
 from toolscout.client.providers.provider import Json, arguments_of, mapping
@@ -44,7 +45,7 @@ class AnthropicStream:
 
     def feed(self, chunk: bytes) -> bytes:
         """See `Stream.feed`."""
-        out = b"".join(map(self._handle, self._splitter.feed(chunk)))
+        out = wire.handled(self._splitter.feed(chunk), self._handle)
         self.wrote = self.wrote or bool(out)
         return out
 

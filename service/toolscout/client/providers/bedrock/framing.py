@@ -12,6 +12,8 @@ from zlib import crc32
 
 import msgspec
 
+from toolscout.client import wire
+
 _PRELUDE = struct.Struct(">II")
 _CRC = struct.Struct(">I")
 _HEAD_BYTES = _PRELUDE.size + _CRC.size
@@ -41,6 +43,11 @@ class Splitter:
     def __init__(self) -> None:
         self._rest = b""
 
+    def end(self) -> bytes:
+        """Return what is left of a stream that ended within an event."""
+        rest, self._rest = self._rest, b""
+        return rest.removesuffix(b"\n\n")  # fed after every stream, for those of other forms
+
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that are complete now."""
         self._rest += chunk
@@ -62,7 +69,7 @@ class Splitter:
 
 def write(headers: bytes, data: dict[str, Any]) -> bytes:
     """An event as bytes."""
-    payload = msgspec.json.encode(data)
+    payload = wire.encode(data)
     total = _LEAST_BYTES + len(headers) + len(payload)
     prelude = _PRELUDE.pack(total, len(headers))
     whole = prelude + _CRC.pack(crc32(prelude)) + headers + payload
@@ -78,8 +85,8 @@ def _read(raw: bytes) -> Event:
     headers = raw[_HEAD_BYTES : _HEAD_BYTES + size]
     try:
         kind = _texts(headers).get(":event-type", "")
-        data = msgspec.json.decode(raw[_HEAD_BYTES + size : end])
-    except (struct.error, KeyError, UnicodeError, msgspec.DecodeError, RecursionError):
+        data = wire.decode(raw[_HEAD_BYTES + size : end])
+    except (struct.error, KeyError, *wire.UNREADABLE):
         return Event(raw, headers)
     return Event(raw, headers, kind, data if isinstance(data, dict) else None)
 

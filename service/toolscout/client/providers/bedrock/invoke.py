@@ -3,8 +3,7 @@
 from base64 import b64decode, b64encode
 from typing import Any
 
-import msgspec
-
+from toolscout.client import wire
 from toolscout.client.providers import sse
 from toolscout.client.providers.anthropic.stream import AnthropicStream
 from toolscout.client.providers.bedrock import framing
@@ -29,7 +28,7 @@ class AnthropicOnBedrockStream:
 
     def feed(self, chunk: bytes) -> bytes:
         """See `Stream.feed`."""
-        out = b"".join(map(self._handle, self._splitter.feed(chunk)))
+        out = wire.handled(self._splitter.feed(chunk), self._handle)
         self.wrote = self.wrote or bool(out)
         return out
 
@@ -46,7 +45,7 @@ class AnthropicOnBedrockStream:
 
     def finish(self) -> bytes:
         """Return the end of the message."""
-        return self._framed(self._events.finish())
+        return self._framed(self._events.finish()) + self._splitter.end()
 
     def _handle(self, frame: framing.Event) -> bytes:
         event = _event_in(frame)
@@ -68,7 +67,7 @@ class AnthropicOnBedrockStream:
         return out
 
     def _frame(self, data: Json) -> bytes:
-        text = b64encode(msgspec.json.encode(data)).decode()
+        text = b64encode(wire.encode(data)).decode()
         return framing.write(self._headers, {"bytes": text})
 
 
@@ -78,7 +77,7 @@ def _event_in(frame: framing.Event) -> dict[str, Any] | None:
     if frame.kind != "chunk" or not isinstance(text, str):
         return None
     try:
-        event = msgspec.json.decode(b64decode(text))
-    except (ValueError, RecursionError):
+        event = wire.decode(b64decode(text))
+    except wire.UNREADABLE:
         return None
     return event if isinstance(event, dict) else None

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from toolscout.client import wire
 from toolscout.client.providers.bedrock import framing
 from toolscout.client.providers.bedrock.framing import Event
 from toolscout.client.providers.calls import called_through, with_calls
@@ -45,7 +46,7 @@ class BedrockStream:
 
     def feed(self, chunk: bytes) -> bytes:
         """See `Stream.feed`."""
-        out = b"".join(map(self._handle, self._splitter.feed(chunk)))
+        out = wire.handled(self._splitter.feed(chunk), self._handle)
         self.wrote = self.wrote or bool(out)
         return out
 
@@ -72,7 +73,7 @@ class BedrockStream:
                 changed["usage"] = add(self._spent, data["usage"])
             out += event.raw if changed == data else framing.write(event.headers, changed)
         self._waiting, self._held = [], []
-        return out
+        return out + self._splitter.end()
 
     def _handle(self, event: Event) -> bytes:
         data = event.data or {}

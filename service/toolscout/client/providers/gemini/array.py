@@ -2,8 +2,7 @@
 
 import re
 
-import msgspec
-
+from toolscout.client import wire
 from toolscout.client.providers import sse
 from toolscout.client.providers.gemini.stream import GeminiStream
 from toolscout.client.providers.provider import Json
@@ -99,8 +98,8 @@ class GeminiArrayOrEvents:
 
     def _handle(self, element: bytes) -> bytes:
         try:
-            data = msgspec.json.decode(element)
-        except (msgspec.DecodeError, RecursionError):
+            data = wire.decode(element)
+        except wire.UNREADABLE:
             data = None
         if not isinstance(data, dict):
             return self._separated(element)
@@ -108,7 +107,7 @@ class GeminiArrayOrEvents:
 
     def _as_elements(self, events: bytes) -> bytes:
         found = sse.Splitter().feed(events)
-        return b"".join(self._separated(msgspec.json.encode(event.data)) for event in found)
+        return b"".join(self._separated(wire.encode(event.data)) for event in found)
 
     def _separated(self, element: bytes) -> bytes:
         self._count += 1

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import msgspec
-
+from toolscout.client import wire
 from toolscout.client.providers.openai.chat import MAX_TOOLS, forced_name
 from toolscout.client.providers.openai.namespaces import flattened, grouped, name_in
 from toolscout.client.providers.openai.responses_stream import ResponsesStream
@@ -73,7 +72,7 @@ class OpenAIResponses(Turns):
         items = self.continued({"input": []}, response, results)["input"]
         kept = [i for i in items if i.get("type") in RESULTS or i.get("role") == "developer"]
         if isinstance(name, str):
-            self.open_results.put(name, kept, len(msgspec.json.encode(kept)))
+            self.open_results.put(name, kept, len(wire.encode(kept)))
 
     def previous(self, request: Json) -> str:
         """`previous_response_id`."""

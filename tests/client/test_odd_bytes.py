@@ -1,0 +1,152 @@
+"""Bytes that one JSON reader takes and another does not, and those that none takes."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.client.shapes import ABOUT, SHAPES, Said, Shape
+from tests.client.streaming import DONE, EVENTS, PHANTOM, legible, search
+from tests.client.upstream import Exchange, Peer, peer
+from toolscout.client import AsyncTransport, Transport
+
+PATHS = {
+    "openai": ("/chat/completions",) * 2,
+    "openai-responses": ("/responses",) * 2,
+    "anthropic": ("/messages",) * 2,
+    "bedrock": ("/model/m/converse", "/model/m/converse-stream"),
+    "gemini": ("/models/m:generateContent", "/models/m:streamGenerateContent?alt=sse"),
+}
+"""Where a provider is asked for a whole answer and for a stream."""
+
+JSON = {"Content-Type": "application/json"}
+FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}
+SURROGATE = "\ud83d"
+UNREADABLE = [b'{"text": "caf\xe9"}', b"\xff\xfe", b"no json", b"7", b"", b'{"a":' * 5_000]
+
+Post = Callable[[str, bytes], bytes]
+
+
+@pytest.fixture
+def service() -> Iterator[Peer]:
+    with peer(lambda exchange: exchange.select("read_file")) as started:
+        yield started
+
+
+@pytest.fixture(params=["sync", "async"])
+def post(request: pytest.FixtureRequest, service: Peer) -> Post:
+    """Posts through one of the transports."""
+
+    def blocking(url: str, body: bytes) -> bytes:
+        with httpx2.Client(transport=Transport(service.url)) as client:
+            return client.post(url, content=body, headers=JSON).content
+
+    async def awaited(url: str, body: bytes) -> bytes:
+        async with httpx2.AsyncClient(transport=AsyncTransport(service.url)) as client:
+            return (await client.post(url, content=body, headers=JSON)).content
+
+    if request.param == "sync":
+        return blocking
+    return lambda url, body: asyncio.run(awaited(url, body))
+
+
+@pytest.fixture(params=[False, True], ids=["whole", "stream"])
+def streams(request: pytest.FixtureRequest) -> bool:
+    return request.param
+
+
+@pytest.fixture(params=[shape for shape in SHAPES if shape.name in PATHS], ids=lambda s: s.name)
+def shape(request: pytest.FixtureRequest) -> Shape:
+    return request.param
+
+
+def asked(shape: Shape, streams: bool, text: str = "please") -> bytes:
+    tools = [shape.tool(name, about) for name, about in (FILLER | ABOUT).items()]
+    return json.dumps(shape.request(text, tools) | {"stream": streams}).encode()
+
+
+def written(shape: Shape, said: Said, streams: bool, number: int) -> bytes:
+    if streams:
+        return b"".join(EVENTS[shape.name](said, number))
+    return json.dumps(shape.response(said)).encode()
+
+
+@pytest.mark.parametrize("query", ["read", f"read {SURROGATE}"])
+def test_a_lone_surrogate_lets_no_search_reach_the_caller(post, shape, streams, query):
+    turns = [search(query, text=f"One moment {SURROGATE}"), DONE]
+
+    def model(exchange: Exchange) -> None:
+        number = exchange.number
+        exchange.answer(written(shape, turns[number], streams, number))
+
+    with peer(model) as upstream:
+        answer = post(f"{upstream.url}{PATHS[shape.name][streams]}", asked(shape, streams))
+        assert len(upstream.requests) == 2
+    text = legible(shape, answer).decode("utf-8", "replace")
+    assert PHANTOM not in text
+    assert "done" in text or streams
+
+
+def test_a_request_with_a_lone_surrogate_is_searched(post, shape, streams):
+    turns = [search("read"), DONE]
+
+    def model(exchange: Exchange) -> None:
+        exchange.answer(written(shape, turns[exchange.number], streams, exchange.number))
+
+    with peer(model) as upstream:
+        body = asked(shape, streams, f"please {SURROGATE}")
+        post(f"{upstream.url}{PATHS[shape.name][streams]}", body)
+        assert len(upstream.requests) == 2
+        assert SURROGATE in json.dumps(upstream.requests[1].json, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("content", UNREADABLE, ids=range(len(UNREADABLE)))
+def test_an_unreadable_answer_is_passed_on_and_paid_once(post, shape, streams, content):
+    with peer(lambda exchange: exchange.answer(content, headers=[*JSON.items()])) as upstream:
+        answer = post(f"{upstream.url}{PATHS[shape.name][streams]}", asked(shape, streams))
+        assert len(upstream.requests) == 1
+    assert answer.strip() == content
+
+
+@pytest.mark.parametrize("content", UNREADABLE, ids=range(len(UNREADABLE)))
+def test_an_unreadable_answer_after_a_search_is_paid_once(post, shape, streams, content):
+    answers = [written(shape, search("read"), streams, 0), content]
+
+    def model(exchange: Exchange) -> None:
+        exchange.answer(answers[exchange.number])
+
+    with peer(model) as upstream:
+        answer = post(f"{upstream.url}{PATHS[shape.name][streams]}", asked(shape, streams))
+        assert len(upstream.requests) == 2
+    assert content in answer
+
+
+def test_an_answer_of_odd_values_is_passed_on_and_paid_once(post, shape, streams):
+    odd: Any = {"index": [1], "id": {}, "usage": 5, "type": [], "name": 7}
+    whole = odd | {
+        key: [odd, [], 3, None] for key in ("choices", "content", "output", "candidates")
+    }
+    content = json.dumps(whole).encode()
+    if streams:
+        kinds = ("content_block_start", "content_block_delta", "response.output_item.added")
+        events = [whole, *(odd | {"type": kind} for kind in kinds)]
+        content = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+    with peer(lambda exchange: exchange.answer(content, headers=[*JSON.items()])) as upstream:
+        post(f"{upstream.url}{PATHS[shape.name][streams]}", asked(shape, streams))
+        assert len(upstream.requests) == 1
+
+
+@pytest.mark.parametrize("body", UNREADABLE, ids=range(len(UNREADABLE)))
+def test_an_unreadable_request_goes_out_as_it_came(post, shape, streams, body):
+    with peer(lambda exchange: exchange.answer(b"{}")) as upstream:
+        post(f"{upstream.url}{PATHS[shape.name][streams]}", body)
+        assert [request.body for request in upstream.requests] == [body]
+
+
+def test_an_answer_without_a_search_keeps_its_bytes(post, shape):
+    content = json.dumps(shape.response(DONE), indent=3).encode()
+    with peer(lambda exchange: exchange.answer(content, headers=[*JSON.items()])) as upstream:
+        assert post(f"{upstream.url}{PATHS[shape.name][0]}", asked(shape, False)) == content
