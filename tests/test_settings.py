@@ -88,7 +88,8 @@ def test_variables_of_others_are_no_business_of_ours():
 
 
 def test_variables_of_clients_and_of_the_gateway_are_left_alone():
-    theirs = ("ENDPOINT", "ROLLOUT", "DEFER_ABOVE", "LEARN", "API_KEY", "MCP_KEY", "IMAGE")
+    theirs = ["ENDPOINT", "ROLLOUT", "DEFER_ABOVE", "LEARN", "API_KEY", "MCP_KEY", "IMAGE"]
+    theirs += ["ALWAYS_KEEP", "TOP_K"]
     environ = {f"TOOLSCOUT_{name}": "x" for name in theirs}
     assert load(environ={**environ, "TOOLSCOUT_API_KEYS": "k" * 40}).port == 8080
 

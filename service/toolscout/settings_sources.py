@@ -145,7 +145,8 @@ _NOT_SETTINGS = frozenset(
     PREFIX + name
     for name in (
         *("CONFIG", "DATA"),  # the file of settings; the data of tests and evaluations
-        *("API_KEY", "DEFER_ABOVE", "ENDPOINT", "LEARN", "ROLLOUT"),  # of callers
+        # of callers
+        *("ALWAYS_KEEP", "API_KEY", "DEFER_ABOVE", "ENDPOINT", "LEARN", "ROLLOUT", "TOP_K"),
         *("IMAGE", "MCP_KEY", "PROXY_KEY", "URL"),  # of Compose, gateway, proxy and examples
     )
 )

@@ -4,6 +4,7 @@ A provider's built-in (a web search, a text editor, a cache point) cannot be ran
 and always stays. It has no name, or it has a `type` of its own and no schema.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
@@ -18,6 +19,14 @@ from toolscout.tools.shapes import (
     name_of,
     runs_at_provider,
 )
+
+ENDS_A_RUN = re.compile(r"final_result.*|final_answer|transfer_to_.*")
+"""Tools without which an agent cannot finish, however far they are from what the user asks.
+
+pydantic-ai takes its structured output by a call of `final_result`, smolagents every answer by
+one of `final_answer`, and agents hand a conversation over by `transfer_to_…`. Frameworks that name
+such a tool after the user's own class (LangChain) put it last, and require a call.
+"""
 
 _DECLARING = frozenset(DECLARATIONS)
 _name_of = itemgetter("name")
@@ -85,6 +94,15 @@ class Offer:
                 left[id(item)] -= 1
                 kept.append(item)
         return tuple(kept)
+
+    def endings(self, must_call: bool) -> tuple[str, ...]:
+        """Return the names of tools that end a run, which no search may hide.
+
+        Args:
+            must_call: whether the model has to call a tool, so that the last one may be its answer.
+        """
+        found = tuple(filter(ENDS_A_RUN.fullmatch, self.names))
+        return (*found, *self.names[-1:]) if must_call else found
 
     def keep(self, permit: Callable[[str], bool]) -> None:
         """Leave out the tools whose names are not permitted."""

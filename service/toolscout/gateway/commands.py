@@ -11,7 +11,7 @@ from toolscout.common.listening import listen
 from toolscout.errors import ConfigurationError, InvalidArgument
 from toolscout.settings import Settings
 from toolscout.settings_sources import load_serving
-from toolscout.terminal import whole_number
+from toolscout.terminal import positive, whole_number
 
 if TYPE_CHECKING:
     from toolscout.gateway.proxy import Proxy
@@ -31,6 +31,15 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     add("--selector", metavar="URL", default="http://127.0.0.1:8080", help="address of the service")
     add("--host", default="127.0.0.1", help=f"address to listen on; {KEY} is for others than this")
     add("--port", type=whole_number, default=8100, help="port to listen on")
+    add(
+        "--always-keep",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a tool that every model sees; may be repeated",
+    )
+    most = "most tools that a search brings"
+    add("--top-k", type=positive, metavar="COUNT", default=5, help=most)
     few = "requests with at most so many tools go out as they are"
     add("--defer-above", type=whole_number, metavar="COUNT", default=10, help=few)
     add("--rollout", metavar="MODE", default="on", help="off, dark, shadow, percent:N or on")
@@ -103,6 +112,8 @@ def proxy(parsed: argparse.Namespace) -> int:
             parsed.selector,
             limits=limits,
             api_key=os.environ.get("TOOLSCOUT_API_KEY"),
+            always_keep=parsed.always_keep,
+            top_k=parsed.top_k,
             defer_above=parsed.defer_above,
             rollout=parsed.rollout,
             learn=parsed.learn == "on",

@@ -14,6 +14,7 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware
 
 from toolscout.client import Selector
+from toolscout.client.offer import Offer
 
 
 class ToolSelectionMiddleware(AgentMiddleware):
@@ -22,7 +23,8 @@ class ToolSelectionMiddleware(AgentMiddleware):
     Args:
         selector: asks the service; its timeout is the most that a call of the model waits.
         top_k: most tools to show; an agent with no more is not asked about.
-        always_keep: names that stay visible, within `top_k`.
+        always_keep: names that stay visible, within `top_k`. Tools that end a run, such as those
+            that hand over to another agent, stay besides.
     """
 
     def __init__(
@@ -46,7 +48,10 @@ class ToolSelectionMiddleware(AgentMiddleware):
             return request
         question = next((m.text for m in reversed(request.messages) if m.type == "human"), "")
         selection = self._selector.select(question, request.tools, self._top_k, self._always_keep)
-        return request.override(tools=selection.tools)
+        offer = Offer(request.tools)
+        names = offer.endings(request.tool_choice in ("any", "required"))
+        ending = [offer.by_name[name] for name in names if name not in selection.names]
+        return request.override(tools=[*selection.tools, *ending])
 
 
 def _is_forced(tool_choice: Any) -> bool:

@@ -5,13 +5,15 @@ TOOLSCOUT_API_KEY      key for the service
 TOOLSCOUT_CONFIG       YAML file with `pipes.tool_discovery`, instead of the two above
 TOOLSCOUT_ROLLOUT      off, dark, shadow, percent:N or on (default)
 TOOLSCOUT_DEFER_ABOVE  leave requests with at most this many tools alone, by default 5
+TOOLSCOUT_ALWAYS_KEEP  names of tools that every model sees, with commas between them
+TOOLSCOUT_TOP_K        most tools that a search brings, by default 5
 TOOLSCOUT_LEARN        off: do not report to the service which tools were called after a search
 """
 
 import logging
 import os
 
-from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, load
+from toolscout.client import AsyncToolDiscovery, ConfigurationError, DiscoveryConfig, load
 from toolscout.client.discovery.config import ApiConfig
 from toolscout.client.selector.rollout import Rollout
 
@@ -37,12 +39,26 @@ def discovery_from_environment() -> AsyncToolDiscovery:
         api = ApiConfig(endpoint, os.environ.get("TOOLSCOUT_API_KEY", ""))
         config = DiscoveryConfig(enabled=True, strategy="hybrid-first", api=api)
     _log_through_proxy(rollout)
-    defer_above = int(os.environ.get("TOOLSCOUT_DEFER_ABOVE", "5"))
+    defer_above = _count("TOOLSCOUT_DEFER_ABOVE", os.environ.get("TOOLSCOUT_DEFER_ABOVE", "5"))
+    top_k = os.environ.get("TOOLSCOUT_TOP_K")
+    names = os.environ.get("TOOLSCOUT_ALWAYS_KEEP", "").split(",")
     # The name of a model in this proxy says nothing about whose model it is.
     learn = os.environ.get("TOOLSCOUT_LEARN", "on").strip().lower() != "off"
     return AsyncToolDiscovery(
-        config, rollout=rollout, defer_above=defer_above, native=False, learn=learn
+        config,
+        always_keep=[name.strip() for name in names if name.strip()],
+        top_k=_count("TOOLSCOUT_TOP_K", top_k) if top_k else None,
+        rollout=rollout,
+        defer_above=defer_above,
+        native=False,
+        learn=learn,
     )
+
+
+def _count(name: str, text: str) -> int:
+    if not text.strip().isdecimal():
+        raise ConfigurationError(f"{name}: expected a whole number, got {text!r}")
+    return int(text)
 
 
 def _log_through_proxy(rollout: Rollout) -> None:

@@ -3,7 +3,8 @@
     provider = SelectingProvider(AsyncSelector("http://127.0.0.1:8080"), top_k=10)
     await Runner.run(agent, question, run_config=RunConfig(model_provider=provider))
 
-Options: `top_k` (10), the most functions to show, and `always_keep`. Tools of other kinds stay.
+Options: `top_k` (10), the most functions to show, and `always_keep`. Tools of other kinds stay, and
+so do those that end a run.
 """
 
 from collections.abc import AsyncIterator
@@ -12,6 +13,7 @@ from typing import Any
 from agents import FunctionTool, Model, ModelProvider, MultiProvider, ToolSearchTool
 
 from toolscout.client import AsyncSelector
+from toolscout.client.offer import Offer
 
 
 class SelectingModel(Model):
@@ -39,7 +41,14 @@ class SelectingModel(Model):
         if searched or forced or len(functions) <= self._options["top_k"]:
             return tools
         found = await self._selector.select(_question(given), functions, **self._options)
-        return [*found.tools, *(tool for tool in tools if not isinstance(tool, FunctionTool))]
+        offer = Offer(functions)
+        names = offer.endings(settings.tool_choice == "required")
+        ending = [offer.by_name[name] for name in names if name not in found.names]
+        return [
+            *found.tools,
+            *ending,
+            *(tool for tool in tools if not isinstance(tool, FunctionTool)),
+        ]
 
 
 class SelectingProvider(ModelProvider):

@@ -10,7 +10,7 @@ meaning here are ignored. `provider` is read and, as in the proxy, not used for 
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import msgspec
 from toolscout.client.selector.endpoint import without_secrets
 from toolscout.client.selector.settings import DEFAULT_TIMEOUT_S
 from toolscout.contract import DEFAULT_TOP_K
-from toolscout.errors import ConfigurationError
+from toolscout.errors import ConfigurationError, InvalidArgument
 from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
 
 STRATEGIES = ("passthrough", "relevance", "tool-search", "api", "hybrid-first")
@@ -86,6 +86,25 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             raise ConfigurationError(
                 f"strategy: expected one of {', '.join(STRATEGIES)}, got {self.strategy!r}{near}"
             )
+
+    def with_arguments(self, always_keep: Collection[str], top_k: int | None) -> "DiscoveryConfig":
+        """Return the configuration with what the arguments of a flow add to it.
+
+        Raises:
+            InvalidArgument: `always_keep` holds no names, or `top_k` is no count.
+        """
+        if (
+            isinstance(always_keep, str)
+            or not isinstance(always_keep, Collection)
+            or not all(isinstance(name, str) for name in always_keep)
+        ):
+            raise InvalidArgument.of("always_keep", "a sequence of names", always_keep)
+        if top_k is None:
+            top_k = self.max_search_results
+        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+            raise InvalidArgument.of("top_k", "a whole number above 0", top_k)
+        names = (*self.always_keep, *always_keep)
+        return msgspec.structs.replace(self, always_keep=names, max_search_results=top_k)
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "DiscoveryConfig":

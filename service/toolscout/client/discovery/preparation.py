@@ -1,7 +1,7 @@
 """Prepare a request: decide whether tools are deferred, and which."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from time import perf_counter
 from typing import Any, Unpack, get_args
 
@@ -46,6 +46,8 @@ logger = logging.getLogger("toolscout.client")
 class DiscoveryOptions(SelectorOptions, total=False):
     """Arguments of a flow that a transport passes on to it."""
 
+    always_keep: Collection[str]
+    top_k: int | None
     order: Order
     defer_above: int
     max_rounds: int
@@ -64,6 +66,8 @@ class Preparation:
     Args:
         config: strategy and limits, in the proxy's own terms; or the URL of the service, which is
             strategy `hybrid-first` with the defaults.
+        always_keep: names that stay visible, beside those of the configuration.
+        top_k: most tools that a search brings; by default as in the configuration, 5.
         order: where found tools go: `append` (default), `rank` or `catalog`.
         defer_above: requests with at most this many tools are forwarded as they are.
         max_rounds: searches in one turn, at most.
@@ -83,6 +87,8 @@ class Preparation:
         self,
         config: DiscoveryConfig | str,
         *,
+        always_keep: Collection[str] = (),
+        top_k: int | None = None,
         order: Order = "append",
         defer_above: int = 0,
         max_rounds: int = MAX_ROUNDS,
@@ -103,7 +109,7 @@ class Preparation:
             raise InvalidArgument.of("learn", "true or false", learn)
         if order not in get_args(Order):
             raise InvalidArgument(f"order: expected rank, catalog or append, got {order!r}")
-        self.config = config
+        self.config = config = config.with_arguments(always_keep, top_k)
         self.store = SessionStore() if store is None else store
         self._order = order
         self._defer_above = defer_above
@@ -229,10 +235,10 @@ class Preparation:
             self.store.store_deferred(session, filtered.deferred)
         if not filtered.deferred:
             return request
-        kept = set(filtered.kept)
-        names = [name for name in offer.names if name in kept]
-        if self._order == "rank":
-            names = list(filtered.kept)
+        kept = dict.fromkeys((*filtered.kept, *offer.endings(provider.must_call(request))))
+        names = list(kept)
+        if self._order != "rank":
+            names = [name for name in offer.names if name in kept]
         self._report("filtered", provider.name, session, len(offer.names), len(names))
         return provider.with_tools(request, offer.pick(names))
 

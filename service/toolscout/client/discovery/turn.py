@@ -121,6 +121,7 @@ class Turn:
         limit = None if provider.max_tools is None else provider.max_tools - own
         self._shown = Shown(offer, order, limit)
         self._shown.keep(settings.always_keep)
+        self._shown.keep(offer.endings(provider.must_call(request)))
         if forced := provider.forced(request):
             self._shown.keep([forced])
         self._catalog = sha256("\n".join(sorted(offer.names)).encode("utf-8", "replace")).digest()

@@ -153,6 +153,9 @@ class Provider(Protocol):
     def forced(self, request: Json) -> str | None:
         """The tool the model must call; "" when it may call none; None when it may choose."""
 
+    def must_call(self, request: Json) -> bool:
+        """Whether the model must call some tool, whichever."""
+
     def function(self, name: str, description: str, schema: Json) -> Any:
         """The definition of a tool with an input of this JSON Schema."""
 
@@ -211,6 +214,11 @@ class Shape:
     def with_history(self, request: Json, history: Sequence[Any]) -> Json:
         """The request with another list there."""
         return {**request, self.history_key: list(history)}
+
+    def must_call(self, request: Json) -> bool:
+        """Whether `tool_choice` is `required` (OpenAI) or `any` (Anthropic)."""
+        choice = request.get("tool_choice")
+        return choice == "required" or mapping(choice).get("type") == "any"
 
     def referred(self, history: Sequence[Any]) -> set[str]:
         """None: found tools are in the request's tools."""

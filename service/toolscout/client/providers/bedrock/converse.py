@@ -58,9 +58,12 @@ class BedrockConverse(Turns):
 
     def forced(self, request: Json) -> str | None:
         """`toolConfig.toolChoice.tool.name`; Bedrock has no way to forbid calls."""
-        choice = mapping(mapping(request.get("toolConfig")).get("toolChoice"))
-        name = mapping(choice.get("tool")).get("name")
+        name = mapping(_choice(request).get("tool")).get("name")
         return name if isinstance(name, str) else None
+
+    def must_call(self, request: Json) -> bool:
+        """Whether `toolConfig.toolChoice` is `any`."""
+        return "any" in _choice(request)
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """A tool specification."""
@@ -103,6 +106,10 @@ class BedrockConverse(Turns):
         if not any("toolUse" in block for block in kept):
             stripped["stopReason"] = "end_turn"
         return stripped
+
+
+def _choice(request: Json) -> Json:
+    return mapping(mapping(request.get("toolConfig")).get("toolChoice"))
 
 
 def _blocks(response: Json) -> list[Json]:

@@ -90,13 +90,13 @@ class Gemini(Shape):
 
         The API refuses allowed names that are not declared, and deferred ones are not.
         """
-        config = mapping(request.get("toolConfig") or request.get("tool_config"))
-        key = "functionCallingConfig"
-        calling = mapping(config.get(key) or config.get("function_calling_config"))
+        calling = _calling(request)
         allowed = calling.get("allowedFunctionNames") or calling.get("allowed_function_names")
-        mode = calling.get("mode")
-        forbidden = isinstance(mode, str) and mode.upper() == "NONE"
-        return "" if allowed or forbidden else None
+        return "" if allowed or _mode(calling) == "NONE" else None
+
+    def must_call(self, request: Json) -> bool:
+        """Whether the mode is `ANY`."""
+        return _mode(_calling(request)) == "ANY"
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """A function declaration; its types are spelled in capitals."""
@@ -135,6 +135,16 @@ class Gemini(Shape):
         ]
         changed = {**response, "candidates": candidates}
         return response if candidates == mappings(response.get("candidates")) else changed
+
+
+def _calling(request: Json) -> Json:
+    config = mapping(request.get("toolConfig") or request.get("tool_config"))
+    return mapping(config.get("functionCallingConfig") or config.get("function_calling_config"))
+
+
+def _mode(calling: Json) -> str:
+    mode = calling.get("mode")
+    return mode.upper() if isinstance(mode, str) else ""
 
 
 def _capitals(schema: Json) -> Json:
