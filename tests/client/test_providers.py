@@ -33,7 +33,8 @@ def test_odd_bodies_are_read_as_far_as_they_go(name: ProviderName, body: dict[st
     provider.query(body)
     provider.first_message(body)
     provider.recent(body)
-    provider.forced(body)
+    provider.listed(body)
+    provider.may_search(body)
     assert provider.without_calls(body, "never called") == body
     assert all(isinstance(call, Call) for call in provider.calls(body))
 
@@ -79,7 +80,7 @@ def test_gemini_is_read_with_underscores_too():
     }
     assert provider.tools(request) == [{"name": "one"}]
     assert provider.query(request) == "hello"
-    assert provider.forced(request) == ""
+    assert not provider.may_search(request)
 
 
 def test_thinking_goes_back_to_anthropic_unchanged():

@@ -8,7 +8,8 @@ from typing import Any, Unpack, get_args
 from toolscout.client import local
 from toolscout.client.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.client.discovery.session import SessionStore, canonical, hashed
-from toolscout.client.discovery.turn import MAX_ROUNDS, Order, Turn, TurnSettings
+from toolscout.client.discovery.settings import MAX_ROUNDS, Order, TurnSettings
+from toolscout.client.discovery.turn import Turn
 from toolscout.client.learning.reporter import reporter_of
 from toolscout.client.observe.events import (
     Stage,
@@ -189,7 +190,7 @@ class Preparation:
     ) -> Turn | Json:
         strategy = self.config.strategy
         tools = provider.tools(request)
-        if strategy == "passthrough" or provider.forced(request) == "":
+        if strategy == "passthrough" or provider.passes(request):
             return request
         previous = provider.previous(request)
         name = session if session is not None else self.store.session_of(previous)
@@ -213,21 +214,23 @@ class Preparation:
         if strategy == "relevance":
             return request if is_unknown else self._filtered(request, provider, offer, name)
         turn = Turn(request, provider, tools, offer, name, self._turn_settings)
+        plain = turn.unsearched
         if is_unknown and (turn.fits_whole or not turn.is_native):
-            return turn.original
+            plain = turn.original
+        if plain is not None:
+            return plain
         self._report("deferred", provider.name, name, len(offer.names), turn.shown)
         return turn
 
     def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
         config = self.config
-        forced = provider.forced(request)
         filtered = local.filter_tools(
             provider.query(request),
             offer.everything,
             min_tools=config.min_tools,
             max_tools=config.max_tools,
             target_ratio=config.target_ratio,
-            always_keep=(*config.always_keep, forced) if forced else config.always_keep,
+            always_keep=(*config.always_keep, *provider.listed(request)),
             recent=provider.recent(request),
             expanded=self.store.expanded(session),
         )
@@ -277,7 +280,7 @@ class Preparation:
         try:
             tools, query = shapes.tools(request), shapes.query(request)
             few = len(Offer(tools).names) <= self._defer_above
-            if few or shapes.forced(request) == "":
+            if few or shapes.passes(request) or not shapes.may_search(request):
                 return None
         except Exception:
             logger.warning("a request could not be read; the service is not asked about it")

@@ -12,16 +12,14 @@ a model that only ever searches still gets to act.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, Literal, cast
-
-import msgspec
+from typing import Any, cast
 
 from toolscout.client.discovery.dispatch import NAME, Dispatch
 from toolscout.client.discovery.history import History, seed_of
 from toolscout.client.discovery.refusals import names_native_form, refuses_form
-from toolscout.client.discovery.session import SessionStore
+from toolscout.client.discovery.settings import TurnSettings
 from toolscout.client.discovery.shown import Shown
 from toolscout.client.discovery.texts import description, free_name, result_text
 from toolscout.client.offer import Offer
@@ -30,14 +28,6 @@ from toolscout.client.providers.marks import is_of_model
 from toolscout.client.providers.provider import QUERY_SCHEMA, Answered
 from toolscout.client.providers.usage import add
 from toolscout.client.selector.selection import Reason, Selection
-from toolscout.common.lru import Lru
-
-Order = Literal["rank", "catalog", "append"]
-"""Position of found tools: best first before earlier finds (`rank`), in the request's order
-(`catalog`), or last (`append`). Only the last leaves the tools before them as they were.
-"""
-
-MAX_ROUNDS = 5
 
 logger = logging.getLogger("toolscout.client")
 
@@ -46,26 +36,6 @@ Found = tuple[Call, Selection[Any]]
 
 Searched = tuple[int, str, Selection[Any]]
 """The round of a search (0 before the first forward), its query and its result."""
-
-
-class TurnSettings(msgspec.Struct, frozen=True):
-    """Settings that all turns of a flow share."""
-
-    store: SessionStore
-    search_name: str
-    order: Order
-    max_rounds: int
-    native: bool
-    """Whether the provider's own deferred loading is used where the model has it."""
-    dispatch: bool
-    """Whether found tools are called through one constant tool where that is not so."""
-    restore_on_no_match: bool
-    """Whether a search that nothing fits brings all tools back."""
-    always_keep: Sequence[str]
-    refusing: Lru[tuple[str, str], bool]
-    """Providers with their models that have refused the native form."""
-    on_end: Callable[["Turn"], None]
-    """Called once when a turn has ended."""
 
 
 class Turn:
@@ -122,13 +92,10 @@ class Turn:
         self._shown = Shown(offer, order, limit)
         self._shown.keep(settings.always_keep)
         self._shown.keep(offer.endings(provider.must_call(request)))
-        if forced := provider.forced(request):
-            self._shown.keep([forced])
+        self._shown.keep(provider.listed(request))
         self._catalog = sha256("\n".join(sorted(offer.names)).encode("utf-8", "replace")).digest()
         self._shown.keep(self._first or ())
         self._begin()
-        if session:
-            settings.store.store_deferred(session, offer.names, tools, provider.name)
 
     def _begin(self) -> None:
         """Write the first request in the form of the provider."""
@@ -154,6 +121,7 @@ class Turn:
         loaded = provider.referred(history.searches)
         if is_stored and provider is not self._emulated:
             loaded = set(known)
+        self._known = known
         self._shown.know([name for name in known if name not in loaded])
         self._has_additions = bool(names or history.searches)
         self.original = self._with_every_tool(self._asked)
@@ -178,6 +146,26 @@ class Turn:
     def fits_whole(self) -> bool:
         """Whether the provider takes every tool in one request."""
         return len(self._shown.every("")) == len(self.offer.names)
+
+    @property
+    def unsearched(self) -> Json | None:
+        """The request to forward where nothing can be searched; None where something can.
+
+        It has every tool if none was shown before. Of several answers none could be continued, so
+        that there is no search among the tools; elsewhere the tools stay as they are.
+        """
+        provider, asked = self._emulated, self._asked
+        is_single = provider.choices(asked) == 1
+        if is_single and provider.may_search(asked):
+            return None
+        if not self._settings.store.deferred(self.session):
+            return self.original
+        if is_single:
+            return None
+        self._shown.know(self._known)
+        _, visible, known, _ = self._shown.tools(self._tools)
+        tools = [*visible, *known]
+        return provider.with_tools(asked, tools) if tools else self.original
 
     def show_first(self, names: Sequence[str]) -> None:
         """Show the tools that fit the first message, in this and in all later requests."""
@@ -222,8 +210,11 @@ class Turn:
             self._fell_back = False
             self._settings.refusing.put(self._model, True)
             logger.warning("model %s takes no deferred tools; they are emulated", self._model[1])
-        if self.session and (stored := self.provider.stored_as(response)):
-            self._settings.store.keep_response(stored, self.session)
+        if self.session:
+            store, name = self._settings.store, self.provider.name
+            store.store_deferred(self.session, self.offer.names, self._tools, name)
+            if stored := self.provider.stored_as(response):
+                store.keep_response(stored, self.session)
         self._responses.append(response)
         calls = self.provider.calls(response)
         found = [call for call in calls if call.name == self.search_name]

@@ -150,8 +150,17 @@ class Provider(Protocol):
     def recent(self, request: Json) -> list[str]:
         """Names of tools that the conversation has called already, each once."""
 
-    def forced(self, request: Json) -> str | None:
-        """The tool the model must call; "" when it may call none; None when it may choose."""
+    def passes(self, request: Json) -> bool:
+        """Whether no search may be in a request: the provider keeps it, or answers it elsewhere."""
+
+    def may_search(self, request: Json) -> bool:
+        """Whether the model may call a search tool."""
+
+    def choices(self, request: Json) -> int:
+        """The number of answers that a request asks for; only of one can a search be continued."""
+
+    def listed(self, request: Json) -> list[str]:
+        """Names of the tools that a request forces or allows; they must be declared."""
 
     def must_call(self, request: Json) -> bool:
         """Whether the model must call some tool, whichever."""
@@ -167,92 +176,6 @@ class Provider(Protocol):
 
     def without_calls(self, response: Json, name: str) -> Json:
         """The response without calls of one tool, as if they had never been made."""
-
-
-class Shape:
-    """Base of all providers: what most of them have in common."""
-
-    usage_keys: tuple[str, ...] = ("usage",)
-    stream: OpenStream | None = None
-    max_tools: int | None = None
-    search_name: str | None = None
-    history_key = "messages"
-
-    def defers(self, request: Json) -> bool:
-        """No."""
-        return False
-
-    def resumed(self, request: Json) -> Json:
-        """The request itself: it has its whole conversation."""
-        return request
-
-    def leave_open(self, response: Json, results: Sequence[Answered]) -> None:
-        """Do nothing: the client's next request has no trace of the searches."""
-
-    def offered(self, request: Json, search: Any, tools: Tools) -> Json:
-        """The found tools come last, so that the tools before them stay byte for byte."""
-        return self.with_tools(request, [search, *tools.visible, *tools.known, *tools.found])
-
-    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
-        """The request with other tools; without any, no key, because `[]` is refused."""
-        rest = {key: value for key, value in request.items() if key != "tools"}
-        return {**rest, "tools": list(tools)} if tools else rest
-
-    def previous(self, request: Json) -> str:
-        """None."""
-        return ""
-
-    def stored_as(self, response: Json) -> str:
-        """None."""
-        return ""
-
-    def history(self, request: Json) -> list[Any]:
-        """The list under `history_key`."""
-        found = request.get(self.history_key)
-        return list(found) if isinstance(found, list) else []
-
-    def with_history(self, request: Json, history: Sequence[Any]) -> Json:
-        """The request with another list there."""
-        return {**request, self.history_key: list(history)}
-
-    def must_call(self, request: Json) -> bool:
-        """Whether `tool_choice` is `required` (OpenAI) or `any` (Anthropic)."""
-        choice = request.get("tool_choice")
-        return choice == "required" or mapping(choice).get("type") == "any"
-
-    def referred(self, history: Sequence[Any]) -> set[str]:
-        """None: found tools are in the request's tools."""
-        return set()
-
-
-class Turns(Shape):
-    """Base of providers whose requests have turns with roles, and `tools`."""
-
-    def turns(self, request: Json) -> list[Json]:
-        """The conversation, oldest first."""
-        return mappings(request.get("messages"))
-
-    def tools(self, request: Json) -> list[Any]:
-        """`tools`, including built-ins."""
-        return list(request.get("tools") or [])
-
-    def query(self, request: Json) -> str:
-        """The text of the last turn of role `user`."""
-        turns = self.user_turns(request)
-        return text_of(turns[-1].get("content")) if turns else ""
-
-    def first_message(self, request: Json) -> Any:
-        """The first turn of role `user`."""
-        return next(iter(self.user_turns(request)), None)
-
-    def ends_with_user(self, request: Json) -> bool:
-        """Whether the last turn is a user's and has more than results."""
-        turns = self.turns(request)
-        return bool(turns) and turns[-1].get("role") == "user" and has_more(turns[-1], "content")
-
-    def user_turns(self, request: Json) -> list[Json]:
-        """The turns of role `user`, oldest first."""
-        return [turn for turn in self.turns(request) if turn.get("role") == "user"]
 
 
 def has_more(turn: Json, key: str) -> bool:

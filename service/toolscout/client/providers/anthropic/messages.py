@@ -10,13 +10,12 @@ from toolscout.client.providers.provider import (
     Json,
     OpenStream,
     ProviderName,
-    Turns,
     arguments_of,
-    mapping,
     mappings,
     names_once,
     text_of,
 )
+from toolscout.client.providers.shape import Turns
 
 
 class Anthropic(Turns):
@@ -39,14 +38,6 @@ class Anthropic(Turns):
             if block.get("type") == "tool_use"
         ]
         return names_once(names)
-
-    def forced(self, request: Json) -> str | None:
-        """`tool_choice`: `none`, or the name of a tool."""
-        choice = mapping(request.get("tool_choice"))
-        if choice.get("type") == "none":
-            return ""
-        name = choice.get("name") if choice.get("type") == "tool" else None
-        return name if isinstance(name, str) else None
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """A client tool."""

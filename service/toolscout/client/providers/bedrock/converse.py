@@ -12,12 +12,12 @@ from toolscout.client.providers.provider import (
     Json,
     OpenStream,
     ProviderName,
-    Turns,
     arguments_of,
     mapping,
     mappings,
     names_once,
 )
+from toolscout.client.providers.shape import Turns
 
 
 class AnthropicOnBedrock(Anthropic):
@@ -56,10 +56,9 @@ class BedrockConverse(Turns):
         ]
         return names_once(names)
 
-    def forced(self, request: Json) -> str | None:
-        """`toolConfig.toolChoice.tool.name`; Bedrock has no way to forbid calls."""
-        name = mapping(_choice(request).get("tool")).get("name")
-        return name if isinstance(name, str) else None
+    def listed(self, request: Json) -> list[str]:
+        """`toolConfig.toolChoice.tool.name`."""
+        return names_once([mapping(_choice(request).get("tool")).get("name")])
 
     def must_call(self, request: Json) -> bool:
         """Whether `toolConfig.toolChoice` is `any`."""

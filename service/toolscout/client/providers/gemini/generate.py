@@ -18,13 +18,13 @@ from toolscout.client.providers.provider import (
     Json,
     OpenStream,
     ProviderName,
-    Shape,
     arguments_of,
     has_more,
     mapping,
     mappings,
     names_once,
 )
+from toolscout.client.providers.shape import Shape
 
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 
@@ -85,14 +85,15 @@ class Gemini(Shape):
         names = [called(part).get("name") for c in contents(request) for part in parts_of(c)]
         return names_once(names)
 
-    def forced(self, request: Json) -> str | None:
-        """Forbidden by mode `NONE`, and also if allowed functions are listed.
+    def may_search(self, request: Json) -> bool:
+        """Whether the mode is not `NONE` and no allowed functions are listed."""
+        return _mode(_calling(request)) != "NONE" and not self.listed(request)
 
-        The API refuses allowed names that are not declared, and deferred ones are not.
-        """
+    def listed(self, request: Json) -> list[str]:
+        """The allowed functions, which the API wants declared."""
         calling = _calling(request)
-        allowed = calling.get("allowedFunctionNames") or calling.get("allowed_function_names")
-        return "" if allowed or _mode(calling) == "NONE" else None
+        names = calling.get("allowedFunctionNames") or calling.get("allowed_function_names")
+        return names_once(names) if isinstance(names, list) else []
 
     def must_call(self, request: Json) -> bool:
         """Whether the mode is `ANY`."""

@@ -10,12 +10,12 @@ from toolscout.client.providers.provider import (
     Json,
     OpenStream,
     ProviderName,
-    Turns,
     arguments_of,
     mapping,
     mappings,
     names_once,
 )
+from toolscout.client.providers.shape import Turns
 
 MAX_TOOLS = 128
 """Maximum number of tools of a request; OpenAI refuses more."""
@@ -37,15 +37,10 @@ class OpenAIChat(Turns):
         ]
         return names_once(names)
 
-    def forced(self, request: Json) -> str | None:
-        """`tool_choice`: `none`, or the name of a function.
-
-        Of several choices (`n`) only the first could go on after a search, so none is searched.
-        """
-        if request.get("n") not in (None, 1):
-            return ""
-        choice = request.get("tool_choice")
-        return forced_name(choice, mapping(mapping(choice).get("function")))
+    def choices(self, request: Json) -> int:
+        """`n`."""
+        number = request.get("n")
+        return number if isinstance(number, int) else 1
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """A function tool."""
@@ -102,18 +97,6 @@ class OpenAIChat(Turns):
                     choice["finish_reason"] = "stop"
             choices.append(choice)
         return {**response, "choices": choices} if changed else response
-
-
-def forced_name(choice: Any, function: Json) -> str | None:
-    """Return the name of a forced function, "" if the model may call none, else None.
-
-    A list of allowed tools may name deferred ones, which the API refuses; such a request is left
-    alone.
-    """
-    if choice == "none" or mapping(choice).get("type") == "allowed_tools":
-        return ""
-    name = function.get("name")
-    return name if isinstance(name, str) else None
 
 
 def _identified(message: Json) -> list[Json]:

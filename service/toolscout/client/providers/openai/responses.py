@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from toolscout.client import wire
-from toolscout.client.providers.openai.chat import MAX_TOOLS, forced_name
+from toolscout.client.providers.openai.chat import MAX_TOOLS
 from toolscout.client.providers.openai.namespaces import flattened, grouped, name_in
 from toolscout.client.providers.openai.responses_stream import ResponsesStream
 from toolscout.client.providers.openai.searches import without_searches
@@ -15,12 +15,11 @@ from toolscout.client.providers.provider import (
     Json,
     OpenStream,
     ProviderName,
-    Turns,
     arguments_of,
-    mapping,
     mappings,
     names_once,
 )
+from toolscout.client.providers.shape import Turns
 from toolscout.common.lru import Lru
 
 MAX_LAST_IDS = 10_000
@@ -106,16 +105,13 @@ class OpenAIResponses(Turns):
         calls = [item for item in self.turns(request) if item.get("type") == "function_call"]
         return names_once(name_in(call.get("namespace"), call.get("name")) for call in calls)
 
-    def forced(self, request: Json) -> str | None:
-        """`tool_choice`: `none`, or the name of a function.
+    def passes(self, request: Json) -> bool:
+        """Whether `background` or `conversation` is set.
 
         A response in the background is fetched later, past any flow, so no search may be in it, and
         none may stay in a `conversation`, where the provider keeps it.
         """
-        if request.get("background") or request.get("conversation"):
-            return ""
-        choice = request.get("tool_choice")
-        return forced_name(choice, mapping(choice))
+        return bool(request.get("background") or request.get("conversation"))
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """A function tool."""
