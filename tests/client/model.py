@@ -50,13 +50,16 @@ class ScriptedModel:
         self.requests: list[Json] = []
         """Those that were not refused."""
         self.refused: list[str] = []
+        self.threads: dict[str, Json] = {}
+        """Conversations of Anthropic that are kept here, by the id of their last response."""
 
     def __call__(self, exchange: Exchange) -> None:
-        interface = next((i for end, i in PATHS.items() if exchange.path.endswith(end)), None)
+        path = exchange.path.partition("?")[0]
+        interface = next((i for end, i in PATHS.items() if path.endswith(end)), None)
         if interface is None or not exchange.body:  # a proxy that looks around
             exchange.answer(b"{}", status=404)
             return
-        body = exchange.json
+        body = self.in_thread(exchange.json)
         if problem := refusal(interface, body):
             self.refused.append(problem)
             error = {
@@ -68,11 +71,22 @@ class ScriptedModel:
         self.requests.append(copy.deepcopy(body))
         shape: Shape = BY_NAME[interface]  # type: ignore[index]
         said = self.say(interface, body)
+        number = next(NUMBERS)
+        if "thread" in body:
+            answer = {"role": "assistant", "content": shape.response(said)["content"]}
+            self.threads[f"msg_{number}"] = body | {"messages": [*body["messages"], answer]}
         if body.get("stream"):
-            events = b"".join(EVENTS[interface](said, next(NUMBERS)))
+            events = b"".join(EVENTS[interface](said, number))
             exchange.answer(events, headers=[("Content-Type", "text/event-stream")])
             return
-        exchange.answer(json.dumps(whole(shape, said, body)).encode(), headers=[JSON])
+        exchange.answer(json.dumps(whole(shape, said, body, number)).encode(), headers=[JSON])
+
+    def in_thread(self, body: Json) -> Json:
+        """A request with the conversation that it continues here."""
+        earlier = self.threads.get((body.get("thread") or {}).get("previous_message_id", ""))
+        if earlier is None:
+            return body
+        return earlier | body | {"messages": [*earlier["messages"], *body["messages"]]}
 
     def say(self, interface: str, body: Json) -> Said:
         """What the model says to a request."""
@@ -105,22 +119,22 @@ class ScriptedModel:
 JSON = ("Content-Type", "application/json")
 
 
-def whole(shape: Shape, said: Said, body: Json) -> Json:
+def whole(shape: Shape, said: Said, body: Json, number: int) -> Json:
     """A response with all that the API sends."""
     response: Json = shape.response(said) | {"model": body["model"], "usage": USAGE[shape.name]}
     if shape.name == "openai":
         return response | {"object": "chat.completion", "created": 1}
     if shape.name == "anthropic":
-        return response | {"role": "assistant", "stop_sequence": None}
-    for number, item in enumerate(response["output"]):
-        item |= {"id": f"item_{number}", "status": "completed"}
+        return response | {"id": f"msg_{number}", "role": "assistant", "stop_sequence": None}
+    for place, item in enumerate(response["output"]):
+        item |= {"id": f"item_{place}", "status": "completed"}
         if item["type"] == "message":
             item["content"][0]["annotations"] = []
         if item.get("name") == NATIVE_SEARCH:
             item |= {"type": "tool_search_call", "execution": "client"}
             item["arguments"] = json.loads(item["arguments"])
             del item["name"]
-    name = f"resp_of_model_{next(NUMBERS)}"
+    name = f"resp_of_model_{number}"
     told: Json = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
     told |= {"id": name, "created_at": 1}
     return response | told

@@ -39,6 +39,10 @@ class Anthropic(Turns):
         ]
         return names_once(names)
 
+    def passes(self, request: Json) -> bool:
+        """Whether the provider keeps the conversation as a `thread`, and with it every search."""
+        return bool(request.get("thread"))
+
     def function(self, name: str, description: str, schema: Json) -> Any:
         """A client tool."""
         return {"name": name, "description": description, "input_schema": schema}
