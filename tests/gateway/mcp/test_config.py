@@ -3,7 +3,9 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from tests.gateway.mcp.hosts import ROOT, write
@@ -23,21 +25,33 @@ GOOD = {"command": "notes"}
         ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "mcpServers.a is there"),
         ('{"mcpServers": {"a": {"command": "x", "args": ["y"], "args": []}}}', "a.args is there"),
         ('{"mcpServers": {}}', "at least one server"),
-        ('{"servers": {"a": {"command": "x"}}}', "did you mean mcpServers?"),
-        ('{"mcpServers": {"a": {"comand": "x"}}}', "mcpServers.a.comand: unknown key; did you"),
+        ('{"a": {"command": "x"}}', "at least one server"),
+        ('{"mcpServers": {"a": {"comand": "x"}}}', "got neither; unknown here: comand"),
         ('{"mcpServers": {"a": {"command": "x", "url": "http://b"}}}', "either command or url"),
         ('{"mcpServers": {"a": {}}}', "either command or url"),
         (
-            '{"mcpServers": {"a": {"command": "x", "autoApprove": []}}}',
-            "mcpServers.a.autoApprove: unknown key; known are allow, deny, timeout, disabled, "
-            "description, command, args, env, cwd, type, transport, url, headers",
+            '{"mcpServers": {"a": {"url": "http://b", "headersHelper": "print-headers"}}}',
+            "mcpServers.a.headersHelper: no command is run for headers",
+        ),
+        (
+            '{"mcpServers": {"a": {"url": "http://b", "httpUrl": "http://c"}}}',
+            "mcpServers.a: url and httpUrl mean the same: give one",
+        ),
+        (
+            '{"mcpServers": {"a": {"command": "x", "envFile": "none.env"}}}',
+            "mcpServers.a.envFile: ",
+        ),
+        ('{"mcpServers": {"a": {"command": "x", "disabledTools": "y"}}}', "a.disabledTools: "),
+        (
+            '{"servers": {"a": {"command": "x", "args": ["${input:api-key}"]}}}',
+            "servers.a.args[0]: the variable API_KEY is not set, in place of the input api-key",
         ),
         (
             '{"mcpServers": {"a": {"command": "x"}}, "toolscout": {"max_risk": "hgih"}}',
             "toolscout.max_risk: expected one of read_only, write_local, write_remote, destructive",
         ),
         ('{"mcpServers": {"a": []}}', "mcpServers.a: expected an object"),
-        ('{"mcpServers": {"a": {"command": "x", "env": {"K": 1}}}}', "mcpServers.a.env"),
+        ('{"mcpServers": {"a": {"command": "x", "env": {"K": []}}}}', "mcpServers.a.env"),
         ('{"mcpServers": {"a": {"command": ""}}}', "mcpServers.a.command"),
         ('{"mcpServers": {"a": {"url": "ftp://b"}}}', "mcpServers.a.url: expected an http://"),
         ('{"mcpServers": {"a": {"url": "http://b", "type": "stdio"}}}', "mcpServers.a.type"),
@@ -113,10 +127,116 @@ def test_all_that_hosts_write_is_read(tmp_path: Path):
         args=("mcp-server-git",),
         env={"KEY": "k"},
         cwd="/srv",
-        timeout=60_000,
-        description="Repositories",
+        timeout_s=60,
     )
     assert isinstance(config.servers["docs"], HttpServer)
+    assert not config.warnings
+
+
+STDIO: dict[str, Any] = {"command": "x"}
+HTTP: dict[str, Any] = {"url": "http://a/mcp"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "same_as"),
+    [
+        (STDIO | {"alwaysAllow": ["y"], "autoApprove": True, "trust": True}, STDIO),
+        (STDIO | {"disabledTools": ["y"], "excludeTools": ["z"]}, STDIO | {"deny": ["z", "y"]}),
+        (STDIO | {"disabledTools": ["y*"], "deny": ["z"]}, STDIO | {"deny": ["z", "y[*]"]}),
+        (STDIO | {"includeTools": ["y"]}, STDIO | {"allow": ["y"]}),
+        (STDIO | {"startup_timeout_sec": 5, "tool_timeout_sec": 9}, STDIO | {"timeout_ms": 9_000}),
+        (STDIO | {"timeout": 2_500}, STDIO | {"timeout_ms": 2_500}),
+        (STDIO | {"timeout": 60, "timeout_ms": 300}, STDIO | {"timeout_ms": 300}),
+        (STDIO | {"source": "custom", "enabled": True, "type": "local", "env": None}, STDIO),
+        (STDIO | {"name": "a", "displayName": "A", "gallery": True, "version": "1"}, STDIO),
+        (STDIO | {"watchPaths": ["."], "dev": {}, "sandboxEnabled": True, "$schema": "s"}, STDIO),
+        (STDIO | {"env": {"A": 1, "B": True}}, STDIO | {"env": {"A": "1", "B": "true"}}),
+        (
+            {"command": {"path": "x", "args": ["y"], "env": {"A": "b"}}},
+            STDIO | {"args": ["y"], "env": {"A": "b"}},
+        ),
+        ({"serverUrl": "http://a/mcp"}, HTTP),
+        (HTTP | {"serverUrl": "http://a/mcp"}, HTTP),
+        ({"httpUrl": "http://a/sse"}, {"url": "http://a/sse", "type": "http"}),
+        (HTTP | {"type": "streamableHttp"}, HTTP | {"type": "http"}),
+        (HTTP | {"transport": "streamable_http"}, HTTP | {"type": "streamable-http"}),
+        (HTTP | {"requestInit": {"headers": {"K": "v"}}}, HTTP | {"headers": {"K": "v"}}),
+    ],
+)
+def test_keys_of_hosts_mean_what_their_hosts_mean(tmp_path: Path, entry, same_as):
+    config, expected = read(tmp_path, {"a": entry}), read(tmp_path, {"a": same_as})
+    if start := entry.get("startup_timeout_sec"):
+        assert config.servers["a"].start_s == start
+        expected.servers["a"] = msgspec.structs.replace(expected.servers["a"], start_s=start)
+    assert config == expected
+    assert not config.warnings
+
+
+@pytest.mark.parametrize(
+    ("entry", "warnings"),
+    [
+        (STDIO | {"dney": ["y"]}, ("mcpServers.a.dney: ignored: unknown key; did you mean deny?",)),
+        (STDIO | {"startup": 1}, ("mcpServers.a.startup: ignored: unknown key",)),
+        (HTTP | {"oauth": {"clientId": "${NONE}"}}, ("mcpServers.a.oauth: ignored: the gateway",)),
+        (STDIO | {"timeout": 60}, ("mcpServers.a.timeout: read as 60 seconds; timeout_ms is",)),
+    ],
+)
+def test_what_is_not_as_it_looks_is_a_warning_that_names_key_and_server(
+    tmp_path: Path, entry, warnings
+):
+    found = read(tmp_path, {"a": entry}).warnings
+    assert len(found) == len(warnings)
+    assert all(map(str.startswith, found, warnings))
+
+
+def test_a_short_timeout_is_in_seconds(tmp_path: Path):
+    assert read(tmp_path, {"a": STDIO | {"timeout": 60}}).servers["a"].timeout_s == 60
+
+
+def test_a_warning_is_printed_and_the_command_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = write(tmp_path, {"a": {"url": "http://127.0.0.1:1/mcp", "colour": "red"}})
+    assert main(["mcp", "--config", str(path), "--http", "x:0"]) == 2
+    warning, error = capsys.readouterr().err.splitlines()
+    assert warning == f"toolscout: {path}: mcpServers.a.colour: ignored: unknown key"
+    assert "http: " in error
+
+
+@pytest.mark.parametrize("key", ["servers", "context_servers"])
+def test_files_of_other_hosts_are_read_with_comments_and_trailing_commas(tmp_path: Path, key: str):
+    path = tmp_path / ".vscode" / "mcp.json"
+    path.parent.mkdir()
+    content = """\ufeff{
+      // asked of a person
+      "inputs": [{"id": "api-key", "type": "promptString"}, {"id": "level", "default": "info"}],
+      "KEY": { /* of "a" */
+        "a": {"command": "x", "args": ["//no /* comment */, ]", "${input:level}", "${userHome}"],
+              "cwd": "${workspaceFolder}", "env": {"KEY": "${input:api-key}",},},
+        "off": {"command": "${NOWHERE}", "disabled": true},
+      },
+    }"""
+    path.write_text(content.replace("KEY", key, 1), "utf-8")
+    found = read_config(path, {"API_KEY": "sesame"}).servers["a"]
+    assert isinstance(found, StdioServer)
+    assert found.args == ("//no /* comment */, ]", "info", str(Path.home()))
+    assert found.cwd == str(tmp_path)
+    assert found.env == {"KEY": "sesame"}
+
+
+def test_an_error_in_a_file_with_comments_is_where_it_says(tmp_path: Path):
+    path = tmp_path / "mcp.json"
+    path.write_text('{ /* a\n   comment */\n  "mcpServers": {]\n}', "utf-8")
+    with pytest.raises(ConfigurationError, match=r":3:18: not valid JSON"):
+        read_config(path, {})
+
+
+def test_variables_of_a_file_reach_the_server_unless_env_has_others(tmp_path: Path):
+    (tmp_path / "a.env").write_text("# keys\nexport A='one'\nB=${A}\nC\nD=four # no\n", "utf-8")
+    entry = STDIO | {"envFile": "${env:NAME}.env", "env": {"D": "4"}}
+    found = read(tmp_path, {"a": entry}, {"NAME": "a"}).servers["a"]
+    assert isinstance(found, StdioServer)
+    assert found.env == {"A": "one", "B": "${A}", "D": "4"}
 
 
 def test_variables_are_expanded_in_every_value_as_hosts_do(tmp_path: Path):

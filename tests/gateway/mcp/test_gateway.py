@@ -30,7 +30,7 @@ def office(folder: Path, request: pytest.FixtureRequest) -> Iterator[Host]:
     servers = {
         "my notes": stdio_server(env=env),
         "other": stdio_server(env={"OTHER_KEY": "sesame-of-other"}, deny=["erase_*"]),
-        "hasty": stdio_server(allow=["count_words"], timeout=300, env=env),
+        "hasty": stdio_server(allow=["count_words"], timeout_ms=300, env=env),
     }
     pinned = ["other__list_notes", "other__transcribe_shorthand"]
     with host(folder, servers, mode=request.param, pinned=pinned) as started:

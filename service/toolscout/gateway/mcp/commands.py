@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import sys
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
@@ -10,6 +12,7 @@ import msgspec
 
 from toolscout.contract import Risk
 from toolscout.errors import ConfigurationError
+from toolscout.terminal import YELLOW, painted
 
 PACKAGES = ("fastmcp", "faiss", "model2vec", "rapidfuzz")
 """Some of what the extra brings, without which nothing works."""
@@ -42,6 +45,7 @@ def gateway(parsed: argparse.Namespace) -> int:
     from toolscout.gateway.mcp.config import read_config
 
     config = read_config(parsed.config, os.environ)
+    _warn(parsed.config, config.warnings)
     _check_installed()
     from toolscout.gateway.mcp import serving, web
 
@@ -65,6 +69,7 @@ def import_servers(parsed: argparse.Namespace) -> int:
     from toolscout.gateway.mcp.config import read_config
 
     config = read_config(parsed.mcp, os.environ)
+    _warn(parsed.mcp, config.warnings)
     _check_installed()
     from toolscout.gateway.mcp import importing
 
@@ -76,6 +81,11 @@ def import_servers(parsed: argparse.Namespace) -> int:
 def _add_file(parser: argparse.ArgumentParser, flag: str) -> None:
     text = "JSON file with mcpServers, as hosts have it"
     parser.add_argument(flag, type=Path, metavar="FILE", required=True, help=text)
+
+
+def _warn(path: Path, warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        sys.stderr.write(f"{painted('toolscout:', YELLOW, sys.stderr)} {path}: {warning}\n")
 
 
 def _check_installed() -> None:

@@ -1,4 +1,4 @@
-"""The configuration of the gateway: the `mcpServers` file that hosts have.
+"""The configuration of the gateway: the `mcpServers` file, as any host has it.
 
 {
   "mcpServers": {
@@ -9,16 +9,20 @@
 }
 """
 
-from collections.abc import Mapping, Sequence
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from glob import escape
+from io import StringIO
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
 import msgspec
 
 from toolscout.client.selector.endpoint import is_web_address
 from toolscout.errors import ConfigurationError, wrong_field
-from toolscout.gateway.mcp.json_file import read_object
+from toolscout.gateway.mcp.json_file import expand, read_object, read_text
 from toolscout.gateway.mcp.servers import (
     Config,
     HttpServer,
@@ -27,19 +31,67 @@ from toolscout.gateway.mcp.servers import (
     StdioServer,
     prefix_of,
 )
-from toolscout.gateway.mcp.variables import expand
 
-SERVERS, OPTIONS = "mcpServers", "toolscout"
+SERVERS = ("mcpServers", "servers", "context_servers")
+"""The keys under which hosts have their servers; those of VS Code and Zed are the last two."""
 
-T = TypeVar("T", bound=msgspec.Struct)
+OPTIONS, INPUTS = "toolscout", "inputs"
+
+NOTHING_TO_DO = (
+    *("alwaysAllow", "autoApprove", "trust", "sandboxEnabled"),
+    *("name", "displayName", "title", "description", "icon", "gallery", "version", "source"),
+    *("$schema", "dev", "watchPaths"),
+)
+"""Keys for a host alone: which calls it asks a person about, and how it shows a server."""
+
+OWN_FLOW = "the gateway takes no part in OAuth; give the server a header"
+UNSUPPORTED = {"oauth": OWN_FLOW, "auth": OWN_FLOW}
+
+TRANSPORTS = {"stdio": "stdio", "local": "stdio", "http": "http", "streamablehttp": "http"}
+TRANSPORTS |= {"sse": "sse"}
+"""By their spellings in lower case, without `-` and `_`."""
+
+SHORT_TIMEOUT = 1_000
+"""A `timeout` below is in seconds, as in Cline and Roo Code; other hosts mean milliseconds."""
+
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Duration = Annotated[float, msgspec.Meta(gt=0)]
+T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 
-def _keys(*kinds: type[msgspec.Struct]) -> list[str]:
-    """The names of the fields of some structs, each once."""
-    return list(dict.fromkeys(f.name for kind in kinds for f in msgspec.structs.fields(kind)))
+class _Request(msgspec.Struct, frozen=True):
+    """What is read of `requestInit`."""
+
+    headers: dict[str, str] = {}
 
 
-_SERVER_KEYS = _keys(StdioServer, HttpServer)
+class _Entry(msgspec.Struct, kw_only=True, rename="camel"):
+    """A server with the keys of all hosts; those of one host alone name it."""
+
+    command: Text | None = None
+    args: tuple[str, ...] = ()
+    env: dict[str, str | int | float | bool] = {}
+    env_file: Text | None = None  # Cursor, VS Code
+    cwd: Text | None = None
+    url: Text | None = None
+    server_url: Text | None = None  # Windsurf
+    http_url: Text | None = None  # Gemini CLI
+    headers: dict[str, str] = {}
+    request_init: _Request = _Request()
+    type: str | None = None
+    transport: str | None = None
+    allow: tuple[str, ...] | None = None
+    include_tools: tuple[str, ...] | None = None  # Gemini CLI
+    deny: tuple[str, ...] = ()
+    exclude_tools: tuple[str, ...] = ()  # Gemini CLI
+    disabled_tools: tuple[str, ...] = ()  # Roo Code, Windsurf
+    timeout: Duration | None = None
+    timeout_ms: Duration | None = msgspec.field(default=None, name="timeout_ms")
+    tool_timeout: Duration | None = msgspec.field(default=None, name="tool_timeout_sec")  # Codex
+    start: Duration | None = msgspec.field(default=None, name="startup_timeout_sec")  # Codex
+    disabled: bool = False
+    enabled: bool = True
 
 
 def read_config(path: Path, environ: Mapping[str, str]) -> Config:
@@ -49,53 +101,178 @@ def read_config(path: Path, environ: Mapping[str, str]) -> Config:
         ConfigurationError: it cannot be read, or has an error; says where and which.
     """
     content = read_object(path)
+    folder = path.absolute().parent
     try:
-        return _config(content, environ)
+        return _File(content, folder, environ).config()
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error.detail}") from None
 
 
-def _config(content: dict[str, Any], environ: Mapping[str, str]) -> Config:
-    _check_keys(content, (SERVERS, OPTIONS), "")
-    given = content.get(SERVERS)
-    if not isinstance(given, dict) or not given:
-        raise ConfigurationError(f"{SERVERS}: expected an object with at least one server")
-    servers: dict[str, Server] = {}
-    named: dict[str, str] = {}
-    for name, value in given.items():
-        prefix = prefix_of(name)
-        if not prefix:
-            raise ConfigurationError(f"{SERVERS}: {name!r} is no name: it has no letter or digit")
-        if prefix in named:
-            both = f"{named[prefix]!r} and {name!r}"
-            raise ConfigurationError(f"{SERVERS}: {both} have the same prefix, {prefix}__")
-        named[prefix] = name
-        server = _server(expand(value, environ, f"{SERVERS}.{name}"), f"{SERVERS}.{name}")
-        if not server.disabled:
-            servers[prefix] = server
-    if not servers:
-        raise ConfigurationError(f"{SERVERS}: every server is disabled")
-    return Config(servers, _converted(content.get(OPTIONS, {}), Options, OPTIONS))
+class _File:
+    """The content of a file; what is odd in it is noted while it is read."""
+
+    def __init__(self, content: dict[str, Any], folder: Path, environ: Mapping[str, str]) -> None:
+        self._content = content
+        self._folder = folder
+        project = folder.parent if folder.name.startswith(".") else folder  # such as .vscode
+        self._environ = {
+            "pathSeparator": os.sep,
+            "userHome": str(Path.home()),
+            "workspaceFolder": str(project),
+            "workspaceFolderBasename": project.name,
+            **_defaults(content.get(INPUTS)),
+            **environ,
+        }
+        self._warnings: list[str] = []
+
+    def config(self) -> Config:
+        """Return the configuration that it is."""
+        self._note_unknown(self._content, (*SERVERS, OPTIONS, INPUTS), "")
+        servers: dict[str, Server] = {}
+        named: dict[str, str] = {}
+        for place, name, value in self._entries():
+            prefix = prefix_of(name)
+            if not prefix:
+                raise ConfigurationError(f"{place}: {name!r} is no name: it has no letter or digit")
+            if prefix in named:
+                both = f"{named[prefix]!r} and {name!r}"
+                raise ConfigurationError(f"{place}: {both} have the same prefix, {prefix}__")
+            named[prefix] = name
+            if value.get("disabled") is not True and value.get("enabled") is not False:
+                servers[prefix] = self._server(value, f"{place}.{name}")
+        if not named:
+            raise ConfigurationError(f"{SERVERS[0]}: expected an object with at least one server")
+        if not servers:
+            raise ConfigurationError("every server is disabled")
+        options = self._content.get(OPTIONS, {})
+        known = _keys(Options)
+        for key, hint in _unknown(options, known):
+            hint = hint or f"; known are {', '.join(known)}"
+            raise ConfigurationError(f"{OPTIONS}.{key}: unknown key{hint}")
+        return Config(servers, _converted(options, Options, OPTIONS), tuple(self._warnings))
+
+    def _entries(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Yield where each server is, its name and its value."""
+        for place in SERVERS:
+            entries = self._content.get(place, {})
+            if not isinstance(entries, dict):
+                raise ConfigurationError(f"{place}: expected an object with at least one server")
+            for name, value in entries.items():
+                if not isinstance(value, dict):
+                    raise ConfigurationError(f"{place}.{name}: expected an object")
+                yield place, name, value
+
+    def _server(self, value: dict[str, Any], place: str) -> Server:
+        if "headersHelper" in value:
+            raise ConfigurationError(
+                f"{place}.headersHelper: no command is run for headers; write them as headers"
+            )
+        value = {key: one for key, one in value.items() if one is not None}
+        if isinstance(value.get("command"), dict):  # an older Zed: command, args and env in one
+            value |= value.pop("command")
+            value["command"] = value.pop("path", None)
+        known = _keys(_Entry)
+        unknown = self._note_unknown(value, (*known, *NOTHING_TO_DO), place)
+        value = {key: one for key, one in value.items() if key in known}
+        entry = _converted(expand(value, self._environ, place), _Entry, place)
+        urls = {"url": entry.url, "serverUrl": entry.server_url, "httpUrl": entry.http_url}
+        url = _only(urls, place)
+        if (entry.command is None) == (url is None):
+            many = "neither" if url is None else "both"
+            why = f"; unknown here: {', '.join(unknown)}" if unknown else ""
+            raise ConfigurationError(f"{place}: expected either command or url, got {many}{why}")
+        included = None if entry.include_tools is None else _exact(entry.include_tools)
+        common: dict[str, Any] = {
+            "allow": _only({"allow": entry.allow, "includeTools": included}, place),
+            "deny": (*entry.deny, *_exact((*entry.exclude_tools, *entry.disabled_tools))),
+            "timeout_s": self._timeout_s(entry, place),
+        }
+        if entry.start is not None:
+            common["start_s"] = entry.start
+        if entry.command is not None:
+            _transport(entry, place, ("stdio",))
+            env = self._variables(entry, place)
+            args, cwd = entry.args, entry.cwd
+            return StdioServer(command=entry.command, args=args, env=env, cwd=cwd, **common)
+        if url is None or not is_web_address(url):
+            raise ConfigurationError(f"{place}.url: expected an http:// or https:// URL")
+        transport = _transport(entry, place, ("http", "sse"))
+        if entry.http_url and transport is None:
+            transport = "http"
+        headers = {**entry.request_init.headers, **entry.headers}
+        return HttpServer(url=url, headers=headers, transport=transport, **common)
+
+    def _timeout_s(self, entry: _Entry, place: str) -> float | None:
+        if entry.timeout_ms is not None:
+            return entry.timeout_ms / 1_000
+        if entry.timeout is None:
+            return entry.tool_timeout
+        if entry.timeout >= SHORT_TIMEOUT:
+            return entry.timeout / 1_000
+        seconds = f"{entry.timeout:g}"
+        self._warnings.append(f"{place}.timeout: read as {seconds} seconds; timeout_ms is exact")
+        return entry.timeout
+
+    def _variables(self, entry: _Entry, place: str) -> dict[str, str]:
+        """Return the variables of a subprocess: those of its file, then its own."""
+        variables: dict[str, str] = {}
+        if entry.env_file is not None:
+            from dotenv import dotenv_values  # of the extra, which only the commands here need
+
+            try:
+                text = read_text(self._folder / entry.env_file)
+            except ConfigurationError as error:
+                raise ConfigurationError(f"{place}.envFile: {error.detail}") from None
+            pairs = dotenv_values(stream=StringIO(text), interpolate=False).items()
+            variables = {name: one for name, one in pairs if one is not None}
+        for name, one in entry.env.items():
+            variables[name] = one if isinstance(one, str) else msgspec.json.encode(one).decode()
+        return variables
+
+    def _note_unknown(
+        self, value: dict[str, Any], known: Sequence[str], place: str
+    ) -> Sequence[str]:
+        """Note keys that are ignored, and return them."""
+        unknown = dict(_unknown(value, known))
+        for key, hint in unknown.items():
+            why = UNSUPPORTED.get(key, f"unknown key{hint}")
+            self._warnings.append(f"{place}{'.' if place else ''}{key}: ignored: {why}")
+        return tuple(unknown)
 
 
-def _server(value: Any, place: str) -> Server:
-    if not isinstance(value, dict):
-        raise ConfigurationError(f"{place}: expected an object")
-    _check_keys(value, _SERVER_KEYS, place)
-    if ("command" in value) == ("url" in value):
-        many = "both" if "command" in value else "neither"
-        raise ConfigurationError(f"{place}: expected either command or url, got {many}")
-    if "command" in value:
-        return _converted(value, StdioServer, place)
-    server = _converted(value, HttpServer, place)
-    if not is_web_address(server.url):
-        raise ConfigurationError(f"{place}.url: expected an http:// or https:// URL")
-    return server
+def _defaults(inputs: Any) -> dict[str, str]:
+    """Return the defaults of VS Code's inputs, by their names."""
+    listed = [one for one in inputs if isinstance(one, dict)] if isinstance(inputs, list) else []
+    pairs = ((one.get("id"), one.get("default")) for one in listed)
+    return {key: text for key, text in pairs if isinstance(key, str) and isinstance(text, str)}
 
 
-def _converted(value: Any, kind: type[T], place: str) -> T:
-    if isinstance(value, dict):
-        _check_keys(value, _keys(kind), place)
+def _only(spellings: Mapping[str, T | None], place: str) -> T | None:
+    """Return what is under any of several keys that mean the same."""
+    present = {key: one for key, one in spellings.items() if one is not None}
+    if len(set(present.values())) > 1:
+        raise ConfigurationError(f"{place}: {' and '.join(present)} mean the same: give one")
+    return next(iter(present.values()), None)
+
+
+def _exact(names: Iterable[str]) -> tuple[str, ...]:
+    """Return patterns that match only these names."""
+    return tuple(map(escape, names))
+
+
+def _transport(entry: _Entry, place: str, possible: Sequence[str]) -> Any:
+    """Return how to talk to a server, if that is there; `type` and `transport` mean the same."""
+    spelled = {"type": entry.type, "transport": entry.transport}
+    for key, text in spelled.items():
+        kind = TRANSPORTS.get(re.sub("[-_]", "", text.lower())) if text else None
+        if text is not None and kind not in possible:
+            raise ConfigurationError(f"{place}.{key}: expected {' or '.join(possible)}")
+        if kind:
+            return kind
+    return None
+
+
+def _converted(value: Any, kind: type[S], place: str) -> S:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -113,9 +290,14 @@ def _choices(kind: Any) -> list[str]:
     return [one for part in parts for one in ([part] if isinstance(part, str) else _choices(part))]
 
 
-def _check_keys(value: dict[str, Any], known: Sequence[str], place: str) -> None:
-    for key in value:
+def _keys(kind: type[msgspec.Struct]) -> list[str]:
+    """The keys of a struct in JSON."""
+    return [field.encode_name for field in msgspec.structs.fields(kind)]
+
+
+def _unknown(value: Any, known: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each unknown key of an object, with a hint."""
+    for key in value if isinstance(value, dict) else ():
         if key not in known:
-            near = get_close_matches(key, known, 1, 0.5)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-            raise ConfigurationError(f"{place}{'.' if place else ''}{key}: unknown key; {hint}")
+            near = get_close_matches(key, known, 1, 0.7)
+            yield key, f"; did you mean {near[0]}?" if near else ""

@@ -23,9 +23,6 @@ from toolscout.gateway.mcp.failures import CallFailed, Unavailable, explained, i
 from toolscout.gateway.mcp.servers import Server
 from toolscout.gateway.mcp.transports import redacted, transport_to
 
-CONNECT_S = 60.0
-"""Seconds to start a server and to agree with it; `npx` may download one first."""
-
 LIST_S = 60.0
 """Seconds to read all pages of a list of tools."""
 
@@ -74,7 +71,7 @@ class Connection:
             was_listed = False
             try:
                 with transport_to(self.name, self.server) as transport:
-                    async with asyncio.timeout(CONNECT_S):
+                    async with asyncio.timeout(self.server.start_s):
                         client = await connect(transport, self._note_change)
                     try:
                         await self._list(client)
@@ -105,7 +102,7 @@ class Connection:
         client = self._client
         if client is None:
             raise Unavailable(f"{self.name} is unavailable: {self.reason}")
-        limit = self.server.timeout and self.server.timeout / 1_000
+        limit = self.server.timeout_s
         self._calls += 1
         try:
             async with asyncio.timeout(limit):

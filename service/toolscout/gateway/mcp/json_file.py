@@ -1,17 +1,46 @@
-"""Read a JSON file strictly: a key that is given twice is an error, not silently overwritten."""
+"""Read a JSON file as hosts do: with comments, trailing commas, and variables of the environment.
+
+A key that is given twice is an error, not silently overwritten.
+"""
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from toolscout.errors import ConfigurationError
+
+_TEXT = r'"(?:\\.|[^"\\])*"'
+_COMMENT = re.compile(rf"({_TEXT})|//[^\n]*|/\*.*?\*/", re.S)
+_TRAILING_COMMA = re.compile(rf"({_TEXT})|,(?=\s*[}}\]])", re.S)
+
+_VARIABLE = re.compile(
+    r"\$\{(?:input:(?P<input>[\w.-]+)|(?:env:)?(?P<name>[A-Za-z_]\w*))(?::-(?P<default>[^}]*))?\}",
+    re.ASCII,
+)
+"""`${NAME}` and `${NAME:-default}` are Claude Code's spellings, `${env:NAME}` is that of Cursor and
+VS Code, whose `${input:NAME}` is asked of a person."""
 
 
 class _Object(dict[str, Any]):
     """An object that knows the first of its keys that was given twice."""
 
     repeated: str | None = None
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_text("utf-8-sig")
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path}: not valid UTF-8") from None
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -21,21 +50,50 @@ def read_object(path: Path) -> dict[str, Any]:
         ConfigurationError: it cannot be read, is not JSON, holds no object, or has a key twice.
     """
     try:
-        found = json.loads(path.read_text("utf-8"), object_pairs_hook=_object)
-    except OSError as error:
-        raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigurationError(f"{path}: not valid UTF-8") from None
+        text = _TRAILING_COMMA.sub(_blank, _COMMENT.sub(_blank, read_text(path)))
+        content = json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         place = f"{path}:{error.lineno}:{error.colno}"
         raise ConfigurationError(f"{place}: not valid JSON: {error.msg}") from None
     except RecursionError:
         raise ConfigurationError(f"{path}: nested too deeply") from None
-    if not isinstance(found, _Object):
+    if not isinstance(content, _Object):
         raise ConfigurationError(f"{path}: expected an object")
-    if repeated := _repeated(found, ""):
+    if repeated := _repeated(content, ""):
         raise ConfigurationError(f"{path}: {repeated} is there twice")
-    return found
+    return content
+
+
+def expand(value: Any, environ: Mapping[str, str], place: str) -> Any:
+    """Return a JSON value with the variables of its texts replaced; keys stay as they are.
+
+    Nobody can be asked for an input: it is the variable of its name, `api-key` that of `API_KEY`.
+
+    Raises:
+        ConfigurationError: a variable without a default is not set.
+    """
+    if isinstance(value, str):
+
+        def replacement(match: re.Match[str]) -> str:
+            asked, name = match["input"], match["name"]
+            variable = name or re.sub(r"\W", "_", asked, flags=re.ASCII).upper()
+            text = environ.get(variable, environ.get(name or asked, match["default"]))
+            if text is None:
+                why = f", in place of the input {asked}" if asked else ""
+                raise ConfigurationError(f"{place}: the variable {variable} is not set{why}")
+            return text
+
+        return _VARIABLE.sub(replacement, value)
+    if isinstance(value, dict):
+        return {name: expand(one, environ, f"{place}.{name}") for name, one in value.items()}
+    if isinstance(value, list):
+        return [expand(one, environ, f"{place}[{n}]") for n, one in enumerate(value)]
+    return value
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Replace all but texts by spaces, so that errors name the place in the file."""
+    return match[1] or re.sub(r"[^\n]", " ", match[0])
 
 
 def _object(pairs: list[tuple[str, Any]]) -> _Object:

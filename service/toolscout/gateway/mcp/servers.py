@@ -1,38 +1,34 @@
 """What a configuration consists of: servers of either transport, and options for all of them."""
 
 import re
-from typing import Annotated, Literal
+from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
 from toolscout.contract import Risk
 
-Text = Annotated[str, msgspec.Meta(min_length=1)]
 
-
-class _Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Server(msgspec.Struct, frozen=True, kw_only=True):
     """What servers of both transports have in common."""
 
     allow: tuple[str, ...] | None = None
     """Patterns, as of file names, of the only tools to offer."""
     deny: tuple[str, ...] = ()
     """Patterns of tools never to offer."""
-    timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Milliseconds that a call may take; without limit by default, for the host can cancel."""
-    disabled: bool = False
-    description: str | None = None
+    timeout_s: float | None = None
+    """Seconds that a call may take; without limit by default, for the host can cancel."""
+    start_s: float = 60.0
+    """Seconds to start and to agree on a protocol; `npx` may download the server first."""
 
 
 class StdioServer(_Server, frozen=True, kw_only=True):
     """A server to run as a subprocess."""
 
-    command: Text
+    command: str
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
-    cwd: Text | None = None
-    type: Literal["stdio"] = "stdio"
-    transport: Literal["stdio"] = "stdio"
+    cwd: str | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -48,10 +44,10 @@ class StdioServer(_Server, frozen=True, kw_only=True):
 class HttpServer(_Server, frozen=True, kw_only=True):
     """A server to reach over HTTP."""
 
-    url: Text
+    url: str
     headers: dict[str, str] = {}
-    type: Literal["http", "streamable-http", "sse"] | None = None
-    transport: Literal["http", "streamable-http", "sse"] | None = None
+    transport: Literal["http", "sse"] | None = None
+    """Decided by the URL if absent."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -83,6 +79,8 @@ class Config(msgspec.Struct, frozen=True):
 
     servers: dict[str, Server]
     options: Options
+    warnings: tuple[str, ...] = ()
+    """What was ignored, or read otherwise than some host would, a line each."""
 
 
 def prefix_of(name: str) -> str:

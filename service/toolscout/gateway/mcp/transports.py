@@ -47,9 +47,8 @@ def transport_to(name: str, server: Server) -> Iterator[ClientTransport]:
 
 
 def _http(server: HttpServer) -> ClientTransport:
-    kind = server.transport or server.type
     ends_in_sse = server.url.partition("?")[0].rstrip("/").endswith("/sse")
-    if kind == "sse" or (kind is None and ends_in_sse):
+    if server.transport == "sse" or (server.transport is None and ends_in_sse):
         return SSETransport(server.url, headers=server.headers)
     return StreamableHttpTransport(server.url, headers=server.headers)
 
