@@ -11,7 +11,7 @@ from tests.support import environment
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("docs", "evals", "loadtests", "service/toolscout", "tests")
-PARTS_OF_TESTS = {"tests.gateway.mcp.servers.notes", "tests.gateway.mcp.servers.odd"}
+PARTS_OF_TESTS = {f"tests.gateway.mcp.servers.{name}" for name in ("hostile", "notes", "odd")}
 
 
 def runnable() -> list[str]:

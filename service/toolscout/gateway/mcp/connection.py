@@ -19,7 +19,7 @@ from mcp import MCPError
 from pydantic import ValidationError
 
 from toolscout.gateway.mcp.clients import connect
-from toolscout.gateway.mcp.failures import CallFailed, Unavailable, explained, is_lost
+from toolscout.gateway.mcp.failures import UNREADABLE, CallFailed, Unavailable, explained, is_lost
 from toolscout.gateway.mcp.servers import Server
 from toolscout.gateway.mcp.transports import redacted, transport_to
 
@@ -112,6 +112,8 @@ class Connection:
         except ValidationError:
             raise CallFailed(f"{self.name} gave a malformed answer") from None
         except Exception as error:
+            if isinstance(error, MCPError) and error.error.message == UNREADABLE:
+                raise CallFailed(f"{self.name} gave an answer that cannot be read") from None
             if isinstance(error, MCPError) and not is_lost(error):
                 self._wake.set()  # it may have lost the session, and say so in its own words
                 said = error.error

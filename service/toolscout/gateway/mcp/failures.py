@@ -17,6 +17,9 @@ LOST = frozenset(
 )
 """The words of SDKs for a lost connection or session. Their codes are those of servers, too."""
 
+UNREADABLE = "the answer cannot be read"
+"""The words of an error in place of an answer that is no JSON, too long or nested too deeply."""
+
 _KNOWN: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
     ((TimeoutError, httpx2.TimeoutException), "it does not answer in time"),
     ((FileNotFoundError, NotADirectoryError), "its command or its folder does not exist"),
@@ -59,6 +62,8 @@ def _known(error: BaseException) -> str | None:
     if isinstance(error, httpx2.HTTPStatusError):
         return f"it answers with status {error.response.status_code}"
     if isinstance(error, MCPError):
+        if error.error.message == UNREADABLE:
+            return "its answer cannot be read"
         return None if is_lost(error) else f"it answers with error {error.error.code}"
     return next((text for kinds, text in _KNOWN if isinstance(error, kinds)), None)
 

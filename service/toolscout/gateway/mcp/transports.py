@@ -1,49 +1,82 @@
-"""Transports to the configured servers, with what they write to standard error made safe."""
+"""Transports to the configured servers, which read what these write in bounded pieces."""
 
+import asyncio
+import gc
 import logging
 import os
+import re
+import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
 
-from fastmcp.client.transports import (
-    ClientTransport,
-    SSETransport,
-    StdioTransport,
-    StreamableHttpTransport,
+import anyio
+from fastmcp.client.transports import ClientTransport, SSETransport, StreamableHttpTransport
+from fastmcp.client.transports.base import TransportOptions
+from mcp import ClientSession
+from mcp.client.stdio import get_default_environment
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    jsonrpc_message_adapter,
 )
 
+from toolscout.gateway.mcp.failures import UNREADABLE
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
+from toolscout.index.values import count_values_outside_texts
 
 MIN_SECRET_CHARS = 4
 """Shorter values, such as `1` or `on`, are no secrets, and may be part of any word."""
 
-MAX_LINE_CHARS = 2_000
-"""Characters of a line of a server's standard error that are logged."""
+MAX_LINE_BYTES, MAX_LINE_CHARS = 16_384, 2_000
+"""How much of a line of a server's standard error is read, and how much of it is logged."""
+
+MAX_LINES_PER_S = 200
+"""Lines of a server that are logged in a second; more are counted."""
+
+PAUSE_S = 0.001
+"""Pause of the thread that drops what a server writes, so that others have their turn."""
+
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+MAX_MESSAGE_VALUES = 250_000
+"""Longer messages are not decoded: that would hold up the other servers for too long."""
+
+GRACE_S = 2.0
+"""Seconds for a server to end after its standard input was closed, and again after SIGTERM."""
+
+_ID = rb'"id"\s*:\s*(\d+)'
+_FIRST_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID + rb"\s*,")
+_LAST_ID = re.compile(_ID + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
+_ID_BYTES = 128
+"""The id of an answer is within so many bytes of its beginning or end."""
 
 logger = logging.getLogger("toolscout.mcp")
 
 
 @contextmanager
 def transport_to(name: str, server: Server) -> Iterator[ClientTransport]:
-    """Yield a transport for one connection to a server.
+    """Yield a transport for one connection to a server; afterwards its processes are gone.
 
     A subprocess gets the variables of its own configuration and those that hosts pass on (`PATH`,
     `HOME`, `USER` and the like), not the rest of this process's environment. Its standard error
     goes to the log.
     """
-    if isinstance(server, StdioServer):
-        with _logged(name, server.secrets) as written:
-            yield StdioTransport(
-                server.command,
-                list(server.args),
-                env=server.env,
-                cwd=server.cwd,
-                keep_alive=False,
-                log_file=written,
-            )
-    else:
+    if not isinstance(server, StdioServer):
         yield _http(server)
+        return
+    with _logged(name, server.secrets) as stderr:
+        transport = _Subprocess(server, stderr)
+        try:
+            yield transport
+        finally:
+            for group in transport.groups:
+                _signal(group, signal.SIGKILL)
 
 
 def _http(server: HttpServer) -> ClientTransport:
@@ -53,26 +86,183 @@ def _http(server: HttpServer) -> ClientTransport:
     return StreamableHttpTransport(server.url, headers=server.headers)
 
 
+class _Subprocess(ClientTransport):
+    """A server that runs in a process group of its own.
+
+    The library's transport reads lines of any length, drops those that it cannot decode, so that a
+    call waits for ever, and leaves a process behind that is still starting when it is cancelled.
+    """
+
+    def __init__(self, server: StdioServer, stderr: int) -> None:
+        self.groups: list[int] = []
+        """The process groups that were started."""
+        self._server = server
+        self._stderr = stderr
+
+    @asynccontextmanager
+    async def connect_session(
+        self, *, transport_options: TransportOptions | None = None, **session: Any
+    ) -> AsyncIterator[ClientSession]:
+        """Start the server, and end it afterwards."""
+        server, options = self._server, transport_options or TransportOptions()
+        process = await asyncio.create_subprocess_exec(
+            server.command,
+            *server.args,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=self._stderr,
+            env=get_default_environment() | server.env,
+            cwd=server.cwd,
+            start_new_session=True,
+            limit=MAX_MESSAGE_BYTES,
+        )
+        self.groups.append(process.pid)
+        received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
+        outgoing, sent = anyio.create_memory_object_stream[SessionMessage]()
+        tasks = [
+            asyncio.create_task(one)
+            for one in (_read(process, received), _write(process, sent, received))
+        ]
+        try:
+            async with options.session_class(incoming, outgoing, **session) as client:
+                yield client
+        finally:
+            incoming.close()
+            outgoing.close()
+            try:
+                await _end(process)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                _signal(process.pid, signal.SIGKILL)
+                process._transport.close()  # type: ignore[attr-defined]  # nothing public does
+
+
+async def _read(process: Process, received: Any) -> None:
+    """Pass on the messages of a server; that they have ended is the end of the connection."""
+    stdout: Any = process.stdout
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        async with received:
+            while line := await _line(stdout):
+                message = _message(line)
+                if message is not None:
+                    await received.send(SessionMessage(message))
+    while await stdout.read(MAX_LINE_BYTES):
+        pass  # a server that waits for a reader does not end
+
+
+async def _write(process: Process, sent: Any, received: Any) -> None:
+    """Send messages to a server, until it reads no more."""
+    stdin: Any = process.stdin
+    with suppress(OSError):
+        async with sent:
+            async for one in sent:
+                text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+                stdin.write(text.encode() + b"\n")
+                await stdin.drain()
+    received.close()
+
+
+async def _line(stdout: asyncio.StreamReader) -> bytes:
+    """Return the next line, of one that is too long both ends; nothing at the end."""
+    head = b""
+    while True:
+        try:
+            line = await stdout.readuntil()
+        except asyncio.IncompleteReadError as error:
+            line = error.partial
+        except asyncio.LimitOverrunError as error:
+            piece = await stdout.readexactly(error.consumed)
+            head = head or piece[:_ID_BYTES]
+            continue
+        return head + b"\0" + line[-_ID_BYTES:] if head else line  # which is no JSON
+
+
+def _message(line: bytes) -> JSONRPCMessage | None:
+    """Decode a line; an answer that cannot be read is an error, so that its call ends."""
+    if count_values_outside_texts(line) <= MAX_MESSAGE_VALUES:
+        gc.disable()  # each collection would walk all values that were made so far
+        try:
+            return jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            pass
+        finally:
+            gc.enable()
+    matched = _FIRST_ID.match(line[:_ID_BYTES]) or _LAST_ID.search(line[-_ID_BYTES:])
+    if matched is None:  # such as a line that was meant for standard error
+        return None
+    error = ErrorData(code=PARSE_ERROR, message=UNREADABLE)
+    return JSONRPCError(jsonrpc="2.0", id=int(matched[1]), error=error)
+
+
+async def _end(process: Process) -> None:
+    """End a server as the protocol says: close its input, then signal its whole group."""
+    stdin: Any = process.stdin
+    stdin.close()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE_S):
+                await process.wait()
+                return
+        _signal(process.pid, number)
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
 def redacted(text: str, secrets: tuple[str, ...]) -> str:
-    """Return a text without the values of secrets."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        if len(secret) >= MIN_SECRET_CHARS:
-            text = text.replace(secret, "***")
+    """Return a text without the values of secrets, nor any line of those that have several."""
+    lines = {line.strip() for secret in secrets for line in secret.splitlines()}
+    for line in sorted(lines, key=len, reverse=True):
+        if len(line) >= MIN_SECRET_CHARS:
+            text = text.replace(line, "***")
     return text
 
 
 @contextmanager
-def _logged(name: str, secrets: tuple[str, ...]) -> Iterator[object]:
+def _logged(name: str, secrets: tuple[str, ...]) -> Iterator[int]:
     """Yield the writing end of a pipe whose lines are logged under a server's name."""
     source, target = os.pipe()
-
-    def relay() -> None:
-        with os.fdopen(source, encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                text = redacted(line.rstrip("\n")[:MAX_LINE_CHARS], secrets)
-                logger.info("%s: %s", name, text)
-
     # Ends when the last process with the other end has gone, and holds up no exit.
-    threading.Thread(target=relay, name=f"stderr of {name}", daemon=True).start()
-    with os.fdopen(target, "w", encoding="utf-8") as written:
-        yield written
+    relay = threading.Thread(target=_relay, args=(name, source, secrets), daemon=True)
+    relay.start()
+    try:
+        yield target
+    finally:
+        os.close(target)
+
+
+def _relay(name: str, source: int, secrets: tuple[str, ...]) -> None:
+    """Log each line; what is too long, and the rest of a line that was cut, is dropped."""
+    longest = max((len(line) for secret in secrets for line in secret.splitlines()), default=0)
+    with os.fdopen(source, "rb") as lines:
+        logged, dropped, second = 0, 0, time.monotonic()
+        while piece := lines.readline(MAX_LINE_BYTES):
+            is_cut = len(piece) == MAX_LINE_BYTES and not piece.endswith(b"\n")
+            rest = piece
+            while is_cut and rest and not rest.endswith(b"\n"):
+                time.sleep(PAUSE_S)
+                rest = lines.readline(MAX_LINE_BYTES)
+            if time.monotonic() > second + 1:
+                if dropped:
+                    logger.info("%s: (%d more lines)", name, dropped)
+                logged, dropped, second = 0, 0, time.monotonic()
+            if logged == MAX_LINES_PER_S:
+                dropped += 1
+                if dropped % MAX_LINES_PER_S == 0:
+                    time.sleep(PAUSE_S)
+                continue
+            logged += 1
+            text = redacted(piece.decode("utf-8", "replace").rstrip("\r\n"), secrets)
+            if is_cut:
+                text = text[: max(0, len(text) - longest)]  # it may end within a secret
+            logger.info("%s: %s", name, printable(text[:MAX_LINE_CHARS]))
+
+
+def printable(text: str) -> str:
+    """Return a text with everything escaped that a terminal would obey or not show."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
