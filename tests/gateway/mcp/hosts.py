@@ -54,6 +54,12 @@ class Host:
         """Call a server's tool through `call_tool`."""
         return self.send("call_tool", {"name": tool, "arguments": arguments})
 
+    def call_again(self, refusal: mcp_types.CallToolResult, **arguments: Any) -> Any:
+        """Repeat a refused call with the token that the refusal shows."""
+        shown = json.loads(text_of(refusal))
+        call = {"name": shown["tool"]["name"], "arguments": arguments, "token": shown["token"]}
+        return self.send("call_tool", call)
+
     def found(self, query: str, /, **more: Any) -> list[str]:
         """The names that a search finds."""
         return [tool["name"] for tool in self.ask("search_tools", query=query, **more)["tools"]]

@@ -39,8 +39,9 @@ def test_every_call_is_answered_without_a_stack_trace(office: Host, name, argume
 
 @given(arguments=st.dictionaries(TEXT, VALUES, max_size=3), text=TEXT)
 def test_arguments_reach_a_server_as_they_are(office: Host, arguments, text):
-    office.ask("tool_info", name="notes__send_note")
-    sent = office.send("call_tool", {"name": "notes__send_note", "arguments": {"text": text}})
+    token = {"token": office.ask("tool_info", name="notes__send_note")["token"]}
+    call = {"name": "notes__send_note", **token}
+    sent = office.send("call_tool", {**call, "arguments": {"text": text}})
     assert sent.structured_content == {"result": f"sent {text}"}
-    other = {"name": "notes__send_note", "arguments": {"text": text, "more": arguments}}
+    other = {**call, "arguments": {"text": text, "more": arguments}}
     assert office.send("call_tool", other).is_error

@@ -32,7 +32,7 @@ def office(folder: Path, request: pytest.FixtureRequest) -> Iterator[Host]:
         "other": stdio_server(env={"OTHER_KEY": "sesame-of-other"}, deny=["erase_*"]),
         "hasty": stdio_server(allow=["count_words"], timeout_ms=300, env=env),
     }
-    pinned = ["other__list_notes", "other__transcribe_shorthand"]
+    pinned = ["other__list_notes", "other__send_note", "other__transcribe_shorthand"]
     with host(folder, servers, mode=request.param, pinned=pinned) as started:
         until(lambda: {name.split("__")[0] for name in started.names()} == NAMES)
         yield started
@@ -46,7 +46,13 @@ def test_a_host_sees_the_tools_of_the_gateway_and_pinned_ones(office: Host):
         "list_tools_meta",
         "get_required_keys_for_tool",
         "other__list_notes",
+        "other__send_note",
     ]
+
+
+def test_a_pinned_tool_needs_no_token_for_hosts_list_its_schema(office: Host):
+    assert "other__send_note" in {tool.name for tool in office.tools()}
+    assert text_of(office.send("other__send_note", {"text": "tea"})) == "sent tea"
 
 
 def test_a_pinned_tool_is_listed_as_its_server_lists_it(office: Host):
@@ -141,14 +147,26 @@ def test_a_call_that_takes_longer_than_its_server_may_is_ended(office: Host):
     assert not office.call("hasty__count_words", seconds=0).is_error
 
 
-def test_a_tool_that_writes_is_called_after_its_schema_was_read(office: Host):
-    early = office.call("my_notes__send_note", text="tea")
-    assert early.is_error
-    assert "read its full schema with tool_info" in text_of(early)
+def test_a_tool_that_writes_is_called_with_the_token_of_its_schema(office: Host):
     whole = office.ask("tool_info", name="my_notes__send_note")
     assert whole["risk"] == "write_remote"
     assert whole["input_schema"]["required"] == ["text"]
-    assert text_of(office.call("my_notes__send_note", text="tea")) == "sent tea"
+    call = {"name": "my_notes__send_note", "arguments": {"text": "tea"}}
+    assert text_of(office.send("call_tool", {**call, "token": whole["token"]})) == "sent tea"
+    assert "token" not in office.ask("tool_info", name="my_notes__list_notes")
+
+
+@pytest.mark.parametrize("token", [{}, {"token": "guessed"}, {"token": 7}])
+def test_a_refused_call_brings_schema_and_token_for_the_next_one(office: Host, token: Json):
+    call = {"name": "my_notes__send_note", "arguments": {"text": "tea"}, **token}
+    early = office.send("call_tool", call)
+    assert early.is_error
+    shown = json.loads(text_of(early))
+    assert shown["error"].startswith("my_notes__send_note is write_remote: check its definition")
+    assert shown["tool"]["input_schema"]["required"] == ["text"]
+    assert text_of(office.call_again(early, text="tea")) == "sent tea"
+    directly = office.send("my_notes__send_note", {"text": "tea"})
+    assert json.loads(text_of(directly)) == shown
 
 
 def test_a_destructive_tool_says_that_a_person_should_confirm(office: Host):

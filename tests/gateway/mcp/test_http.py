@@ -1,9 +1,9 @@
 """The gateway over streamable HTTP: many sessions, a key, and no page of a browser."""
 
 import socket
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx2
@@ -11,7 +11,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
 
-from tests.gateway.mcp.hosts import connected, listening, stdio_server, text_of, write
+from tests.gateway.mcp.hosts import Host, connected, listening, stdio_server, text_of, write
 from tests.support import until
 
 pytestmark = pytest.mark.integration
@@ -52,12 +52,18 @@ def test_twenty_sessions_call_side_by_side(url: str):
     anyio.run(all_sessions)
 
 
-def test_what_one_session_has_read_another_has_not(url: str, tmp_path: Path):
-    with ExitStack() as stack:
-        reader, writer = (stack.enter_context(connected(url, tmp_path)) for _ in range(2))
-        reader.ask("tool_info", name="notes__send_note")
-        assert "tool_info" in text_of(writer.call("notes__send_note", text="tea"))
-        assert text_of(reader.call("notes__send_note", text="tea")) == "sent tea"
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_host_that_opens_a_session_for_each_call_can_call_what_writes(
+    url: str, tmp_path: Path, mode: str
+):
+    def in_a_session(call: Callable[[Host], Any]) -> Any:
+        with connected(url, tmp_path, mode) as office:
+            return call(office)
+
+    in_a_session(lambda office: office.ask("tool_info", name="notes__send_note"))
+    early = in_a_session(lambda office: office.call("notes__send_note", text="tea"))
+    assert early.is_error
+    assert text_of(in_a_session(lambda office: office.call_again(early, text="tea"))) == "sent tea"
 
 
 @pytest.mark.parametrize(

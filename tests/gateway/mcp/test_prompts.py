@@ -61,6 +61,12 @@ def test_a_search_without_a_result_says_which_servers_do_not_answer(
     assert "unavailable" not in elsewhere
 
 
+def test_a_search_with_a_result_says_too_which_servers_are_missing(office: Host):
+    answer = office.ask("search_tools", query="list the notes")
+    assert answer["tools"]
+    assert list(answer["unavailable"]) == ["gone"]
+
+
 def test_backend_status_tells_which_servers_answer(office: Host):
     first, second = prompt(office, "backend_status").splitlines()
     assert first == f"notes: answers, {len(office.names())} tools"

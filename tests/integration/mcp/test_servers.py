@@ -122,12 +122,13 @@ def test_progress_pictures_and_structured_content_come_through(office: Host):
     assert "temperature" in weather.structured_content
 
 
-def test_a_destructive_tool_waits_until_its_schema_was_read(office: Host, folder: Path):
+def test_a_destructive_tool_waits_until_its_token_is_repeated(office: Host, folder: Path):
     moved = {"source": str(folder / "milk.txt"), "destination": str(folder / "tea.txt")}
-    assert office.call("files__move_file", **moved).is_error
+    refused = office.call("files__move_file", **moved)
+    assert refused.is_error
     assert (folder / "milk.txt").exists()
     assert office.ask("tool_info", name="files__move_file")["requires_confirmation"]
-    assert not office.call("files__move_file", **moved).is_error
+    assert not office.call_again(refused, **moved).is_error
     assert (folder / "tea.txt").exists()
     (folder / "tea.txt").rename(folder / "milk.txt")
 

@@ -12,6 +12,7 @@ from toolscout.client.selector.selection import Selection
 from toolscout.common.spelling import key
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.definitions import (
+    CALL,
     DEFAULT_RESULTS,
     INFO,
     KEYS,
@@ -76,15 +77,32 @@ class ReadingCalls:
         except ToolscoutError as error:
             return error_answer(error.detail)
         answer = search_answer(Selection(names, []), self._gateway.listing.offer)
-        return answer if names else _with_unavailable(answer, self._gateway.unavailable(namespace))
+        # The tool that would fit best may be one of theirs.
+        missing = self._gateway.unavailable(namespace)
+        return _extended(answer, unavailable=missing) if missing else answer
 
-    async def _info(self, session: Session, arguments: Arguments) -> str:
+    async def _info(self, _: Session, arguments: Arguments) -> str:
         name = arguments.get("name")
         if not isinstance(name, str):
             return error_answer("name: expected a text")
-        name = self.resolved(name)
-        only = Offer([self._gateway.listing.tools[name].shown])
-        return info_answer({"name": name}, only, session.gate)
+        return self._definition(self.resolved(name))
+
+    def refusal(self, name: str, token: object) -> str | None:
+        """Return the answer to a call that has to be made again, with the token that it shows."""
+        shown = self._gateway.listing.tools[name].shown
+        if not self._gateway.gate.refuses(shown, token):
+            return None
+        why = f"{shown['name']} is {shown['risk']}: check its definition, then repeat the call"
+        message = f"{why} through {CALL} with this token"
+        definition = msgspec.json.decode(self._definition(name))
+        return error_answer(message, token=definition.pop("token"), tool=definition)
+
+    def _definition(self, name: str) -> str:
+        """Return everything about a tool, and the token that a call of it has to repeat."""
+        shown = self._gateway.listing.tools[name].shown
+        answer = info_answer({"name": name}, Offer([shown]), None)
+        token = self._gateway.gate.token(shown)
+        return _extended(answer, token=token) if token else answer
 
     async def _list(self, _: Session, arguments: Arguments) -> str:
         return list_answer(arguments, self._gateway.listing.offer)
@@ -98,8 +116,5 @@ class ReadingCalls:
         return msgspec.json.encode({"name": name, "required_keys": keys}).decode()
 
 
-def _with_unavailable(answer: str, reasons: Mapping[str, str]) -> str:
-    """Add which servers do not answer, and why: the tool may be one of theirs."""
-    if not reasons:
-        return answer
-    return msgspec.json.encode({**msgspec.json.decode(answer), "unavailable": reasons}).decode()
+def _extended(answer: str, **more: Any) -> str:
+    return msgspec.json.encode({**msgspec.json.decode(answer), **more}).decode()

@@ -67,6 +67,7 @@ def own_tools(max_risk: Risk) -> list[Tool]:
             ),
             name=_NAME,
             arguments={"type": "object", "description": "As its input schema says"},
+            token={**_TEXT, "description": "From tool_info, if that has one"},
         ),
         _tool(
             LIST,
@@ -115,8 +116,8 @@ def instructions(config: Config) -> str:
     return (
         f"Tools of these servers are behind search_tools: {listed}. Search with the task in a few "
         "words, read tool_info of the tool you choose, then call it with call_tool. Never guess a "
-        "name or an argument. Tools that write elsewhere or destroy something can only be called "
-        "after tool_info; ask before you call one that needs confirmation. If a search finds "
+        "name or an argument. Tools that write elsewhere or destroy something need the token that "
+        "tool_info shows; ask before you call one that needs confirmation. If a search finds "
         "nothing, try other words before you say it cannot be done."
     )
 

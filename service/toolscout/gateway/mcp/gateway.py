@@ -12,11 +12,10 @@ import mcp_types
 from toolscout.contract import Resolution
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.connection import Connection, Progress, ended
-from toolscout.gateway.mcp.failures import Refusal
 from toolscout.gateway.mcp.finder import Best, Finder
 from toolscout.gateway.mcp.listing import Listing, Offered, offered_by
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.session import Session
+from toolscout.gateway.mcp.session import Gate, Session
 
 START_S = 5.0
 """Seconds after the start that the first questions of a host wait for servers that are slow."""
@@ -37,6 +36,7 @@ class Gateway:
 
     def __init__(self, config: Config, store: str = "memory") -> None:
         self.config = config
+        self.gate = Gate()
         self.listing = Listing(())
         self.listeners: list[Any] = []
         """Called with the new pinned tools when they have changed."""
@@ -109,16 +109,13 @@ class Gateway:
     async def call(
         self, session: Session, name: str, arguments: dict[str, Any], progress: Progress
     ) -> mcp_types.CallToolResult:
-        """Call a tool by its whole name, unless the gate refuses.
+        """Call a tool by its whole name.
 
         Raises:
-            CallFailed: its schema has to be read first, or its server cannot be reached.
+            CallFailed: its server cannot be reached.
             MCPError: its server refused the call.
         """
         offered = self.listing.tools[name]
-        refusal = session.gate.refusal(offered.shown)
-        if refusal is not None:
-            raise Refusal(refusal)
         result = await offered.connection.call(offered.tool.name, arguments, progress)
         search = session.search_for(name)
         if search is not None:

@@ -43,7 +43,7 @@ def offered_by(connection: Connection, max_risk: Risk) -> Iterable[Offered]:
     """Yield the tools of a server's latest list that its patterns and the risk permit."""
     highest = LEVELS.index(max_risk)
     for tool in connection.tools:
-        if not permits(connection.server, tool.name):
+        if not permits(connection.server, tool.name) or _needs_task(tool):
             continue
         whole = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
         # By its own name: that of the server may be a verb.
@@ -67,3 +67,8 @@ def permits(server: Server, tool: str) -> bool:
     if any(fnmatchcase(tool, pattern) for pattern in server.deny):
         return False
     return server.allow is None or any(fnmatchcase(tool, pattern) for pattern in server.allow)
+
+
+def _needs_task(tool: mcp_types.Tool) -> bool:
+    """Return whether a tool can only be called as a task, which the gateway does not do."""
+    return tool.execution is not None and tool.execution.task_support == "required"

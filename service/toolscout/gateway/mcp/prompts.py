@@ -12,7 +12,7 @@ from toolscout.tools.advice import Ways, best_tool, no_tool
 
 WAYS = Ways(
     schema="tool_info",
-    call="Call it with call_tool, after tool_info if it writes elsewhere or destroys something.",
+    call="Call it with call_tool, and with the token that tool_info shows if there is one.",
 )
 
 

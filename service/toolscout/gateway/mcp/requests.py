@@ -23,7 +23,7 @@ from toolscout.gateway.mcp.gateway import Gateway
 from toolscout.gateway.mcp.session import Session
 
 MAX_SESSIONS = 1_000
-"""Sessions that are remembered; a forgotten one has to read schemas again."""
+"""Sessions that are remembered; calls of a forgotten one teach nothing, and it is told nothing."""
 
 logger = logging.getLogger("toolscout.mcp")
 
@@ -43,10 +43,10 @@ class Requests(Middleware):
     ) -> Sequence[Tool]:
         """List the gateway's own tools and the pinned ones."""
         await self._gateway.ready()
-        session = self._session(context.fastmcp_context)
+        self._session(context.fastmcp_context)  # to tell it of changes
         pinned = self._gateway.pinned()
-        for one in pinned:  # their schemas are in this answer
-            session.gate.note_read(one.shown)
+        for one in pinned:
+            self._gateway.gate.note_listed(one.shown)
         return [*self._own, *pinned_tools(pinned)]
 
     async def on_call_tool(
@@ -65,9 +65,15 @@ class Requests(Middleware):
             if read is not None:
                 answer = await read(session, arguments)
                 return _text(answer, is_error=is_error_answer(answer))
+            token = arguments.get("token") if name == CALL else None
             if name == CALL:
                 name, arguments = _wanted(arguments)
-            return await self._call(context.fastmcp_context, session, name, arguments)
+            name = self._reading.resolved(name)
+            refusal = self._reading.refusal(name, token)
+            if refusal is not None:
+                return _text(refusal, is_error=True)
+            progress = _progress(context.fastmcp_context)
+            return await self._gateway.call(session, name, arguments, progress)
         except CallFailed as error:
             return _text(str(error), is_error=True)
         except MCPError:
@@ -76,17 +82,11 @@ class Requests(Middleware):
             logger.error("a call failed: %s", type(error).__name__)
             return _text("the gateway could not make this call", is_error=True)
 
-    async def _call(
-        self, context: Context, session: Session, name: str, arguments: dict[str, Any]
-    ) -> mcp_types.CallToolResult:
-        name = self._reading.resolved(name)
-        return await self._gateway.call(session, name, arguments, _progress(context))
-
     def _session(self, context: Context) -> Session:
         """Return the state of the session that a request belongs to.
 
         From 2026-07-28 on the protocol has no sessions. Over stdio there is one host all the same;
-        over HTTP nothing tells such hosts apart, so they share a state.
+        over HTTP nothing tells such hosts apart, so they share the searches that calls belong to.
         """
         is_modern = context.request_context.protocol_version in MODERN_PROTOCOL_VERSIONS
         key = "" if is_modern or context.transport == "stdio" else context.session_id

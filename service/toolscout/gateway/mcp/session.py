@@ -1,13 +1,50 @@
-"""What the gateway remembers of one host's session: schemas read, and searches to learn from."""
+"""What is asked before a risky call, and what is remembered of one host's session."""
 
 import os
 from collections import deque
+from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from toolscout.client.risk import RiskGate
+import msgspec
+
+from toolscout.client.risk import requires_full_schema
 
 MAX_SEARCHES = 16
 """Latest searches of a session that a call may belong to."""
+
+TOKEN_BYTES = 4
+
+
+class Gate:
+    """Refuses risky calls until they repeat the token that is shown with the tool's schema.
+
+    The token is made of the definition, so a changed tool must be read again, and of a key of this
+    process, so nobody who writes a definition knows it. Nothing is remembered of callers: hosts may
+    open a session for each call, or have none.
+    """
+
+    def __init__(self) -> None:
+        self._key = os.urandom(blake2b.MAX_KEY_SIZE)
+        self._listed: set[str] = set()
+
+    def token(self, tool: Mapping[str, Any]) -> str | None:
+        """Return what a call of this tool has to repeat; None if it may be called as it is."""
+        return self._token(tool) if requires_full_schema(tool) else None
+
+    def note_listed(self, tool: Mapping[str, Any]) -> None:
+        """Permit calls of a tool whose whole definition hosts have in their own list."""
+        self._listed.add(self._token(tool))
+
+    def refuses(self, tool: Mapping[str, Any], token: object) -> bool:
+        """Return whether a call has to be made again with the token."""
+        expected = self.token(tool)
+        return expected is not None and token != expected and expected not in self._listed
+
+    def _token(self, tool: Mapping[str, Any]) -> str:
+        content = {key: value for key, value in tool.items() if key != "status"}
+        text = msgspec.json.encode(content, order="sorted")
+        return blake2b(text, key=self._key, digest_size=TOKEN_BYTES).hexdigest()
 
 
 class Search(NamedTuple):
@@ -22,7 +59,6 @@ class Session:
     """The state of one session; a gateway over stdio has one."""
 
     def __init__(self) -> None:
-        self.gate = RiskGate()
         self.peer: Any = None
         """The library's session, for notifications; None before its first list."""
         self._searches: deque[Search] = deque(maxlen=MAX_SEARCHES)

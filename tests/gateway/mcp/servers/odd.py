@@ -16,10 +16,11 @@ NAMES = ("plain", "with__two", "with.dot/and slash", "größe", "twice", "twice"
 lists = 0
 
 
-def tool(name: str) -> mcp_types.Tool:
+def tool(name: str, support: Any = None) -> mcp_types.Tool:
     hints = mcp_types.ToolAnnotations(read_only_hint=True)
     schema = {"type": "object", "x-unknown": [1, {"deep": None}]}
-    return mcp_types.Tool(name=name, input_schema=schema, annotations=hints)
+    how = mcp_types.ToolExecution(task_support=support)
+    return mcp_types.Tool(name=name, input_schema=schema, annotations=hints, execution=how)
 
 
 async def list_tools(_: Any, params: Any) -> mcp_types.ListToolsResult:
@@ -29,7 +30,10 @@ async def list_tools(_: Any, params: Any) -> mcp_types.ListToolsResult:
     if params is None or params.cursor is None:
         lists += 1
         return mcp_types.ListToolsResult(tools=[*map(tool, NAMES)], next_cursor="rest")
-    return mcp_types.ListToolsResult(tools=[tool(f"of_list_{number}") for number in range(lists)])
+    rest = [tool("only_as_task", "required"), tool("also_as_task", "optional")]
+    return mcp_types.ListToolsResult(
+        tools=rest + [tool(f"of_list_{number}") for number in range(lists)]
+    )
 
 
 async def call_tool(_: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
