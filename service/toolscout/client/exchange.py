@@ -1,13 +1,19 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
-from collections.abc import Mapping
-from typing import Any
+import zlib
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import msgspec
 
 from toolscout.client import wire
 from toolscout.client.providers import Json, ProviderName
+
+if TYPE_CHECKING:
+    from toolscout.client.discovery.blocking import Blocking
 
 PATHS: tuple[tuple[str, ProviderName], ...] = (
     ("/chat/completions", "openai"),
@@ -24,8 +30,16 @@ STREAMING_PATHS = (":streamGenerateContent", "/converse-stream")
 """Interfaces that stream by their path; the others do by the field `stream`."""
 
 MAX_SEARCHED_BYTES = 8 * 1024 * 1024
-"""Maximum size of a request that is searched: decoded and written again it takes several times its
-size in memory, and two million tokens fit into it.
+"""Maximum size of a request that is searched, and of an answer that is looked into: decoded and
+written again they take several times their size in memory, and two million tokens fit into it.
+"""
+
+LARGE_BYTES = 128 * 1024
+"""Size of a request from which it is decoded and prepared beside the event loop."""
+
+MAX_SEARCHED_VALUES = 400_000
+"""Maximum commas and brackets of a request that is searched, those inside texts included: decoding
+`[[],[], …` of 8 MiB would take seconds.
 """
 
 KEY_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
@@ -34,10 +48,25 @@ KEY_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
 _FRAMING = ("content-length", "content-encoding", "transfer-encoding")
 """Headers about bytes that are written anew."""
 
+_GZIP_OR_ZLIB = 47
+"""Tells zlib to recognise either format by its head."""
+
+MAX_PIECE = 1 << 16
+"""Bytes of a response that are decoded at a time."""
+
 _ONCE = "idempotency-key"
 
 _SIGNATURE = "AWS4-"
 """Start of an `Authorization` that signs the body, so that no other body can be sent under it."""
+
+
+class TooLargeError(httpx2.HTTPError):
+    """A response that is too large to be looked into; its pieces are all there still."""
+
+    def __init__(self, response: httpx2.Response, pieces: AsyncGenerator[bytes, None]) -> None:
+        super().__init__(f"the model's answer has more than {MAX_SEARCHED_BYTES} bytes")
+        self.response = response
+        self.pieces = pieces
 
 
 class ProviderError(httpx2.HTTPError):
@@ -61,6 +90,11 @@ class Exchange(msgspec.Struct):
     body: Json
     forwards: int = 0
     """How often it was forwarded."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes long enough to be prepared in a thread."""
+        return len(self.request.content) > LARGE_BYTES
 
     @property
     def streams(self) -> bool:
@@ -102,22 +136,25 @@ def provider_of(request: httpx2.Request) -> ProviderName | None:
 
 
 def exchange_of(request: httpx2.Request, provider: ProviderName) -> Exchange | None:
-    """Read the body of a request; None if it is no JSON object."""
+    """Read the body of a request; None if it is no JSON object, or too large to be searched."""
+    content = request.content
+    if len(content) > MAX_SEARCHED_BYTES or _values(content) > MAX_SEARCHED_VALUES:
+        return None
     try:
-        body = wire.decode(request.content)
+        body = wire.decode(content)
     except wire.UNREADABLE:
         return None
     return Exchange(request, provider, body) if isinstance(body, dict) else None
 
 
-def json_of(response: httpx2.Response, content: bytes) -> Json:
-    """Return the body of a response.
+def json_of(response: httpx2.Response) -> Json:
+    """Return the body of a response that was read.
 
     Raises:
         ProviderError: it is an error, or no JSON object.
     """
     try:
-        body = wire.decode(content)
+        body = wire.decode(response.content)
     except wire.UNREADABLE:
         body = None
     if response.is_error or not isinstance(body, dict):
@@ -145,6 +182,50 @@ def streamed_response(
         stream=stream,
         extensions=response.extensions,
     )
+
+
+async def inflated(
+    pieces: "AsyncGenerator[bytes, None] | Blocking", headers: httpx2.Headers
+) -> AsyncGenerator[bytes, None]:
+    """Decode the content of a response in small pieces: one of 64 KiB may hold 64 MiB.
+
+    Raises:
+        httpx2.DecodingError: it is not what its `Content-Encoding` says.
+    """
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    inflate = zlib.decompressobj(_GZIP_OR_ZLIB) if encoding in ("gzip", "deflate") else None
+    async with aclosing(pieces):
+        async for piece in pieces:
+            left = piece
+            while inflate is not None and left:
+                try:
+                    yield inflate.decompress(left, MAX_PIECE)
+                except zlib.error as error:
+                    raise httpx2.DecodingError(str(error)) from None
+                left = inflate.unconsumed_tail
+            if inflate is None:
+                yield piece
+
+
+async def joined(
+    held: list[bytes], pieces: AsyncGenerator[bytes, None]
+) -> AsyncGenerator[bytes, None]:
+    """Yield the pieces that were read, and those that follow."""
+    async with aclosing(pieces):
+        while held:
+            yield held.pop(0)
+        async for piece in pieces:
+            yield piece
+
+
+def gateway_error(error: Exception) -> httpx2.Response:
+    """Return an error of status 502 in a shape that the SDKs of every provider read."""
+    kind = {"type": "api_error", "code": HTTPStatus.BAD_GATEWAY, "message": str(error)}
+    return httpx2.Response(HTTPStatus.BAD_GATEWAY, json={"type": "error", "error": kind})
+
+
+def _values(content: bytes) -> int:
+    return content.count(b",") + content.count(b"[") + content.count(b"{")
 
 
 def _without_framing(headers: Mapping[str, Any]) -> httpx2.Headers:

@@ -7,6 +7,7 @@ the SDK gets a response without a trace of it. Every other request is passed on 
 one that cannot be read.
 """
 
+import asyncio
 import logging
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -21,9 +22,15 @@ from toolscout.client.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscov
 from toolscout.client.discovery.preparation import DiscoveryOptions
 from toolscout.client.discovery.turn import Turn
 from toolscout.client.exchange import (
+    LARGE_BYTES,
+    MAX_SEARCHED_BYTES,
     Exchange,
     ProviderError,
+    TooLargeError,
     exchange_of,
+    gateway_error,
+    inflated,
+    joined,
     json_of,
     provider_of,
     response_with,
@@ -47,22 +54,45 @@ class _Exchanges:
 
     discovery: Flow
 
+    _waits = False
+    """Whether there is an event loop, which large requests must not hold up."""
+
     @abstractmethod
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request; the response is open and not read."""
 
     @abstractmethod
-    async def _read(self, response: httpx2.Response) -> bytes:
-        """Read a whole response."""
-
-    @abstractmethod
-    def _pieces(self, response: httpx2.Response) -> AsyncIterator[bytes]:
+    def _raw(self, response: httpx2.Response) -> AsyncGenerator[bytes, None] | Blocking:
         """Yield the body of a response as it comes, and close it."""
+
+    def _pieces(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+        """Yield the decoded body of a response, and close it."""
+        return inflated(self._raw(response), response.headers)
+
+    async def _whole(self, response: httpx2.Response) -> httpx2.Response:
+        """Read and decode a response.
+
+        Raises:
+            TooLargeError: it is too large to be looked into.
+        """
+        pieces = self._pieces(response)
+        held, size = [], 0
+        async for piece in pieces:
+            held.append(piece)
+            size += len(piece)
+            if size > MAX_SEARCHED_BYTES:
+                raise TooLargeError(response, joined(held, pieces))
+        return response_with(response, b"".join(held))
 
     async def _handle(self, exchange: Exchange) -> Answer:
         """Return the response for the SDK, and its pieces if it streams."""
         begun = await self.discovery.prepare(
-            exchange.body, exchange.provider, None, exchange.scope, exchange.streams
+            exchange.body,
+            exchange.provider,
+            None,
+            exchange.scope,
+            exchange.streams,
+            in_thread=self._waits and exchange.is_large,
         )
         if begun is exchange.body:
             return await self._send(exchange.request), None
@@ -70,41 +100,43 @@ class _Exchanges:
             return await self._send(exchange.forward(begun)), None
         if exchange.streams:
             return await self._stream(exchange, begun)
-        return await self._complete(exchange, begun), None
+        return await self._complete(exchange, begun)
 
-    async def _complete(self, exchange: Exchange, turn: Turn) -> httpx2.Response:
+    async def _complete(self, exchange: Exchange, turn: Turn) -> Answer:
         last: httpx2.Response | None = None
         answer: dict[str, Any] | None = None
 
         async def forward(body: dict[str, Any]) -> dict[str, Any]:
             nonlocal last, answer
-            response = await self._send(exchange.forward(body))
-            content = await self._read(response)
-            last = response
-            answer = json_of(response, content)
+            last = await self._whole(await self._send(exchange.forward(body)))
+            answer = json_of(last)
             return answer
 
         try:
             final = await self.discovery.complete_turn(turn, forward)
         except ProviderError as refused:
-            return response_with(refused.response, refused.response.content)
+            return refused.response, None
+        except TooLargeError as error:
+            if turn.rounds == 0:
+                return error.response, error.pieces
+            await error.pieces.aclose()
+            return gateway_error(error), None
         except (httpx2.HTTPError, httpx2.StreamError):
             raise
         except Exception:
             if last is None:
                 logger.exception("a request could not be sent changed; it goes out as it came")
-                return await self._send(exchange.request)
+                return await self._send(exchange.request), None
             logger.exception("a response could not be read and is passed on as it came")
-            return response_with(last, last.content)
+            return last, None
         assert last is not None
-        return response_with(last, last.content if final is answer else wire.encode(final))
+        return (last if final is answer else response_with(last, wire.encode(final))), None
 
     async def _stream(self, exchange: Exchange, turn: Turn) -> Answer:
         async def opened(body: dict[str, Any]) -> httpx2.Response:
             response = await self._send(exchange.forward(body))
             if response.is_error:
-                await self._read(response)
-                raise ProviderError(response)
+                raise ProviderError(await self._whole(response))
             return response
 
         async def forward(body: dict[str, Any]) -> AsyncIterator[bytes]:
@@ -115,7 +147,10 @@ class _Exchanges:
             first = await first_answer(turn, opened)
         except ProviderError as refused:
             turn.end()
-            return response_with(refused.response, refused.response.content), None
+            return refused.response, None
+        except TooLargeError as error:
+            turn.end()
+            return error.response, error.pieces
         except BaseException:
             turn.end()
             raise
@@ -167,17 +202,15 @@ class Transport(_Exchanges, httpx2.BaseTransport):
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         return self._client.send(request, stream=True)
 
-    async def _read(self, response: httpx2.Response) -> bytes:
-        return response.read()
-
-    def _pieces(self, response: httpx2.Response) -> AsyncIterator[bytes]:
-        return Blocking(response.iter_bytes())
+    def _raw(self, response: httpx2.Response) -> Blocking:
+        return Blocking(response.iter_raw())
 
 
 class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
     """For `httpx2.AsyncClient`; as `Transport`, with `limits` of the connections it makes."""
 
     discovery: AsyncToolDiscovery
+    _waits = True
 
     def __init__(
         self,
@@ -196,8 +229,11 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         """Forward a request, with searches where the model asks for them."""
         exchange = None
         if (provider := provider_of(request)) is not None:
-            await request.aread()
-            exchange = exchange_of(request, provider)
+            content = await request.aread()
+            if len(content) > LARGE_BYTES:
+                exchange = await asyncio.to_thread(exchange_of, request, provider)
+            else:
+                exchange = exchange_of(request, provider)
         if exchange is None:
             return await self._client.send(request, stream=True)
         response, pieces = await self._handle(exchange)
@@ -219,11 +255,8 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         return await self._client.send(request, stream=True)
 
-    async def _read(self, response: httpx2.Response) -> bytes:
-        return await response.aread()
-
-    def _pieces(self, response: httpx2.Response) -> AsyncIterator[bytes]:
-        return response.aiter_bytes()
+    def _raw(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+        return response.aiter_raw()
 
 
 class _AsyncPieces(httpx2.AsyncByteStream):

@@ -56,16 +56,22 @@ class Flow(Preparation):
         session: str | None = None,
         scope: str = "",
         streams: bool = False,
+        *,
+        in_thread: bool = False,
     ) -> Turn | Json:
         """Do what `begin` does, after the questions to the service that come before a forward.
 
         These are the one of a dark or shadow rollout, whose answer is not used, and with strategy
-        `hybrid-first` the one about the first message of a conversation.
+        `hybrid-first` the one about the first message of a conversation. A large request is read
+        `in_thread`, for which there has to be an event loop.
         """
         if (query := self._shadow_query(request, provider)) is not None:
             await self._ask(pattern=query[0], tools=query[1], **self._limits())
         begin = self.begin_stream if streams else self.begin
-        begun = begin(request, provider, session, scope)
+        if in_thread:
+            begun = await asyncio.to_thread(begin, request, provider, session, scope)
+        else:
+            begun = begin(request, provider, session, scope)
         if isinstance(begun, Turn) and self.config.strategy == "hybrid-first" and begun.wants_first:
             await self._choose_first(begun)
         return begun

@@ -1,0 +1,137 @@
+"""What providers and callers send has bounds, within which it is looked into."""
+
+import asyncio
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.client.upstream import Exchange, Peer, peer
+from toolscout.client import AsyncTransport, Transport
+from toolscout.client.exchange import MAX_SEARCHED_BYTES, MAX_SEARCHED_VALUES
+
+JSON = {"Content-Type": "application/json"}
+TOOLS = [{"type": "function", "function": {"name": f"tool_{n}"}} for n in range(30)]
+QUESTION: dict[str, Any] = {
+    "model": "m",
+    "messages": [{"role": "user", "content": "read a file"}],
+    "tools": TOOLS,
+}
+SEARCH = {
+    "id": "1",
+    "type": "function",
+    "function": {"name": "gateway_search_tools", "arguments": '{"query": "read"}'},
+}
+
+Post = Callable[..., httpx2.Response]
+
+
+@pytest.fixture
+def service() -> Iterator[Peer]:
+    with peer(lambda exchange: exchange.select("tool_7")) as started:
+        yield started
+
+
+@pytest.fixture(params=["sync", "async"])
+def post(request: pytest.FixtureRequest, service: Peer) -> Post:
+    """Posts through one of the transports."""
+
+    def blocking(url: str, body: bytes) -> httpx2.Response:
+        with httpx2.Client(transport=Transport(service.url), timeout=30) as client:
+            return client.post(url, content=body, headers=JSON)
+
+    async def awaited(url: str, body: bytes) -> httpx2.Response:
+        transport = AsyncTransport(service.url)
+        async with httpx2.AsyncClient(transport=transport, timeout=30) as client:
+            return await client.post(url, content=body, headers=JSON)
+
+    if request.param == "sync":
+        return blocking
+    return lambda url, body: asyncio.run(awaited(url, body))
+
+
+def said(text: str, calls: list[Any] | None = None) -> bytes:
+    message = {"role": "assistant", "content": text, "tool_calls": calls}
+    return json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
+
+
+def ask(post: Post, script: Callable[[Exchange], None], **fields: Any) -> httpx2.Response:
+    """Ask a model that answers by a script."""
+    with peer(script) as model:
+        return post(f"{model.url}/chat/completions", json.dumps(QUESTION | fields).encode())
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_compressed_answers_are_read(post: Post, encoding: str):
+    pack = gzip.compress if encoding == "gzip" else zlib.compress
+
+    def script(exchange: Exchange) -> None:
+        text = said("", [SEARCH]) if exchange.number == 0 else said("done")
+        exchange.answer(pack(text), headers=[("Content-Encoding", encoding), *JSON.items()])
+
+    answer = ask(post, script)
+    assert answer.json()["choices"][0]["message"]["content"] == "done"
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "bomb"])
+def test_an_answer_too_large_to_look_into_is_passed_on(post: Post, packed: bool):
+    text = said("x" * (2 * MAX_SEARCHED_BYTES))
+    headers = [("Content-Encoding", "gzip")] if packed else []
+
+    def script(exchange: Exchange) -> None:
+        exchange.answer(gzip.compress(text) if packed else text, headers=headers)
+
+    answer = ask(post, script)
+    assert answer.status_code == 200
+    assert answer.content == text
+
+
+def test_after_a_search_an_answer_too_large_is_an_error_of_the_provider(post: Post):
+    def script(exchange: Exchange) -> None:
+        exchange.answer(
+            said("" if exchange.number == 0 else "x" * 2 * MAX_SEARCHED_BYTES, [SEARCH])
+        )
+
+    answer = ask(post, script)
+    assert answer.status_code == 502
+    assert "more than" in answer.json()["error"]["message"]
+
+
+def test_what_is_not_compressed_as_it_says_is_an_error_of_its_own(post: Post):
+    with pytest.raises(httpx2.DecodingError):
+        ask(post, lambda each: each.answer(b"plain", headers=[("Content-Encoding", "gzip")]))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"x": [[]] * MAX_SEARCHED_VALUES}, {"x": "y" * MAX_SEARCHED_BYTES}],
+    ids=["values", "bytes"],
+)
+def test_a_request_too_large_to_be_searched_is_passed_on(post: Post, odd: dict[str, Any]):
+    sent: list[bytes] = []
+
+    def script(exchange: Exchange) -> None:
+        sent.append(exchange.body)
+        exchange.answer(said("done"))
+
+    assert ask(post, script, **odd).json()["choices"][0]["message"]["content"] == "done"
+    assert sent == [json.dumps(QUESTION | odd).encode()]
+
+
+def test_a_large_request_within_the_bounds_is_searched(post: Post):
+    sent: list[Any] = []
+
+    def script(exchange: Exchange) -> None:
+        sent.append(exchange.json)
+        exchange.answer(said("", [SEARCH]) if exchange.number == 0 else said("done"))
+
+    tools = [
+        {"type": "function", "function": {"name": f"tool_{n}", "description": "d" * 90}}
+        for n in range(3_000)
+    ]
+    assert ask(post, script, tools=tools).json()["choices"][0]["message"]["content"] == "done"
+    assert len(sent[0]["tools"]) < 30
