@@ -11,6 +11,7 @@ import msgspec
 
 from toolscout.client import wire
 from toolscout.client.providers import Json, ProviderName
+from toolscout.client.providers.provider import mapping
 
 if TYPE_CHECKING:
     from toolscout.client.discovery.blocking import Blocking
@@ -80,6 +81,20 @@ class ProviderError(httpx2.HTTPError):
     def status_code(self) -> int:
         """The HTTP status, under the name that the SDKs' errors have."""
         return self.response.status_code
+
+    @property
+    def error(self) -> Json:
+        """What the provider says of the error, or what is known where it says nothing."""
+        try:
+            body = wire.decode(self.response.content)
+        except wire.UNREADABLE:
+            body = None
+        if isinstance(body, list) and body:  # Gemini's answer to a stream without `alt=sse`
+            body = body[0]
+        error = mapping(mapping(body).get("error", body))
+        if isinstance(error.get("message"), str):
+            return error
+        return {"type": "api_error", "code": str(self.status_code), "message": str(self)}
 
 
 class Exchange(msgspec.Struct):

@@ -3,9 +3,8 @@
     discovery = ToolDiscovery("http://127.0.0.1:8080")  # or ToolDiscovery(load("gateway.yaml"))
     response = discovery.complete(request, forward, provider="openai")
 
-With strategy `hybrid-first`, `api` or `tool-search` the tools are deferred behind a search tool:
-the model searches, the found tools come back, and the client never sees the search tool.
-With `relevance` the tools are filtered here; `passthrough` forwards the request as it is.
+With strategy `hybrid-first`, `api` or `tool-search` the tools are deferred behind a search tool,
+which the client never sees. With `relevance` they are filtered here; `passthrough` does nothing.
 
 A flow is one coroutine, or one asynchronous generator for streams, around `forward` and the
 searches. The blocking class runs the same coroutine in the caller's thread, without an event loop:
@@ -17,13 +16,14 @@ import logging
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import aclosing
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from toolscout.client.discovery.blocking import Blocking, run
 from toolscout.client.discovery.bodies import body_of, in_type_of
 from toolscout.client.discovery.preparation import Preparation
 from toolscout.client.discovery.refusals import may_be_ours
 from toolscout.client.discovery.turn import Found, Turn
+from toolscout.client.exchange import ProviderError
 from toolscout.client.providers import Call, Json, ProviderName
 from toolscout.client.providers.provider import Stream
 from toolscout.client.selector.selection import Reason, Selection
@@ -179,12 +179,18 @@ class Flow(Preparation):
                     break
                 stream.next_turn()
                 opened = forward(request)
+            if out := stream.finish():
+                yield out
+        except ProviderError as error:  # the client has the status of the first answer
+            yield stream.fail(error.status_code, error.error)
         finally:
             turn.end()
-            if (close := getattr(opened, "aclose", None)) is not None:
-                await close()
-        if out := stream.finish():
-            yield out
+            await _close(opened)
+
+
+async def _close(stream: AsyncIterator[bytes]) -> None:
+    if (close := getattr(stream, "aclose", None)) is not None:
+        await close()
 
 
 async def first_answer(turn: Turn, forward: AsyncForward[Body]) -> Body:
@@ -224,8 +230,7 @@ class AsyncToolDiscovery(Flow):
         This is for proxies that call hooks before and after they forward.
         """
         try:
-            final: Body = await self._go_on(turn, response, forward)
-            return final
+            return cast("Body", await self._go_on(turn, response, forward))
         finally:
             turn.end()
 

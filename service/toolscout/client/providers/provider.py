@@ -81,6 +81,9 @@ class Stream(Protocol):
     def finish(self) -> bytes:
         """End the client's turn; return the events that were held back."""
 
+    def fail(self, status: int, error: Json) -> bytes:
+        """End it with an error of the provider, in the form that its streams have for that."""
+
 
 class OpenStream(Protocol):
     """Makes the reader of a stream."""

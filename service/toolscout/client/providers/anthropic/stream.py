@@ -74,6 +74,10 @@ class AnthropicStream:
         self._held = []
         return out
 
+    def fail(self, status: int, error: Json) -> bytes:
+        """Return the event `error`."""
+        return sse.write({"type": "error", "error": error}, "error")
+
     def _handle(self, event: sse.Event) -> bytes:
         data = event.data or {}
         kind = data.get("type")

@@ -22,6 +22,10 @@ _LEAST_BYTES = _HEAD_BYTES + _CRC.size
 MAX_BYTES = 24 * 1024 * 1024
 """Longest event that the format allows."""
 
+_EXCEPTIONS = {429: "throttlingException", 503: "serviceUnavailableException"}
+_EXCEPTIONS |= {400: "validationException", 424: "modelStreamErrorException"}
+_MESSAGE = {":message-type": "exception"}
+
 _TEXT = 7
 _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """Bytes of the values of each type; those of types 6 and 7 have their length in 2 bytes."""
@@ -74,6 +78,19 @@ def write(headers: bytes, data: dict[str, Any]) -> bytes:
     prelude = _PRELUDE.pack(total, len(headers))
     whole = prelude + _CRC.pack(crc32(prelude)) + headers + payload
     return whole + _CRC.pack(crc32(whole))
+
+
+def write_exception(status: int, error: dict[str, Any]) -> bytes:
+    """Return an exception, which ends a stream, as bytes."""
+    kind = _EXCEPTIONS.get(status, "internalServerException")
+    texts = {":exception-type": kind, ":content-type": "application/json"}
+    headers = b"".join(map(_header, *zip(*(texts | _MESSAGE).items(), strict=True)))
+    return write(headers, {"message": error.get("message")})
+
+
+def _header(name: str, value: str) -> bytes:
+    head = bytes([len(name)]) + name.encode() + bytes([_TEXT])
+    return head + struct.pack(">H", len(value)) + value.encode()
 
 
 def _read(raw: bytes) -> Event:

@@ -47,6 +47,10 @@ class AnthropicOnBedrockStream:
         """Return the end of the message."""
         return self._framed(self._events.finish()) + self._splitter.end()
 
+    def fail(self, status: int, error: Json) -> bytes:
+        """Return an exception in a frame."""
+        return framing.write_exception(status, error)
+
     def _handle(self, frame: framing.Event) -> bytes:
         event = _event_in(frame)
         if event is None:

@@ -96,6 +96,11 @@ class GeminiArrayOrEvents:
             return out
         return out + (b"\n]\n" if self._count else b"[]\n")
 
+    def fail(self, status: int, error: Json) -> bytes:
+        """Return the error as the last element or event."""
+        out = self._events.fail(status, error)
+        return out if self._elements is None else self._as_elements(out) + b"\n]\n"
+
     def _handle(self, element: bytes) -> bytes:
         try:
             data = wire.decode(element)

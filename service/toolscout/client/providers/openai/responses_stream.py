@@ -89,6 +89,12 @@ class ResponsesStream:
         self._final = None
         return out
 
+    def fail(self, status: int, error: Json) -> bytes:
+        """Return the event `error`; the API has its fields beside `error`, the SDK reads that."""
+        fields = {key: error.get(key) for key in ("code", "message", "param")}
+        data = {"type": "error", **fields, "error": error, "sequence_number": 0}
+        return self._handle(sse.Event(b"", data))
+
     def _handle(self, event: sse.Event) -> bytes:
         data = event.data or {}
         kind = str(data.get("type"))

@@ -84,6 +84,10 @@ class OpenAIStream:
         self._held = []
         return out
 
+    def fail(self, status: int, error: Json) -> bytes:
+        """Return an event with the `error`, on which the SDK raises."""
+        return sse.write({"error": error})
+
     def _calls_that_waited(self) -> bytes:
         """Return calls that were held back until the end."""
         choices = [
