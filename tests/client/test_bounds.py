@@ -135,3 +135,42 @@ def test_a_large_request_within_the_bounds_is_searched(post: Post):
     ]
     assert ask(post, script, tools=tools).json()["choices"][0]["message"]["content"] == "done"
     assert len(sent[0]["tools"]) < 30
+
+
+STREAM = {"Content-Type": "text/event-stream"}
+
+
+def event(text: str = "", calls: list[Any] | None = None, end: str | None = None) -> bytes:
+    delta = {"content": text, "tool_calls": calls}
+    choice = {"index": 0, "delta": delta, "finish_reason": end}
+    return b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
+
+
+LONG = {
+    "one event": [event("x" * (2 * MAX_SEARCHED_BYTES)), event(end="stop")],
+    "many events": [event("y" * 50_000)] * (2 * MAX_SEARCHED_BYTES // 50_000),
+    "no event": [b"data: " + b"z" * (2 * MAX_SEARCHED_BYTES)],
+}
+
+
+@pytest.mark.parametrize("pieces", LONG.values(), ids=list(LONG))
+def test_a_stream_too_large_to_look_into_is_passed_on(post: Post, pieces: list[bytes]):
+    content = b"".join(pieces)
+    answer = ask(post, lambda each: each.answer(content, headers=[*STREAM.items()]), stream=True)
+    assert answer.content == content
+
+
+@pytest.mark.parametrize("pieces", LONG.values(), ids=list(LONG))
+def test_after_a_search_a_stream_too_large_ends_with_the_providers_error(
+    post: Post, pieces: list[bytes]
+):
+    search = event(calls=[{"index": 0, **SEARCH}]) + event(end="tool_calls")
+
+    def script(exchange: Exchange) -> None:
+        content = search if exchange.number == 0 else b"".join(pieces)
+        exchange.answer(content, headers=[*STREAM.items()])
+
+    answer = ask(post, script, stream=True)
+    last = answer.content.removesuffix(b"\n\n").rpartition(b"data: ")[2]
+    assert "after a search" in json.loads(last)["error"]["message"]
+    assert b"gateway_search_tools" not in answer.content

@@ -61,11 +61,14 @@ _SIGNATURE = "AWS4-"
 """Start of an `Authorization` that signs the body, so that no other body can be sent under it."""
 
 
+TOO_LARGE = f"the model's answer after a search has more than {MAX_SEARCHED_BYTES} bytes"
+
+
 class TooLargeError(httpx2.HTTPError):
     """A response that is too large to be looked into; its pieces are all there still."""
 
     def __init__(self, response: httpx2.Response, pieces: AsyncGenerator[bytes, None]) -> None:
-        super().__init__(f"the model's answer has more than {MAX_SEARCHED_BYTES} bytes")
+        super().__init__(TOO_LARGE)
         self.response = response
         self.pieces = pieces
 
@@ -233,9 +236,9 @@ async def joined(
             yield piece
 
 
-def gateway_error(error: Exception) -> httpx2.Response:
+def gateway_error(message: str) -> httpx2.Response:
     """Return an error of status 502 in a shape that the SDKs of every provider read."""
-    kind = {"type": "api_error", "code": HTTPStatus.BAD_GATEWAY, "message": str(error)}
+    kind = {"type": "api_error", "code": HTTPStatus.BAD_GATEWAY, "message": message}
     return httpx2.Response(HTTPStatus.BAD_GATEWAY, json={"type": "error", "error": kind})
 
 

@@ -120,7 +120,7 @@ class _Exchanges:
             if turn.rounds == 0:
                 return error.response, error.pieces
             await error.pieces.aclose()
-            return gateway_error(error), None
+            return gateway_error(str(error)), None
         except (httpx2.HTTPError, httpx2.StreamError):
             raise
         except Exception:

@@ -23,7 +23,7 @@ from toolscout.client.discovery.bodies import body_of, in_type_of
 from toolscout.client.discovery.preparation import Preparation
 from toolscout.client.discovery.refusals import may_be_ours
 from toolscout.client.discovery.turn import Found, Turn
-from toolscout.client.exchange import ProviderError
+from toolscout.client.exchange import MAX_SEARCHED_BYTES, TOO_LARGE, ProviderError, gateway_error
 from toolscout.client.providers import Call, Json, ProviderName
 from toolscout.client.providers.provider import Stream
 from toolscout.client.selector.selection import Reason, Selection
@@ -154,12 +154,12 @@ class Flow(Preparation):
             while True:
                 is_answered = False
                 try:
-                    async for chunk in opened:
+                    async for out in _outputs(turn, stream, opened):
                         is_answered = True
-                        if out := stream.feed(chunk):
+                        if out:
                             yield out
-                    if out := stream.feed(END_OF_EVENT):
-                        yield out
+                except _PassedOnError:
+                    return
                 except Exception as error:
                     if not is_answered and turn.falls_back_after(error):
                         stream = turn.provider.stream(turn.search_name)
@@ -186,6 +186,33 @@ class Flow(Preparation):
         finally:
             turn.end()
             await _close(opened)
+
+
+class _PassedOnError(Exception):
+    """An answer was passed on to its end, unread from some point on."""
+
+
+async def _outputs(
+    turn: Turn, stream: Stream, opened: AsyncIterator[bytes]
+) -> AsyncGenerator[bytes, None]:
+    """Yield what a stream makes of each piece of an answer.
+
+    Raises:
+        _PassedOnError: the answer was too large to be read, and was passed on as it came.
+        ProviderError: it was too large, and a search came before.
+    """
+    size = 0
+    async for chunk in opened:
+        size += len(chunk)
+        yield stream.feed(chunk)
+        if size > MAX_SEARCHED_BYTES:
+            if turn.rounds or turn.searches(stream.response()):
+                raise ProviderError(gateway_error(TOO_LARGE))
+            yield stream.rest()
+            async for left in opened:
+                yield left
+            raise _PassedOnError
+    yield stream.feed(END_OF_EVENT)
 
 
 async def _close(stream: AsyncIterator[bytes]) -> None:

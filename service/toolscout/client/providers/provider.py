@@ -81,6 +81,9 @@ class Stream(Protocol):
     def finish(self) -> bytes:
         """End the client's turn; return the events that were held back."""
 
+    def rest(self) -> bytes:
+        """Return the bytes that no event ended yet; what follows them is not read."""
+
     def fail(self, status: int, error: Json) -> bytes:
         """End it with an error of the provider, in the form that its streams have for that."""
 

@@ -41,6 +41,12 @@ class Splitter:
         del self._rest[:start]
         return events
 
+    def end(self) -> bytes:
+        """Return what no event has ended yet."""
+        rest = bytes(self._rest)
+        self._rest.clear()
+        return rest
+
 
 def write(data: dict[str, Any], name: str | None = None) -> bytes:
     """An event as bytes."""

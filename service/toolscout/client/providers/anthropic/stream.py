@@ -74,6 +74,10 @@ class AnthropicStream:
         self._held = []
         return out
 
+    def rest(self) -> bytes:
+        """See `Stream.rest`."""
+        return self._splitter.end()
+
     def fail(self, status: int, error: Json) -> bytes:
         """Return the event `error`."""
         return sse.write({"type": "error", "error": error}, "error")

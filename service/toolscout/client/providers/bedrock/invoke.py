@@ -47,6 +47,10 @@ class AnthropicOnBedrockStream:
         """Return the end of the message."""
         return self._framed(self._events.finish()) + self._splitter.end()
 
+    def rest(self) -> bytes:
+        """See `Stream.rest`."""
+        return self._splitter.end()
+
     def fail(self, status: int, error: Json) -> bytes:
         """Return an exception in a frame."""
         return framing.write_exception(status, error)

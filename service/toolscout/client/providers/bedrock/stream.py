@@ -75,6 +75,10 @@ class BedrockStream:
         self._waiting, self._held = [], []
         return out + self._splitter.end()
 
+    def rest(self) -> bytes:
+        """See `Stream.rest`."""
+        return self._splitter.end()
+
     def fail(self, status: int, error: Json) -> bytes:
         """Return an exception in a frame."""
         return framing.write_exception(status, error)

@@ -52,6 +52,10 @@ class Elements:
         self._start = 0
         return found
 
+    def end(self) -> bytes:
+        """Return the element that has begun."""
+        return bytes(self._rest) if self._depth > 1 else b""
+
 
 class GeminiArrayOrEvents:
     """Reads either form, and writes the one that it reads."""
@@ -95,6 +99,13 @@ class GeminiArrayOrEvents:
         if not self._elements.has_ended:
             return out
         return out + (b"\n]\n" if self._count else b"[]\n")
+
+    def rest(self) -> bytes:
+        """See `Stream.rest`; an element of the array that has begun."""
+        if self._elements is None:
+            return self._events.rest()
+        begun = self._elements.end()
+        return self._separated(begun) if begun else b""
 
     def fail(self, status: int, error: Json) -> bytes:
         """Return the error as the last element or event."""

@@ -56,6 +56,10 @@ class GeminiStream:
             return b""
         return sse.write(self._as_one({**end, "candidates": list(self._ends.values())}))
 
+    def rest(self) -> bytes:
+        """See `Stream.rest`."""
+        return self._splitter.end()
+
     def fail(self, status: int, error: Json) -> bytes:
         """Return an event with the `error`, which has its status as `code`."""
         return sse.write({"error": {"code": status, **error}})

@@ -89,6 +89,10 @@ class ResponsesStream:
         self._final = None
         return out
 
+    def rest(self) -> bytes:
+        """See `Stream.rest`."""
+        return self._splitter.end()
+
     def fail(self, status: int, error: Json) -> bytes:
         """Return the event `error`; the API has its fields beside `error`, the SDK reads that."""
         fields = {key: error.get(key) for key in ("code", "message", "param")}

@@ -84,6 +84,10 @@ class OpenAIStream:
         self._held = []
         return out
 
+    def rest(self) -> bytes:
+        """See `Stream.rest`."""
+        return self._splitter.end()
+
     def fail(self, status: int, error: Json) -> bytes:
         """Return an event with the `error`, on which the SDK raises."""
         return sse.write({"error": error})
