@@ -133,6 +133,19 @@ class Turn:
         return self.provider.query(self._asked)
 
     @property
+    def chosen(self) -> list[str]:
+        """The tools that the last response calls because the model chose them, each once.
+
+        What the request forces or lists was chosen by the caller, and what ends a run fits any.
+        """
+        must_call = self.provider.must_call(self._asked)
+        is_forced = must_call and len(self.offer.names) == 1
+        if is_forced or self.provider.listed(self._asked):
+            return []
+        others = self.offer.by_name.keys() - self.offer.endings(must_call)
+        return [name for name in dict.fromkeys(self.called) if name in others]
+
+    @property
     def wants_first(self) -> bool:
         """Whether the tools that fit the first message of the conversation are not known yet."""
         return self._first is None

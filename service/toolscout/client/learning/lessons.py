@@ -112,7 +112,7 @@ class Lessons:
 
     def _credit(self, question: Question, turn: Turn) -> list[Observation]:
         """Credit the calls of a turn to the searches that wanted their tools."""
-        names = [name for name in dict.fromkeys(turn.called) if name in turn.offer.by_name]
+        names = turn.chosen
         question.called.update(names)
         lessons = []
         for name in names:

@@ -1,0 +1,62 @@
+"""Calls that the model had no choice about teach the service nothing."""
+
+from typing import Any
+
+import pytest
+
+from tests.client.flows import Model
+from tests.client.shapes import ABOUT, SHAPES, Json, Said
+from tests.client.test_reports import MAIL, OPENAI, READ, Service, configured, service, upstream
+from tests.client.upstream import Peer
+from toolscout.client import ToolDiscovery
+
+__all__ = ["service", "upstream"]  # fixtures, found by their names
+
+ANSWER = ("call_a", "final_result", {"path": "z"})
+FUNCTION = {"type": "function", "function": {"name": "send_email"}}
+ALLOWED = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [FUNCTION]}}
+
+
+def pairs(upstream: Peer, service: Service, shape: Any, request: Json, *calls: Any) -> Any:
+    """What is reported of a request that the model answers with some calls."""
+    discovery = ToolDiscovery(configured(upstream.url, "hybrid-first"))
+    discovery.complete(request, lambda _: shape.response(Said(calls=calls)), shape.name)
+    discovery.close()
+    return service.pairs
+
+
+@pytest.mark.parametrize(
+    "shape", [s for s in SHAPES if s.forcing("send_email")], ids=lambda shape: shape.name
+)
+def test_a_call_of_a_forced_tool_is_not_reported(upstream, service, shape):
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    request = shape.request("hello there", tools, **shape.forcing("send_email"))
+    assert pairs(upstream, service, shape, request, MAIL) == []
+
+
+def test_a_call_of_the_only_tool_is_not_reported_where_one_is_required(upstream, service):
+    only = [OPENAI.tool("send_email", ABOUT["send_email"])]
+    request = OPENAI.request("hello there", only, tool_choice="required")
+    assert pairs(upstream, service, OPENAI, request, MAIL) == []
+
+
+def test_a_required_call_that_the_model_chose_is_reported(upstream, service):
+    tools = [OPENAI.tool(name, about) for name, about in ABOUT.items()]
+    request = OPENAI.request("read it", tools, tool_choice="required")
+    assert pairs(upstream, service, OPENAI, request, READ) == [("read it", "read_file")]
+
+
+def test_a_call_that_ends_a_run_is_not_reported(upstream, service):
+    tools = [OPENAI.tool(name, about) for name, about in (ABOUT | {"final_result": "End"}).items()]
+    request = OPENAI.request("read it", tools)
+    assert pairs(upstream, service, OPENAI, request, READ, ANSWER) == [("read it", "read_file")]
+
+
+def test_a_call_of_a_listed_tool_is_not_reported(upstream, service):
+    tools = [OPENAI.tool(name, about) for name, about in ABOUT.items()]
+    discovery = ToolDiscovery(configured(upstream.url, "hybrid-first"))
+    for choice, call in (({}, READ), ({"tool_choice": ALLOWED}, MAIL)):
+        model = Model(OPENAI, Said(calls=(call,)))
+        discovery.complete(OPENAI.request("read it", tools, **choice), model)
+    discovery.close()
+    assert service.pairs == [("read it", "read_file")]
