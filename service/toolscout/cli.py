@@ -194,10 +194,12 @@ def parser() -> argparse.ArgumentParser:
 
     behind = command("proxy", proxy, "run a reverse proxy before a provider of models", "proxy")
     add_proxy_arguments(behind)
-    for name in ("insecure", "allowed_hosts", "tls_cert", "tls_key", "tls_client_ca"):
-        _add_setting(behind, BY_NAME[name])
+    between = command("mcp", gateway, "run a gateway before MCP servers", "mcp")
+    add_gateway_arguments(between)
+    for one in (behind, between):
+        for name in ("insecure", "allowed_hosts", "tls_cert", "tls_key", "tls_client_ca"):
+            _add_setting(one, BY_NAME[name])
 
-    add_gateway_arguments(command("mcp", gateway, "run a gateway before MCP servers", "mcp"))
     about = "register the tools of MCP servers as a catalog"
     add_import_arguments(command("import", import_servers, about, "mcp"))
 

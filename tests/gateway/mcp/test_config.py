@@ -87,13 +87,19 @@ def test_a_wrong_file_is_refused_in_a_line_that_says_where(
     assert printed.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("flag", [["--http", "0.0.0.0:8200"], ["--http", "8200x"]])
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        (["--http", "0.0.0.0:8200"], "host 0.0.0.0 is reachable by others and no API key is set"),
+        (["--http", "8200x"], "http: expected HOST:PORT"),
+    ],
+)
 def test_an_address_that_cannot_be_served_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, flag
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, flag, said
 ):
     monkeypatch.delenv("TOOLSCOUT_MCP_KEY", raising=False)
     assert main(["mcp", "--config", str(write(tmp_path, {"a": GOOD})), *flag]) == 2
-    assert capsys.readouterr().err.startswith("toolscout: http: ")
+    assert capsys.readouterr().err.startswith(f"toolscout: {said}")
 
 
 def test_a_missing_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

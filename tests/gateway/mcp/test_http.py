@@ -8,16 +8,28 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StreamableHttpTransport
 
 from tests.gateway.mcp.hosts import Host, connected, listening, stdio_server, text_of, write
 from tests.support import until
+from toolscout.gateway.mcp import web
+from toolscout.serving.callers import CallerGuard
 
 pytestmark = pytest.mark.integration
 
 KEY = "key-of-the-gateway-0123456789abcdef"
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    },
+}
 ACCEPTS = {"Accept": "application/json, text/event-stream"}
 
 
@@ -89,12 +101,67 @@ def test_heads_are_bounded(url: str, head: bytes, status: bytes):
         assert connection.recv(65_536).split(b" ")[1] == status
 
 
+WRONG_KEYS = (
+    {},
+    {"Authorization": "Bearer wrong"},
+    {"Authorization": "Bearer ü"},
+    {"X-API-Key": "wrong"},
+    {"X-API-Key": KEY, "Authorization": f"Bearer {KEY[::-1]}"},
+)
+
+
 def test_a_gateway_with_a_key_answers_only_who_sends_it(tmp_path: Path):
     config = write(tmp_path, {"notes": stdio_server()})
     command = ["-m", "toolscout", "mcp", "--config", str(config), "--http", "127.0.0.1:PORT"]
     with listening(tmp_path, *command, TOOLSCOUT_MCP_KEY=KEY) as (url, _):
-        for sent in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Bearer ü"}):
+        for sent in WRONG_KEYS:
             headers = {name: value.encode() for name, value in (ACCEPTS | sent).items()}
             assert httpx2.post(url, json=PING, headers=headers).status_code == 401
         with connected(StreamableHttpTransport(url, auth=KEY), tmp_path) as office:
             until(lambda: not office.call("notes__list_notes").is_error)
+        with connected(StreamableHttpTransport(url, {"X-API-Key": KEY}), tmp_path) as office:
+            assert not office.call("notes__list_notes").is_error
+
+
+def test_only_listed_hosts_are_answered_with_a_key_too(tmp_path: Path):
+    config = write(tmp_path, {"notes": stdio_server()})
+    address = ["--http", "127.0.0.1:PORT", "--allowed-hosts", "tools.example"]
+    command = ["-m", "toolscout", "mcp", "--config", str(config), *address]
+    with listening(tmp_path, *command, TOOLSCOUT_MCP_KEY=KEY) as (url, _):
+        for host, status in (("tools.example", 200), ("attacker.example", 421)):
+            headers = ACCEPTS | {"Host": host, "X-API-Key": KEY}
+            assert httpx2.post(url, json=HELLO, headers=headers).status_code == status
+
+
+@pytest.mark.anyio
+async def test_sessions_are_bounded_and_the_one_used_longest_ago_ends_first(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(web, "MAX_SESSIONS", 3)
+    served = FastMCP("x").http_app(web.PATH, host_origin_protection=False)
+    callers = web.Callers(served, CallerGuard("127.0.0.1", None), None)
+    transport = httpx2.ASGITransport(callers)
+
+    async def opened() -> str:
+        answer = await client.post(web.PATH, json=HELLO)
+        assert answer.status_code == 200
+        return answer.headers["mcp-session-id"]
+
+    async def ping(session: str) -> int:
+        headers = {"mcp-session-id": session}
+        return (await client.post(web.PATH, json=PING, headers=headers)).status_code
+
+    async with (
+        served.router.lifespan_context(served),
+        httpx2.AsyncClient(
+            transport=transport, base_url="http://localhost", headers=ACCEPTS
+        ) as client,
+    ):
+        first, second, third = [await opened() for _ in range(3)]
+        assert await ping(first) == 200
+        fourth = await opened()
+        assert [await ping(one) for one in (first, second, third, fourth)] == [200, 404, 200, 200]
+        deleted = await client.delete(web.PATH, headers={"mcp-session-id": first})
+        assert deleted.status_code == 200
+        fifth = await opened()
+        assert [await ping(one) for one in (third, fourth, fifth)] == [200, 200, 200]

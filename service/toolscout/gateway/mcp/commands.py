@@ -12,6 +12,7 @@ import msgspec
 
 from toolscout.contract import Risk
 from toolscout.errors import ConfigurationError
+from toolscout.settings_sources import load_serving
 from toolscout.terminal import YELLOW, painted
 
 PACKAGES = ("fastmcp", "faiss", "model2vec", "rapidfuzz")
@@ -57,7 +58,8 @@ def gateway(parsed: argparse.Namespace) -> int:
     )
     config = msgspec.structs.replace(config, options=options)
     http = None if parsed.http is None else web.read_address(parsed.http)
-    return serving.serve(config, parsed.store, http, os.environ.get(web.KEY))
+    settings = load_serving(vars(parsed))
+    return serving.serve(config, parsed.store, http, os.environ.get(web.KEY), settings)
 
 
 def import_servers(parsed: argparse.Namespace) -> int:

@@ -17,7 +17,8 @@ from toolscout.gateway.mcp.gateway import Gateway
 from toolscout.gateway.mcp.prompts import prompts
 from toolscout.gateway.mcp.requests import Requests
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.web import KeyVerifier, check_key, serve_http
+from toolscout.gateway.mcp.web import check_key, serve_http
+from toolscout.settings import Settings
 
 LIBRARIES = ("asyncio", "fastmcp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvicorn")
 """Loggers that write addresses, arguments and stack traces; what matters is logged here."""
@@ -25,7 +26,13 @@ LIBRARIES = ("asyncio", "fastmcp", "httpcore2", "httpx2", "mcp", "sse_starlette"
 logger = logging.getLogger("toolscout.mcp")
 
 
-def serve(config: Config, store: str, http: tuple[str, int] | None, key: str | None) -> int:
+def serve(
+    config: Config,
+    store: str,
+    http: tuple[str, int] | None,
+    key: str | None,
+    settings: Settings,
+) -> int:
     """Serve until the host closes standard input, or a signal; returns the exit status.
 
     Raises:
@@ -35,22 +42,23 @@ def serve(config: Config, store: str, http: tuple[str, int] | None, key: str | N
     _log_to_stderr()
     listener = None
     if http is not None:
-        check_key(http[0], key)
+        check_key(http[0], key, settings)
         try:
             listener = listen(*http)
         except OSError as error:
             logger.error("%s", error)
             return 1
-    return asyncio.run(_serve(Gateway(config, store), listener, key))
+    return asyncio.run(_serve(Gateway(config, store), listener, key, settings))
 
 
-async def _serve(gateway: Gateway, listener: socket.socket | None, key: str | None) -> int:
+async def _serve(
+    gateway: Gateway, listener: socket.socket | None, key: str | None, settings: Settings
+) -> int:
     server: FastMCP[None] = FastMCP(
         "toolscout",
         instructions(gateway.config),
         version=__version__,
         middleware=[Requests(gateway)],
-        auth=KeyVerifier(key) if listener and key else None,
         mask_error_details=True,
         dereference_schemas=False,
     )
@@ -61,7 +69,7 @@ async def _serve(gateway: Gateway, listener: socket.socket | None, key: str | No
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with gateway.running():
         if listener is not None:
-            await serve_http(server, listener, stop)
+            await serve_http(server, listener, stop, key, settings)
             return 0
         main = asyncio.ensure_future(server.run_stdio_async(show_banner=False))
         stopped = asyncio.ensure_future(stop.wait())

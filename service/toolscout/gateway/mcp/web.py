@@ -6,19 +6,19 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hmac import compare_digest
+from http import HTTPStatus
+from typing import Any
 
 from fastmcp import FastMCP
-from fastmcp.server.auth import AccessToken, TokenVerifier
+from starlette.responses import JSONResponse
 
-from toolscout.common.loopback import is_loopback
 from toolscout.errors import ConfigurationError
+from toolscout.serving.callers import MIN_KEY_CHARS, CallerGuard, check_reachable
 from toolscout.serving.server import LimitedServer
-from toolscout.settings_sources import load_serving
+from toolscout.settings import Settings
 
 KEY = "TOOLSCOUT_MCP_KEY"
 """The variable with the key that hosts send."""
-
-MIN_KEY_CHARS = 32
 
 PATH = "/mcp"
 
@@ -26,18 +26,91 @@ GRACE_S = 5
 """Seconds that open calls may take to finish after a signal."""
 
 
-class KeyVerifier(TokenVerifier):
-    """Lets hosts in that send the one key there is."""
+SESSION_IDLE_S = 600
+MAX_SESSIONS = 1_000
+"""A session ends after so long without a request; of more than this, the one used longest ago."""
 
-    def __init__(self, key: str) -> None:
-        super().__init__()
-        self._key = key.encode()
+SESSION = b"mcp-session-id"
 
-    async def verify_token(self, token: str) -> AccessToken | None:
-        """Return who sends a token; None unless it is the key."""
-        if compare_digest(token.encode(), self._key):
-            return AccessToken(token=token, client_id="host", scopes=[])
+
+class Callers:
+    """An ASGI application that lets in who may call, and bounds the sessions behind it.
+
+    Args:
+        application: the gateway.
+        guard: knows the names of this server.
+        key: what hosts send as `Authorization: Bearer` or `X-API-Key`; None lets all in.
+    """
+
+    def __init__(self, application: Any, guard: CallerGuard, key: str | None) -> None:
+        self._application = application
+        self._guard = guard
+        self._key = key.encode() if key else None
+        self._sessions: dict[bytes, int] = {}
+        """Requests in flight of each session, the one used longest ago first."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Handle one connection of ASGI."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+        elif (refusal := self._refusal(scope["headers"])) is not None:
+            await refusal(scope, receive, send)
+        else:
+            await self._pass(scope, receive, send)
+
+    def _refusal(self, listed: list[tuple[bytes, bytes]]) -> JSONResponse | None:
+        headers = dict(listed)
+        foreign = self._guard.refusal(
+            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=self._key is None
+        )
+        if foreign is not None:
+            code, detail = foreign
+            return JSONResponse({"error": detail}, 421 if code == "misdirected" else 403)
+        shown = {value.strip() for name, value in listed if name == b"x-api-key"}
+        for name, value in listed:
+            if name == b"authorization" and value[:7].lower() == b"bearer ":
+                shown.add(value[7:].strip())
+        if self._key and not (len(shown) == 1 and compare_digest(shown.pop(), self._key)):
+            detail = "send the key of this gateway, as Authorization: Bearer or X-API-Key"
+            return JSONResponse({"error": detail}, 401, {"WWW-Authenticate": "Bearer"})
         return None
+
+    async def _pass(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass a request on, and remember its session while it is answered and afterwards."""
+        session = dict(scope["headers"]).get(SESSION)
+
+        async def note(message: Any) -> None:
+            nonlocal session
+            if message["type"] == "http.response.start":
+                opened = dict(message["headers"]).get(SESSION)
+                if session is None and opened is not None and message["status"] < 400:
+                    session = opened
+                    await self._make_room(scope)
+                    self._sessions[session] = 1
+                elif message["status"] == HTTPStatus.NOT_FOUND or scope["method"] == "DELETE":
+                    self._sessions.pop(session or b"", None)
+            await send(message)
+
+        if session in self._sessions:
+            self._sessions[session] = self._sessions.pop(session) + 1
+        try:
+            await self._application(scope, receive, note)
+        finally:
+            if session in self._sessions:
+                self._sessions[session] -= 1
+
+    async def _make_room(self, scope: Any) -> None:
+        """End the idle session that was used longest ago, as its host would, if there are many."""
+        if len(self._sessions) < MAX_SESSIONS:
+            return
+        oldest = min(self._sessions, key=lambda one: self._sessions[one] > 0)
+        del self._sessions[oldest]
+
+        async def nothing(_: Any = None) -> dict[str, Any]:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        ending = {**scope, "method": "DELETE", "headers": [(SESSION, oldest)]}
+        await self._application(ending, nothing, nothing)
 
 
 def read_address(text: str) -> tuple[str, int]:
@@ -52,25 +125,31 @@ def read_address(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def check_key(host: str, key: str | None) -> None:
+def check_key(host: str, key: str | None, settings: Settings) -> None:
     """Check that only who has a key can reach the gateway.
 
     Raises:
         ConfigurationError: others can reach the address and there is no key, or it is short.
     """
-    if key is None and not is_loopback(host):
-        raise ConfigurationError(f"http: {host} can be reached by others: set {KEY}")
+    check_reachable(host, KEY, has_key=key is not None, insecure=settings.insecure)
     if key is not None and len(key) < MIN_KEY_CHARS:
         raise ConfigurationError(f"{KEY}: at least {MIN_KEY_CHARS} characters")
 
 
-async def serve_http(server: "FastMCP[None]", listener: socket.socket, stop: asyncio.Event) -> None:
+async def serve_http(
+    server: "FastMCP[None]",
+    listener: socket.socket,
+    stop: asyncio.Event,
+    key: str | None,
+    settings: Settings,
+) -> None:
     """Serve until the event is set, and then until open calls are over."""
-    host = listener.getsockname()[0]
-    # No page in a browser may call a loopback address, by whatever name.
-    names = [host] if is_loopback(host) else None
-    application = server.http_app(PATH, host_origin_protection="auto", allowed_hosts=names)
-    web = _Web(application, load_serving(), logging.getLogger("toolscout.mcp"), GRACE_S)
+    application = server.http_app(
+        PATH, host_origin_protection=False, session_idle_timeout=SESSION_IDLE_S
+    )
+    guard = CallerGuard(listener.getsockname()[0], settings.allowed_hosts)
+    logger = logging.getLogger("toolscout.mcp")
+    web = _Web(Callers(application, guard, key), settings, logger, GRACE_S)
 
     async def end() -> None:
         await stop.wait()
