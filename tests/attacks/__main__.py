@@ -32,7 +32,7 @@ def main(only: str = "") -> int:
             f"{seen.failed_probes:6}",
             flush=True,
         )
-        for promise in broken(seen, LIMIT_UNITS):
+        for promise in broken(attack, seen, LIMIT_UNITS):
             print(f"  broken: {promise}", flush=True)
             failed = 1
     return failed

@@ -40,6 +40,9 @@ class Attack:
     start: Start = LEARNING
     is_short: bool = False
     """Whether `make test` replays it too."""
+    most_mib: Callable[[float], float] | None = None
+    """The memory that may be reached, by that before the attack; None for the service, where a
+    second tenant searches meanwhile."""
 
 
 def post(

@@ -139,6 +139,7 @@ class Proxy:
                     return
                 async for piece in response.aiter_raw():
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
+                    await asyncio.sleep(0)  # a fast reader, or none, would let nobody else run
                 await send({"type": "http.response.body", "body": b""})
         except (httpx2.HTTPError, Refused) as error:
             refused = _explained(error)

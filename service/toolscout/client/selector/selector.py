@@ -5,8 +5,9 @@ tools: the service's choice, checked against the tools that were offered, or all
 """
 
 import asyncio
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence, Sized
 from concurrent.futures import Future
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,6 +16,9 @@ from toolscout.client.selector.request import Request, Verdict
 from toolscout.client.selector.selection import Selection, T
 from toolscout.client.selector.settings import SelectorBase
 from toolscout.contract import DEFAULT_TOP_K
+
+LONG = 1_000
+"""Tools from which a list is read and encoded beside the event loop: 10,000 take 0.1 s."""
 
 
 class AsyncSelector(SelectorBase):
@@ -48,7 +52,9 @@ class AsyncSelector(SelectorBase):
                 service ignores those it does not know. A conversation (`messages`) is sent instead
                 of the pattern, which then serves the ranking in this process alone.
         """
-        call, request = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
+        begin = partial(self._begin, pattern, tools, top_k, always_keep, session, loop, fields)
+        is_long = isinstance(tools, Sized) and len(tools) > LONG
+        call, request = await asyncio.to_thread(begin) if is_long else begin()
         if request is not None:
             try:
                 call.verdict = await request.send()
