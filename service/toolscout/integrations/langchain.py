@@ -3,22 +3,23 @@
     selection = ToolSelectionMiddleware(Selector("http://127.0.0.1:8080"), always_keep=["ask_user"])
     agent = create_agent(model, tools, middleware=[selection])
 
-Unlike a transport it works with every model of LangChain. The tools are chosen once for each
-message of the user; the model cannot search for others.
+Unlike a transport it works with every model of LangChain. The tools are chosen for what the user
+has said and the tools that were called; the model cannot search for others.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
 
 from toolscout.client import Selector
 from toolscout.client.offer import Offer
+from toolscout.client.selector.request import MAX_MESSAGES, sendable
 
 
 class ToolSelectionMiddleware(AgentMiddleware):
-    """Shows the model the tools that fit the last message of the user, or all if nobody can say.
+    """Shows the model the tools that fit the conversation, or all if nobody can say.
 
     Args:
         selector: asks the service; its timeout is the most that a call of the model waits.
@@ -46,12 +47,31 @@ class ToolSelectionMiddleware(AgentMiddleware):
     def _narrowed(self, request: Any) -> Any:
         if len(request.tools) <= self._top_k or _is_forced(request.tool_choice):
             return request
-        question = next((m.text for m in reversed(request.messages) if m.type == "human"), "")
-        selection = self._selector.select(question, request.tools, self._top_k, self._always_keep)
+        messages = _asked(request.messages)
+        questions = [message["content"] for message in messages if "content" in message]
+        selection = self._selector.select(
+            questions[-1] if questions else "",
+            request.tools,
+            self._top_k,
+            self._always_keep,
+            fields={"messages": messages},
+        )
         offer = Offer(request.tools)
         names = offer.endings(request.tool_choice in ("any", "required"))
         ending = [offer.by_name[name] for name in names if name not in selection.names]
         return request.override(tools=[*selection.tools, *ending])
+
+
+def _asked(messages: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return what the user said and which tools were called, as a search reads both."""
+    asked: list[dict[str, Any]] = []
+    for message in messages[-MAX_MESSAGES:]:
+        if message.type == "human" and message.text:
+            asked.append({"role": "user", "content": sendable(message.text)})
+        elif message.type == "ai":
+            calls = [{"function": {"name": sendable(call["name"])}} for call in message.tool_calls]
+            asked.append({"role": "assistant", "tool_calls": calls})
+    return asked
 
 
 def _is_forced(tool_choice: Any) -> bool:

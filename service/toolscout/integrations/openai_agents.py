@@ -14,10 +14,12 @@ from agents import FunctionTool, Model, ModelProvider, MultiProvider, ToolSearch
 
 from toolscout.client import AsyncSelector
 from toolscout.client.offer import Offer
+from toolscout.client.providers.provider import text_of
+from toolscout.client.selector.request import MAX_MESSAGES, sendable
 
 
 class SelectingModel(Model):
-    """Shows a model the functions that fit the user's last message; all if nobody can say."""
+    """Shows a model the functions that fit the conversation; all if nobody can say."""
 
     def __init__(self, model: Model, selector: AsyncSelector, **options: Any) -> None:
         self._model, self._selector, self._options = model, selector, {"top_k": 10, **options}
@@ -40,7 +42,11 @@ class SelectingModel(Model):
         forced = settings.tool_choice not in (None, "auto", "required", "none")
         if searched or forced or len(functions) <= self._options["top_k"]:
             return tools
-        found = await self._selector.select(_question(given), functions, **self._options)
+        messages = _asked(given)
+        questions = [message["content"] for message in messages if "content" in message]
+        question = questions[-1] if questions else ""
+        options = {**self._options, "fields": {"messages": messages}}
+        found = await self._selector.select(question, functions, **options)
         offer = Offer(functions)
         names = offer.endings(settings.tool_choice == "required")
         ending = [offer.by_name[name] for name in names if name not in found.names]
@@ -63,9 +69,13 @@ class SelectingProvider(ModelProvider):
         return SelectingModel(self._inner.get_model(model_name), self._selector, **self._options)
 
 
-def _question(given: Any) -> str:
-    if isinstance(given, list):
-        given = next(
-            (item["content"] for item in reversed(given) if item.get("role") == "user"), ""
-        )
-    return given if isinstance(given, str) else " ".join(part.get("text", "") for part in given)
+def _asked(given: Any) -> list[dict[str, Any]]:
+    """Return what the user said and which functions were called, as a search reads both."""
+    items = given if isinstance(given, list) else [{"role": "user", "content": given}]
+    asked: list[dict[str, Any]] = []
+    for item in items[-MAX_MESSAGES:]:
+        if item.get("role") == "user" and (text := text_of(item.get("content"))):
+            asked.append({"role": "user", "content": sendable(text)})
+        elif item.get("type") == "function_call":
+            asked.append({"type": "function_call", "name": sendable(item["name"])})
+    return asked

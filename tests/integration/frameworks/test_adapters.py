@@ -58,6 +58,15 @@ def test_what_forces_or_searches_a_tool_itself_is_left_alone():
         "agents, own search": 42,
     }
     assert len(service.requests) == 2
+    conversations = [request.json["messages"] for request in service.requests]
+    assert conversations == [
+        [
+            {"role": "user", "content": "spin it"},
+            {"role": "assistant", "tool_calls": [{"function": {"name": "spin_1"}}]},
+            {"role": "user", "content": "the third"},
+        ],
+        [{"role": "user", "content": "spin it"}, {"type": "function_call", "name": "spin_1"}],
+    ]
 
 
 class Searching(ScriptedModel):

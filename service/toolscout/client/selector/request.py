@@ -33,6 +33,9 @@ from toolscout.contract import Outcome
 MAX_PATTERN_CHARS = 4_096
 """Characters of a pattern that are sent; the service ranks by no more."""
 
+MAX_MESSAGES = 256
+"""Latest messages of a conversation that are sent; the service reads no more."""
+
 RECONNECT_PAUSE_S = 0.025
 """Longest pause before connecting a second time; random, so that clients do not retry together."""
 

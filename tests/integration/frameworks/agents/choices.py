@@ -16,6 +16,7 @@ from toolscout.client import AsyncSelector, Selector
 from toolscout.integrations.langchain import ToolSelectionMiddleware
 from toolscout.integrations.openai_agents import SelectingModel
 
+SPUN = {"id": "1", "name": "spin_1", "args": {}}
 URL = os.environ["TOOLSCOUT_ENDPOINT"]
 
 
@@ -40,7 +41,11 @@ async def of_agents(choice: str | None, *more: Any) -> list[Any]:
 
 
 def of_langchain(choice: Any) -> list[Any]:
-    said = [HumanMessage("spin it"), AIMessage("Which one?"), HumanMessage("the third")]
+    said = [
+        HumanMessage("spin it"),
+        AIMessage("One?", tool_calls=[SPUN]),
+        HumanMessage("the third"),
+    ]
     tools = [*map(tool, FUNCTIONS), {"type": "web_search"}]
     model = ChatOpenAI(model="gpt-4.1")
     request = ModelRequest(model=model, messages=said, tools=tools, tool_choice=choice)
