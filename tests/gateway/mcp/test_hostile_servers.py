@@ -1,5 +1,6 @@
 """A server that means harm harms nobody but itself."""
 
+import json
 import signal
 import threading
 from pathlib import Path
@@ -7,9 +8,10 @@ from pathlib import Path
 import pytest
 from mcp import MCPError
 
-from tests.gateway.mcp.hosts import connected, host, listening, stdio_server, text_of, write
+from tests.gateway.mcp.hosts import Host, connected, host, listening, stdio_server, text_of, write
 from tests.gateway.mcp.test_process import start
 from tests.support import PATIENCE_S, until
+from toolscout.cli import main
 
 KEY = "sesame-of-the-longer-kind"
 PEM = "-----BEGIN KEY-----\nc2VzYW1lLXNlc2FtZQ==\n  b3BlbnNlc2FtZQ==\n-----END KEY-----\n"
@@ -17,6 +19,12 @@ PEM = "-----BEGIN KEY-----\nc2VzYW1lLXNlc2FtZQ==\n  b3BlbnNlc2FtZQ==\n-----END K
 
 def hostile(harm: str = "", **env: str) -> dict[str, object]:
     return stdio_server("hostile", env={"HARM": harm, **env})
+
+
+def status(office: Host) -> list[str]:
+    result = office.portal.call(office.client.get_prompt, "backend_status")
+    text: str = result.messages[0].content.text
+    return text.splitlines()
 
 
 def peak_mib(pid: int) -> float:
@@ -42,6 +50,94 @@ def test_a_call_whose_answer_cannot_be_read_ends_with_an_error(tmp_path: Path, h
         assert failed.is_error
         assert text_of(failed) == "odd gave an answer that cannot be read"
         assert text_of(office.call("odd__work")) == "worked"
+
+
+def test_a_server_with_too_many_tools_is_cut_and_the_others_change_as_ever(tmp_path: Path):
+    servers = {"odd": hostile("many", MANY="10050"), "notes": stdio_server()}
+    with host(tmp_path, servers) as office:
+        until(lambda: office.found("list the notes", namespace="notes") != [])
+        assert office.ask("list_tools_meta")["total"] == 10_000
+        assert not office.call("notes__learn_shorthand").is_error
+        new = "notes__transcribe_shorthand"
+        until(lambda: new in office.found("transcribe shorthand", namespace="notes"))
+        said = "odd: answers, 9991 tools; left out: all beyond the first 9,991"
+        assert said in status(office)
+        assert "odd: left out: all beyond the first 9,99" in office.stderr
+
+
+def test_names_that_cannot_be_shown_or_mean_several_tools_are_left_out_and_said(tmp_path: Path):
+    with host(tmp_path, {"odd": hostile("names")}) as office:
+        assert office.names() == {"odd__work"}
+        why = "left out: 6 without a name that can be shown; 2 of one name with several definitions"
+        assert status(office) == [f"odd: answers, 1 tool; {why}"]
+        assert f"odd: {why}" in office.stderr
+
+
+def test_a_tool_keeps_its_highest_risk_and_is_read_again_when_it_changes(tmp_path: Path):
+    with host(tmp_path, {"odd": hostile("pull")}) as office:
+        before = office.ask("tool_info", name="odd__wipe")
+        assert before["risk"] == "destructive"
+        assert not office.call("odd__work", how="pull").is_error
+        until(lambda: office.ask("tool_info", name="odd__wipe") != before)
+        after = office.ask("tool_info", name="odd__wipe")
+        assert after["risk"] == "destructive"
+        assert after["token"] != before["token"]
+        old = office.send("call_tool", {"name": "odd__wipe", "token": before["token"]})
+        assert "odd__wipe has changed and is destructive" in text_of(old)
+        assert text_of(office.call_again(old)) == "worked"
+        said = "odd__wipe has changed: description, annotations; it is destructive"
+        assert office.stderr.count(said) == 1
+
+
+def test_a_tool_that_becomes_harmless_is_not_offered_where_its_risk_was_too_high(tmp_path: Path):
+    with host(tmp_path, {"odd": hostile("pull")}, "--max-risk", "read_only") as office:
+        assert office.names() == {"odd__work"}
+        assert not office.call("odd__work", how="pull").is_error
+        until(lambda: "odd__wipe has changed" in office.stderr)
+        assert office.names() == {"odd__work"}
+
+
+def test_a_tool_that_is_not_as_it_was_accepted_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    pins = tmp_path / "pins.json"
+    flags = ("--pin-definitions", str(pins))
+    servers = {"odd": hostile("pull")}
+    with host(tmp_path, servers, *flags) as office:
+        assert office.names() == {"odd__wipe", "odd__work"}
+        assert list(json.loads(pins.read_text())) == ["odd__wipe", "odd__work"]
+        assert not office.call("odd__work", how="pull").is_error
+        until(lambda: office.names() == {"odd__work"})
+        said = "left out: 1 not accepted as they are now: wipe"
+        assert status(office) == [f"odd: answers, 1 tool; {said}"]
+    accepted = json.loads(pins.read_text())
+    pins.write_text(json.dumps({"odd__work": accepted["odd__work"]}), "utf-8")
+    with host(tmp_path, servers, *flags) as office:
+        assert office.names() == {"odd__work"}
+        config = str(tmp_path / "mcp.json")
+        assert main(["mcp", "--config", config, *flags, "--accept", "odd__w*"]) == 0
+        assert capsys.readouterr().out == "odd__wipe: new\n"
+        assert json.loads(pins.read_text()) == accepted
+        assert main(["mcp", "--config", config, *flags, "--accept", "odd__w*"]) == 0
+        assert capsys.readouterr().out == "nothing to accept\n"
+    with host(tmp_path, servers, *flags) as office:
+        assert office.names() == {"odd__wipe", "odd__work"}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("{", "pins.json:1:2: not valid JSON"), ('{"a": 1}', "a: expected sha256:"), ("[]", "object")],
+)
+def test_a_file_of_definitions_that_is_none_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, said: str
+):
+    pins = tmp_path / "pins.json"
+    pins.write_text(content, "utf-8")
+    config = str(write(tmp_path, {"odd": hostile()}))
+    assert main(["mcp", "--config", config, "--pin-definitions", str(pins)]) == 2
+    assert said in capsys.readouterr().err
+    assert main(["mcp", "--config", config, "--accept", "odd__work"]) == 2
+    assert "accept: expected --pin-definitions" in capsys.readouterr().err
 
 
 @pytest.mark.integration

@@ -89,19 +89,20 @@ class ReadingCalls:
 
     def refusal(self, name: str, token: object) -> str | None:
         """Return the answer to a call that has to be made again, with the token that it shows."""
-        shown = self._gateway.listing.tools[name].shown
-        if not self._gateway.gate.refuses(shown, token):
+        offered = self._gateway.listing.tools[name]
+        if not self._gateway.gate.refuses(offered, token):
             return None
-        why = f"{shown['name']} is {shown['risk']}: check its definition, then repeat the call"
-        message = f"{why} through {CALL} with this token"
+        changed = "has changed and " if offered.is_changed else ""
+        why = f"{name} {changed}is {offered.shown['risk']}: check its definition"
+        message = f"{why}, then repeat the call through {CALL} with this token"
         definition = msgspec.json.decode(self._definition(name))
         return error_answer(message, token=definition.pop("token"), tool=definition)
 
     def _definition(self, name: str) -> str:
         """Return everything about a tool, and the token that a call of it has to repeat."""
-        shown = self._gateway.listing.tools[name].shown
-        answer = info_answer({"name": name}, Offer([shown]), None)
-        token = self._gateway.gate.token(shown)
+        offered = self._gateway.listing.tools[name]
+        answer = info_answer({"name": name}, Offer([offered.shown]), None)
+        token = self._gateway.gate.token(offered)
         return _extended(answer, token=token) if token else answer
 
     async def _list(self, _: Session, arguments: Arguments) -> str:

@@ -26,6 +26,10 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp instead of stdio")
     add("--max-risk", choices=get_args(Risk), help="offer no tool of a higher risk")
     add("--pin", nargs="+", default=(), metavar="TOOL", help="tools to list as themselves")
+    pins = "file of accepted definitions, other ones are refused; written if there is none"
+    add("--pin-definitions", metavar="FILE", type=Path, help=pins)
+    accept = "accept these tools as they are now, patterns included, and end"
+    add("--accept", nargs="+", default=(), metavar="NAME", help=accept)
     add("--store", metavar="URL", default="memory", help="keep what was learned: sqlite:PATH")
 
 
@@ -48,7 +52,9 @@ def gateway(parsed: argparse.Namespace) -> int:
     config = read_config(parsed.config, os.environ)
     _warn(parsed.config, config.warnings)
     _check_installed()
-    from toolscout.gateway.mcp import serving, web
+    from toolscout.gateway.mcp import importing, serving, web
+    from toolscout.gateway.mcp.gateway import Gateway
+    from toolscout.gateway.mcp.pins import Pins
 
     given = config.options
     options = msgspec.structs.replace(
@@ -57,9 +63,16 @@ def gateway(parsed: argparse.Namespace) -> int:
         pinned=tuple(dict.fromkeys((*given.pinned, *parsed.pin))),
     )
     config = msgspec.structs.replace(config, options=options)
+    if parsed.accept and parsed.pin_definitions is None:
+        raise ConfigurationError("accept: expected --pin-definitions FILE, too")
+    pins = parsed.pin_definitions and Pins(parsed.pin_definitions, tuple(parsed.accept))
+    if parsed.accept:
+        print(importing.accept(config, pins))  # noqa: T201  # a command prints
+        return 0
     http = None if parsed.http is None else web.read_address(parsed.http)
     settings = load_serving(vars(parsed))
-    return serving.serve(config, parsed.store, http, os.environ.get(web.KEY), settings)
+    key = os.environ.get(web.KEY)
+    return serving.serve(Gateway(config, parsed.store, pins), http, key, settings)
 
 
 def import_servers(parsed: argparse.Namespace) -> int:

@@ -22,12 +22,16 @@ from toolscout.gateway.mcp.clients import connect
 from toolscout.gateway.mcp.failures import UNREADABLE, CallFailed, Unavailable, explained, is_lost
 from toolscout.gateway.mcp.servers import Server
 from toolscout.gateway.mcp.transports import redacted, transport_to
+from toolscout.index.tool_list import MAX_TOOLS
 
 LIST_S = 60.0
 """Seconds to read all pages of a list of tools."""
 
 CHECK_S = 15.0
 """Seconds between checks of an idle server, and for its answer to one."""
+
+MAX_PAGES, MAX_LIST_BYTES = 250, 16 * 1024 * 1024
+"""Where the reading of a list ends; the tools until then are offered."""
 
 REFRESH_S = 300.0
 """Seconds after which a list is read again without a notification."""
@@ -54,6 +58,8 @@ class Connection:
         self.server = server
         self.tools: tuple[mcp_types.Tool, ...] = ()
         """The latest list that could be read."""
+        self.is_cut = False
+        """Whether the server has more tools than were read."""
         self.reason: str | None = "it is still starting"
         """Why the server is unavailable; None if it is available."""
         self.tried = asyncio.Event()
@@ -130,7 +136,7 @@ class Connection:
         async with asyncio.timeout(LIST_S):
             capable = client.server_capabilities
             has_tools = capable is None or capable.tools is not None
-            tools = tuple(await client.list_tools()) if has_tools else ()
+            tools, self.is_cut = await _all_tools(client) if has_tools else ((), False)
         is_new = tools != self.tools or self.reason is not None
         self.tools, self.reason, self._client = tools, None, client
         if is_new:
@@ -175,6 +181,27 @@ class Connection:
     async def _note_change(self) -> None:
         self._is_stale = True
         self._wake.set()
+
+
+async def _all_tools(client: ProxyClient) -> tuple[tuple[mcp_types.Tool, ...], bool]:
+    """Return the tools of all pages, as many as can be offered, and whether there are more."""
+    tools: list[mcp_types.Tool] = []
+    cursors: set[str | None] = set()
+    cursor: str | None = None
+    size = 0
+    while cursor not in cursors and len(tools) <= MAX_TOOLS:
+        cursors.add(cursor)
+        page = await client.list_tools_mcp(cursor=cursor)
+        tools += page.tools
+        size += await asyncio.to_thread(_size, page)
+        cursor = page.next_cursor
+        if cursor is None or size > MAX_LIST_BYTES or len(cursors) > MAX_PAGES:
+            break
+    return tuple(tools[:MAX_TOOLS]), cursor is not None or len(tools) > MAX_TOOLS
+
+
+def _size(page: mcp_types.ListToolsResult) -> int:
+    return len(page.model_dump_json())
 
 
 async def ended(task: asyncio.Task[None]) -> None:

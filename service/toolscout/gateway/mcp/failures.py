@@ -63,7 +63,7 @@ def _known(error: BaseException) -> str | None:
         return f"it answers with status {error.response.status_code}"
     if isinstance(error, MCPError):
         if error.error.message == UNREADABLE:
-            return "its answer cannot be read"
+            return "its answer is no JSON, too large or nested too deeply"
         return None if is_lost(error) else f"it answers with error {error.error.code}"
     return next((text for kinds, text in _KNOWN if isinstance(error, kinds)), None)
 

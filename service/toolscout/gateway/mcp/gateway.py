@@ -5,22 +5,37 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import mcp_types
 
 from toolscout.contract import Resolution
-from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.connection import Connection, Progress, ended
 from toolscout.gateway.mcp.finder import Best, Finder
-from toolscout.gateway.mcp.listing import Listing, Offered, offered_by
+from toolscout.gateway.mcp.listing import Listing, Offered
+from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.session import Gate, Session
 
 START_S = 5.0
 """Seconds after the start that the first questions of a host wait for servers that are slow."""
 
+MAX_LOGGED = 20
+"""Changed tools that are logged each."""
+
 logger = logging.getLogger("toolscout.mcp")
+
+
+class Status(NamedTuple):
+    """The state of a server."""
+
+    name: str
+    tools: int
+    """How many of its tools are offered."""
+    left_out: str | None
+    """Which are left out, and why."""
+    reason: str | None
+    """Why it is unavailable; None if it is not."""
 
 
 class Gateway:
@@ -29,18 +44,20 @@ class Gateway:
     Args:
         config: the servers, and which of their tools to offer.
         store: where what was learned is kept: `memory`, or `sqlite:PATH`.
+        pins: the definitions that are accepted; None accepts all.
 
     Raises:
         ConfigurationError: there is no such store.
     """
 
-    def __init__(self, config: Config, store: str = "memory") -> None:
+    def __init__(self, config: Config, store: str = "memory", pins: Pins | None = None) -> None:
         self.config = config
         self.gate = Gate()
-        self.listing = Listing(())
+        self.listing = Listing()
         self.listeners: list[Any] = []
         """Called with the new pinned tools when they have changed."""
         self._finder = Finder(store)
+        self._known = Known(pins)
         self._connections = [
             Connection(name, server, self._note_change) for name, server in config.servers.items()
         ]
@@ -89,13 +106,14 @@ class Gateway:
         await self._finder.prepare(query)
         return self._finder.best(query)
 
-    def status(self) -> list[tuple[str, int, str | None]]:
-        """Return each server's name, how many of its tools are offered, and why it is unavailable.
-
-        The reason of an available one is None.
-        """
+    def status(self) -> list[Status]:
+        """Return the state of each server."""
         counts = Counter(one.connection.name for one in self.listing.tools.values())
-        return [(one.name, counts[one.name], one.reason) for one in self._connections]
+        left_out = self.listing.left_out
+        return [
+            Status(one.name, counts[one.name], left_out.get(one.name), one.reason)
+            for one in self._connections
+        ]
 
     def unavailable(self, namespace: object = None) -> dict[str, str]:
         """Return why servers are unavailable, by their names; of all, or of one in any case."""
@@ -143,16 +161,30 @@ class Gateway:
                 return
             self._is_stale = False
             before = [one.shown for one in self.pinned()]
-            highest = self.config.options.max_risk
-            listing = Listing(
-                one for connection in self._connections for one in offered_by(connection, highest)
-            )
             try:
-                await asyncio.to_thread(self._finder.use, listing.offer.everything)
-            except ToolscoutError as error:
-                logger.warning("the tools are left as they were: %s", error.detail)
+                self.listing = await asyncio.to_thread(self._listed)
+            except Exception as error:  # one server's tools must not end the others' connections
+                detail = getattr(error, "detail", type(error).__name__)
+                logger.error("the tools are left as they were: %s", detail)
                 return
-            self.listing = listing
         if [one.shown for one in self.pinned()] != before:
             for listener in self.listeners:
                 await listener()
+
+    def _listed(self) -> Listing:
+        """Read the lists of all servers and compile them, in a thread."""
+        pins = self._known.pins
+        if pins is not None:
+            pins.reload()
+        listing = Listing(self._connections, self.config.options.max_risk, self._known)
+        for change in listing.changes[:MAX_LOGGED]:
+            logger.warning("%s", change)
+        if len(listing.changes) > MAX_LOGGED:
+            logger.warning("%d more tools have changed", len(listing.changes) - MAX_LOGGED)
+        for name, why in listing.left_out.items():
+            if why != self.listing.left_out.get(name):
+                logger.warning("%s: left out: %s", name, why)
+        self._finder.use(listing.offer.everything)
+        if pins is not None:
+            pins.save()
+        return listing

@@ -11,7 +11,8 @@ import msgspec
 from toolscout.client.selector.endpoint import is_web_address, without_secrets
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.connection import Connection, ended
-from toolscout.gateway.mcp.listing import Listing, offered_by
+from toolscout.gateway.mcp.listing import Listing
+from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.servers import Config
 
 PAGE = 1_000
@@ -32,7 +33,7 @@ def run(config: Config, catalog: str, url: str, key: str | None) -> str:
     """
     if not is_web_address(url):
         raise ConfigurationError("url: expected an http:// or https:// URL")
-    tools = asyncio.run(_listed(config))
+    tools = list(asyncio.run(_listed(config)).offer.everything)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         with httpx2.Client(base_url=url, headers=headers, timeout=TIMEOUT_S) as client:
@@ -47,8 +48,25 @@ def run(config: Config, catalog: str, url: str, key: str | None) -> str:
     return "\n".join(_report(catalog, before, after))
 
 
-async def _listed(config: Config) -> list[Mapping[str, Any]]:
-    """Return the tools of all servers, connected side by side."""
+def accept(config: Config, pins: Pins) -> str:
+    """Accept definitions as the servers list them now, and return what has changed.
+
+    Raises:
+        ConfigurationError: a server cannot be reached.
+    """
+    listing = asyncio.run(_listed(config, Known(pins)))
+    lines = pins.save() or ["nothing to accept"]
+    return "\n".join(
+        [*lines, *(f"{name}: left out: {why}" for name, why in listing.left_out.items())]
+    )
+
+
+async def _listed(config: Config, known: Known | None = None) -> Listing:
+    """Return the tools of all servers, connected side by side.
+
+    Raises:
+        ConfigurationError: a server cannot be reached.
+    """
 
     async def no_change() -> None:
         pass
@@ -61,9 +79,7 @@ async def _listed(config: Config) -> list[Mapping[str, Any]]:
         for connection in connections:
             if connection.reason is not None:
                 raise ConfigurationError(f"{connection.name} is unavailable: {connection.reason}")
-        highest = config.options.max_risk
-        offered = [tool for one in connections for tool in offered_by(one, highest)]
-    return list(Listing(offered).offer.everything)
+    return Listing(connections, config.options.max_risk, known)
 
 
 def _registered(client: httpx2.Client, catalog: str) -> Tools | None:

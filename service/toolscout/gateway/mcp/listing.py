@@ -1,6 +1,6 @@
 """The tools of all servers under one set of names, and which of them are offered at all."""
 
-import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -11,14 +11,18 @@ from toolscout.client.offer import Offer
 from toolscout.contract import Risk
 from toolscout.errors import InvalidRequest
 from toolscout.gateway.mcp.connection import Connection
+from toolscout.gateway.mcp.pins import Known
 from toolscout.gateway.mcp.servers import Server
+from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.conversion import read_tools
 from toolscout.tools.risk import LEVELS, risk
 
-logger = logging.getLogger("toolscout.mcp")
-
 SEPARATOR = "__"
 """Between a server and its tool. No prefix contains it, so no two tools have one name."""
+
+
+MAX_NAMED = 5
+"""Tools that are named of those that are not accepted."""
 
 
 class Offered(NamedTuple):
@@ -29,37 +33,105 @@ class Offered(NamedTuple):
     """As the server lists it."""
     shown: Mapping[str, Any]
     """As it is searched and shown: under its whole name, with `risk`, `namespace` and `status`."""
+    is_changed: bool
+    """Whether it is no longer as it was listed first, or accepted."""
 
 
 class Listing:
-    """A state of all lists; it never changes."""
+    """A state of all lists; it never changes.
 
-    def __init__(self, offered: Iterable[Offered]) -> None:
-        self.tools = {one.shown["name"]: one for one in offered}
+    Args:
+        connections: the servers.
+        max_risk: tools of a higher risk are not offered.
+        known: what the tools were before.
+    """
+
+    def __init__(
+        self,
+        connections: Iterable[Connection] = (),
+        max_risk: Risk = "destructive",
+        known: Known | None = None,
+    ) -> None:
+        self.tools: dict[str, Offered] = {}
+        self.left_out: dict[str, str] = {}
+        """Which tools of a server are left out though they are permitted, and why."""
+        self.changes: list[str] = []
+        """Which tools have changed since the listing before, and in what."""
+        self._known = known or Known()
+        self._highest = LEVELS.index(max_risk)
+        reasons = {one: Counter[str]() for one in connections}
+        candidates = {one: _usable(one, why) for one, why in reasons.items()}
+        share = _share(list(map(len, candidates.values())))
+        for connection, tools in candidates.items():
+            why = reasons[connection]
+            refused = [
+                tool.name for tool in tools[:share] if not self._offer(connection, tool, why)
+            ]
+            said = [f"{count:,} {reason}" for reason, count in why.items()]
+            if refused:
+                names = ", ".join(refused[:MAX_NAMED]) + (", …" if len(refused) > MAX_NAMED else "")
+                said.append(f"{len(refused):,} not accepted as they are now: {names}")
+            if len(tools) > share or connection.is_cut:
+                said.append(f"all beyond the first {min(share, len(tools)):,}")
+            if said:
+                self.left_out[connection.name] = "; ".join(said)
         self.offer = Offer([one.shown for one in self.tools.values()])
 
-
-def offered_by(connection: Connection, max_risk: Risk) -> Iterable[Offered]:
-    """Yield the tools of a server's latest list that its patterns and the risk permit."""
-    highest = LEVELS.index(max_risk)
-    for tool in connection.tools:
-        if not permits(connection.server, tool.name) or _needs_task(tool):
-            continue
+    def _offer(self, connection: Connection, tool: mcp_types.Tool, why: Counter[str]) -> bool:
+        """Add a tool, or count why it is left out; return whether its definition is accepted."""
         whole = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
         # By its own name: that of the server may be a verb.
         level = risk(tool.name, tool.description or "", whole.get("annotations"), is_elsewhere=True)
-        if LEVELS.index(level) > highest:
-            continue
         name = f"{connection.name}{SEPARATOR}{tool.name}"
-        whole |= {"name": name, "risk": level, "namespace": connection.name}
+        verdict = self._known.judge(connection.name, name, whole, level)
+        if verdict is None:
+            why["with new names, after too many others"] += 1
+            return True
+        if verdict.news:
+            level = verdict.risk
+            self.changes.append(f"{name} has changed: {', '.join(verdict.news)}; it is {level}")
+        if not verdict.is_accepted or LEVELS.index(verdict.risk) > self._highest:
+            return verdict.is_accepted
+        whole |= {"name": name, "risk": verdict.risk, "namespace": connection.name}
         if connection.reason is not None:
             whole["status"] = "unavailable"
         try:
             read_tools([whole])
-        except InvalidRequest as error:
-            logger.warning("%s: a tool is left out: %s", connection.name, error.detail)
+        except InvalidRequest:
+            why["that cannot be read"] += 1
         else:
-            yield Offered(connection, tool, whole)
+            self.tools[name] = Offered(connection, tool, whole, verdict.is_changed)
+        return True
+
+
+def _usable(connection: Connection, why: Counter[str]) -> list[mcp_types.Tool]:
+    """Return the tools that the configuration permits and a model can name and call."""
+    by_name: dict[str, list[mcp_types.Tool]] = {}
+    for tool in connection.tools:
+        if not permits(connection.server, tool.name):
+            continue
+        if not tool.name.strip() or not tool.name.isprintable():
+            why["without a name that can be shown"] += 1
+        elif tool.execution is not None and tool.execution.task_support == "required":
+            why["that only run as tasks"] += 1
+        else:
+            by_name.setdefault(tool.name, []).append(tool)
+    for name, tools in list(by_name.items()):
+        if any(other != tools[0] for other in tools):  # which of them a call means, nobody knows
+            why["of one name with several definitions"] += len(tools)
+            del by_name[name]
+    return [tools[0] for tools in by_name.values()]
+
+
+def _share(sizes: list[int]) -> int:
+    """Return how many tools each server may have at most, so that all have room together."""
+    room = MAX_TOOLS
+    for place, size in enumerate(sorted(sizes)):
+        share = room // (len(sizes) - place)
+        if size > share:
+            return share
+        room -= size
+    return MAX_TOOLS
 
 
 def permits(server: Server, tool: str) -> bool:
@@ -67,8 +139,3 @@ def permits(server: Server, tool: str) -> bool:
     if any(fnmatchcase(tool, pattern) for pattern in server.deny):
         return False
     return server.allow is None or any(fnmatchcase(tool, pattern) for pattern in server.allow)
-
-
-def _needs_task(tool: mcp_types.Tool) -> bool:
-    """Return whether a tool can only be called as a task, which the gateway does not do."""
-    return tool.execution is not None and tool.execution.task_support == "required"

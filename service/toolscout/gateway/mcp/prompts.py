@@ -7,7 +7,7 @@ from fastmcp.exceptions import PromptError
 from fastmcp.prompts import Prompt
 from fastmcp.prompts.base import PromptArgument
 
-from toolscout.gateway.mcp.gateway import Gateway
+from toolscout.gateway.mcp.gateway import Gateway, Status
 from toolscout.tools.advice import Ways, best_tool, no_tool
 
 WAYS = Ways(
@@ -41,7 +41,7 @@ def prompts(gateway: Gateway) -> list[Prompt]:
 
     async def backend_status(_: Mapping[str, Any]) -> str:
         await gateway.ready()
-        return "\n".join(_state(*one) for one in gateway.status())
+        return "\n".join(_state(one) for one in gateway.status())
 
     return [
         Written(
@@ -62,10 +62,11 @@ def prompts(gateway: Gateway) -> list[Prompt]:
     ]
 
 
-def _state(name: str, count: int, reason: str | None) -> str:
+def _state(server: Status) -> str:
     """Return the state of a server in a line."""
-    tools = f"{count} tool" if count == 1 else f"{count} tools"
-    if reason is None:
-        return f"{name}: answers, {tools}"
-    kept = f"; {tools} of its last list cannot be called" if count else ""
-    return f"{name}: does not answer: {reason}{kept}"
+    tools = f"{server.tools} tool" if server.tools == 1 else f"{server.tools} tools"
+    line = f"{server.name}: answers, {tools}"
+    if server.reason is not None:
+        kept = f"; {tools} of its last list cannot be called" if server.tools else ""
+        line = f"{server.name}: does not answer: {server.reason}{kept}"
+    return f"{line}; left out: {server.left_out}" if server.left_out else line

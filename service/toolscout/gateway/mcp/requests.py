@@ -46,7 +46,7 @@ class Requests(Middleware):
         self._session(context.fastmcp_context)  # to tell it of changes
         pinned = self._gateway.pinned()
         for one in pinned:
-            self._gateway.gate.note_listed(one.shown)
+            self._gateway.gate.note_listed(one)
         return [*self._own, *pinned_tools(pinned)]
 
     async def on_call_tool(

@@ -16,7 +16,6 @@ from toolscout.gateway.mcp.definitions import instructions
 from toolscout.gateway.mcp.gateway import Gateway
 from toolscout.gateway.mcp.prompts import prompts
 from toolscout.gateway.mcp.requests import Requests
-from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.web import check_key, serve_http
 from toolscout.settings import Settings
 
@@ -27,17 +26,12 @@ logger = logging.getLogger("toolscout.mcp")
 
 
 def serve(
-    config: Config,
-    store: str,
-    http: tuple[str, int] | None,
-    key: str | None,
-    settings: Settings,
+    gateway: Gateway, http: tuple[str, int] | None, key: str | None, settings: Settings
 ) -> int:
     """Serve until the host closes standard input, or a signal; returns the exit status.
 
     Raises:
-        ConfigurationError: an address that others can reach has no key, the key is short, or there
-            is no such store.
+        ConfigurationError: an address that others can reach has no key, or the key is short.
     """
     _log_to_stderr()
     listener = None
@@ -48,7 +42,7 @@ def serve(
         except OSError as error:
             logger.error("%s", error)
             return 1
-    return asyncio.run(_serve(Gateway(config, store), listener, key, settings))
+    return asyncio.run(_serve(gateway, listener, key, settings))
 
 
 async def _serve(

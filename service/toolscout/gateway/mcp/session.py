@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from toolscout.client.risk import requires_full_schema
+from toolscout.gateway.mcp.listing import Offered
 
 MAX_SEARCHES = 16
 """Latest searches of a session that a call may belong to."""
@@ -28,17 +29,18 @@ class Gate:
         self._key = os.urandom(blake2b.MAX_KEY_SIZE)
         self._listed: set[str] = set()
 
-    def token(self, tool: Mapping[str, Any]) -> str | None:
-        """Return what a call of this tool has to repeat; None if it may be called as it is."""
-        return self._token(tool) if requires_full_schema(tool) else None
+    def token(self, offered: Offered) -> str | None:
+        """Return what a call of a tool has to repeat; None if it may be called as it is."""
+        is_gated = offered.is_changed or requires_full_schema(offered.shown)
+        return self._token(offered.shown) if is_gated else None
 
-    def note_listed(self, tool: Mapping[str, Any]) -> None:
+    def note_listed(self, offered: Offered) -> None:
         """Permit calls of a tool whose whole definition hosts have in their own list."""
-        self._listed.add(self._token(tool))
+        self._listed.add(self._token(offered.shown))
 
-    def refuses(self, tool: Mapping[str, Any], token: object) -> bool:
+    def refuses(self, offered: Offered, token: object) -> bool:
         """Return whether a call has to be made again with the token."""
-        expected = self.token(tool)
+        expected = self.token(offered)
         return expected is not None and token != expected and expected not in self._listed
 
     def _token(self, tool: Mapping[str, Any]) -> str:

@@ -24,11 +24,13 @@ from mcp_types import (
     ErrorData,
     JSONRPCError,
     JSONRPCMessage,
+    JSONRPCResponse,
     jsonrpc_message_adapter,
 )
 
 from toolscout.gateway.mcp.failures import UNREADABLE
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
+from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.index.values import count_values_outside_texts
 
 MIN_SECRET_CHARS = 4
@@ -183,7 +185,12 @@ def _message(line: bytes) -> JSONRPCMessage | None:
     if count_values_outside_texts(line) <= MAX_MESSAGE_VALUES:
         gc.disable()  # each collection would walk all values that were made so far
         try:
-            return jsonrpc_message_adapter.validate_json(line, by_name=False)
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            if isinstance(message, JSONRPCResponse) and isinstance(
+                tools := message.result.get("tools"), list
+            ):
+                del tools[MAX_TOOLS + 1 :]  # before the library looks at each
+            return message
         except ValueError:
             pass
         finally:

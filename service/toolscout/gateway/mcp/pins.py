@@ -1,0 +1,147 @@
+"""What tools were when they were first listed, and the file of definitions that are accepted.
+
+A server can show a harmless definition, be trusted, and change it. So the highest risk of a tool
+holds for the life of the process, a changed tool must be read again, and with a file nothing else
+than what somebody has accepted is offered.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from toolscout.contract import Risk
+from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.json_file import read_object
+from toolscout.index.tool_list import MAX_TOOLS
+from toolscout.tools.risk import LEVELS
+
+FIELDS = ("title", "description", "inputSchema", "outputSchema", "annotations", "execution")
+"""What a definition consists of, beside its name. Icons and `_meta` are not for the model."""
+
+MAX_NAMES = 2 * MAX_TOOLS
+"""Names of one server that are remembered; others of it are not offered."""
+
+DIGEST = "sha256:"
+
+
+class Pins:
+    """The digests of the accepted definitions, in a JSON file.
+
+    Args:
+        path: the file; if there is none, all tools are accepted that are listed first.
+        accepted: patterns of the names that are accepted as they are now.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or holds something else.
+    """
+
+    def __init__(self, path: Path, accepted: tuple[str, ...] = ()) -> None:
+        self.path = path
+        self._news: list[str] = []
+        self._accepted = accepted
+        self._is_first = not path.exists()
+        self._digests: dict[str, str] = {}
+        self._read_at = 0
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the file again if it has changed, for another process may have accepted more.
+
+        Raises:
+            ConfigurationError: it cannot be read, or holds something else.
+        """
+        if self._is_first:
+            return
+        try:
+            changed_at = self.path.stat().st_mtime_ns
+        except OSError as error:
+            raise ConfigurationError(f"{self.path}: cannot be read: {error.strerror}") from None
+        if changed_at == self._read_at:
+            return
+        content = read_object(self.path)
+        for name, digest in content.items():
+            if not isinstance(digest, str) or not digest.startswith(DIGEST):
+                raise ConfigurationError(f"{self.path}: {name}: expected {DIGEST}…")
+        self._digests, self._read_at = content, changed_at
+
+    def accept(self, name: str, digest: str) -> bool:
+        """Return whether a definition is the accepted one."""
+        pinned = self._digests.get(name)
+        is_meant = any(fnmatchcase(name, pattern) for pattern in self._accepted)
+        if pinned != digest and (is_meant or (self._is_first and pinned is None)):
+            self._news.append(f"{name}: {'new' if pinned is None else 'changed'}")
+            self._digests = {**self._digests, name: digest}
+            return True
+        return pinned == digest
+
+    def save(self) -> list[str]:
+        """Write what was accepted since the last time, and return it, a line for each tool.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        news, self._news = self._news, []
+        if news:
+            text = msgspec.json.format(msgspec.json.encode(self._digests, order="sorted"), indent=2)
+            written = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+            written.write_bytes(text + b"\n")
+            written.replace(self.path)
+        return news
+
+
+@dataclass
+class _Seen:
+    first: dict[str, bytes]
+    """A digest of each field that the definition has."""
+    latest: dict[str, bytes]
+    risk: Risk
+
+
+class Verdict(NamedTuple):
+    """What is to be done with a tool."""
+
+    risk: Risk
+    is_changed: bool
+    is_accepted: bool
+    news: tuple[str, ...]
+    """The fields that have changed since the tool was listed last."""
+
+
+class Known:
+    """Remembers tools by their whole names; used by one thread at a time."""
+
+    def __init__(self, pins: Pins | None = None) -> None:
+        self.pins = pins
+        self._seen: dict[str, dict[str, _Seen]] = {}
+
+    def judge(
+        self, server: str, name: str, definition: Mapping[str, Any], risk: Risk
+    ) -> Verdict | None:
+        """Compare a tool with what it was; None for a name too many."""
+        seen = self._seen.setdefault(server, {})
+        content = {field: definition[field] for field in FIELDS if field in definition}
+        now = {field: _digest(value)[:8] for field, value in content.items()}
+        entry = seen.get(name)
+        if entry is None:
+            if len(seen) >= MAX_NAMES:
+                return None
+            entry = seen[name] = _Seen(now, now, risk)
+        news = tuple(field for field in FIELDS if now.get(field) != entry.latest.get(field))
+        entry.latest = now
+        is_accepted = True
+        if self.pins is not None:
+            is_accepted = self.pins.accept(name, DIGEST + _digest(content).hex())
+            if is_accepted:
+                entry.first, entry.risk = now, risk
+        entry.risk = max(entry.risk, risk, key=LEVELS.index)
+        return Verdict(entry.risk, now != entry.first, is_accepted, news)
+
+
+def _digest(value: Any) -> bytes:
+    return sha256(msgspec.json.encode(value, order="sorted")).digest()
