@@ -179,11 +179,20 @@ class Embedder:
         """Whether a text needs the dictionary of other languages, and it is not loaded."""
         if self._languages is not None or self._languages_at is None:
             return False
+        return self.is_in_other_language(text)
+
+    def is_in_other_language(self, text: str) -> bool:
+        """Whether a text, or a part of it, is in a language of which English tools have no word."""
         if not text.isascii() and has_letters(text):
             return True
         if self._telling.isdisjoint(words(text)):
             return False
         return any(map(self.is_foreign, foreign.parts(text)))
+
+    def prepare(self) -> None:
+        """Load what only some questions need; it takes 0.1 s and 23 MiB."""
+        if self._languages_at is not None:
+            self.load_languages()
 
     def load_languages(self) -> Languages:
         """Load the dictionary of other languages, unless it is there."""

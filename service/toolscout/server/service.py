@@ -121,6 +121,7 @@ class Service:
             synonyms=settings.synonyms,
             domains=settings.domains,
         )
+        self.engine.embedder.prepare()
         self._self_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
         self.compiles = CompileQueue(
             self.engine,

@@ -15,6 +15,7 @@ from toolscout.errors import CatalogUnknown, Overloaded
 from toolscout.index.catalog import Catalog
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.source import Source
+from toolscout.index.vectors import Embedder
 from toolscout.ranking import ladder
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.ranking.pipeline import is_for_encoder
@@ -141,18 +142,17 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
     if trace.decision is not None:
         return trace.decision
     assert isinstance(catalog, Catalog)
+    began = perf_counter()
     needs_traits = ask.filters is not None or ask.context is not None
     if needs_traits and not catalog.facets.ready and len(catalog) > INFERRED_AT_ONCE:
         await run_in_thread(catalog.facets.prepare)
     if ask.ranker == "okapi" and not catalog.texts.ready and len(catalog) > INDEXED_AT_ONCE:
         await run_in_thread(catalog.texts.prepare)
-    embedder = service.engine.embedder
-    said = (ask.ranking_part, *(earlier.text for earlier in ask.earlier))
-    if any(map(embedder.needs_languages, said)):
-        await run_in_thread(embedder.load_languages)
-    began = perf_counter()
-    size = len(catalog)
-    step = ladder.affordable(ask.ranker, (deadline - began) * 1_000, service.costs, size)
+    embedder, size = service.engine.embedder, len(catalog)
+    left_ms = (deadline - perf_counter()) * 1_000
+    step = ladder.affordable(ask.ranker, left_ms, service.costs, size)
+    if step is not None and _is_lost_by_words(catalog, ask, embedder):
+        step = None  # a late answer, but words would find nothing
     found = encoder_vector = None
     if step is None:
         found = await scan(service, trace.tenant, catalog, ask, deadline)
@@ -173,6 +173,16 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
     ran = "keyword" if found is not None and found.too_costly else step or ask.ranker
     service.costs.learn(f"{ran}:{ladder.bucket(size)}", (ended - ranking) * 1_000)
     return decision
+
+
+def _is_lost_by_words(catalog: Catalog, ask: Ask, embedder: Embedder) -> bool:
+    """Return whether only meaning can find tools for a question, and the catalog has vectors."""
+    has_meaning = ask.ranker in ("auto", "hybrid", "rrf", "semantic")
+    return (
+        has_meaning
+        and catalog.vectors is not None
+        and embedder.is_in_other_language(ask.ranking_part)
+    )
 
 
 async def remember(service: Service, tenant: str, turn: str | None, decision: Decision) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
+from time import perf_counter
 
 from toolscout.contract import DEFAULT_TOP_K, TierTokens
 from toolscout.index.catalog import Catalog
@@ -34,6 +35,7 @@ class Trace:
     """The tokens in an answer of `hot`."""
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds per phase."""
+    started: float = field(default_factory=perf_counter)
     coarse: bool = False
     """Whether timings are whole milliseconds: tenants share the process's word caches, and
     microseconds would reveal which words others have used.
@@ -52,7 +54,8 @@ class Trace:
         self.parts = parts
 
     def shown_ms(self) -> dict[str, float]:
-        """Return the milliseconds per phase for the caller."""
+        """Return the milliseconds per phase for the caller, and in all, with every wait."""
+        phases = self.phases | {"total": perf_counter() - self.started}
         if self.coarse:
-            return {phase: ceil(spent * 1_000) for phase, spent in self.phases.items()}
-        return {phase: round(spent * 1_000, 3) for phase, spent in self.phases.items()}
+            return {phase: ceil(spent * 1_000) for phase, spent in phases.items()}
+        return {phase: round(spent * 1_000, 3) for phase, spent in phases.items()}

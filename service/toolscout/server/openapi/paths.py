@@ -152,7 +152,7 @@ def _headers(*, selection: bool) -> dict[str, Any]:
     texts = {
         "X-Request-Id": "Echoed, or made when absent",
         "X-Catalog-Digest": "Digest of the tools; send it as `catalog` instead of `tools`",
-        "Server-Timing": "Milliseconds spent decoding, compiling and ranking",
+        "Server-Timing": "Milliseconds of decoding, compiling, ranking, and in total",
     }
     if selection:
         texts["X-Tool-Selection"] = "258->5; ranker=hybrid; cache=hit; outcome=match; degraded=no"
