@@ -94,6 +94,18 @@ def test_unreadable_bytes_are_passed_on_once(service):
         assert "Traceback" not in it.log()
 
 
+def test_pins_the_count_of_a_search_and_a_scope_are_flags(upstream, service, model):
+    flags = ["--always-keep", "tool_7", "--always-keep", "tool_8", "--top-k", "3"]
+    tools = [SHAPE["openai"].tool(name, text) for name, text in ABOUT.items()]
+    body = SHAPE["openai"].request("hello", tools)
+    with proxy(upstream.url, *flags, "--scope-header", "X-User", selector=service.url) as running:
+        for user in ("a", "b", "a"):
+            url, headers = f"{running.url}/chat/completions", {"X-User": user}
+            httpx2.post(url, json=body, headers=headers)
+    assert {"tool_7", "tool_8"} <= set(model.seen(SHAPE["openai"])[0])
+    assert [request.json["top_k"] for request in service.requests] == [3, 3]
+
+
 @pytest.mark.parametrize("base", ["", "/v1"])
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 def test_an_sdk_with_another_base_url_calls_what_was_found(running, model, upstream, base, stream):

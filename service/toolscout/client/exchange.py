@@ -1,5 +1,6 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
+import re
 import zlib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -43,8 +44,25 @@ MAX_SEARCHED_VALUES = 400_000
 `[[],[], …` of 8 MiB would take seconds.
 """
 
-KEY_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
-"""Headers that name the caller. Together they keep equal conversations of two callers apart."""
+CALLER_HEADERS = (
+    *("authorization", "x-api-key", "api-key", "x-goog-api-key", "ocp-apim-subscription-key"),
+    *("openai-organization", "openai-project", "x-forwarded-user"),
+)
+"""Headers that name the caller. Together they keep equal conversations of two callers apart.
+
+Headers that differ from request to request are none: they would take a conversation apart.
+"""
+
+CALLER_PREFIX = "x-portkey-"
+"""How the headers begin by which Portkey tells callers, but for those of its traces."""
+
+_OF_TRACES = re.compile("trace|span")
+
+_OF_CLOUDFLARE = ("__cf", "_cf")
+"""How cookies begin that tell connections, not callers."""
+
+CALLER_QUERY = "key"
+"""Parameter of the URL in which Gemini takes a key."""
 
 _FRAMING = ("content-length", "content-encoding", "transfer-encoding")
 """Headers about bytes that are written anew."""
@@ -106,6 +124,8 @@ class Exchange(msgspec.Struct):
     request: httpx2.Request
     provider: ProviderName
     body: Json
+    scope_headers: tuple[str, ...] = ()
+    """Further headers that tell callers apart, in lower case."""
     forwards: int = 0
     """How often it was forwarded."""
 
@@ -122,7 +142,17 @@ class Exchange(msgspec.Struct):
     @property
     def scope(self) -> str:
         """What tells the caller from others who begin with the same words."""
-        return "\n".join(self.request.headers.get(name, "") for name in KEY_HEADERS)
+        headers = self.request.headers
+        telling = {*CALLER_HEADERS, *self.scope_headers}
+        told = [
+            f"{name}={value}"
+            for name, value in sorted(headers.multi_items())
+            if name in telling or (name.startswith(CALLER_PREFIX) and not _OF_TRACES.search(name))
+        ]
+        cookies = (cookie.strip() for cookie in headers.get("cookie", "").split(";"))
+        told += sorted(c for c in cookies if c and not c.startswith(_OF_CLOUDFLARE))
+        told += self.request.url.params.get_list(CALLER_QUERY)
+        return "\n".join(told)
 
     def forward(self, body: Json) -> httpx2.Request:
         """Return the request with another body, whose response can be decoded here."""
@@ -153,7 +183,9 @@ def provider_of(request: httpx2.Request) -> ProviderName | None:
     return next((name for end, name in PATHS if request.url.path.endswith(end)), None)
 
 
-def exchange_of(request: httpx2.Request, provider: ProviderName) -> Exchange | None:
+def exchange_of(
+    request: httpx2.Request, provider: ProviderName, scope_headers: tuple[str, ...] = ()
+) -> Exchange | None:
     """Read the body of a request; None if it is no JSON object, or too large to be searched."""
     content = request.content
     if len(content) > MAX_SEARCHED_BYTES or _values(content) > MAX_SEARCHED_VALUES:
@@ -162,7 +194,7 @@ def exchange_of(request: httpx2.Request, provider: ProviderName) -> Exchange | N
         body = wire.decode(content)
     except wire.UNREADABLE:
         return None
-    return Exchange(request, provider, body) if isinstance(body, dict) else None
+    return Exchange(request, provider, body, scope_headers) if isinstance(body, dict) else None
 
 
 def json_of(response: httpx2.Response) -> Json:

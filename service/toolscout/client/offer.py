@@ -7,9 +7,12 @@ and always stays. It has no name, or it has a `type` of its own and no schema.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
 from itertools import repeat
 from operator import itemgetter
 from typing import Any
+
+import msgspec
 
 from toolscout.tools.shapes import (
     DECLARATIONS,
@@ -19,6 +22,9 @@ from toolscout.tools.shapes import (
     name_of,
     runs_at_provider,
 )
+
+MARKER = "cache_control"
+"""Key of a tool, a message or a part of one with which the cached part of a prompt ends."""
 
 ENDS_A_RUN = re.compile(r"final_result.*|final_answer|transfer_to_.*")
 """Tools without which an agent cannot finish, however far they are from what the user asks.
@@ -95,6 +101,11 @@ class Offer:
                 kept.append(item)
         return tuple(kept)
 
+    def digest(self) -> bytes:
+        """Return a hash of the definitions, whatever their order, and wherever a marker stands."""
+        written = sorted(_written(name, tool) for name, tool in self.by_name.items())
+        return sha256(b"\n".join(written)).digest()
+
     def endings(self, must_call: bool) -> tuple[str, ...]:
         """Return the names of tools that end a run, which no search may hide.
 
@@ -128,6 +139,15 @@ def _searched_name(tool: Any) -> str:
     """Return the name of a tool; empty for a built-in."""
     whole = as_mapping(tool)
     return "" if runs_at_provider(whole) else name_of(whole)
+
+
+def _written(name: str, tool: Any) -> bytes:
+    """Return a definition as JSON; its name alone if it is none."""
+    try:
+        content = {key: value for key, value in as_mapping(tool).items() if key != MARKER}
+        return msgspec.json.encode(content, order="sorted")
+    except Exception:
+        return name.encode("utf-8", "replace")
 
 
 def _uniform_names(tools: Sequence[Any]) -> list[str] | None:

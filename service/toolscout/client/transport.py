@@ -10,7 +10,8 @@ one that cannot be read.
 import asyncio
 import logging
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
+from functools import partial
 from typing import Any, Unpack
 
 import httpx2
@@ -36,6 +37,7 @@ from toolscout.client.exchange import (
     response_with,
     streamed_response,
 )
+from toolscout.errors import InvalidArgument
 
 FEW_TOOLS = 10
 """Requests with at most this many tools are passed on: a model chooses well among so few."""
@@ -53,6 +55,7 @@ class _Exchanges:
     """What both transports do, as coroutines; those of the blocking one never wait."""
 
     discovery: Flow
+    _scope_headers: tuple[str, ...] = ()
 
     _waits = False
     """Whether there is an event loop, which large requests must not hold up."""
@@ -164,6 +167,8 @@ class Transport(_Exchanges, httpx2.BaseTransport):
         config: the URL of the service, or a configuration of the proxy.
         inner: sends the requests; by default connections as an `httpx2.Client` makes them, through
             the proxies of the environment.
+        scope_headers: names of headers that tell callers apart, beside those of keys, organisations
+            and sessions. Two callers never share what their conversations have found.
         options: those of `ToolDiscovery`; `defer_above` is 10 here.
     """
 
@@ -174,9 +179,11 @@ class Transport(_Exchanges, httpx2.BaseTransport):
         config: DiscoveryConfig | str,
         *,
         inner: httpx2.BaseTransport | None = None,
+        scope_headers: Collection[str] = (),
         **options: Unpack[DiscoveryOptions],
     ) -> None:
         options.setdefault("defer_above", FEW_TOOLS)
+        self._scope_headers = _header_names(scope_headers)
         self.discovery = ToolDiscovery(config, **options)
         self.discovery.searches_without_tools = False  # an SDK leaves them out on purpose
         self._client = httpx2.Client(transport=inner, limits=LIMITS, timeout=None)
@@ -186,7 +193,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
         exchange = None
         if (provider := provider_of(request)) is not None:
             request.read()
-            exchange = exchange_of(request, provider)
+            exchange = exchange_of(request, provider, self._scope_headers)
         if exchange is None:
             return self._client.send(request, stream=True)
         response, pieces = run(self._handle(exchange))
@@ -218,9 +225,11 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         *,
         inner: httpx2.AsyncBaseTransport | None = None,
         limits: httpx2.Limits = LIMITS,
+        scope_headers: Collection[str] = (),
         **options: Unpack[DiscoveryOptions],
     ) -> None:
         options.setdefault("defer_above", FEW_TOOLS)
+        self._scope_headers = _header_names(scope_headers)
         self.discovery = AsyncToolDiscovery(config, **options)
         self.discovery.searches_without_tools = False  # an SDK leaves them out on purpose
         self._client = httpx2.AsyncClient(transport=inner, limits=limits, timeout=None)
@@ -230,10 +239,9 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         exchange = None
         if (provider := provider_of(request)) is not None:
             content = await request.aread()
-            if len(content) > LARGE_BYTES:
-                exchange = await asyncio.to_thread(exchange_of, request, provider)
-            else:
-                exchange = exchange_of(request, provider)
+            read = partial(exchange_of, request, provider, self._scope_headers)
+            is_large = len(content) > LARGE_BYTES
+            exchange = await asyncio.to_thread(read) if is_large else read()
         if exchange is None:
             return await self._client.send(request, stream=True)
         response, pieces = await self._handle(exchange)
@@ -288,3 +296,13 @@ class _Pieces(httpx2.SyncByteStream):
     def close(self) -> None:
         run(self._made.aclose())
         self._first.close()
+
+
+def _header_names(given: Collection[str]) -> tuple[str, ...]:
+    if (
+        isinstance(given, str)
+        or not isinstance(given, Collection)
+        or not all(isinstance(name, str) and name for name in given)
+    ):
+        raise InvalidArgument.of("scope_headers", "a sequence of names", given)
+    return tuple(name.lower() for name in given)

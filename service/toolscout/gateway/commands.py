@@ -38,6 +38,13 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a tool that every model sees; may be repeated",
     )
+    add(
+        "--scope-header",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a header that tells callers apart, beside those of keys; may be repeated",
+    )
     most = "most tools that a search brings"
     add("--top-k", type=positive, metavar="COUNT", default=5, help=most)
     few = "requests with at most so many tools go out as they are"
@@ -113,6 +120,7 @@ def proxy(parsed: argparse.Namespace) -> int:
             limits=limits,
             api_key=os.environ.get("TOOLSCOUT_API_KEY"),
             always_keep=parsed.always_keep,
+            scope_headers=parsed.scope_header,
             top_k=parsed.top_k,
             defer_above=parsed.defer_above,
             rollout=parsed.rollout,

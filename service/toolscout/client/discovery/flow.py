@@ -6,9 +6,8 @@
 With strategy `hybrid-first`, `api` or `tool-search` the tools are deferred behind a search tool,
 which the client never sees. With `relevance` they are filtered here; `passthrough` does nothing.
 
-A flow is one coroutine, or one asynchronous generator for streams, around `forward` and the
-searches. The blocking class runs the same coroutine in the caller's thread, without an event loop:
-there `forward` and searches block, so the coroutine never waits.
+A flow is one coroutine, or one asynchronous generator for streams, around `forward` and searches.
+The blocking class runs it in the caller's thread without an event loop; there it never waits.
 """
 
 import asyncio
@@ -42,6 +41,8 @@ NO_QUERY: Selection[Any] = Selection([], [], reason=Reason.EMPTY_QUERY)
 
 END_OF_EVENT = b"\n\n"
 """Fed after every stream, because some end without it."""
+
+STARTS_OVER = "forwarding failed after a search; the request goes out as it came"
 
 logger = logging.getLogger("toolscout.client")
 
@@ -126,7 +127,7 @@ class Flow(Preparation):
                 if not may_be_ours(error):
                     raise
                 # The added tools may be the cause, so the client's own request is tried.
-                logger.warning("forwarding failed after a search; the request goes out as it came")
+                logger.warning(STARTS_OVER)
                 given = await forward(turn.start_over())
                 return in_type_of(given, turn.with_usage(body_of(given)))
             response = body_of(given)
@@ -156,6 +157,7 @@ class Flow(Preparation):
                 try:
                     async for out in _outputs(turn, stream, opened):
                         is_answered = True
+                        turn.accept()
                         if out:
                             yield out
                 except _PassedOnError:
@@ -168,9 +170,7 @@ class Flow(Preparation):
                     is_final = is_answered or turn.rounds == 0 or started_over
                     if is_final or not may_be_ours(error):
                         raise
-                    logger.warning(
-                        "forwarding failed after a search; the request goes out as it came"
-                    )
+                    logger.warning(STARTS_OVER)
                     started_over = True
                     request: Json | None = turn.start_over()
                 else:
@@ -282,7 +282,7 @@ class AsyncToolDiscovery(Flow):
     def resume_stream(
         self, turn: Turn, opened: AsyncIterator[bytes], forward: AsyncOpen
     ) -> AsyncGenerator[bytes, None]:
-        """As `resume`, for a turn whose request was opened as a stream elsewhere."""
+        """As `resume`, for a stream that was opened elsewhere."""
         return self.stream_turn(turn, opened, forward)
 
     async def _ask(self, **question: Any) -> Selection[Any]:

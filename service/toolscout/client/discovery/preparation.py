@@ -193,7 +193,7 @@ class Preparation:
         if strategy == "passthrough" or provider.passes(request):
             return request
         previous = provider.previous(request)
-        name = session if session is not None else self.store.session_of(previous)
+        name = session if session is not None else self.store.session_of(previous, scope)
         if session is None and not name:
             name = session_of(request, provider, scope)
         leaves_out = not tools and request.keys().isdisjoint(TOOL_KEYS)
@@ -213,7 +213,7 @@ class Preparation:
             return request
         if strategy == "relevance":
             return request if is_unknown else self._filtered(request, provider, offer, name)
-        turn = Turn(request, provider, tools, offer, name, self._turn_settings)
+        turn = Turn(request, provider, tools, offer, name, self._turn_settings, scope)
         plain = turn.unsearched
         if is_unknown and (turn.fits_whole or not turn.is_native):
             plain = turn.original
@@ -234,8 +234,6 @@ class Preparation:
             recent=provider.recent(request),
             expanded=self.store.expanded(session),
         )
-        if session:
-            self.store.store_deferred(session, filtered.deferred)
         if not filtered.deferred:
             return request
         kept = dict.fromkeys((*filtered.kept, *offer.endings(provider.must_call(request))))

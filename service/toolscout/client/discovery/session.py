@@ -1,23 +1,25 @@
 """Sessions: which tools a conversation has deferred, and which it has found so far.
 
-They are in memory, bounded, and expire an hour after the last write (checked every five minutes),
-as in the proxy. There, two users whose first messages are equal share a session; here the caller
-can add a scope (a user, a key) that keeps them apart, and what a conversation has found is stored
-with its messages besides.
+They are in memory, bounded in bytes, and expire an hour after the last write (checked every five
+minutes), as in the proxy. There, two users whose first messages are equal share a session; here the
+caller can add a scope (a user, a key) that keeps them apart, and what a conversation has found is
+stored with its messages besides.
 """
 
 import json
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from hashlib import sha256
+from itertools import chain
 from time import monotonic
 from typing import Any
 
 import msgspec
 
+from toolscout.client.offer import MARKER
 from toolscout.common.lru import Lru
 
 TTL_S = 3_600.0
@@ -32,14 +34,23 @@ MAX_ADDED_BYTES = 64 * 1024 * 1024
 ADDED_BYTES = 256
 """Bytes that one such entry takes beside its JSON, about."""
 
+MAX_SESSION_BYTES = 32 * 1024 * 1024
+"""Maximum bytes in memory of the names that sessions have found."""
+
+MAX_NAMES_BYTES = 16 * 1024 * 1024
+"""Maximum bytes in memory of the names that sessions have deferred; equal lists count once."""
+
+NAME_BYTES = 64
+"""Bytes that one name takes beside its characters, about."""
+
+SESSION_BYTES = 1_000
+"""Bytes that a session takes without names, about."""
+
 MAX_RESPONSES = 10_000
 """Stored responses whose session is remembered."""
 
 MAX_CATALOGS = 8
 """Catalogs whose fitting tools are remembered for one first message."""
-
-MARKER = "cache_control"
-"""Key of a tool, a message or a part of one with which the cached part of a prompt ends."""
 
 ID_CHARS = 16
 
@@ -101,8 +112,8 @@ class Added(msgspec.Struct, frozen=True):
 class Session(msgspec.Struct):
     """The state of one conversation."""
 
-    deferred: tuple[str, ...] = ()
-    """Names of the tools it deferred last."""
+    deferred: bytes = b""
+    """Key of the names of the tools it deferred last."""
     catalog: tuple[str, bytes] | None = None
     """The provider whose shape their definitions have, and the key of the definitions."""
     expanded: dict[str, None] = msgspec.field(default_factory=dict)
@@ -110,6 +121,12 @@ class Session(msgspec.Struct):
     visible: dict[bytes, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Names of the tools that fitted its first message, by a digest of those that were offered."""
     written: float = 0.0
+    size: int = 0
+
+    def measured(self) -> int:
+        """Return its bytes in memory, about."""
+        names = chain(self.expanded, *self.visible.values())
+        return SESSION_BYTES + sum(map(_bytes_of, names))
 
 
 class SessionStore:
@@ -122,20 +139,25 @@ class SessionStore:
         limit: int = MAX_SESSIONS,
         clock: Callable[[], float] = monotonic,
         catalog_bytes: int = MAX_CATALOG_BYTES,
+        session_bytes: int = MAX_SESSION_BYTES,
     ) -> None:
         self._ttl_s, self._sweep_s, self._limit, self._clock = ttl_s, sweep_s, limit, clock
+        self._session_bytes = session_bytes
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._catalogs: Lru[bytes, bytes] = Lru(catalog_bytes)
         self._added: Lru[bytes, bytes] = Lru(MAX_ADDED_BYTES)
-        self._responses: Lru[str, str] = Lru(MAX_RESPONSES)
+        self._names: Lru[bytes, tuple[str, ...]] = Lru(MAX_NAMES_BYTES)
+        self._responses: Lru[bytes, str] = Lru(MAX_RESPONSES)
+        self.size = 0
+        """Bytes in memory of the sessions, about."""
         self._swept = clock()
 
     def deferred(self, session: str) -> tuple[str, ...]:
-        """The names deferred last."""
+        """The names deferred last; none if they were dropped for others."""
         with self._lock:
             found = self._live(session)
-            return found.deferred if found else ()
+        return (found and self._names.get(found.deferred)) or ()
 
     def deferred_tools(self, session: str, provider: str) -> list[Any]:
         """Return the definitions of the tools deferred last.
@@ -169,15 +191,17 @@ class SessionStore:
                 written = msgspec.json.encode(tools)
                 key = sha256(written).digest()
                 self._catalogs.put(key, written, len(written))
-        with self._lock:
-            found = self._write(session)
-            found.deferred = tuple(map(_shared, names))
+        deferred = tuple(map(_shared, names))
+        listed = sha256("\n".join(deferred).encode("utf-8", "replace")).digest()
+        self._names.put(listed, deferred, sum(map(_bytes_of, deferred)))
+        with self._writing(session) as found:
+            found.deferred = listed
             found.catalog = None if key is None else (provider, key)
 
     def mark_expanded(self, session: str, names: Iterable[str]) -> None:
         """Add found names."""
-        with self._lock:
-            self._write(session).expanded.update(dict.fromkeys(map(_shared, names)))
+        with self._writing(session) as found:
+            found.expanded.update(dict.fromkeys(map(_shared, names)))
 
     def visible(self, session: str, catalog: bytes) -> tuple[str, ...] | None:
         """The names that fitted its first message; None before `mark_visible` with this catalog."""
@@ -193,19 +217,18 @@ class SessionStore:
 
     def mark_visible(self, session: str, catalog: bytes, names: Iterable[str]) -> None:
         """Store the names that fitted its first message, of a catalog with this digest."""
-        with self._lock:
-            visible = self._write(session).visible
-            visible[catalog] = tuple(map(_shared, names))
-            if len(visible) > MAX_CATALOGS:
-                del visible[next(iter(visible))]
+        with self._writing(session) as found:
+            found.visible[catalog] = tuple(map(_shared, names))
+            if len(found.visible) > MAX_CATALOGS:
+                del found.visible[next(iter(found.visible))]
 
-    def session_of(self, response: str) -> str:
-        """The session of a response that the provider has stored; empty if it is unknown."""
-        return self._responses.get(response) or ""
+    def session_of(self, response: str, scope: str = "") -> str:
+        """The session of a response that the provider stores for a caller; empty if unknown."""
+        return self._responses.get(_key(response, scope)) or ""
 
-    def keep_response(self, response: str, session: str) -> None:
-        """Remember the session of a response by its id."""
-        self._responses.put(response, session)
+    def keep_response(self, response: str, session: str, scope: str = "") -> None:
+        """Remember the session of a caller's response by its id."""
+        self._responses.put(_key(response, scope), session)
 
     def added(self, place: bytes) -> Added | None:
         """Return what a turn has added at a place of a conversation; None if none ended there."""
@@ -229,14 +252,22 @@ class SessionStore:
             return None
         return found
 
-    def _write(self, session: str) -> Session:
-        found = self._live(session) or Session()
-        found.written = self._clock()
-        self._sessions[session] = found
-        self._sessions.move_to_end(session)
-        while len(self._sessions) > self._limit:
-            self._sessions.popitem(last=False)
-        return found
+    @contextmanager
+    def _writing(self, session: str) -> Iterator[Session]:
+        """Change a session; those written longest ago make room for it."""
+        with self._lock:
+            found = self._live(session) or Session()
+            self._drop(session)
+            yield found
+            found.written, found.size = self._clock(), found.measured()
+            self._sessions[session] = found
+            self.size += found.size
+            while len(self._sessions) > self._limit or self.size > self._session_bytes:
+                self._drop(next(iter(self._sessions)))
+
+    def _drop(self, session: str) -> None:
+        old = self._sessions.pop(session, None)
+        self.size -= 0 if old is None else old.size
 
     def _sweep(self) -> None:
         """Drop expired sessions; they are in the order of writing, so the oldest come first."""
@@ -248,7 +279,15 @@ class SessionStore:
             oldest = next(iter(self._sessions))
             if now - self._sessions[oldest].written <= self._ttl_s:
                 break
-            del self._sessions[oldest]
+            self._drop(oldest)
+
+
+def _key(response: str, scope: str) -> bytes:
+    return sha256(f"{scope}\n{response}".encode("utf-8", "replace")).digest()
+
+
+def _bytes_of(name: str) -> int:
+    return NAME_BYTES + len(name)
 
 
 def _shared(name: str) -> str:

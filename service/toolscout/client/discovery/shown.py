@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolscout.client import local
-from toolscout.client.discovery.session import MARKER
-from toolscout.client.offer import Offer
+from toolscout.client.offer import MARKER, Offer
 from toolscout.client.providers.provider import Tools
 
 logger = logging.getLogger("toolscout.client")

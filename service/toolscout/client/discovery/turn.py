@@ -13,7 +13,6 @@ a model that only ever searches still gets to act.
 
 import logging
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import Any, cast
 
 from toolscout.client.discovery.dispatch import NAME, Dispatch
@@ -26,7 +25,7 @@ from toolscout.client.offer import Offer
 from toolscout.client.providers import Call, Json, Provider, native_of
 from toolscout.client.providers.marks import is_of_model
 from toolscout.client.providers.provider import QUERY_SCHEMA, Answered
-from toolscout.client.providers.usage import add
+from toolscout.client.providers.usage import summed
 from toolscout.client.selector.selection import Reason, Selection
 
 logger = logging.getLogger("toolscout.client")
@@ -48,9 +47,10 @@ class Turn:
         offer: the same tools by name.
         session: the conversation; empty when it is unknown.
         settings: those of the flow.
+        scope: what tells the caller from others.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what one request is
         self,
         request: Json,
         provider: Provider,
@@ -58,6 +58,7 @@ class Turn:
         offer: Offer,
         session: str,
         settings: TurnSettings,
+        scope: str = "",
     ) -> None:
         self.session = session
         self.offer = offer
@@ -73,9 +74,11 @@ class Turn:
         self._spent: Json = {}
         self._restored = False
         """Whether every tool was to come back."""
-        self._fell_back = False
-        """Whether the native form was just refused."""
+        self._fell_back = False  # whether the native form was just refused
         self._settings = settings
+        self._scope = scope
+        self._is_accepted = False
+        self._new_first: Sequence[str] | None = None  # unless it is known from before
         self._has_ended = False
         self._tools = tools
         self._asked = request
@@ -90,10 +93,9 @@ class Turn:
         own = 2 if settings.dispatch else 1
         limit = None if provider.max_tools is None else provider.max_tools - own
         self._shown = Shown(offer, order, limit)
-        self._shown.keep(settings.always_keep)
-        self._shown.keep(offer.endings(provider.must_call(request)))
-        self._shown.keep(provider.listed(request))
-        self._catalog = sha256("\n".join(sorted(offer.names)).encode("utf-8", "replace")).digest()
+        endings = offer.endings(provider.must_call(request))
+        self._shown.keep((*settings.always_keep, *endings, *provider.listed(request)))
+        self._catalog = offer.digest()
         self._shown.keep(self._first or ())
         self._begin()
 
@@ -182,8 +184,7 @@ class Turn:
 
     def show_first(self, names: Sequence[str]) -> None:
         """Show the tools that fit the first message, in this and in all later requests."""
-        if self.session:
-            self._settings.store.mark_visible(self.session, self._catalog, names)
+        self._new_first = names
         self._shown.keep(names)
         self._begin()
 
@@ -200,6 +201,16 @@ class Turn:
         self.original = {**fields, "tools": self.original["tools"]}
         self.request = {**fields, "tools": self.request["tools"]}
         self._history.forget()
+
+    def accept(self) -> None:
+        """Store the conversation: the provider takes this request, and so knows its caller."""
+        if self._is_accepted or not self.session:
+            return
+        self._is_accepted = True
+        store = self._settings.store
+        store.store_deferred(self.session, self.offer.names, self._tools, self.provider.name)
+        if self._new_first is not None:
+            store.mark_visible(self.session, self._catalog, self._new_first)
 
     def falls_back_after(self, error: Exception) -> bool:
         """Whether to repeat a refused first forward, whose request has a plainer form now.
@@ -223,11 +234,9 @@ class Turn:
             self._fell_back = False
             self._settings.refusing.put(self._model, True)
             logger.warning("model %s takes no deferred tools; they are emulated", self._model[1])
-        if self.session:
-            store, name = self._settings.store, self.provider.name
-            store.store_deferred(self.session, self.offer.names, self._tools, name)
-            if stored := self.provider.stored_as(response):
-                store.keep_response(stored, self.session)
+        self.accept()
+        if self.session and (stored := self.provider.stored_as(response)):
+            self._settings.store.keep_response(stored, self.session, self._scope)
         self._responses.append(response)
         calls = self.provider.calls(response)
         found = [call for call in calls if call.name == self.search_name]
@@ -256,7 +265,7 @@ class Turn:
                 # Only the client continues this turn, and its next request needs every tool.
                 self._settings.store.mark_expanded(self.session, self.offer.names)
             return None
-        self._spent = self._usage_with(response)
+        self._spent = summed(self._spent, response, self.provider.usage_keys)
         self.request = self._with_tools(self.provider.continued(self.request, response, results))
         return self.request
 
@@ -288,7 +297,9 @@ class Turn:
 
     def with_usage(self, response: Json) -> Json:
         """Add the usage of the forwards before it to a response's own."""
-        return {**response, **self._usage_with(response)} if self._spent else response
+        if not self._spent:
+            return response
+        return {**response, **summed(self._spent, response, self.provider.usage_keys)}
 
     @property
     def shown(self) -> int:
@@ -304,16 +315,13 @@ class Turn:
         Other tools were offered in another conversation that began with the same words, or earlier
         in this one, where what is visible is to stay.
         """
+        if self._new_first is not None:
+            return self._new_first
         store = self._settings.store
         names = store.visible(self.session, self._catalog)
         if names is None and any(map(is_of_model, self._emulated.history(self._asked))):
             return store.visible_before(self.session)
         return names
-
-    def _usage_with(self, response: Json) -> Json:
-        own = {key: response.get(key) for key in self.provider.usage_keys}
-        summed = {key: add(self._spent.get(key), value) for key, value in own.items()}
-        return {key: value for key, value in summed.items() if value is not None}
 
     def _answered(self, call: Call, selection: Selection[Any]) -> Answered:
         """Show the tools of a selection, and say so to the model."""

@@ -5,7 +5,7 @@ tools: the service's choice, checked against the tools that were offered, or all
 """
 
 import asyncio
-from collections.abc import Collection, Coroutine, Mapping, Sequence, Sized
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from types import TracebackType
@@ -53,8 +53,7 @@ class AsyncSelector(SelectorBase):
                 of the pattern, which then serves the ranking in this process alone.
         """
         begin = partial(self._begin, pattern, tools, top_k, always_keep, session, loop, fields)
-        is_long = isinstance(tools, Sized) and len(tools) > LONG
-        call, request = await asyncio.to_thread(begin) if is_long else begin()
+        call, request = await asyncio.to_thread(begin) if _is_long(tools) else begin()
         if request is not None:
             try:
                 call.verdict = await request.send()
@@ -144,3 +143,10 @@ class Selector(SelectorBase):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _is_long(tools: Sequence[Any]) -> bool:
+    try:
+        return len(tools) > LONG
+    except Exception:  # a caller's own class
+        return False
