@@ -57,7 +57,7 @@ def test_a_turn_that_streams_makes_the_same_events(provider):
             b"".join(discovery.stream(request, StreamingModel(shape, *turns), provider, "s"))
         discovery.close()
     assert [(e.stage, e.shown, e.searches) for e in events] == [
-        ("deferred", 1, 0),
+        ("deferred", 2, 0),
         ("finished", 2, 1),
         ("deferred", 2, 0),
         ("finished", 2, 0),

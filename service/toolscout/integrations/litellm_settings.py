@@ -3,7 +3,7 @@
 TOOLSCOUT_ENDPOINT     URL of the service, by default http://127.0.0.1:8080
 TOOLSCOUT_API_KEY      key for the service
 TOOLSCOUT_CONFIG       YAML file with `pipes.tool_discovery`, instead of the two above
-TOOLSCOUT_ROLLOUT      off, dark, shadow, percent:N or on (default)
+TOOLSCOUT_ROLLOUT      off, dark, shadow, percent:N or on; by default as in the file, else on
 TOOLSCOUT_DEFER_ABOVE  leave requests with at most this many tools alone, by default 5
 TOOLSCOUT_ALWAYS_KEEP  names of tools that every model sees, with commas between them
 TOOLSCOUT_TOP_K        most tools that a search brings, by default 5
@@ -30,7 +30,6 @@ class ProxyLogHandler(logging.Handler):
 
 def discovery_from_environment() -> AsyncToolDiscovery:
     """Build the flow that the environment describes, and join its log to the proxy's."""
-    rollout = Rollout.parse(os.environ.get("TOOLSCOUT_ROLLOUT", "on"))
     path = os.environ.get("TOOLSCOUT_CONFIG")
     if path:
         config = load(path)
@@ -38,6 +37,7 @@ def discovery_from_environment() -> AsyncToolDiscovery:
         endpoint = os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080")
         api = ApiConfig(endpoint, os.environ.get("TOOLSCOUT_API_KEY", ""))
         config = DiscoveryConfig(enabled=True, strategy="hybrid-first", api=api)
+    rollout = Rollout.parse(os.environ.get("TOOLSCOUT_ROLLOUT") or config.rollout)
     _log_through_proxy(rollout)
     defer_above = _count("TOOLSCOUT_DEFER_ABOVE", os.environ.get("TOOLSCOUT_DEFER_ABOVE", "5"))
     top_k = os.environ.get("TOOLSCOUT_TOP_K")

@@ -3,11 +3,14 @@
     discovery = ToolDiscovery(load("gateway.yaml"))
 
 Names, defaults and forced values are the proxy's, with one default of our own: the selector call
-may take 1.5 s, not 10. `${VAR}` and `${VAR:-default}` are filled in from the environment. An
-unknown strategy or key is an error that names the nearest known one; keys of the proxy that have no
-meaning here are ignored. `provider` is read and, as in the proxy, not used for the call.
+may take 1.5 s, not 10. `${VAR}` and `${VAR:-default}` are filled in from the environment, in lists
+too, and a variable that is not set is logged by name. Two keys are our own: `rollout`, and
+`restore_on_no_match`, which is on in a file, as the proxy does. An unknown strategy or key is an
+error that names the nearest known one; keys of the proxy that have no meaning here are ignored.
+`provider` is read and, as in the proxy, not used for the call.
 """
 
+import logging
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -18,6 +21,7 @@ from typing import Any
 import msgspec
 
 from toolscout.client.selector.endpoint import without_secrets
+from toolscout.client.selector.rollout import Rollout
 from toolscout.client.selector.settings import DEFAULT_TIMEOUT_S
 from toolscout.contract import DEFAULT_TOP_K
 from toolscout.errors import ConfigurationError, InvalidArgument
@@ -40,6 +44,8 @@ _KEYS_OF_THE_PROXY = (
     "enable_tool_description_compression",
 )
 """Keys of some release of the proxy that have no meaning here, as `model` above."""
+
+logger = logging.getLogger("toolscout.client")
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
@@ -73,21 +79,29 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
     enable_search_fallback: bool = False
     search_tool_name: str = SEARCH_TOOL_NAME
     max_search_results: int = DEFAULT_TOP_K
+    rollout: str = "on"
+    restore_on_no_match: bool = False
     api: ApiConfig = ApiConfig()
 
     def __post_init__(self) -> None:
-        """Check the strategy.
+        """Check the strategy and the rollout.
 
         Raises:
-            ConfigurationError: it is unknown; the message has the nearest known one.
+            ConfigurationError: one is unknown; the message has the known ones.
         """
+        try:
+            Rollout.parse(self.rollout)
+        except InvalidArgument as error:
+            raise ConfigurationError(str(error)) from None
         if self.strategy not in STRATEGIES:
             near = _did_you_mean(self.strategy, STRATEGIES)
             raise ConfigurationError(
                 f"strategy: expected one of {', '.join(STRATEGIES)}, got {self.strategy!r}{near}"
             )
 
-    def with_arguments(self, always_keep: Collection[str], top_k: int | None) -> "DiscoveryConfig":
+    def with_arguments(
+        self, always_keep: Collection[str], top_k: int | None, restore_on_no_match: bool | None
+    ) -> "DiscoveryConfig":
         """Return the configuration with what the arguments of a flow add to it.
 
         Raises:
@@ -103,8 +117,14 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             top_k = self.max_search_results
         if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
             raise InvalidArgument.of("top_k", "a whole number above 0", top_k)
-        names = (*self.always_keep, *always_keep)
-        return msgspec.structs.replace(self, always_keep=names, max_search_results=top_k)
+        if restore_on_no_match is None:
+            restore_on_no_match = self.restore_on_no_match
+        return msgspec.structs.replace(
+            self,
+            always_keep=(*self.always_keep, *always_keep),
+            max_search_results=top_k,
+            restore_on_no_match=restore_on_no_match,
+        )
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "DiscoveryConfig":
@@ -140,6 +160,8 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             ),
             search_tool_name=read.text("search_tool_name") or SEARCH_TOOL_NAME,
             max_search_results=int(read.number("max_search_results", whole=True)) or DEFAULT_TOP_K,
+            rollout=read.rollout("rollout"),
+            restore_on_no_match=read.flag("restore_on_no_match", default=True),
             api=ApiConfig(
                 api.text("endpoint"), api.text("api_key"), api.seconds("timeout", DEFAULT_TIMEOUT_S)
             ),
@@ -214,13 +236,19 @@ class _Reader:
             raise self._wrong(key, "a text", value)
         return value
 
-    def flag(self, key: str) -> bool:
+    def rollout(self, key: str) -> str:
+        value = self._value(key)
+        if isinstance(value, bool):  # YAML reads `on` and `off` as these
+            return "on" if value else "off"
+        return "on" if value is None else str(value)
+
+    def flag(self, key: str, default: bool = False) -> bool:
         value = self._value(key)
         if isinstance(value, str) and value.lower() in ("true", "false"):
             return value.lower() == "true"
         if value is not None and not isinstance(value, bool):
             raise self._wrong(key, "true or false", value)
-        return bool(value)
+        return default if value is None else value
 
     def number(self, key: str, whole: bool = False) -> float:
         value = self._value(key)
@@ -251,12 +279,20 @@ class _Reader:
         value = self._value(key) or ()
         if isinstance(value, str) or not all(isinstance(name, str) for name in value):
             raise self._wrong(key, "a list of names", value)
-        return tuple(value)
+        return tuple(filter(None, value))
 
     def _value(self, key: str) -> Any:
-        value = self._section.get(key)
+        return self._filled(key, self._section.get(key))
+
+    def _filled(self, key: str, value: Any) -> Any:
+        """Fill variables in; one without a value or a default is empty, as in the proxy."""
+        if isinstance(value, list):
+            return [self._filled(key, one) for one in value]
         if not isinstance(value, str):
             return value
+        for name, default in _VARIABLE.findall(value):
+            if name not in os.environ and not default:
+                logger.warning("%s%s: the variable %s is not set", self._prefix, key, name)
         return _VARIABLE.sub(lambda m: os.environ.get(m[1], "") or m[2] or "", value)
 
     def _wrong(self, key: str, expected: str, value: object) -> ConfigurationError:

@@ -60,11 +60,9 @@ class Flow(Preparation):
         *,
         in_thread: bool = False,
     ) -> Turn | Json:
-        """Do what `begin` does, after the questions to the service that come before a forward.
+        """Do what `begin` does, and ask the service for a rollout or for what is shown first.
 
-        These are the one of a dark or shadow rollout, whose answer is not used, and with strategy
-        `hybrid-first` the one about the first message of a conversation. A large request is read
-        `in_thread`, for which there has to be an event loop.
+        A large request is read `in_thread`, for which there has to be an event loop.
         """
         if (query := self._shadow_query(request, provider)) is not None:
             await self._ask(pattern=query[0], tools=query[1], **self._limits())
@@ -73,8 +71,10 @@ class Flow(Preparation):
             begun = await asyncio.to_thread(begin, request, provider, session, scope)
         else:
             begun = begin(request, provider, session, scope)
-        if isinstance(begun, Turn) and self.config.strategy == "hybrid-first" and begun.wants_first:
-            await self._choose_first(begun)
+        if isinstance(begun, Turn):
+            if self.config.strategy == "hybrid-first" and begun.wants_first:
+                await self._choose_first(begun)
+            self._report_deferred(begun)
         return begun
 
     async def _choose_first(self, turn: Turn) -> None:

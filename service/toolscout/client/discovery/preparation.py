@@ -53,11 +53,11 @@ class DiscoveryOptions(SelectorOptions, total=False):
     defer_above: int
     max_rounds: int
     store: SessionStore | None
-    rollout: str | Rollout
+    rollout: str | Rollout | None
     turn_observers: Sequence[TurnObserver] | None
     native: bool
     dispatch: bool
-    restore_on_no_match: bool
+    restore_on_no_match: bool | None
     learn: bool
 
 
@@ -77,7 +77,8 @@ class Preparation:
         dispatch: call found tools through one constant tool where the model cannot do that, so that
             the tools of a request stay the same; found tools then have no `order`.
         restore_on_no_match: bring all tools back when nothing fits a search, as the proxy does;
-            by default the model is told that nothing fits, and what there is.
+            else the model is told so, and what there is. By default as in the configuration: a file
+            that does not say otherwise does the former, a URL the latter.
         turn_observers: called with a `TurnEvent` when tools are filtered or deferred and when a
             turn is over; None for no observers.
         learn: report to the service which tools were called after a search.
@@ -94,11 +95,11 @@ class Preparation:
         defer_above: int = 0,
         max_rounds: int = MAX_ROUNDS,
         store: SessionStore | None = None,
-        rollout: str | Rollout = "on",
+        rollout: str | Rollout | None = None,
         turn_observers: Sequence[TurnObserver] | None = (log_turn,),
         native: bool = True,
         dispatch: bool = False,
-        restore_on_no_match: bool = False,
+        restore_on_no_match: bool | None = None,
         learn: bool = True,
         **selector_options: Unpack[SelectorOptions],
     ) -> None:
@@ -110,7 +111,7 @@ class Preparation:
             raise InvalidArgument.of("learn", "true or false", learn)
         if order not in get_args(Order):
             raise InvalidArgument(f"order: expected rank, catalog or append, got {order!r}")
-        self.config = config = config.with_arguments(always_keep, top_k)
+        self.config = config = config.with_arguments(always_keep, top_k, restore_on_no_match)
         self.store = SessionStore() if store is None else store
         self._order = order
         self._defer_above = defer_above
@@ -121,13 +122,13 @@ class Preparation:
             max_rounds=max_rounds,
             native=native,
             dispatch=dispatch,
-            restore_on_no_match=restore_on_no_match,
+            restore_on_no_match=config.restore_on_no_match,
             always_keep=config.always_keep,
             refusing=Lru(MAX_MODELS),
             on_end=self._report_finished,
         )
         self._turn_observers = checked_observers("turn_observers", turn_observers)
-        self._rollout = Rollout.parse(rollout)
+        self._rollout = Rollout.parse(config.rollout if rollout is None else rollout)
         # A percentage is decided here, for the whole turn; the selector handles dark and shadow.
         mode = self._rollout if self._rollout.mode in ("dark", "shadow") else Rollout("on")
         asks = config.strategy in ASKING
@@ -143,6 +144,9 @@ class Preparation:
                 **selector_options,
             }
         )
+        # Where nothing fits, a dark or shadow rollout is to say what `on` does.
+        shows_none = not config.restore_on_no_match or config.strategy == "hybrid-first"
+        self.selector.telemetry.shows_none = shows_none
         # A query that no event may hold is not reported either.
         learn = learn and selector_options.get("log_query") != "off"
         self.reporter = reporter_of(self.selector) if learn and asks else None
@@ -219,7 +223,6 @@ class Preparation:
             plain = turn.original
         if plain is not None:
             return plain
-        self._report("deferred", provider.name, name, len(offer.names), turn.shown)
         return turn
 
     def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
@@ -242,6 +245,11 @@ class Preparation:
             names = [name for name in offer.names if name in kept]
         self._report("filtered", provider.name, session, len(offer.names), len(names))
         return provider.with_tools(request, offer.pick(names))
+
+    def _report_deferred(self, turn: Turn) -> None:
+        self._report(
+            "deferred", turn.provider.name, turn.session, len(turn.offer.names), turn.shown
+        )
 
     def _report_finished(self, turn: Turn) -> None:
         if self.reporter is not None:

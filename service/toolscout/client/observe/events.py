@@ -50,6 +50,10 @@ class SearchEvent(msgspec.Struct, frozen=True):
     overlap: float | None = None
     endpoint: str = ""
     """URL of the service without user, password and query; empty if there is none."""
+    shows_none: bool = False
+    """Whether `on` shows no tool where nothing fits, and does not fall open."""
+    is_repeated: bool = False
+    """Whether an earlier event has told of the same opening of the circuit."""
 
 
 Observer = Callable[[SearchEvent], None]
@@ -70,9 +74,17 @@ class Telemetry:
         self._observers = observers
         self._log_query = log_query
         self._endpoint = endpoint
+        self.shows_none = False
+        """Whether the caller shows no tool where nothing fits."""
 
-    def report(
-        self, selection: Selection[Any], query: str, session: str, offered: int, loop: int
+    def report(  # what an event says
+        self,
+        selection: Selection[Any],
+        query: str,
+        session: str,
+        offered: int,
+        loop: int,
+        is_repeated: bool = False,
     ) -> None:
         """Describe a finished search to the observers.
 
@@ -82,6 +94,7 @@ class Telemetry:
             session: id of the conversation; empty when unknown.
             offered: number of tools that were searched.
             loop: which search of one model turn it was, from 1; 0 outside of a loop.
+            is_repeated: whether the circuit is open since an earlier report.
         """
         if not self._observers:
             return
@@ -112,6 +125,8 @@ class Telemetry:
             rollout=selection.rollout,
             overlap=shadow.overlap if shadow else None,
             endpoint=self._endpoint,
+            shows_none=self.shows_none,
+            is_repeated=is_repeated,
         )
         notify(self._observers, event, "tool searches")
 
@@ -119,9 +134,9 @@ class Telemetry:
 def log_event(event: SearchEvent) -> None:
     """Log an event with its fields on the record: falling open as WARNING, all else as INFO.
 
-    An open circuit is INFO too, because the failures that opened it were logged as warnings.
+    An open circuit is a warning once per opening.
     """
-    quiet = event.status != "fell_open" or event.reason is Reason.CIRCUIT_OPEN
+    quiet = event.status != "fell_open" or event.is_repeated
     level = logging.INFO if quiet else logging.WARNING
     if logger.isEnabledFor(level):
         fields: dict[str, Any] = {"tool_search": msgspec.structs.asdict(event)}
@@ -144,8 +159,11 @@ def _summary(event: SearchEvent) -> str:
         return f"selected {selected}"
     if event.rollout not in ("dark", "shadow"):
         return f"kept every tool (rollout {event.rollout})"
+    would = f"have fallen open: {why}"
+    if event.reason is Reason.EMPTY_SELECTION and event.shows_none:
+        would = f"have shown none of {event.deferred_count} tools"
     if event.reason is not None:
-        return f"({event.rollout}) would have fallen open: {why}"
+        return f"({event.rollout}) would {would}"
     overlap = "" if event.overlap is None else f", overlap {event.overlap:.2f}"
     return f"({event.rollout}) would have selected {selected}{overlap}"
 

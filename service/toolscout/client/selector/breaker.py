@@ -97,6 +97,11 @@ class CircuitBreaker:
                 self._probing = False
 
     @property
+    def generation(self) -> int:
+        """Number of times that the circuit has opened or closed."""
+        return self._generation
+
+    @property
     def is_open(self) -> bool:
         """Whether calls are refused, or only a probe is let through."""
         return self._open_until is not None

@@ -147,6 +147,8 @@ class SelectorBase:
         self.telemetry = Telemetry(checked_observers("observers", observers), log_query, shown)
         if url is None and self.rollout.mode != "off":
             logger.warning("no endpoint is set: every search falls open and shows all tools")
+        self._opening = -1
+        """Of the circuit, as it was reported last."""
         self.channel: Channel | None = None
         if url is not None:
             connections = Connections(url, max_connections, verify, trust_env)
@@ -241,8 +243,12 @@ class SelectorBase:
             rollout=kept_by,
             shadow=shadow,
         )
+        count, opening = len(offer.names), self._opening
+        if verdict.reason is Reason.CIRCUIT_OPEN:
+            self._opening = self.breaker.generation
+        is_repeated = opening == self._opening and verdict.reason is Reason.CIRCUIT_OPEN
         self.telemetry.report(
-            selection, call.pattern, call.session or "", len(offer.names), call.loop
+            selection, call.pattern, call.session or "", count, call.loop, is_repeated
         )
         return selection
 
@@ -255,6 +261,8 @@ class SelectorBase:
             return False
 
     def _shadow(self, call: Call, names: list[str]) -> Shadow:
+        if not names and (call.verdict is None or call.verdict.reason is None):
+            names = list(call.offer.names)  # so few that all of them are shown
         if self.rollout.mode == "dark":
             return Shadow(names)
         local = self._picked(call)
