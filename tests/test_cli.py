@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import TOOLS, toolscout
+from tests.support import TOOLS, running, toolscout, until
 from toolscout import __version__
 from toolscout.cli import main
 from toolscout.settings import SETTINGS
@@ -255,6 +255,7 @@ def test_check_config_prints_json(capsys: pytest.CaptureFixture[str], monkeypatc
         ({"TOOLSCOUT_PORT": "x"}, "TOOLSCOUT_PORT"),
         ({"TOOLSCOUT_API_KEYS": "short"}, "32"),
         ({"TOOLSCOUT_HOST": "0.0.0.0"}, "no API key is set"),
+        ({"TOOLSCOUT_API_KEYS": f"a={'k' * 32};expires=2020-01-31"}, "every key has expired"),
         ({"TOOLSCOUT_STORE": "foo"}, "store: expected memory, sqlite:PATH or redis"),
         ({"TOOLSCOUT_MODEL": "/nowhere"}, "model: there is no folder /nowhere"),
     ],
@@ -264,6 +265,16 @@ def test_check_config_says_what_is_wrong(settings: dict[str, str], said: str):
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_expired_key_is_named_by_check_config_and_at_the_start(tmp_path: Path):
+    keys = f"a={'k' * 32};expires=2020-01-31,b={'l' * 32}"
+    done = toolscout("check-config", TOOLSCOUT_API_KEYS=keys)
+    assert done.returncode == 0
+    assert "expired 2020-01-31" in done.stdout
+    with running(tmp_path, TOOLSCOUT_API_KEYS=keys) as server:
+        until(lambda: "of a expired at 2020-01-31" in server.stderr)
+        assert "of b expired" not in server.stderr
 
 
 @pytest.mark.parametrize("flag", ["-v", "--version"])

@@ -53,7 +53,7 @@ def _section(name: str, command: argparse.ArgumentParser) -> list[str]:
     if takes_settings(command):
         parts.append("Every setting is a flag too: see [configuration.md](configuration.md).")
     for action in flags(command):
-        said = str(action.help)
+        said = str(action.help).removesuffix(" (default %(default)s)")  # argparse's own
         if action.choices:
             said += ": " + ", ".join(f"`{choice}`" for choice in action.choices)
         if action.required and action.option_strings:

@@ -77,6 +77,8 @@ def _check_config(parsed: argparse.Namespace) -> int:
     settings = _settings(parsed)
     check(settings)
     keys = Keyring(settings.api_keys).keys
+    if keys and all(key.has_expired for key in keys):
+        raise ConfigurationError("api_keys: every key has expired, so nobody could call")
     shown = {name: redacted(value) for name, value in settings.values.items()}
     shown |= {s.name: "(set)" for s in SETTINGS if s.secret and shown[s.name]}
     if parsed.json:
@@ -86,7 +88,9 @@ def _check_config(parsed: argparse.Namespace) -> int:
     for name, value in shown.items():
         print(f"{name:{width}}  {_shown(value):20}  {settings.origins[name]}")
     for key in keys:
-        until = f", until {key.expires}" if key.expires else ""
+        until = (
+            f", {'expired' if key.has_expired else 'until'} {key.expires}" if key.expires else ""
+        )
         print(f"key {key.name} of {key.tenant}: {', '.join(sorted(key.scopes))}{until}")
     return OK
 

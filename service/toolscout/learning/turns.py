@@ -122,13 +122,13 @@ def report_of(seen: Observation) -> str:
 def source_of(key: str, seen: Observation, period: int) -> str:
     """Return what the reports of one key for a pattern and a tool have in common in a period.
 
-    Empty without a key: then all reports come from whoever runs the process.
+    Empty without a key, as all reports come from whoever runs the process then, and for chains.
     """
-    if not key:
+    if not key or seen.chain:
         return ""
     pattern = seen.pattern or seen.vector.hex()
     result = "yes" if seen.success else "no"
-    return digest(key, str(period), pattern, result, seen.tool, *seen.chain)
+    return digest(key, str(period), pattern, result, seen.tool)
 
 
 def digest(*parts: str) -> str:

@@ -5,6 +5,9 @@ from toolscout.ranking.ask import Decision, Ranking
 from toolscout.ranking.judge import score
 from toolscout.text.tokens import fold
 
+LEAST_SHOWN = 0.02
+"""Share of a query below which a word is no reason: an article is in half of all descriptions."""
+
 MAX_SKIPPED_SHOWN = 10
 """Maximum number of skipped tools that a note names."""
 
@@ -55,6 +58,8 @@ def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:
             continue
         worth = (term.credit if term.via else term.weight * hit.idf) / total
         via = term.via or (Via.KEYWORD if fold(term.word) == term.term else Via.STEM)
+        if worth < LEAST_SHOWN:
+            continue
         lexical.extend(Reason(f, term.word, via, round(min(worth, 1.0), 4)) for f in hit.fields[:1])
     reasons.extend(sorted(lexical, key=lambda reason: -reason.weight))
     if ranking.cosine is not None and ranking.cosine[row] > 0:

@@ -86,6 +86,18 @@ labels: {{- include "toolscout.labels" . | nindent 2 }}
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- if hasPrefix "sqlite" .Values.store.url -}}
+{{- fail "store.url: a pod's file system is read-only and its own: use redis://, or memory for a trial" -}}
+{{- end -}}
+{{- $limit := dig "limits" "memory" "" .Values.resources | toString -}}
+{{- if and (hasSuffix "Gi" $limit) .Values.settings.cache_bytes -}}
+{{- if gt (mulf (float64 .Values.settings.cache_bytes) 2.5) (mulf (trimSuffix "Gi" $limit | float64) 1073741824.0) -}}
+{{- fail (printf "settings.cache_bytes: two and a half times this does not fit into resources.limits.memory (%s)" $limit) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (gt (.Values.settings.workers | default 1 | int) 1) (not .Values.store.existingSecret) (not (hasPrefix "redis" .Values.store.url)) -}}
+{{- fail "settings.workers: several processes need a shared store: set store.url, or raise replicas" -}}
+{{- end -}}
 {{- if and .Values.tls.clientCA (not .Values.tls.existingSecret) -}}
 {{- fail "tls.clientCA needs tls.existingSecret" -}}
 {{- end -}}

@@ -44,10 +44,16 @@ def banner(settings: Settings) -> str:
 
 def _warnings(settings: Settings) -> list[str]:
     """What a person may not expect of these settings."""
-    if settings.workers == 1 or settings.store != "memory":
-        return []
-    kept = "registered catalogs and learning" if settings.learning else "registered catalogs"
-    return [f"  warning store = memory: each of {settings.workers} processes has its own {kept}"]
+    found = [
+        f"  warning key {key.name} of {key.tenant} expired at {key.expires}"
+        for key in Keyring(settings.api_keys).keys
+        if key.has_expired
+    ]
+    if settings.workers > 1 and settings.store == "memory":
+        kept = "registered catalogs and learning" if settings.learning else "registered catalogs"
+        has = f"each of {settings.workers} processes has its own {kept}"
+        found.append(f"  warning store = memory: {has}")
+    return found
 
 
 def _size(nbytes: int) -> str:
