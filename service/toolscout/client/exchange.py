@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import msgspec
 
 from toolscout.client import wire
 from toolscout.client.providers import Json, ProviderName
-from toolscout.client.providers.provider import mapping
+from toolscout.client.providers.provider import Stream, mapping
 
 if TYPE_CHECKING:
     from toolscout.client.discovery.blocking import Blocking
@@ -67,6 +67,9 @@ CALLER_QUERY = "key"
 _FRAMING = ("content-length", "content-encoding", "transfer-encoding")
 """Headers about bytes that are written anew."""
 
+END_OF_EVENT = b"\n\n"
+"""Fed after every stream, because some end without it."""
+
 _GZIP_OR_ZLIB = 47
 """Tells zlib to recognise either format by its head."""
 
@@ -89,6 +92,10 @@ class TooLargeError(httpx2.HTTPError):
         super().__init__(TOO_LARGE)
         self.response = response
         self.pieces = pieces
+
+
+class PassedOnError(Exception):
+    """An answer was passed on to its end, unread from some point on."""
 
 
 class ProviderError(httpx2.HTTPError):
@@ -255,6 +262,29 @@ async def inflated(
                 left = inflate.unconsumed_tail
             if inflate is None:
                 yield piece
+
+
+async def outputs(
+    stream: Stream, opened: AsyncIterator[bytes], searches: Callable[[Json], list[Any]], rounds: int
+) -> AsyncGenerator[bytes, None]:
+    """Yield what a stream makes of each piece of an answer; `rounds` of searches came before.
+
+    Raises:
+        PassedOnError: the answer was too large to be read, and was passed on as it came.
+        ProviderError: it was too large, and a search came before.
+    """
+    size = 0
+    async for chunk in opened:
+        size += len(chunk)
+        yield stream.feed(chunk)
+        if size > MAX_SEARCHED_BYTES:
+            if rounds or searches(stream.response()):
+                raise ProviderError(gateway_error(TOO_LARGE))
+            yield stream.rest()
+            async for left in opened:
+                yield left
+            raise PassedOnError
+    yield stream.feed(END_OF_EVENT)
 
 
 async def joined(

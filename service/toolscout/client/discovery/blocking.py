@@ -37,3 +37,9 @@ def run(work: Awaitable[T]) -> T:
         result: T = end.value
         return result
     raise RuntimeError("the blocking flow waited")
+
+
+async def close(stream: AsyncIterator[bytes]) -> None:
+    """Close a stream of pieces, if it can be closed."""
+    if (end := getattr(stream, "aclose", None)) is not None:
+        await end()

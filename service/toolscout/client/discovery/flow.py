@@ -17,12 +17,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from typing import Any, TypeVar, cast
 
-from toolscout.client.discovery.blocking import Blocking, run
+from toolscout.client.discovery.blocking import Blocking, close, run
 from toolscout.client.discovery.bodies import body_of, in_type_of
 from toolscout.client.discovery.preparation import Preparation
 from toolscout.client.discovery.refusals import may_be_ours
 from toolscout.client.discovery.turn import Found, Turn
-from toolscout.client.exchange import MAX_SEARCHED_BYTES, TOO_LARGE, ProviderError, gateway_error
+from toolscout.client.exchange import PassedOnError, ProviderError, outputs
 from toolscout.client.providers import Call, Json, ProviderName
 from toolscout.client.providers.provider import Stream
 from toolscout.client.selector.selection import Reason, Selection
@@ -38,9 +38,6 @@ AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
 
 NO_QUERY: Selection[Any] = Selection([], [], reason=Reason.EMPTY_QUERY)
 """The result of a search that says not for what."""
-
-END_OF_EVENT = b"\n\n"
-"""Fed after every stream, because some end without it."""
 
 STARTS_OVER = "forwarding failed after a search; the request goes out as it came"
 
@@ -155,12 +152,12 @@ class Flow(Preparation):
             while True:
                 is_answered = False
                 try:
-                    async for out in _outputs(turn, stream, opened):
+                    async for out in outputs(stream, opened, turn.searches, turn.rounds):
                         is_answered = True
                         turn.accept()
                         if out:
                             yield out
-                except _PassedOnError:
+                except PassedOnError:
                     return
                 except Exception as error:
                     if not is_answered and turn.falls_back_after(error):
@@ -185,39 +182,7 @@ class Flow(Preparation):
             yield stream.fail(error.status_code, error.error)
         finally:
             turn.end()
-            await _close(opened)
-
-
-class _PassedOnError(Exception):
-    """An answer was passed on to its end, unread from some point on."""
-
-
-async def _outputs(
-    turn: Turn, stream: Stream, opened: AsyncIterator[bytes]
-) -> AsyncGenerator[bytes, None]:
-    """Yield what a stream makes of each piece of an answer.
-
-    Raises:
-        _PassedOnError: the answer was too large to be read, and was passed on as it came.
-        ProviderError: it was too large, and a search came before.
-    """
-    size = 0
-    async for chunk in opened:
-        size += len(chunk)
-        yield stream.feed(chunk)
-        if size > MAX_SEARCHED_BYTES:
-            if turn.rounds or turn.searches(stream.response()):
-                raise ProviderError(gateway_error(TOO_LARGE))
-            yield stream.rest()
-            async for left in opened:
-                yield left
-            raise _PassedOnError
-    yield stream.feed(END_OF_EVENT)
-
-
-async def _close(stream: AsyncIterator[bytes]) -> None:
-    if (close := getattr(stream, "aclose", None)) is not None:
-        await close()
+            await close(opened)
 
 
 async def first_answer(turn: Turn, forward: AsyncForward[Body]) -> Body:
