@@ -13,6 +13,7 @@ import msgspec
 from toolscout.client import wire
 from toolscout.client.providers import Json, ProviderName
 from toolscout.client.providers.provider import Stream, mapping
+from toolscout.contract.bounds import count_values
 
 if TYPE_CHECKING:
     from toolscout.client.discovery.blocking import Blocking
@@ -195,7 +196,7 @@ def exchange_of(
 ) -> Exchange | None:
     """Read the body of a request; None if it is no JSON object, or too large to be searched."""
     content = request.content
-    if len(content) > MAX_SEARCHED_BYTES or _values(content) > MAX_SEARCHED_VALUES:
+    if len(content) > MAX_SEARCHED_BYTES or count_values(content) > MAX_SEARCHED_VALUES:
         return None
     try:
         body = wire.decode(content)
@@ -302,10 +303,6 @@ def gateway_error(message: str) -> httpx2.Response:
     """Return an error of status 502 in a shape that the SDKs of every provider read."""
     kind = {"type": "api_error", "code": HTTPStatus.BAD_GATEWAY, "message": message}
     return httpx2.Response(HTTPStatus.BAD_GATEWAY, json={"type": "error", "error": kind})
-
-
-def _values(content: bytes) -> int:
-    return content.count(b",") + content.count(b"[") + content.count(b"{")
 
 
 def _without_framing(headers: Mapping[str, Any]) -> httpx2.Headers:

@@ -35,6 +35,14 @@ MAX_DEPTH = 1_000
 MAX_TOOL_DEPTH = 500
 
 
+def count_values(text: bytes) -> int:
+    """Count the values of JSON by their commas and opening brackets, those inside texts included.
+
+    A few milliseconds for 8 MiB, and no value is made.
+    """
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
     """One row of the table: what is bounded, by how much, and in which fields."""

@@ -14,6 +14,7 @@ from fastmcp.client.transports import StreamableHttpTransport
 from tests.gateway.mcp.hosts import Host, connected, listening, stdio_server, text_of, write
 from tests.support import until
 from toolscout.gateway.mcp import web
+from toolscout.serving.bodies import Bodies
 from toolscout.serving.callers import CallerGuard
 
 pytestmark = pytest.mark.integration
@@ -110,6 +111,20 @@ WRONG_KEYS = (
 )
 
 
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b'{"x":[' + b"[]," * 200_000 + b"[]]}", 413),
+        (b'{"x":"' + b"a" * 5_000_000 + b'"}', 413),
+        (b"[" * 50_000, 400),
+    ],
+    ids=["values", "bytes", "depth"],
+)
+def test_bodies_are_bounded_before_they_are_decoded(url: str, body: bytes, status: int):
+    headers = ACCEPTS | {"Content-Type": "application/json"}
+    assert httpx2.post(url, content=body, headers=headers).status_code == status
+
+
 def test_a_gateway_with_a_key_answers_only_who_sends_it(tmp_path: Path):
     config = write(tmp_path, {"notes": stdio_server()})
     command = ["-m", "toolscout", "mcp", "--config", str(config), "--http", "127.0.0.1:PORT"]
@@ -139,7 +154,7 @@ async def test_sessions_are_bounded_and_the_one_used_longest_ago_ends_first(
 ):
     monkeypatch.setattr(web, "MAX_SESSIONS", 3)
     served = FastMCP("x").http_app(web.PATH, host_origin_protection=False)
-    callers = web.Callers(served, CallerGuard("127.0.0.1", None), None)
+    callers = web.Callers(served, CallerGuard("127.0.0.1", None), None, Bodies(30))
     transport = httpx2.ASGITransport(callers)
 
     async def opened() -> str:

@@ -13,6 +13,7 @@ from fastmcp import FastMCP
 from starlette.responses import JSONResponse
 
 from toolscout.errors import ConfigurationError
+from toolscout.serving.bodies import Bodies, BodyRefused, replay
 from toolscout.serving.callers import MIN_KEY_CHARS, CallerGuard, check_reachable
 from toolscout.serving.server import LimitedServer
 from toolscout.settings import Settings
@@ -40,11 +41,15 @@ class Callers:
         application: the gateway.
         guard: knows the names of this server.
         key: what hosts send as `Authorization: Bearer` or `X-API-Key`; None lets all in.
+        bodies: reads what they send.
     """
 
-    def __init__(self, application: Any, guard: CallerGuard, key: str | None) -> None:
+    def __init__(
+        self, application: Any, guard: CallerGuard, key: str | None, bodies: Bodies
+    ) -> None:
         self._application = application
         self._guard = guard
+        self._bodies = bodies
         self._key = key.encode() if key else None
         self._sessions: dict[bytes, int] = {}
         """Requests in flight of each session, the one used longest ago first."""
@@ -56,7 +61,24 @@ class Callers:
         elif (refusal := self._refusal(scope["headers"])) is not None:
             await refusal(scope, receive, send)
         else:
+            await self._read(scope, receive, send)
+
+    async def _read(self, scope: Any, receive: Any, send: Any) -> None:
+        """Read the body of a request within its limits, and pass it on."""
+        if scope["method"] != "POST":
             await self._pass(scope, receive, send)
+            return
+        try:
+            body = await self._bodies.read(receive)
+        except BodyRefused as refused:
+            headers = {"Connection": "close"}
+            answer = JSONResponse({"error": refused.detail}, refused.status, headers)
+            await answer(scope, receive, send)
+            return
+        try:
+            await self._pass(scope, replay(body, receive), send)
+        finally:
+            self._bodies.release(body)
 
     def _refusal(self, listed: list[tuple[bytes, bytes]]) -> JSONResponse | None:
         headers = dict(listed)
@@ -149,7 +171,9 @@ async def serve_http(
     )
     guard = CallerGuard(listener.getsockname()[0], settings.allowed_hosts)
     logger = logging.getLogger("toolscout.mcp")
-    web = _Web(Callers(application, guard, key), settings, logger, GRACE_S)
+    web = _Web(
+        Callers(application, guard, key, Bodies(settings.body_timeout_s)), settings, logger, GRACE_S
+    )
 
     async def end() -> None:
         await stop.wait()
