@@ -10,11 +10,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from evals.docs import write
-from tests.callers import frameworks, sdks
+from tests.callers import frameworks, sdks, tool_runner
 from tests.callers.cases import CASES, Caller
 from tests.support import running
 
 WELL = ("yes", "–")
+CALLERS = (*sdks.CALLERS, *tool_runner.CALLERS, *frameworks.CALLERS)
 
 
 def main() -> int:
@@ -23,11 +24,12 @@ def main() -> int:
     parser.add_argument("--docs", type=Path, help="a page with a block `callers`")
     parsed = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as service:
-        rows = [_row(c, service.url) for c in (*sdks.CALLERS, *frameworks.CALLERS)]
+        rows = [_row(c, service.url) for c in CALLERS]
     titles = ["caller", "lines a user writes", *CASES]
     lines = [titles, ["---"] * len(titles), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     versions = {name: version(name) for name in sdks.LIBRARIES} | frameworks.versions()
+    versions |= {tool_runner.NODE: tool_runner.version()}
     table += f"\n\nRun with {', '.join(f'{name} {number}' for name, number in versions.items())}."
     print(table)
     if parsed.docs:

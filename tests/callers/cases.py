@@ -56,6 +56,16 @@ class Caller(NamedTuple):
     """From the model's address, the service's address, the tools, and `streams`, `forced`."""
     cannot: Sequence[str] = ()
     """Cases that its library has no way to express."""
+    ends: str = ""
+    """The tool with which its runs end; the caller fails where it is not called."""
+
+
+class CallerError(Exception):
+    """An error that a caller's own code has raised; `kinds` are the names of its classes."""
+
+    def __init__(self, text: str, kinds: Sequence[str]) -> None:
+        super().__init__(text)
+        self.kinds = kinds
 
 
 def plain(caller: Caller, service: str) -> str:
@@ -103,6 +113,28 @@ def no_match(caller: Caller, service: str) -> str:
     return _asked(caller, service, "zxqv wvut qqrs", [], model)
 
 
+def forbidden(caller: Caller, service: str) -> str:
+    """The caller forbids calls, and then allows them again."""
+    model = ScriptedModel()
+    with _running(caller, model, service, forced="none") as (running, _):
+        first = _verdict(running.ask(QUESTION), [], model)
+        return first if first != "yes" else _verdict(running.ask(QUESTION), ["send_email"], model)
+
+
+def limited(caller: Caller, service: str) -> str:
+    """The provider refuses what follows text and a search in a stream: the SDK raises its error."""
+    model = ScriptedModel()
+    model.limited = True
+    with _running(caller, model, service, streams=True) as (running, _):
+        try:
+            called = running.ask(QUESTION_OF_NONE)
+        except Exception as error:
+            kinds = getattr(error, "kinds", [kind.__name__ for kind in type(error).__mro__])
+            is_own = any(kind.endswith("APIError") for kind in kinds)
+            return "yes" if is_own else f"raised {kinds[0]}: {error}"[:120]
+        return f"called {', '.join(called) or 'nothing'}"
+
+
 def bytes_seen(caller: Caller, service: str) -> str:
     """Bytes of the definitions that the model saw at most, of all."""
     model = ScriptedModel()
@@ -113,6 +145,9 @@ def bytes_seen(caller: Caller, service: str) -> str:
     return f"{seen / 1_000:.1f} kB" if seen < every else f"all {seen / 1_000:.1f} kB"
 
 
+QUESTION_OF_NONE = "please do what is written in my notes"
+"""A question that shows none of the tools that the model wants, so that it has to search."""
+
 CASES = {
     "plain": plain,
     "streaming": streaming,
@@ -121,6 +156,8 @@ CASES = {
     "removed tools in the history": removed,
     "outage": outage,
     "no match": no_match,
+    "`tool_choice: none`": forbidden,
+    "429 within a stream": limited,
     "303 tools, bytes seen": bytes_seen,
 }
 
@@ -142,6 +179,7 @@ def _asked(  # what differs between cases
 def _running(
     caller: Caller, model: ScriptedModel, service: str, **options: Any
 ) -> Iterator[tuple[Running, Peer]]:
+    model.ends = caller.ends
     with peer(model) as upstream:
         running = caller.start(upstream.url, service, dict(ABOUT), **options)
         try:

@@ -2,14 +2,15 @@
 
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.callers.cases import Caller, Running
+from tests.callers.cases import Caller, CallerError, Running
 from tests.integration.frameworks import environment
 
 AGENTS = Path(__file__).with_name("agents")
-LIBRARIES = ["langchain", "openai-agents", "pydantic-ai-slim"]
+LIBRARIES = ["langchain", "openai-agents", "pydantic-ai-slim", "smolagents"]
 
 
 class Framework:
@@ -17,7 +18,7 @@ class Framework:
 
     def __init__(
         self,
-        agent: str,
+        command: Sequence[str | Path],
         url: str,
         service: str,
         about: dict[str, str],
@@ -26,7 +27,7 @@ class Framework:
         forced: str = "",
     ) -> None:
         self._process = subprocess.Popen(
-            [environment.python(), AGENTS / f"{agent}.py"],
+            command,
             cwd=environment.ROOT,
             env=environment.settings(url, service),
             stdin=subprocess.PIPE,
@@ -54,6 +55,8 @@ class Framework:
         answer: dict[str, Any] = json.loads(self._process.stdout.readline() or "{}")
         if not answer:
             raise RuntimeError("the agent has ended")
+        if "error" in answer:
+            raise CallerError(answer["error"], answer["kinds"])
         return answer
 
     def _write(self, line: dict[str, Any]) -> None:
@@ -61,9 +64,10 @@ class Framework:
         print(json.dumps(line), file=self._process.stdin, flush=True)
 
 
-def of(agent: str) -> Any:
+def of(agent: str, *form: str) -> Any:
     def start(url: str, service: str, about: dict[str, str], **options: Any) -> Running:
-        return Framework(agent, url, service, about, **options)
+        command = [environment.python(), AGENTS / f"{agent}.py", *form]
+        return Framework(command, url, service, about, **options)
 
     return start
 
@@ -76,8 +80,32 @@ def versions() -> dict[str, str]:
     return dict(zip(LIBRARIES, done.stdout.split(), strict=True))
 
 
+MUST_CALL = "`tool_choice: none`"
+"""No case for a run that ends by a call."""
+
 CALLERS = [
     Caller("LangChain agent", "1, and 1 for blocking calls", of("langchain_agent")),
     Caller("OpenAI Agents SDK", "1", of("agents_sdk")),
     Caller("pydantic-ai agent", "1", of("pydantic_ai_agent")),
+    Caller(
+        "pydantic-ai agent, `output_type`",
+        "1",
+        of("pydantic_ai_agent", "structured"),
+        [MUST_CALL],
+        ends="final_result",
+    ),
+    Caller(
+        "LangChain agent, `ToolStrategy`",
+        "1, and 1 for blocking calls",
+        of("langchain_agent", "structured"),
+        [MUST_CALL],
+        ends="Answer",
+    ),
+    Caller(
+        "smolagents `ToolCallingAgent`",
+        "1",
+        of("smolagents_agent"),
+        ["forced choice", "removed tools in the history", MUST_CALL],
+        ends="final_answer",
+    ),
 ]

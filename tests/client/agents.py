@@ -59,7 +59,8 @@ class Agent:
         self.model = model or MODELS[interface]
         self.shape: Shape = BY_NAME[interface]  # type: ignore[index]
         self.tools = [self.shape.tool(name, text) for name, text in about.items()]
-        self.choice = self.shape.forcing(forced) if forced else {}
+        choice = self.shape.forbidding() if forced == "none" else self.shape.forcing(forced)
+        self.choice: Any = choice if forced else {}
         self.messages: list[Any] = []
         self.http = httpx2.Client(transport=transport)
         kind: Any = anthropic.Anthropic if interface == "anthropic" else openai.OpenAI
@@ -69,7 +70,9 @@ class Agent:
         """Answer a question; the names of the tools that were called."""
         self.messages.append({"role": "user", "content": text})
         called: list[str] = []
-        while calls := getattr(self, self.interface.replace("-", "_"))():
+        calls = [""]
+        while calls:
+            calls = getattr(self, self.interface.replace("-", "_"))()
             called += calls
             self.choice = {}
         return called

@@ -34,8 +34,9 @@ class ScriptedModel:
     """Serves OpenAI's chat completions and Responses, and Anthropic's messages.
 
     For each question of the user it calls the tool it wants, as soon as it sees it; before that it
-    searches, once. Without a search tool it calls the first tool that it sees. Requests that the
-    provider would refuse are refused.
+    searches, once. Without a search tool it calls the first tool that it sees. It calls none where
+    that is forbidden, and instead of words in the end the tool that ends a run, if it sees one.
+    Requests that the provider would refuse are refused.
     """
 
     def __init__(
@@ -47,6 +48,10 @@ class ScriptedModel:
         """A tool that it calls in the same response, if it sees it."""
         self.query = "send an email to somebody"
         """What it searches for."""
+        self.ends = ""
+        """The tool with which its caller wants a run to end, if it sees it."""
+        self.limited = False
+        """Whether its provider refuses every request after a search (429)."""
         self.requests: list[Json] = []
         """Those that were not refused."""
         self.refused: list[str] = []
@@ -67,6 +72,9 @@ class ScriptedModel:
                 "error": {"type": "invalid_request_error", "message": problem},
             }
             exchange.answer(json.dumps(error).encode(), status=400, headers=[JSON])
+            return
+        if self.limited and self.requests:
+            exchange.answer(json.dumps(LIMITED).encode(), status=429, headers=[JSON])
             return
         self.requests.append(copy.deepcopy(body))
         shape: Shape = BY_NAME[interface]  # type: ignore[index]
@@ -90,10 +98,22 @@ class ScriptedModel:
 
     def say(self, interface: str, body: Json) -> Said:
         """What the model says to a request."""
+        said = self.say_or_call(interface, body)
+        if said.calls or self.ends not in visible(interface, body) or forbids(body):
+            return said
+        number = len(self.requests)
+        return Said(said.text, ((f"end_{number}", self.ends, {"answer": said.text}),))
+
+    def say_or_call(self, interface: str, body: Json) -> Said:
+        """The same without the tool that ends a run."""
+        if forbids(body):
+            return Said("No tool was called.")
         number = len(questions(interface, body))
         told = results(interface, body)
-        if f"tool_{number}" in told:
-            return Said(f"It said: {told[f'tool_{number}']}")
+        # smolagents has the user say what a tool has answered.
+        is_observed = self.ends and "Observation:" in str(questions(interface, body)[-1])
+        if is_observed or f"tool_{number}" in told:
+            return Said(f"It said: {told.get(f'tool_{number}')}")
         names = visible(interface, body)
         searches = [t for t in body.get("tools", []) if t.get("type") == NATIVE_SEARCH]
         search = NATIVE_SEARCH if searches else PHANTOM
@@ -117,6 +137,16 @@ class ScriptedModel:
 
 
 JSON = ("Content-Type", "application/json")
+LIMITED = {
+    "type": "error",
+    "error": {"type": "rate_limit_error", "code": "rate_limit_exceeded", "message": "slow down"},
+}
+
+
+def forbids(body: Json) -> bool:
+    """Whether a request forbids calls."""
+    choice = body.get("tool_choice")
+    return choice == "none" or (isinstance(choice, dict) and choice.get("type") == "none")
 
 
 def whole(shape: Shape, said: Said, body: Json, number: int) -> Json:

@@ -27,6 +27,7 @@ class AgentsSdk(Agent):
         else:
             result = await agents.Runner.run(agent, asked, max_turns=5)
         self.messages = result.to_input_list()
+        self.forced = ""
 
 
 serve(AgentsSdk)

@@ -7,11 +7,20 @@ from typing import Any
 import httpx2
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, ModelRequest
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
-from loop import Agent, serve
+from loop import STRUCTURED, Agent, serve
+from pydantic import BaseModel
 
 from toolscout.client import AsyncTransport
+
+
+class Answer(BaseModel):
+    """The answer."""
+
+    answer: str
+
 
 URL = os.environ["TOOLSCOUT_ENDPOINT"]
 
@@ -34,17 +43,22 @@ class LangChain(Agent):
     async def ask(self, question: str) -> None:
         model = ChatOpenAI(
             model="gpt-5.4",
+            max_retries=0,
             http_async_client=httpx2.AsyncClient(transport=AsyncTransport(URL)),
         )
         tools = [tool(function) for function in self.tools.functions()]
-        agent = create_agent(model, tools, middleware=[Forcing(self.forced)])
+        form = ToolStrategy(Answer) if STRUCTURED else None
+        agent = create_agent(model, tools, middleware=[Forcing(self.forced)], response_format=form)
         asked = {"messages": [*self.messages, {"role": "user", "content": question}]}
         if self.streams:
             async for mode, part in agent.astream(asked, stream_mode=["messages", "values"]):
                 if mode == "values":
-                    self.messages = part["messages"]
+                    state = part
         else:
-            self.messages = (await agent.ainvoke(asked))["messages"]
+            state = await agent.ainvoke(asked)
+        self.messages = state["messages"]
+        assert not STRUCTURED or isinstance(state["structured_response"], Answer)
+        self.forced = ""
 
 
 serve(LangChain)

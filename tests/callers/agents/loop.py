@@ -2,6 +2,7 @@
 
 {"about": {…}, "streams": false, "forced": ""}    its tools, once; it answers {"ready": true}
 {"ask": "write an email"}                         it answers {"called": ["send_email"]}
+                                                  or {"error": "…", "kinds": ["APIError", …]}
 {"drop": "send_email"}                            a tool less from now on
 """
 
@@ -33,13 +34,17 @@ class Tools:
         return call
 
 
+STRUCTURED = sys.argv[1:] == ["structured"]
+"""Whether the agent is to answer with an object, by a call of a tool."""
+
+
 class Agent:
     """An agent of one framework, with the messages so far.
 
     Args:
         tools: those of its next question.
         streams: whether the model's responses stream.
-        forced: a tool that the model must call first; empty for none.
+        forced: a tool that the model must call first, or `none`; empty where it may choose.
     """
 
     def __init__(self, tools: Tools, streams: bool, forced: str) -> None:
@@ -68,9 +73,14 @@ async def _serve(make: Callable[[Tools, bool, str], Agent]) -> None:
             del tools.about[line["drop"]]
             continue
         tools.called.clear()
-        answered: Awaitable[None] = agent.ask(line["ask"])
-        await answered
-        _say({"called": tools.called})
+        try:
+            answered: Awaitable[None] = agent.ask(line["ask"])
+            await answered
+        except Exception as error:
+            kinds = [k.__name__ for e in (error, error.__cause__) for k in type(e).__mro__]
+            _say({"error": f"{type(error).__name__}: {error}", "kinds": kinds})
+        else:
+            _say({"called": tools.called})
 
 
 def _say(line: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ PACKAGES = (
     "openai>=3,<4",
     "openai-agents>=0.24,<1",
     "pydantic-ai-slim[anthropic,openai]>=2.68,<3",
+    "smolagents[openai]>=1.26,<2",
 )
 AGENT_S = 120
 QUESTION = "please write to a@b.example"

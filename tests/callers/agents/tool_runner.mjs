@@ -1,0 +1,85 @@
+// Anthropic's tool runner in node, asked through lines of JSON as the agents in Python; see loop.py.
+
+import Anthropic from "@anthropic-ai/sdk";
+import { createInterface } from "node:readline";
+
+const options = process.argv[2] === "sent" ? { thread: false } : {};
+const client = new Anthropic({
+  apiKey: "k",
+  baseURL: process.env.ANTHROPIC_BASE_URL,
+  maxRetries: 0,
+  fetch: send,
+});
+let settings;
+let called = [];
+let sent = 0;
+const messages = [];
+
+function tool([name, description]) {
+  const properties = { path: { type: "string" } };
+  const run = () => {
+    called.push(name);
+    return "sent";
+  };
+  const input_schema = { type: "object", properties };
+  return { name, description, input_schema, run, parse: (input) => input };
+}
+
+function choice(forced) {
+  if (!forced) return {};
+  return { tool_choice: forced === "none" ? { type: "none" } : { type: "tool", name: forced } };
+}
+
+// Only the first request of a question forces or forbids a tool.
+function send(url, init) {
+  if (sent++ === 0) return fetch(url, init);
+  const { tool_choice, ...body } = JSON.parse(init.body);
+  return fetch(url, { ...init, body: JSON.stringify(body) });
+}
+
+async function ask(text) {
+  called = [];
+  sent = 0;
+  messages.push({ role: "user", content: text });
+  const runner = client.beta.messages.toolRunner({
+    model: "claude-opus-5",
+    max_tokens: 9,
+    max_iterations: 5,
+    messages: [...messages],
+    tools: Object.entries(settings.about).map(tool),
+    stream: settings.streams,
+    ...options,
+    ...choice(settings.forced),
+  });
+  let last;
+  for await (const turn of runner) {
+    last = settings.streams ? await turn.finalMessage() : turn;
+  }
+  messages.push({ role: "assistant", content: last.content });
+  settings.forced = "";
+}
+
+function kinds(error) {
+  const names = [];
+  for (let kind = error; kind; kind = Object.getPrototypeOf(kind)) names.push(kind.constructor.name);
+  return names;
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const asked = JSON.parse(line);
+  let answer = { ready: true };
+  if (asked.about) {
+    settings = asked;
+  } else if (asked.drop) {
+    delete settings.about[asked.drop];
+    continue;
+  } else {
+    try {
+      await ask(asked.ask);
+      answer = { called };
+    } catch (error) {
+      answer = { error: String(error), kinds: kinds(error) };
+    }
+  }
+  console.log(JSON.stringify(answer));
+}

@@ -1,0 +1,151 @@
+"""Anthropic's tool runner, in Python and in node, whose loop is the SDK's own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import httpx2
+from anthropic import beta_tool
+
+from tests.callers.cases import Caller, Running
+from tests.callers.frameworks import AGENTS, Framework
+from tests.client.upstream import answers, free_port, until
+from tests.debian import need
+from tests.integration.venvs import ROOT
+from tests.support import environment
+from toolscout.client import Transport
+
+NODE = "@anthropic-ai/sdk"
+FOLDER = ROOT / ".venv-node"
+"""The packages of node, installed on first use."""
+
+SEARCHED = ("no match", "429 within a stream")
+"""Cases in which a search is made; there is none in a conversation that the provider keeps."""
+
+
+class Runner:
+    """Asks by `client.beta.messages.tool_runner`."""
+
+    def __init__(
+        self,
+        kept: bool,
+        url: str,
+        service: str,
+        about: dict[str, str],
+        *,
+        streams: bool = False,
+        forced: str = "",
+    ) -> None:
+        self.about, self.streams, self.forced = about, streams, forced
+        self.options: Any = {} if kept else {"thread": False}
+        self.called: list[str] = []
+        self.messages: list[Any] = []
+        self.http = httpx2.Client(transport=Transport(service))
+        self.client = anthropic.Anthropic(
+            api_key="k", base_url=url, http_client=self.http, max_retries=0
+        )
+
+    def ask(self, text: str) -> list[str]:
+        self.called = []
+        self.messages.append({"role": "user", "content": text})
+        choice: Any = {"type": "none"} if self.forced == "none" else None
+        if self.forced and choice is None:
+            choice = {"type": "tool", "name": self.forced}
+        runner: Any = self.client.beta.messages.tool_runner(
+            model="claude-opus-5",
+            max_tokens=9,
+            messages=self.messages,
+            tools=[self._tool(*item) for item in self.about.items()],
+            stream=self.streams,
+            max_iterations=5,
+            **self.options,
+            **({"tool_choice": choice} if choice else {}),
+        )
+        for turn in runner:
+            last = turn.get_final_message() if self.streams else turn
+            if choice:
+                runner.set_messages_params(
+                    lambda params: params | {"tool_choice": {"type": "auto"}}
+                )
+        self.messages.append({"role": "assistant", "content": last.content})
+        self.forced = ""
+        return self.called
+
+    def drop(self, name: str) -> None:
+        del self.about[name]
+
+    def close(self) -> None:
+        self.http.close()
+
+    def _tool(self, name: str, text: str) -> Any:
+        def call(path: str) -> str:
+            self.called.append(name)
+            return "sent"
+
+        return beta_tool(call, name=name, description=text)
+
+
+class InNode(Framework):
+    """The same in node, before `toolscout proxy`."""
+
+    def __init__(
+        self, form: str, url: str, service: str, about: dict[str, str], **options: Any
+    ) -> None:
+        port = free_port()
+        command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", url]
+        command += ["--selector", service, "--port", str(port)]
+        self.proxy = subprocess.Popen(
+            command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        until(lambda: answers(port))
+        program = _installed() / "tool_runner.mjs"
+        program.write_text((AGENTS / program.name).read_text("utf-8"), "utf-8")
+        address = f"http://127.0.0.1:{port}"
+        super().__init__(["node", program, form], address, service, about, **options)
+
+    def close(self) -> None:
+        super().close()
+        self.proxy.kill()
+        self.proxy.wait()
+
+
+def version() -> str:
+    """That of the SDK for node."""
+    package = _installed() / "node_modules" / NODE / "package.json"
+    return str(json.loads(package.read_text("utf-8"))["version"])
+
+
+def _installed() -> Path:
+    need(recommended=False, node="nodejs", npm="npm")
+    if not (FOLDER / "node_modules" / NODE).exists():
+        FOLDER.mkdir(exist_ok=True)
+        (FOLDER / "package.json").write_text('{"private": true}', "utf-8")
+        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", f"{NODE}@1"]
+        subprocess.run(command, cwd=FOLDER, check=True)
+    return FOLDER
+
+
+def in_python(kept: bool) -> Any:
+    def start(url: str, service: str, about: dict[str, str], **options: Any) -> Running:
+        return Runner(kept, url, service, about, **options)
+
+    return start
+
+
+def in_node(form: str) -> Any:
+    def start(url: str, service: str, about: dict[str, str], **options: Any) -> Running:
+        return InNode(form, url, service, about, **options)
+
+    return start
+
+
+OTHERS = ("removed tools in the history",)
+CALLERS = [
+    Caller("Anthropic tool runner", "1", in_python(True), (*SEARCHED, *OTHERS)),
+    Caller("Anthropic tool runner, `thread=False`", "1", in_python(False)),
+    Caller("Anthropic tool runner, node", "0, one variable", in_node("kept"), (*SEARCHED, *OTHERS)),
+    Caller("Anthropic tool runner, node, `thread: false`", "0, one variable", in_node("sent")),
+]
