@@ -51,11 +51,11 @@ def test_what_forces_or_searches_a_tool_itself_is_left_alone():
         env = settings("http://127.0.0.1:9", service.url)
         shown = json.loads(run(AGENTS / "choices.py", env=env).splitlines()[-1])
     assert shown == {
-        "langchain": ["spin_3", "web_search"],
-        "langchain, forced": 41,
-        "agents": ["spin_3", "web_search"],
-        "agents, forced": 41,
-        "agents, own search": 42,
+        "langchain": ["spin_3", "web_search", "transfer_to_billing"],
+        "langchain, forced": 42,
+        "agents": ["spin_3", "transfer_to_billing", "web_search"],
+        "agents, forced": 42,
+        "agents, own search": 43,
     }
     assert len(service.requests) == 2
     conversations = [request.json["messages"] for request in service.requests]

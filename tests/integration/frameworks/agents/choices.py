@@ -20,6 +20,14 @@ SPUN = {"id": "1", "name": "spin_1", "args": {}}
 URL = os.environ["TOOLSCOUT_ENDPOINT"]
 
 
+def transfer_to_billing(path: str) -> str:
+    """Hand the conversation over."""
+    return path
+
+
+OFFERED = [*FUNCTIONS, transfer_to_billing]
+
+
 class Recorder(Model):
     async def get_response(self, **call: Any) -> Any:
         return call["tools"]
@@ -29,7 +37,7 @@ class Recorder(Model):
 
 
 async def of_agents(choice: str | None, *more: Any) -> list[Any]:
-    tools = [*map(function_tool, FUNCTIONS), WebSearchTool(), *more]
+    tools = [*map(function_tool, OFFERED), WebSearchTool(), *more]
     said = [
         {"role": "user", "content": [{"type": "input_text", "text": "spin it"}]},
         {"type": "function_call", "call_id": "1", "name": "spin_1", "arguments": "{}"},
@@ -46,7 +54,7 @@ def of_langchain(choice: Any) -> list[Any]:
         AIMessage("One?", tool_calls=[SPUN]),
         HumanMessage("the third"),
     ]
-    tools = [*map(tool, FUNCTIONS), {"type": "web_search"}]
+    tools = [*map(tool, OFFERED), {"type": "web_search"}]
     model = ChatOpenAI(model="gpt-4.1")
     request = ModelRequest(model=model, messages=said, tools=tools, tool_choice=choice)
     with Selector(URL) as selector:
