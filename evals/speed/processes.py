@@ -19,6 +19,11 @@ def resident_mib(process: int) -> float:
     return sum(_figure(each, "status", "VmRSS") for each in (process, *below(process)))
 
 
+def own_mib(process: int) -> float:
+    """The resident memory of a process without those below."""
+    return _figure(process, "status", "VmRSS")
+
+
 def proportional_mib(process: int) -> float:
     """The same; what they share counts once. It walks all their pages."""
     return sum(_figure(each, "smaps_rollup", "Pss") for each in (process, *below(process)))

@@ -10,13 +10,18 @@ from typing import Any
 
 import httpx2
 
-from tests.support import Server, running
+from evals.speed.processes import resident_mib
+from tests.attacks.stalls import HEALTH, Ask
+from tests.support import SEARCH, TOOLS, Server, running, until
 
 FIRST = "first-0123456789abcdef0123456789abcdef"
 SECOND = "second-0123456789abcdef0123456789abcde"
 KEYS = f"first={FIRST}, second={SECOND}"
 FLOOD = 8
 """Callers at once where an attack is a flood."""
+
+MAX_GROWTH_MIB = 256 + 2 * FLOOD * 16
+"""What a service may grow by: `cache_bytes`, and twice the bodies of a flood."""
 
 Start = Callable[[Path], AbstractContextManager[Server]]
 """Starts the server that is attacked, in a folder of its own."""
@@ -30,6 +35,20 @@ def with_flags(*flags: str) -> Start:
 LEARNING = with_flags()
 
 
+def half_more(idle: float) -> float:
+    """Return the MiB that a proxy or gateway may reach, by what it takes when idle."""
+    return 1.5 * idle + 64
+
+
+def of_a_service(server: Server) -> tuple[Ask, Ask]:
+    """Probe the health of a service, and search a known list as its second tenant."""
+    body = {"pattern": "read a file", "tools": TOOLS}
+    key = {"authorization": f"Bearer {SECOND}"}
+    until(lambda: "cache=hit" in server.post(body, headers=key).headers["x-tool-selection"])
+    headers = {"content-type": "application/json", **key}
+    return HEALTH, Ask("POST", SEARCH, json.dumps(body).encode(), headers)
+
+
 @dataclass(frozen=True)
 class Attack:
     """One attack: its name, what it sends to a server, and what it sends before."""
@@ -40,9 +59,12 @@ class Attack:
     start: Start = LEARNING
     is_short: bool = False
     """Whether `make test` replays it too."""
-    most_mib: Callable[[float], float] | None = None
-    """The memory that may be reached, by that before the attack; None for the service, where a
-    second tenant searches meanwhile."""
+    others: Callable[[Server], tuple[Ask, Ask | None]] = of_a_service
+    """Makes the probe, and what the second caller asks for, if there is one."""
+    resident: Callable[[int], float] = resident_mib
+    """Measures the MiB of the process that is attacked."""
+    most_mib: Callable[[float], float] = lambda base: base + MAX_GROWTH_MIB
+    """What these may grow to from what they were before."""
 
 
 def post(

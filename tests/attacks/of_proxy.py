@@ -11,7 +11,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 
-from tests.attacks.attack import FLOOD, Attack, at_once
+from tests.attacks.attack import FLOOD, Attack, at_once, half_more
+from tests.attacks.stalls import HEALTH
 from tests.attacks.test_edge import FLOODS, MIB, pour
 from tests.client.upstream import Exchange, peer
 from tests.support import Server, environment, free_port, until
@@ -23,11 +24,6 @@ STREAM = b"Content-Type: text/event-stream\r\n"
 
 MOST_READ = 64 * MIB
 """Bytes of an answer that are read: more would only hold up the probes of this process."""
-
-
-def most_mib(idle: float) -> float:
-    """Return the memory that a proxy may reach, by what it takes when idle."""
-    return 1.5 * idle + 64
 
 
 def _head(length: int) -> bytes:
@@ -217,7 +213,14 @@ def of_proxy() -> list[Attack]:
 
     def attack(name: str, run: Callable[[Server], None], is_short: bool = False) -> Attack:
         start = _before_provider if name.startswith("answer") else _before_drain
-        return Attack(f"proxy: {name}", run, start=start, most_mib=most_mib, is_short=is_short)
+        return Attack(
+            f"proxy: {name}",
+            run,
+            start=start,
+            is_short=is_short,
+            others=lambda _: (HEALTH, None),
+            most_mib=half_more,
+        )
 
     found = [
         attack(

@@ -1,6 +1,6 @@
-"""The attacks of `make attacks`, each replayed against a fresh service with two tenants.
+"""The attacks of `make attacks`, each replayed against a fresh server with two callers.
 
-An attack is a function of a running server that sends what the first tenant sends. What it did to
+An attack is a function of a running server that sends what the first caller sends. What it did to
 others is measured by `stalls.watching`. To add one, append it in `attacks`.
 """
 
@@ -11,8 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.attacks.attack import FLOOD, SECOND, Attack, at_once, post
+from tests.attacks.attack import FLOOD, Attack, at_once, post
 from tests.attacks.dearest import CATALOG, Dear, dearest
+from tests.attacks.of_gateway import of_gateway
 from tests.attacks.of_mcp import of_mcp
 from tests.attacks.of_peers import of_peers
 from tests.attacks.of_proxy import of_proxy
@@ -21,10 +22,7 @@ from tests.attacks.test_edge import FLOODS, pour
 from tests.attacks.test_filter import MANY, REPEATED, WORDS
 from tests.attacks.test_patterns import ALTERNATIVES, BATCH, COUNTED, STATES
 from tests.contract.test_calls import FILTER
-from tests.support import SEARCH, TOOLS, Server, crowd, until
-
-MAX_GROWTH_MIB = 256 + 2 * FLOOD * 16
-"""What a service may grow by: `cache_bytes`, and twice the bodies of a flood."""
+from tests.support import SEARCH, Server, crowd, until
 
 LEAST_SHARE = 0.99
 
@@ -92,35 +90,26 @@ def attacks(catalogs: Path | None) -> list[Attack]:
     found += of_peers()
     found += of_mcp()
     found += of_proxy()
+    found += of_gateway()
     return found
 
 
 def replay(attack: Attack, folder: Path) -> Watched:
-    """Run one attack against a fresh server; at the service, while a second tenant searches."""
+    """Run one attack against a fresh server while a second caller asks for what is known."""
     with attack.start(folder) as server:
-        if attack.most_mib is not None:
-            attack.prepare(server)
-            with watching(server) as seen:
-                attack.run(server)
-            return seen
-        second = {"pattern": "read a file", "tools": TOOLS}
-        known = {"authorization": f"Bearer {SECOND}"}
-        until(lambda: "cache=hit" in server.post(second, headers=known).headers["x-tool-selection"])
+        probe, second = attack.others(server)
         attack.prepare(server)
-        with watching(server, second, SECOND) as seen:
+        with watching(server, second, probe, attack.resident) as seen:
             attack.run(server)
     return seen
 
 
 def broken(attack: Attack, seen: Watched, most_units: float) -> list[str]:
     """Say which promises an attack broke."""
-    most_mib = seen.base_mib + MAX_GROWTH_MIB
-    if attack.most_mib is not None:
-        most_mib = attack.most_mib(seen.base_mib)
     promises = {
         f"a stall of {most_units} units": seen.stall_units <= most_units,
         "probes": seen.probes > 0 and not seen.failed_probes,
-        "the second tenant's searches": seen.share >= LEAST_SHARE,
-        "memory": seen.rss_mib <= most_mib,
+        "the second caller's requests": seen.share >= LEAST_SHARE,
+        "memory": seen.rss_mib <= attack.most_mib(seen.base_mib),
     }
     return [promise for promise, is_kept in promises.items() if not is_kept]

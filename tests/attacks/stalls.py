@@ -7,10 +7,9 @@ ms at most on an idle core, is `LIMIT_UNITS` of it. The larger of the units befo
 so a burst of other load while the unit is measured makes the check more lenient.
 """
 
-import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -21,7 +20,7 @@ from typing import Any
 import msgspec
 
 from evals.speed.processes import resident_mib
-from tests.support import PATIENCE_S, SEARCH, Server
+from tests.support import PATIENCE_S, Server
 
 LIMIT_UNITS = 14
 """Units of event-loop time that one request may take."""
@@ -44,6 +43,21 @@ def unit_s() -> float:
     return median(took)
 
 
+@dataclass(frozen=True)
+class Ask:
+    """A request that is repeated while an attack runs."""
+
+    method: str
+    path: str
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    expected: bytes = b""
+    """What every answer has somewhere."""
+
+
+HEALTH = Ask("GET", "/healthz")
+
+
 @dataclass
 class Watched:
     """What was seen beside an attack."""
@@ -53,7 +67,7 @@ class Watched:
     probes: int = 0
     failed_probes: int = 0
     asked: int = 0
-    """Searches of the second tenant."""
+    """Requests of the second caller, such as the searches of a tenant."""
     answered: int = 0
     """Those that were answered with 200."""
     rss_mib: float = 0.0
@@ -63,7 +77,7 @@ class Watched:
 
     @property
     def share(self) -> float:
-        """Share of the second tenant's searches that were answered."""
+        """Share of the second caller's requests that were answered."""
         return self.answered / self.asked if self.asked else 1.0
 
     @property
@@ -74,18 +88,43 @@ class Watched:
 
 @contextmanager
 def watching(
-    server: Server, second: dict[str, Any] | None = None, key: str | None = None
+    server: Server,
+    second: Ask | None = None,
+    probe: Ask = HEALTH,
+    resident: Callable[[int], float] = resident_mib,
 ) -> Iterator[Watched]:
-    """Probe `/healthz` without a break, and search as a second tenant, while the block runs.
+    """Probe without a break, and ask as a second caller, while the block runs.
 
-    `second` is the body of a search of a list that is known already, `key` that tenant's key.
+    `resident` tells the MiB of a process that are held against the promise.
     """
     seen = Watched(units=[unit_s()])
-    seen.base_mib = seen.rss_mib = resident_mib(server.process.pid)
+    pid = server.process.pid
+    seen.base_mib = seen.rss_mib = resident(pid)
     done = threading.Event()
-    threads = [threading.Thread(target=_probe, args=(server, seen, done))]
+
+    def ask_first(connection: HTTPConnection) -> None:
+        began = time.perf_counter()
+        is_answered = _is_answered(connection, probe)
+        seen.longest_s = max(seen.longest_s, time.perf_counter() - began)
+        seen.probes += 1
+        seen.failed_probes += not is_answered
+        if seen.probes % 16 == 0:
+            seen.rss_mib = max(seen.rss_mib, resident(pid))
+
+    def ask_second(connection: HTTPConnection) -> None:
+        assert second is not None
+        seen.answered += _is_answered(connection, second)
+        seen.asked += 1
+
+    def repeat(ask: Callable[[HTTPConnection], None], pause_s: float) -> None:
+        with closing(HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)) as connection:
+            while not done.is_set():
+                ask(connection)
+                done.wait(pause_s)
+
+    threads = [threading.Thread(target=repeat, args=(ask_first, 0.002))]
     if second is not None:
-        threads.append(threading.Thread(target=_search, args=(server, seen, done, second, key)))
+        threads.append(threading.Thread(target=repeat, args=(ask_second, 0.01)))
     for thread in threads:
         thread.start()
     try:
@@ -97,50 +136,16 @@ def watching(
         seen.units.append(unit_s())
 
 
-def _probe(server: Server, seen: Watched, done: threading.Event) -> None:
-    with closing(HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)) as connection:
-        while not done.is_set():
-            began = time.perf_counter()
-            status = _ask(connection, "GET", "/healthz")
-            seen.longest_s = max(seen.longest_s, time.perf_counter() - began)
-            seen.probes += 1
-            seen.failed_probes += status != HTTPStatus.OK
-            if seen.probes % 16 == 0:
-                seen.rss_mib = max(seen.rss_mib, resident_mib(server.process.pid))
-            done.wait(0.002)
-
-
-def _search(
-    server: Server, seen: Watched, done: threading.Event, body: dict[str, Any], key: str | None
-) -> None:
-    headers = {"content-type": "application/json"}
-    if key is not None:
-        headers["authorization"] = f"Bearer {key}"
-    text = json.dumps(body).encode()
-    with closing(HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)) as connection:
-        while not done.is_set():
-            status = _ask(connection, "POST", SEARCH, text, headers)
-            seen.asked += 1
-            seen.answered += status == HTTPStatus.OK
-            done.wait(0.01)
-
-
-def _ask(
-    connection: HTTPConnection,
-    method: str,
-    path: str,
-    body: bytes | None = None,
-    headers: dict[str, str] | None = None,
-) -> int:
-    """Ask once and return the status, 0 where no answer came; the next call connects anew."""
+def _is_answered(connection: HTTPConnection, ask: Ask) -> bool:
+    """Ask once and return whether the answer is as it should be; connect anew after none."""
     try:
-        connection.request(method, path, body, headers or {})
+        connection.request(ask.method, ask.path, ask.body, dict(ask.headers))
         response = connection.getresponse()
-        response.read()
+        text = response.read()
     except (OSError, HTTPException):
         connection.close()
-        return 0
-    return response.status
+        return False
+    return response.status == HTTPStatus.OK and ask.expected in text
 
 
 def least_stall(server: Server, attack: Callable[[], Any], tries: int = TRIES) -> Watched:

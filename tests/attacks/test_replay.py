@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.attacks import __main__ as table
-from tests.attacks.attack import Attack
-from tests.attacks.replay import MAX_GROWTH_MIB, attacks, broken, replay
+from tests.attacks.attack import MAX_GROWTH_MIB, Attack
+from tests.attacks.replay import attacks, broken, replay
 from tests.attacks.stalls import LIMIT_UNITS, Watched
 
 pytestmark = pytest.mark.integration
@@ -21,7 +21,7 @@ TRIES = 3
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_an_attack_leaves_others_alone(attack: Attack, tmp_path: Path):
     # Twice the limit: floods stall beside the attacker's own work on the same cores.
-    assert broken(replay(attack, tmp_path), 2 * LIMIT_UNITS) == []
+    assert broken(attack, replay(attack, tmp_path), 2 * LIMIT_UNITS) == []
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,8 @@ def test_a_short_attack_leaves_others_alone(
     attack: Attack, tmp_path_factory: pytest.TempPathFactory
 ):
     for _ in range(TRIES):
-        found = broken(replay(attack, tmp_path_factory.mktemp("attack")), 2 * LIMIT_UNITS)
+        seen = replay(attack, tmp_path_factory.mktemp("attack"))
+        found = broken(attack, seen, 2 * LIMIT_UNITS)
         if not found:
             break
     assert found == []
