@@ -124,6 +124,15 @@ def test_a_tool_that_is_not_as_it_was_accepted_is_refused(
         assert office.names() == {"odd__wipe", "odd__work"}
 
 
+def test_a_file_of_definitions_that_cannot_be_written_is_said_and_hides_no_tool(tmp_path: Path):
+    pins = tmp_path / "missing" / "pins.json"
+    with host(tmp_path, {"odd": hostile("pull")}, "--pin-definitions", str(pins)) as office:
+        assert office.names() == {"odd__wipe", "odd__work"}
+        assert f"{pins}: cannot be written: No such file or directory" in office.stderr
+        assert not office.call("odd__work", how="pull").is_error
+        until(lambda: office.names() == {"odd__work"})
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [("{", "pins.json:1:2: not valid JSON"), ('{"a": 1}', "a: expected sha256:"), ("[]", "object")],

@@ -186,5 +186,8 @@ class Gateway:
                 logger.warning("%s: left out: %s", name, why)
         self._finder.use(listing.offer.everything)
         if pins is not None:
-            pins.save()
+            try:
+                pins.save()
+            except OSError as error:  # what was accepted holds for this process all the same
+                logger.error("%s: cannot be written: %s", pins.path, error.strerror)
         return listing
