@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
+import httpx2
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.llms.openai import GenericEvent
@@ -20,6 +21,7 @@ from litellm.types.utils import all_litellm_params
 
 from toolscout.client import AsyncToolDiscovery
 from toolscout.client.discovery.turn import Turn
+from toolscout.client.exchange import ProviderError
 from toolscout.client.providers import ProviderName
 from toolscout.client.providers.sse import Splitter
 from toolscout.integrations.litellm_arguments import (
@@ -117,8 +119,15 @@ class ToolscoutHook(CustomLogger):
                 yield chunk
             return
 
+        chat = SHAPES[opened.call_type] == "openai"
+
         async def forward(body: Json) -> AsyncIterator[bytes]:
-            async for piece in _as_bytes(await _route(body, opened.call_type)):
+            try:
+                stream = await _route(body, opened.call_type)
+            except Exception as error:
+                # Of these streams the proxy writes errors of chat completions only.
+                raise (error if chat else _as_provider_error(error)) from error
+            async for piece in _as_bytes(stream):
                 yield piece
 
         pieces = self.discovery.resume_stream(opened.turn, _as_bytes(response), forward)
@@ -126,7 +135,6 @@ class ToolscoutHook(CustomLogger):
             async for piece in pieces:
                 yield piece
             return
-        chat = SHAPES[opened.call_type] == "openai"
         chunk = litellm.ModelResponseStream if chat else GenericEvent
         events = Splitter()
         async for piece in pieces:
@@ -181,6 +189,15 @@ async def _as_bytes(stream: Any) -> AsyncIterator[bytes]:
             yield chunk.encode()
         else:
             yield b"data: " + chunk.model_dump_json(exclude_none=True).encode() + b"\n\n"
+
+
+def _as_provider_error(error: Exception) -> Exception:
+    """Return an error of the router as one of the provider, with which a stream can end."""
+    status = getattr(error, "status_code", None)
+    if not isinstance(status, int):
+        return error
+    described = {"type": type(error).__name__, "code": str(status), "message": str(error)}
+    return ProviderError(httpx2.Response(status, json={"error": described}))
 
 
 async def _route(body: Json, call_type: str) -> Any:
