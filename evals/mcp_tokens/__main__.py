@@ -124,6 +124,9 @@ async def timed(transport: StdioTransport, server: StdioTransport) -> tuple[floa
         names = [tool["name"] for tool in listing["tools"]]
         name = next(name for name in names if name.startswith("server-0__"))
         through = {"name": name, "arguments": {}}
+        refusal = await host.call_tool("call_tool", through, raise_on_error=False)
+        if refusal.is_error:  # of a tool that may change something
+            through["token"] = json.loads(refusal.content[0].text)["token"]
         return (
             await median_ms(lambda: host.call_tool("search_tools", {"query": "create an issue"})),
             await median_ms(lambda: host.call_tool("call_tool", through)),
