@@ -191,7 +191,8 @@ def _running(
 def _verdict(called: list[str], expected: list[str], model: ScriptedModel) -> str:
     if model.refused:
         return f"refused: {model.refused[0]}"
-    return "yes" if called == expected else f"called {', '.join(called) or 'nothing'}"
+    is_well = sorted(called) == sorted(expected)  # calls of one response may run side by side
+    return "yes" if is_well else f"called {', '.join(called) or 'nothing'}"
 
 
 def _bytes_seen(exchange: Any) -> int:
