@@ -1,10 +1,13 @@
-"""Readers that do not read, and stores that hang, crawl or answer rubbish."""
+"""Readers that do not read, and stores that hang, crawl or answer rubbish, and a worker that dies."""
 
+import os
+import signal
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from evals.speed.processes import below
 from tests.attacks import peers
 from tests.attacks.attack import FIRST, FLOOD, KEYS, Attack, Start, at_once, post, with_flags
 from tests.attacks.dearest import CATALOG, V1
@@ -78,8 +81,21 @@ def _all_ways_to_the_store(server: Server) -> None:
     assert not unfit, unfit
 
 
+def _worker_killed(server: Server) -> None:
+    """Kill the worker again and again while it compiles lists that nobody sent before."""
+    for number in range(5):
+        tools = crowd(2_000, f"killed{number}")
+        body = {"pattern": "spin", "tools": tools, "latency_budget_ms": 10_000}
+        asking = threading.Thread(target=post, args=(server, SEARCH, body))
+        asking.start()
+        with suppress(ProcessLookupError):
+            os.kill(below(server.process.pid)[-1], signal.SIGKILL)
+        asking.join()
+
+
 def of_peers() -> Iterator[Attack]:
-    """List the attacks of readers that stop and of stores that are none."""
+    """List the attacks of readers that stop, stores that are none, and a worker that dies."""
+    yield Attack("worker: killed while it compiles", _worker_killed)
     impatient = with_flags("--write-timeout-s", "2")
     yield Attack("readers: 40 that read no answer", _unread, start=impatient, is_short=True)
     yield Attack("readers: of the log, stopped", _log_unread, start=_log_to_nobody, is_short=True)
