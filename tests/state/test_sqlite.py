@@ -281,7 +281,7 @@ async def main():
     store = SqliteStore(Path(sys.argv[1]))
     print("ready", flush=True)
     sys.stdin.readline()
-    while entries := await store.read("old", limit=20):
+    while entries := await store.read("old", limit=2):  # long enough to be killed
         print(await store.move("old", "new", entries, keep=100_000), flush=True)
 
 asyncio.run(main())
