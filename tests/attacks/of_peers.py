@@ -1,4 +1,4 @@
-"""Readers that do not read, and stores that hang, crawl or answer rubbish, and a worker that dies."""
+"""Readers that do not read, stores that hang, crawl or answer rubbish, a worker that dies."""
 
 import os
 import signal

@@ -101,9 +101,40 @@ def test_after_a_search_an_answer_too_large_is_an_error_of_the_provider(post: Po
     assert "more than" in answer.json()["error"]["message"]
 
 
-def test_what_is_not_compressed_as_it_says_is_an_error_of_its_own(post: Post):
-    with pytest.raises(httpx2.DecodingError):
-        ask(post, lambda each: each.answer(b"plain", headers=[("Content-Encoding", "gzip")]))
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
+def test_what_cannot_be_decoded_goes_to_the_caller_as_it_came_and_is_paid_once(encoding: str):
+    forwards: list[int] = []
+
+    def script(exchange: Exchange) -> None:
+        forwards.append(exchange.number)
+        exchange.answer(b"plain", headers=[("Content-Encoding", encoding)])
+
+    with peer(lambda each: each.select("tool_7")) as service, peer(script) as model:
+        url = f"{model.url}/chat/completions"
+        transport = Transport(service.url)
+        request = httpx2.Request("POST", url, content=json.dumps(QUESTION), headers=JSON)
+        answer = transport.handle_request(request)
+        assert answer.headers["content-encoding"] == encoding
+        assert b"".join(answer.iter_raw()) == b"plain"
+        transport.close()
+    assert forwards == [0]
+
+
+def test_every_member_of_a_gzip_is_read(post: Post):
+    text = said("done")
+
+    def script(exchange: Exchange) -> None:
+        content = gzip.compress(text[:9]) + gzip.compress(text[9:])
+        exchange.answer(content, headers=[("Content-Encoding", "x-gzip")])
+
+    assert ask(post, script).content == text
+
+
+def test_raw_deflate_is_read(post: Post):
+    raw = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    content = raw.compress(said("done")) + raw.flush()
+    answer = ask(post, lambda each: each.answer(content, headers=[("Content-Encoding", "deflate")]))
+    assert answer.content == said("done")
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
 import re
-import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 import msgspec
@@ -14,9 +13,6 @@ from toolscout.client import wire
 from toolscout.client.providers import Json, ProviderName
 from toolscout.client.providers.provider import Stream, mapping
 from toolscout.contract.bounds import count_values
-
-if TYPE_CHECKING:
-    from toolscout.client.discovery.blocking import Blocking
 
 PATHS: tuple[tuple[str, ProviderName], ...] = (
     ("/chat/completions", "openai"),
@@ -71,23 +67,20 @@ _FRAMING = ("content-length", "content-encoding", "transfer-encoding")
 END_OF_EVENT = b"\n\n"
 """Fed after every stream, because some end without it."""
 
-_GZIP_OR_ZLIB = 47
-"""Tells zlib to recognise either format by its head."""
-
-MAX_PIECE = 1 << 16
-"""Bytes of a response that are decoded at a time."""
-
 _ONCE = "idempotency-key"
 
 _SIGNATURE = "AWS4-"
 """Start of an `Authorization` that signs the body, so that no other body can be sent under it."""
 
 
-TOO_LARGE = f"the model's answer after a search has more than {MAX_SEARCHED_BYTES} bytes"
+TOO_LARGE = (
+    f"the model's answer after a search has more than {MAX_SEARCHED_BYTES} bytes, "
+    "or is not encoded as it says"
+)
 
 
-class TooLargeError(httpx2.HTTPError):
-    """A response that is too large to be looked into; its pieces are all there still."""
+class UnreadError(httpx2.HTTPError):
+    """A response that is too large to be looked into, or cannot be decoded; its pieces are raw."""
 
     def __init__(self, response: httpx2.Response, pieces: AsyncGenerator[bytes, None]) -> None:
         super().__init__(TOO_LARGE)
@@ -231,38 +224,18 @@ def response_with(response: httpx2.Response, content: bytes) -> httpx2.Response:
 
 
 def streamed_response(
-    response: httpx2.Response, stream: httpx2.SyncByteStream | httpx2.AsyncByteStream
+    response: httpx2.Response,
+    stream: httpx2.SyncByteStream | httpx2.AsyncByteStream,
+    *,
+    is_raw: bool,
 ) -> httpx2.Response:
-    """Return a response with another stream of events."""
+    """Return a response with another stream, or with its own as it came."""
     return httpx2.Response(
         response.status_code,
-        headers=_without_framing(response.headers),
+        headers=response.headers if is_raw else _without_framing(response.headers),
         stream=stream,
         extensions=response.extensions,
     )
-
-
-async def inflated(
-    pieces: "AsyncGenerator[bytes, None] | Blocking", headers: httpx2.Headers
-) -> AsyncGenerator[bytes, None]:
-    """Decode the content of a response in small pieces: one of 64 KiB may hold 64 MiB.
-
-    Raises:
-        httpx2.DecodingError: it is not what its `Content-Encoding` says.
-    """
-    encoding = headers.get("content-encoding", "identity").strip().lower()
-    inflate = zlib.decompressobj(_GZIP_OR_ZLIB) if encoding in ("gzip", "deflate") else None
-    async with aclosing(pieces):
-        async for piece in pieces:
-            left = piece
-            while inflate is not None and left:
-                try:
-                    yield inflate.decompress(left, MAX_PIECE)
-                except zlib.error as error:
-                    raise httpx2.DecodingError(str(error)) from None
-                left = inflate.unconsumed_tail
-            if inflate is None:
-                yield piece
 
 
 async def outputs(
@@ -288,9 +261,7 @@ async def outputs(
     yield stream.feed(END_OF_EVENT)
 
 
-async def joined(
-    held: list[bytes], pieces: AsyncGenerator[bytes, None]
-) -> AsyncGenerator[bytes, None]:
+async def joined(held: list[bytes], pieces: wire.Pieces) -> AsyncGenerator[bytes, None]:
     """Yield the pieces that were read, and those that follow."""
     async with aclosing(pieces):
         while held:

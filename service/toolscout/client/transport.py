@@ -12,7 +12,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import httpx2
 
@@ -27,10 +27,9 @@ from toolscout.client.exchange import (
     MAX_SEARCHED_BYTES,
     Exchange,
     ProviderError,
-    TooLargeError,
+    UnreadError,
     exchange_of,
     gateway_error,
-    inflated,
     joined,
     json_of,
     provider_of,
@@ -47,8 +46,14 @@ logger = logging.getLogger("toolscout.client")
 LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
 
 
-Answer = tuple[httpx2.Response, AsyncGenerator[bytes, None] | None]
-"""A response for the SDK, and its pieces if the flow makes them."""
+class Answer(NamedTuple):
+    """A response for the SDK."""
+
+    response: httpx2.Response
+    pieces: AsyncGenerator[bytes, None] | None = None
+    """Its body, if that is not what the response has."""
+    is_raw: bool = False
+    """Whether the pieces are encoded as the headers say."""
 
 
 class _Exchanges:
@@ -70,22 +75,25 @@ class _Exchanges:
 
     def _pieces(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
         """Yield the decoded body of a response, and close it."""
-        return inflated(self._raw(response), response.headers)
+        return wire.inflated(self._raw(response), response.headers)
 
     async def _whole(self, response: httpx2.Response) -> httpx2.Response:
         """Read and decode a response.
 
         Raises:
-            TooLargeError: it is too large to be looked into.
+            UnreadError: it cannot be decoded, or is too large to be looked into.
         """
-        pieces = self._pieces(response)
+        raw = self._raw(response)
         held, size = [], 0
-        async for piece in pieces:
+        async for piece in raw:
             held.append(piece)
             size += len(piece)
             if size > MAX_SEARCHED_BYTES:
-                raise TooLargeError(response, joined(held, pieces))
-        return response_with(response, b"".join(held))
+                raise UnreadError(response, joined(held, raw))
+        content = wire.decoded(b"".join(held), response.headers, MAX_SEARCHED_BYTES)
+        if content is None:
+            raise UnreadError(response, joined(held, raw))
+        return response_with(response, content)
 
     async def _handle(self, exchange: Exchange) -> Answer:
         """Return the response for the SDK, and its pieces if it streams."""
@@ -98,9 +106,9 @@ class _Exchanges:
             in_thread=self._waits and exchange.is_large,
         )
         if begun is exchange.body:
-            return await self._send(exchange.request), None
+            return Answer(await self._send(exchange.request))
         if not isinstance(begun, Turn):
-            return await self._send(exchange.forward(begun)), None
+            return Answer(await self._send(exchange.forward(begun)))
         if exchange.streams:
             return await self._stream(exchange, begun)
         return await self._complete(exchange, begun)
@@ -118,22 +126,22 @@ class _Exchanges:
         try:
             final = await self.discovery.complete_turn(turn, forward)
         except ProviderError as refused:
-            return refused.response, None
-        except TooLargeError as error:
+            return Answer(refused.response)
+        except UnreadError as error:
             if turn.rounds == 0:
-                return error.response, error.pieces
+                return Answer(error.response, error.pieces, is_raw=True)
             await error.pieces.aclose()
-            return gateway_error(str(error)), None
+            return Answer(gateway_error(str(error)))
         except (httpx2.HTTPError, httpx2.StreamError):
             raise
         except Exception:
             if last is None:
                 logger.exception("a request could not be sent changed; it goes out as it came")
-                return await self._send(exchange.request), None
+                return Answer(await self._send(exchange.request))
             logger.exception("a response could not be read and is passed on as it came")
-            return last, None
+            return Answer(last)
         assert last is not None
-        return (last if final is answer else response_with(last, wire.encode(final))), None
+        return Answer(last if final is answer else response_with(last, wire.encode(final)))
 
     async def _stream(self, exchange: Exchange, turn: Turn) -> Answer:
         async def opened(body: dict[str, Any]) -> httpx2.Response:
@@ -150,14 +158,17 @@ class _Exchanges:
             first = await first_answer(turn, opened)
         except ProviderError as refused:
             turn.end()
-            return refused.response, None
-        except TooLargeError as error:
+            return Answer(refused.response)
+        except UnreadError as error:
             turn.end()
-            return error.response, error.pieces
+            return Answer(error.response, error.pieces, is_raw=True)
         except BaseException:
             turn.end()
             raise
-        return first, self.discovery.stream_turn(turn, self._pieces(first), forward)
+        if not wire.can_decode(first.headers):
+            turn.end()
+            return Answer(first)
+        return Answer(first, self.discovery.stream_turn(turn, self._pieces(first), forward))
 
 
 class Transport(_Exchanges, httpx2.BaseTransport):
@@ -196,10 +207,11 @@ class Transport(_Exchanges, httpx2.BaseTransport):
             exchange = exchange_of(request, provider, self._scope_headers)
         if exchange is None:
             return self._client.send(request, stream=True)
-        response, pieces = run(self._handle(exchange))
-        return (
-            response if pieces is None else streamed_response(response, _Pieces(pieces, response))
-        )
+        answer = run(self._handle(exchange))
+        if answer.pieces is None:
+            return answer.response
+        pieces = _Pieces(answer.pieces, answer.response)
+        return streamed_response(answer.response, pieces, is_raw=answer.is_raw)
 
     def close(self) -> None:
         """Close the connections to the provider and to the service."""
@@ -244,12 +256,11 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
             exchange = await asyncio.to_thread(read) if is_large else read()
         if exchange is None:
             return await self._client.send(request, stream=True)
-        response, pieces = await self._handle(exchange)
-        return (
-            response
-            if pieces is None
-            else streamed_response(response, _AsyncPieces(pieces, response))
-        )
+        answer = await self._handle(exchange)
+        if answer.pieces is None:
+            return answer.response
+        pieces = _AsyncPieces(answer.pieces, answer.response)
+        return streamed_response(answer.response, pieces, is_raw=answer.is_raw)
 
     async def pass_on(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request without looking into it."""
