@@ -35,7 +35,11 @@ def _gateway(env: Mapping[str, str], folder: Path) -> Iterator[Server]:
     port = free_port()
     flags = ["-m", "toolscout", "mcp", "--config", config, "--http", f"127.0.0.1:{port}"]
     with listening(folder, *flags, port=port) as (_, process):
-        yield Server(port, process, folder)
+        server = Server(port, process, folder)
+        try:
+            yield server
+        finally:
+            server.client.close()
 
 
 def _session(server: Server) -> dict[str, str]:

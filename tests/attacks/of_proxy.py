@@ -163,14 +163,26 @@ def _exchange(server: Server, request: bytes) -> int:
     return size
 
 
-def _post(body: Callable[[], bytes], times: int) -> Callable[[Server], None]:
+def _posting(name: str, body: Callable[[], bytes], times: int) -> Attack:
+    """Return the attack that posts a body, which is made before anybody is watched."""
     made = cache(lambda: _head(len(body())) + body())
 
     def run(server: Server) -> None:
         request = made()
         at_once(times, lambda: _exchange(server, request))
 
-    return run
+    def prepare(_: Server) -> None:
+        made()
+
+    return Attack(
+        f"proxy: body: {name}",
+        run,
+        prepare=prepare,
+        start=_before_drain,
+        is_short=name == "8 MB of brackets",
+        others=lambda _: (HEALTH, None),
+        most_mib=half_more,
+    )
 
 
 def _ask_for(answer: str) -> Callable[[Server], None]:
@@ -230,15 +242,9 @@ def of_proxy() -> list[Attack]:
         )
         for name, flood in FLOODS.items()
     ]
-    found += [
-        attack(f"body: {name}", _post(body, 3), is_short=name == "8 MB of brackets")
-        for name, body in BODIES.items()
-    ]
-    found.append(
-        attack(
-            f"body: a message of 8 MB, {FLOOD} at once", _post(BODIES["a message of 8 MB"], FLOOD)
-        )
-    )
+    found += [_posting(name, body, 3) for name, body in BODIES.items()]
+    large = "a message of 8 MB"
+    found.append(_posting(f"{large}, {FLOOD} at once", BODIES[large], FLOOD))
     found += [
         attack(f"answer: {name}", _ask_for(name), is_short=name == "a bomb") for name in ANSWERS
     ]
