@@ -29,7 +29,9 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--upstream", metavar="URL", required=True, help="address of the provider, with its path")
     add("--selector", metavar="URL", default="http://127.0.0.1:8080", help="address of the service")
-    add("--host", default="127.0.0.1", help=f"address to listen on; {KEY} is for others than this")
+    add(
+        "--host", default="127.0.0.1", help=f"address to listen on; others than loopback need {KEY}"
+    )
     add("--port", type=whole_number, default=8100, help="port to listen on")
     add(
         "--always-keep",
@@ -72,14 +74,14 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--max-connections",
-        type=whole_number,
+        type=positive,
         metavar="COUNT",
         default=1_000,
         help="connections to the provider; more requests wait for one",
     )
     add(
         "--connect-timeout",
-        type=whole_number,
+        type=positive,
         metavar="SECONDS",
         default=10,
         help="how long the provider may take to accept a connection, and a request to get one",

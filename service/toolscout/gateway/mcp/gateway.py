@@ -187,7 +187,8 @@ class Gateway:
         self._finder.use(listing.offer.everything)
         if pins is not None:
             try:
-                pins.save()
+                for line in pins.save():
+                    logger.info("pinned %s", line)
             except OSError as error:  # what was accepted holds for this process all the same
                 logger.error("%s: cannot be written: %s", pins.path, error.strerror)
         return listing

@@ -47,6 +47,8 @@ class Pins:
         self._accepted = accepted
         self._is_first = not path.exists()
         self._digests: dict[str, str] = {}
+        self._listed: set[str] = set()
+        """Servers whose first list was accepted: what they add later is new."""
         self._read_at = 0
         self.reload()
 
@@ -74,7 +76,9 @@ class Pins:
         """Return whether a definition is the accepted one."""
         pinned = self._digests.get(name)
         is_meant = any(fnmatchcase(name, pattern) for pattern in self._accepted)
-        if pinned != digest and (is_meant or (self._is_first and pinned is None)):
+        is_open = self._is_first and not self._accepted and _server(name) not in self._listed
+        takes_all = is_open and pinned is None
+        if pinned != digest and (is_meant or takes_all):
             self._news.append(f"{name}: {'new' if pinned is None else 'changed'}")
             self._digests = {**self._digests, name: digest}
             return True
@@ -87,12 +91,17 @@ class Pins:
             OSError: the file cannot be written.
         """
         news, self._news = self._news, []
+        self._listed.update(map(_server, self._digests))
         if news:
             text = msgspec.json.format(msgspec.json.encode(self._digests, order="sorted"), indent=2)
             written = self.path.with_name(f"{self.path.name}.{os.getpid()}")
             written.write_bytes(text + b"\n")
             written.replace(self.path)
         return news
+
+
+def _server(name: str) -> str:
+    return name.partition("__")[0]
 
 
 @dataclass
