@@ -206,12 +206,13 @@ async def _end(process: Process) -> None:
     """End a server as the protocol says: close its input, then signal its whole group."""
     stdin: Any = process.stdin
     stdin.close()
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for number in (None, signal.SIGTERM, signal.SIGKILL):
+        if number is not None:
+            _signal(process.pid, number)
         with suppress(TimeoutError):
             async with asyncio.timeout(GRACE_S):
                 await process.wait()
                 return
-        _signal(process.pid, number)
 
 
 def _signal(group: int, number: signal.Signals) -> None:
