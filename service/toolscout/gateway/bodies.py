@@ -31,8 +31,6 @@ class Body(httpx2.AsyncByteStream):
         self._receive = receive
         self._timeout_s = timeout_s
         self._pieces: list[bytes] = []
-        self.size = 0
-        """Bytes that were read so far."""
         self.is_read = asyncio.Event()
 
     async def hold(self, has_room: Callable[[int], bool]) -> bytes | None:
@@ -81,5 +79,4 @@ class Body(httpx2.AsyncByteStream):
         if not message.get("more_body"):
             self.is_read.set()
         piece: bytes = message.get("body", b"")
-        self.size += len(piece)
         return piece

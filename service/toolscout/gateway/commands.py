@@ -45,11 +45,11 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help="a header that tells callers apart, beside those of keys; may be repeated",
+        help="a further header that identifies callers; may be repeated",
     )
     most = "most tools that a search brings"
     add("--top-k", type=positive, metavar="COUNT", default=5, help=most)
-    few = "requests with at most so many tools go out as they are"
+    few = "forward requests with at most this many tools unchanged"
     add("--defer-above", type=whole_number, metavar="COUNT", default=10, help=few)
     add("--rollout", metavar="MODE", default="on", help="off, dark, shadow, percent:N or on")
     add(
@@ -106,13 +106,11 @@ def proxy(parsed: argparse.Namespace) -> int:
 
     from toolscout.client import AsyncTransport
     from toolscout.gateway.proxy import Proxy
-    from toolscout.serving.callers import MIN_KEY_CHARS, CallerGuard, check_reachable
+    from toolscout.serving.callers import CallerGuard, check_key
 
     settings = load_serving(vars(parsed))
     key = os.environ.get(KEY) or None
-    check_reachable(parsed.host, KEY, has_key=key is not None, insecure=settings.insecure)
-    if key is not None and len(key) < MIN_KEY_CHARS:
-        raise ConfigurationError(f"{KEY}: expected at least {MIN_KEY_CHARS} characters")
+    check_key(parsed.host, KEY, key, insecure=settings.insecure)
     wait = parsed.connect_timeout
     timeout = httpx2.Timeout(None, connect=wait, pool=wait, read=parsed.read_timeout or None)
     limits = httpx2.Limits(max_connections=parsed.max_connections, max_keepalive_connections=100)

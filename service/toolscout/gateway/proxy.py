@@ -21,7 +21,7 @@ from toolscout.client.selector.endpoint import is_web_address, without_secrets
 from toolscout.client.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.bodies import Body, Refused
-from toolscout.serving.callers import CallerGuard
+from toolscout.serving.callers import FOREIGN_STATUS, CallerGuard
 from toolscout.serving.server import Receive, Scope, Send, error_body
 
 _HOP_BY_HOP = frozenset(
@@ -166,7 +166,7 @@ class Proxy:
         )
         if foreign is not None:
             code, detail = foreign
-            raise Refused(421 if code == "misdirected" else 403, code, detail)
+            raise Refused(FOREIGN_STATUS[code], code, detail)
         if self._key and not compare_digest(headers.get(KEY_HEADER, b""), self._key):
             raise Refused(401, "unauthorized", "send the key of this proxy in X-Toolscout-Key")
         if NEVER_DROPPED & _named_by_connection(scope["headers"]):

@@ -45,6 +45,7 @@ class Bodies:
             BodyRefused: it is too large or too slow, or there is no room for it now.
         """
         pieces: list[bytes] = []
+        size = 0
         try:
             async with asyncio.timeout(self._timeout_s):
                 has_more = True
@@ -54,14 +55,15 @@ class Bodies:
                         raise BodyRefused(400, "the body broke off")
                     piece: bytes = message.get("body", b"")
                     pieces.append(piece)
+                    size += len(piece)
                     self._held += len(piece)
                     has_more = message.get("more_body", False)
-                    self._check(sum(map(len, pieces)))
+                    self._check(size)
             body = b"".join(pieces)
             if count_values(body) > MAX_VALUES:
                 raise BodyRefused(413, f"a body may have at most {MAX_VALUES} values")
         except BaseException as error:
-            self._held -= sum(map(len, pieces))
+            self._held -= size
             if isinstance(error, TimeoutError):
                 raise BodyRefused(408, "the body did not arrive in time") from None
             raise

@@ -6,6 +6,7 @@ must be a name of the server, `Origin` its own page.
 """
 
 from functools import lru_cache
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from toolscout.common.loopback import is_loopback
@@ -13,6 +14,12 @@ from toolscout.errors import ConfigurationError
 
 MIN_KEY_CHARS = 32
 """Minimum length of a key."""
+
+FOREIGN_STATUS = {
+    "misdirected": HTTPStatus.MISDIRECTED_REQUEST,
+    "forbidden": HTTPStatus.FORBIDDEN,
+}
+"""Statuses of the refusals of `CallerGuard`."""
 
 
 def check_reachable(host: str, variable: str, *, has_key: bool, insecure: bool) -> None:
@@ -26,6 +33,17 @@ def check_reachable(host: str, variable: str, *, has_key: bool, insecure: bool) 
             f"host {host} is reachable by others and no API key is set: "
             f"set {variable}, or pass --insecure to mean it"
         )
+
+
+def check_key(host: str, variable: str, key: str | None, *, insecure: bool) -> None:
+    """Check the one key of a server, which a variable of the environment holds.
+
+    Raises:
+        ConfigurationError: others can reach the address and there is no key, or it is short.
+    """
+    check_reachable(host, variable, has_key=key is not None, insecure=insecure)
+    if key is not None and len(key) < MIN_KEY_CHARS:
+        raise ConfigurationError(f"{variable}: expected at least {MIN_KEY_CHARS} characters")
 
 
 class CallerGuard:

@@ -67,7 +67,7 @@ class Preparation:
     Args:
         config: strategy and limits, in the proxy's own terms; or the URL of the service, which is
             strategy `hybrid-first` with the defaults.
-        always_keep: names that stay visible, beside those of the configuration.
+        always_keep: names that stay visible, in addition to those of the configuration.
         top_k: most tools that a search brings; by default as in the configuration, 5.
         order: where found tools go: `append` (default), `rank` or `catalog`.
         defer_above: requests with at most this many tools are forwarded as they are.

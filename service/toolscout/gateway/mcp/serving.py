@@ -16,7 +16,8 @@ from toolscout.gateway.mcp.definitions import instructions
 from toolscout.gateway.mcp.gateway import Gateway
 from toolscout.gateway.mcp.prompts import prompts
 from toolscout.gateway.mcp.requests import Requests
-from toolscout.gateway.mcp.web import check_key, serve_http
+from toolscout.gateway.mcp.web import KEY, serve_http
+from toolscout.serving.callers import check_key
 from toolscout.settings import Settings
 
 LIBRARIES = ("asyncio", "fastmcp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvicorn")
@@ -36,7 +37,7 @@ def serve(
     _log_to_stderr()
     listener = None
     if http is not None:
-        check_key(http[0], key, settings)
+        check_key(http[0], KEY, key, insecure=settings.insecure)
         try:
             listener = listen(*http)
         except OSError as error:

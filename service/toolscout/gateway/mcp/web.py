@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse
 
 from toolscout.errors import ConfigurationError
 from toolscout.serving.bodies import Bodies, BodyRefused, replay
-from toolscout.serving.callers import MIN_KEY_CHARS, CallerGuard, check_reachable
+from toolscout.serving.callers import FOREIGN_STATUS, CallerGuard
 from toolscout.serving.server import LimitedServer
 from toolscout.settings import Settings
 
@@ -87,7 +87,7 @@ class Callers:
         )
         if foreign is not None:
             code, detail = foreign
-            return JSONResponse({"error": detail}, 421 if code == "misdirected" else 403)
+            return JSONResponse({"error": detail}, FOREIGN_STATUS[code])
         shown = {value.strip() for name, value in listed if name == b"x-api-key"}
         for name, value in listed:
             if name == b"authorization" and value[:7].lower() == b"bearer ":
@@ -145,17 +145,6 @@ def read_address(text: str) -> tuple[str, int]:
     if not port.isdecimal() or not 0 < int(port) < 65_536:
         raise ConfigurationError(f"http: expected HOST:PORT, got {text!r}")
     return host.strip("[]") or "127.0.0.1", int(port)
-
-
-def check_key(host: str, key: str | None, settings: Settings) -> None:
-    """Check that only who has a key can reach the gateway.
-
-    Raises:
-        ConfigurationError: others can reach the address and there is no key, or it is short.
-    """
-    check_reachable(host, KEY, has_key=key is not None, insecure=settings.insecure)
-    if key is not None and len(key) < MIN_KEY_CHARS:
-        raise ConfigurationError(f"{KEY}: at least {MIN_KEY_CHARS} characters")
 
 
 async def serve_http(

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Literal, NamedTuple, get_args
 
 from toolscout.errors import ConfigurationError
+from toolscout.serving.callers import MIN_KEY_CHARS
 
 KeyScope = Literal["search", "feedback", "write", "admin"]
 """What a key allows: to search and read catalogs, to report what worked, to change catalogs, and to
@@ -15,7 +16,6 @@ see and delete figures and what was learned."""
 
 SCOPES: frozenset[KeyScope] = frozenset(get_args(KeyScope))
 
-MIN_KEY_CHARS = 32
 ANONYMOUS = "anonymous"
 
 _COMMENT = re.compile(r"(^|[\s,])#.*")
