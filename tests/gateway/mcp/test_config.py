@@ -52,7 +52,7 @@ GOOD = {"command": "notes"}
         ),
         ('{"mcpServers": {"a": []}}', "mcpServers.a: expected an object"),
         ('{"mcpServers": {"a": {"command": "x", "env": {"K": []}}}}', "mcpServers.a.env"),
-        ('{"mcpServers": {"a": {"command": ""}}}', "mcpServers.a.command"),
+        ('{"mcpServers": {"a": {"command": ""}}}', "mcpServers.a: expected either command"),
         ('{"mcpServers": {"a": {"url": "ftp://b"}}}', "mcpServers.a.url: expected an http://"),
         ('{"mcpServers": {"a": {"url": "http://b", "type": "stdio"}}}', "mcpServers.a.type"),
         ('{"mcpServers": {"a": {"command": "${NOWHERE}"}}}', "the variable NOWHERE is not set"),
@@ -153,6 +153,14 @@ HTTP: dict[str, Any] = {"url": "http://a/mcp"}
         (STDIO | {"startup_timeout_sec": 5, "tool_timeout_sec": 9}, STDIO | {"timeout_ms": 9_000}),
         (STDIO | {"timeout": 2_500}, STDIO | {"timeout_ms": 2_500}),
         (STDIO | {"timeout": 60, "timeout_ms": 300}, STDIO | {"timeout_ms": 300}),
+        (STDIO | {"timeout": 0, "startup_timeout_sec": 0, "type": "", "cwd": ""}, STDIO),
+        (STDIO | {"args": [1, "y", True]}, STDIO | {"args": ["1", "y", "true"]}),
+        (STDIO | {"env": {"A": None, "B": "b"}}, STDIO | {"env": {"B": "b"}}),
+        ({"command": ["x", "y"], "args": None}, STDIO | {"args": ["y"]}),
+        (
+            STDIO | {"enabled_tools": ["y"], "disabled_tools": ["z"]},
+            STDIO | {"allow": ["y"], "deny": ["z"]},
+        ),
         (STDIO | {"source": "custom", "enabled": True, "type": "local", "env": None}, STDIO),
         (STDIO | {"name": "a", "displayName": "A", "gallery": True, "version": "1"}, STDIO),
         (STDIO | {"watchPaths": ["."], "dev": {}, "sandboxEnabled": True, "$schema": "s"}, STDIO),
@@ -166,6 +174,9 @@ HTTP: dict[str, Any] = {"url": "http://a/mcp"}
         ({"httpUrl": "http://a/sse"}, {"url": "http://a/sse", "type": "http"}),
         (HTTP | {"type": "streamableHttp"}, HTTP | {"type": "http"}),
         (HTTP | {"transport": "streamable_http"}, HTTP | {"type": "streamable-http"}),
+        (HTTP | {"type": "remote"}, HTTP | {"type": "http"}),
+        (HTTP | {"headers": {"K": 1, "L": None}}, HTTP | {"headers": {"K": "1"}}),
+        (HTTP | {"http_headers": {"K": "v"}}, HTTP | {"headers": {"K": "v"}}),
         (HTTP | {"requestInit": {"headers": {"K": "v"}}}, HTTP | {"headers": {"K": "v"}}),
     ],
 )
@@ -193,6 +204,24 @@ def test_what_is_not_as_it_looks_is_a_warning_that_names_key_and_server(
     found = read(tmp_path, {"a": entry}).warnings
     assert len(found) == len(warnings)
     assert all(map(str.startswith, found, warnings))
+
+
+def test_a_longer_key_is_not_taken_for_a_shorter_one_that_would_switch_the_server_off(
+    tmp_path: Path,
+):
+    (warning,) = read(tmp_path, {"a": STDIO | {"enabledMcp": ["y"]}}).warnings
+    assert warning == "mcpServers.a.enabledMcp: ignored: unknown key"
+
+
+def test_variables_that_hold_keys_are_named_as_codex_does(tmp_path: Path):
+    entry = HTTP | {"bearer_token_env_var": "KEY", "env_http_headers": {"X-Team": "TEAM"}}
+    found = read(tmp_path, {"a": entry}, {"KEY": "k", "TEAM": "t"}).servers["a"]
+    assert isinstance(found, HttpServer)
+    assert found.headers == {"Authorization": "Bearer k", "X-Team": "t"}
+    with pytest.raises(
+        ConfigurationError, match=r"headers\.Authorization: the variable KEY is not"
+    ):
+        read(tmp_path, {"a": entry}, {"TEAM": "t"})
 
 
 def test_a_short_timeout_is_in_seconds(tmp_path: Path):

@@ -48,14 +48,21 @@ OWN_FLOW = "the gateway takes no part in OAuth; give the server a header"
 UNSUPPORTED = {"oauth": OWN_FLOW, "auth": OWN_FLOW}
 
 TRANSPORTS = {"stdio": "stdio", "local": "stdio", "http": "http", "streamablehttp": "http"}
-TRANSPORTS |= {"sse": "sse"}
+TRANSPORTS |= {"sse": "sse", "remote": "http"}
 """By their spellings in lower case, without `-` and `_`."""
+
+MAPS = {"env", "headers", "http_headers"}
+"""Keys whose values are objects in which a null stands for nothing."""
 
 SHORT_TIMEOUT = 1_000
 """A `timeout` below is in seconds, as in Cline and Roo Code; other hosts mean milliseconds."""
 
-Text = Annotated[str, msgspec.Meta(min_length=1)]
-Duration = Annotated[float, msgspec.Meta(gt=0)]
+Text = str | int | float | bool
+"""A text for a server; numbers in a file are theirs, too."""
+
+Duration = Annotated[float, msgspec.Meta(ge=0)]
+"""0 stands for no limit of its own."""
+
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -63,29 +70,34 @@ S = TypeVar("S", bound=msgspec.Struct)
 class _Request(msgspec.Struct, frozen=True):
     """What is read of `requestInit`."""
 
-    headers: dict[str, str] = {}
+    headers: dict[str, Text] = {}
 
 
 class _Entry(msgspec.Struct, kw_only=True, rename="camel"):
     """A server with the keys of all hosts; those of one host alone name it."""
 
-    command: Text | None = None
-    args: tuple[str, ...] = ()
-    env: dict[str, str | int | float | bool] = {}
-    env_file: Text | None = None  # Cursor, VS Code
-    cwd: Text | None = None
-    url: Text | None = None
-    server_url: Text | None = None  # Windsurf
-    http_url: Text | None = None  # Gemini CLI
-    headers: dict[str, str] = {}
+    command: str | None = None
+    args: tuple[Text, ...] = ()
+    env: dict[str, Text] = {}
+    env_file: str | None = None  # Cursor, VS Code
+    cwd: str | None = None
+    url: str | None = None
+    server_url: str | None = None  # Windsurf
+    http_url: str | None = None  # Gemini CLI
+    headers: dict[str, Text] = {}
+    http_headers: dict[str, Text] = msgspec.field(default={}, name="http_headers")  # Codex
+    env_http_headers: dict[str, str] = msgspec.field(default={}, name="env_http_headers")  # Codex
+    bearer: str | None = msgspec.field(default=None, name="bearer_token_env_var")  # Codex
     request_init: _Request = _Request()
     type: str | None = None
     transport: str | None = None
     allow: tuple[str, ...] | None = None
     include_tools: tuple[str, ...] | None = None  # Gemini CLI
+    enabled_tools: tuple[str, ...] | None = msgspec.field(default=None, name="enabled_tools")
     deny: tuple[str, ...] = ()
     exclude_tools: tuple[str, ...] = ()  # Gemini CLI
     disabled_tools: tuple[str, ...] = ()  # Roo Code, Windsurf
+    not_enabled: tuple[str, ...] = msgspec.field(default=(), name="disabled_tools")  # Codex
     timeout: Duration | None = None
     timeout_ms: Duration | None = msgspec.field(default=None, name="timeout_ms")
     tool_timeout: Duration | None = msgspec.field(default=None, name="tool_timeout_sec")  # Codex
@@ -167,10 +179,14 @@ class _File:
             raise ConfigurationError(
                 f"{place}.headersHelper: no command is run for headers; write them as headers"
             )
-        value = {key: one for key, one in value.items() if one is not None}
         if isinstance(value.get("command"), dict):  # an older Zed: command, args and env in one
-            value |= value.pop("command")
-            value["command"] = value.pop("path", None)
+            command = value["command"]
+            value = value | command | {"command": command.get("path")}
+            value.pop("path", None)
+        elif isinstance(value.get("command"), list):  # opencode: command and args in one
+            command, *args = value["command"] or [None]
+            value = value | {"command": command, "args": [*args, *(value.get("args") or ())]}
+        value = _without_blanks(value)
         known = _keys(_Entry)
         unknown = self._note_unknown(value, (*known, *NOTHING_TO_DO), place)
         value = {key: one for key, one in value.items() if key in known}
@@ -181,32 +197,43 @@ class _File:
             many = "neither" if url is None else "both"
             why = f"; unknown here: {', '.join(unknown)}" if unknown else ""
             raise ConfigurationError(f"{place}: expected either command or url, got {many}{why}")
-        included = None if entry.include_tools is None else _exact(entry.include_tools)
+        lists = {"includeTools": entry.include_tools, "enabled_tools": entry.enabled_tools}
+        allowed = {key: None if one is None else _exact(one) for key, one in lists.items()}
+        denied = (*entry.exclude_tools, *entry.disabled_tools, *entry.not_enabled)
         common: dict[str, Any] = {
-            "allow": _only({"allow": entry.allow, "includeTools": included}, place),
-            "deny": (*entry.deny, *_exact((*entry.exclude_tools, *entry.disabled_tools))),
+            "allow": _only({"allow": entry.allow, **allowed}, place),
+            "deny": (*entry.deny, *_exact(denied)),
             "timeout_s": self._timeout_s(entry, place),
         }
-        if entry.start is not None:
+        if entry.start:
             common["start_s"] = entry.start
         if entry.command is not None:
             _transport(entry, place, ("stdio",))
             env = self._variables(entry, place)
-            args, cwd = entry.args, entry.cwd
+            args, cwd = tuple(map(_text, entry.args)), entry.cwd
             return StdioServer(command=entry.command, args=args, env=env, cwd=cwd, **common)
         if url is None or not is_web_address(url):
             raise ConfigurationError(f"{place}.url: expected an http:// or https:// URL")
         transport = _transport(entry, place, ("http", "sse"))
         if entry.http_url and transport is None:
             transport = "http"
-        headers = {**entry.request_init.headers, **entry.headers}
+        headers = self._headers(entry, place)
         return HttpServer(url=url, headers=headers, transport=transport, **common)
 
+    def _headers(self, entry: _Entry, place: str) -> dict[str, str]:
+        """Return the headers of a server, Codex's from variables, too."""
+        named = {name: f"${{{variable}}}" for name, variable in entry.env_http_headers.items()}
+        if entry.bearer:
+            named["Authorization"] = f"Bearer ${{{entry.bearer}}}"
+        named = expand(named, self._environ, f"{place}.headers")
+        given = entry.request_init.headers | entry.http_headers | entry.headers
+        return named | {name: _text(one) for name, one in given.items()}
+
     def _timeout_s(self, entry: _Entry, place: str) -> float | None:
-        if entry.timeout_ms is not None:
+        if entry.timeout_ms:
             return entry.timeout_ms / 1_000
-        if entry.timeout is None:
-            return entry.tool_timeout
+        if not entry.timeout:
+            return entry.tool_timeout or None
         if entry.timeout >= SHORT_TIMEOUT:
             return entry.timeout / 1_000
         seconds = f"{entry.timeout:g}"
@@ -226,7 +253,7 @@ class _File:
             pairs = dotenv_values(stream=StringIO(text), interpolate=False).items()
             variables = {name: one for name, one in pairs if one is not None}
         for name, one in entry.env.items():
-            variables[name] = one if isinstance(one, str) else msgspec.json.encode(one).decode()
+            variables[name] = _text(one)
         return variables
 
     def _note_unknown(
@@ -245,6 +272,19 @@ def _defaults(inputs: Any) -> dict[str, str]:
     listed = [one for one in inputs if isinstance(one, dict)] if isinstance(inputs, list) else []
     pairs = ((one.get("id"), one.get("default")) for one in listed)
     return {key: text for key, text in pairs if isinstance(key, str) and isinstance(text, str)}
+
+
+def _without_blanks(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry without keys that say nothing: null, and an empty text."""
+    inner = {key: one for key, one in value.items() if one is not None and one != ""}
+    for key in MAPS & inner.keys():
+        if isinstance(inner[key], dict):
+            inner[key] = {name: one for name, one in inner[key].items() if one is not None}
+    return inner
+
+
+def _text(value: Text) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _only(spellings: Mapping[str, T | None], place: str) -> T | None:
@@ -299,5 +339,5 @@ def _unknown(value: Any, known: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield each unknown key of an object, with a hint."""
     for key in value if isinstance(value, dict) else ():
         if key not in known:
-            near = get_close_matches(key, known, 1, 0.7)
+            near = get_close_matches(key, [one for one in known if not key.startswith(one)], 1, 0.7)
             yield key, f"; did you mean {near[0]}?" if near else ""
