@@ -73,6 +73,23 @@ def test_names_that_cannot_be_shown_or_mean_several_tools_are_left_out_and_said(
         assert f"odd: {why}" in office.stderr
 
 
+def test_an_entry_that_is_no_tool_is_left_out_and_takes_none_with_it(tmp_path: Path):
+    with host(tmp_path, {"odd": hostile("entries", WAITS="1")}) as office:
+        assert office.names() == {"odd__work"}
+        assert not office.call("odd__work", how="begin").is_error
+        said = "odd: answers, 1 tool; left out: 4 that cannot be read"
+        until(lambda: status(office) == [said])
+        assert text_of(office.call("odd__work")) == "worked"
+
+
+def test_the_last_list_is_kept_when_a_later_one_cannot_be_read(tmp_path: Path):
+    with host(tmp_path, {"odd": hostile("no list", WAITS="1")}) as office:
+        assert not office.call("odd__work", how="begin").is_error
+        until(lambda: "odd: its list cannot be read; the last one is kept" in office.stderr)
+        assert text_of(office.call("odd__work")) == "worked"
+        assert status(office) == ["odd: answers, 1 tool"]
+
+
 def test_a_tool_keeps_its_highest_risk_and_is_read_again_when_it_changes(tmp_path: Path):
     with host(tmp_path, {"odd": hostile("pull")}) as office:
         before = office.ask("tool_info", name="odd__wipe")
@@ -120,17 +137,26 @@ def test_a_tool_that_is_not_as_it_was_accepted_is_refused(
         assert json.loads(pins.read_text()) == accepted
         assert main(["mcp", "--config", config, *flags, "--accept", "odd__w*"]) == 0
         assert capsys.readouterr().out == "nothing to accept\n"
+        assert main(["mcp", "--config", config, *flags, "--accept", "odd__work", "git__*"]) == 2
+        assert "accept: no tool is named git__*" in capsys.readouterr().err
     with host(tmp_path, servers, *flags) as office:
         assert office.names() == {"odd__wipe", "odd__work"}
 
 
-def test_a_file_of_definitions_that_cannot_be_written_is_said_and_hides_no_tool(tmp_path: Path):
+def test_a_file_of_definitions_that_cannot_be_written_is_said_and_hides_no_tool(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     pins = tmp_path / "missing" / "pins.json"
     with host(tmp_path, {"odd": hostile("pull")}, "--pin-definitions", str(pins)) as office:
         assert office.names() == {"odd__wipe", "odd__work"}
         assert f"{pins}: cannot be written: No such file or directory" in office.stderr
         assert not office.call("odd__work", how="pull").is_error
         until(lambda: office.names() == {"odd__work"})
+        config = str(tmp_path / "mcp.json")
+        assert (
+            main(["mcp", "--config", config, "--pin-definitions", str(pins), "--accept", "*"]) == 2
+        )
+        assert f"{pins}: cannot be written" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

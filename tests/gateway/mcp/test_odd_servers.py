@@ -68,7 +68,7 @@ async def test_a_list_that_changes_in_silence_is_read_again_after_a_while(
     is_long = asyncio.Event()
 
     async def changed() -> None:
-        sizes.append(len(odd.tools))
+        sizes.append(len(odd.listed.tools))
         if len(sizes) >= 3:
             is_long.set()
 

@@ -19,19 +19,22 @@ from mcp import MCPError
 from pydantic import ValidationError
 
 from toolscout.gateway.mcp.clients import connect
-from toolscout.gateway.mcp.failures import UNREADABLE, CallFailed, Unavailable, explained, is_lost
+from toolscout.gateway.mcp.failures import (
+    CallFailed,
+    Unavailable,
+    explained,
+    is_lost,
+    is_unreadable,
+)
 from toolscout.gateway.mcp.servers import Server
+from toolscout.gateway.mcp.tool_pages import ToolPages, read_pages
 from toolscout.gateway.mcp.transports import redacted, transport_to
-from toolscout.index.tool_list import MAX_TOOLS
 
 LIST_S = 60.0
 """Seconds to read all pages of a list of tools."""
 
 CHECK_S = 15.0
 """Seconds between checks of an idle server, and for its answer to one."""
-
-MAX_PAGES, MAX_LIST_BYTES = 250, 16 * 1024 * 1024
-"""Where the reading of a list ends; the tools until then are offered."""
 
 REFRESH_S = 300.0
 """Seconds after which a list is read again without a notification."""
@@ -56,10 +59,8 @@ class Connection:
     def __init__(self, name: str, server: Server, changed: Callable[[], Awaitable[None]]) -> None:
         self.name = name
         self.server = server
-        self.tools: tuple[mcp_types.Tool, ...] = ()
+        self.listed = ToolPages()
         """The latest list that could be read."""
-        self.is_cut = False
-        """Whether the server has more tools than were read."""
         self.reason: str | None = "it is still starting"
         """Why the server is unavailable; None if it is available."""
         self.tried = asyncio.Event()
@@ -115,10 +116,8 @@ class Connection:
                 return await client.call_tool_mcp(tool, arguments, progress_handler=progress)
         except TimeoutError:
             raise Unavailable(f"{self.name} did not answer within {limit:g} s") from None
-        except ValidationError:
-            raise CallFailed(f"{self.name} gave a malformed answer") from None
         except Exception as error:
-            if isinstance(error, MCPError) and error.error.message == UNREADABLE:
+            if is_unreadable(error):
                 raise CallFailed(f"{self.name} gave an answer that cannot be read") from None
             if isinstance(error, MCPError) and not is_lost(error):
                 self._wake.set()  # it may have lost the session, and say so in its own words
@@ -136,11 +135,17 @@ class Connection:
         async with asyncio.timeout(LIST_S):
             capable = client.server_capabilities
             has_tools = capable is None or capable.tools is not None
-            tools, self.is_cut = await _all_tools(client) if has_tools else ((), False)
-        is_new = tools != self.tools or self.reason is not None
-        self.tools, self.reason, self._client = tools, None, client
+            try:
+                listed = await read_pages(client) if has_tools else ToolPages()
+            except (ValidationError, MCPError) as error:
+                if self._client is not client or not is_unreadable(error):
+                    raise
+                logger.warning("%s: its list cannot be read; the last one is kept", self.name)
+                listed = self.listed
+        is_new = listed != self.listed or self.reason is not None
+        self.listed, self.reason, self._client = listed, None, client
         if is_new:
-            logger.info("%s: %d tools", self.name, len(tools))
+            logger.info("%s: %d tools", self.name, len(listed.tools))
             await self._changed()
         self.tried.set()
 
@@ -181,27 +186,6 @@ class Connection:
     async def _note_change(self) -> None:
         self._is_stale = True
         self._wake.set()
-
-
-async def _all_tools(client: ProxyClient) -> tuple[tuple[mcp_types.Tool, ...], bool]:
-    """Return the tools of all pages, as many as can be offered, and whether there are more."""
-    tools: list[mcp_types.Tool] = []
-    cursors: set[str | None] = set()
-    cursor: str | None = None
-    size = 0
-    while cursor not in cursors and len(tools) <= MAX_TOOLS:
-        cursors.add(cursor)
-        page = await client.list_tools_mcp(cursor=cursor)
-        tools += page.tools
-        size += await asyncio.to_thread(_size, page)
-        cursor = page.next_cursor
-        if cursor is None or size > MAX_LIST_BYTES or len(cursors) > MAX_PAGES:
-            break
-    return tuple(tools[:MAX_TOOLS]), cursor is not None or len(tools) > MAX_TOOLS
-
-
-def _size(page: mcp_types.ListToolsResult) -> int:
-    return len(page.model_dump_json())
 
 
 async def ended(task: asyncio.Task[None]) -> None:

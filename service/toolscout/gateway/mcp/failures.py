@@ -45,6 +45,12 @@ def is_lost(error: MCPError) -> bool:
     return error.error.message in LOST
 
 
+def is_unreadable(error: BaseException) -> bool:
+    """Whether an answer has come that is not what the protocol says."""
+    is_odd = isinstance(error, MCPError) and error.error.message == UNREADABLE
+    return is_odd or isinstance(error, ValidationError)
+
+
 def explained(error: BaseException, server: Server) -> str:
     """Return what is wrong, for a log and a host.
 

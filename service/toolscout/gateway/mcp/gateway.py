@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import mcp_types
 
 from toolscout.contract import Resolution
+from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.connection import Connection, Progress, ended
 from toolscout.gateway.mcp.finder import Best, Finder
 from toolscout.gateway.mcp.listing import Listing, Offered
@@ -189,6 +190,6 @@ class Gateway:
             try:
                 for line in pins.save():
                     logger.info("pinned %s", line)
-            except OSError as error:  # what was accepted holds for this process all the same
-                logger.error("%s: cannot be written: %s", pins.path, error.strerror)
+            except ConfigurationError as error:  # what was accepted holds for this process anyway
+                logger.error("%s", error.detail)
         return listing

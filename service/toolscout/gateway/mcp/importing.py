@@ -52,9 +52,13 @@ def accept(config: Config, pins: Pins) -> str:
     """Accept definitions as the servers list them now, and return what has changed.
 
     Raises:
-        ConfigurationError: a server cannot be reached.
+        ConfigurationError: a server cannot be reached, a name means no tool, or the file cannot be
+            written.
     """
     listing = asyncio.run(_listed(config, Known(pins)))
+    if pins.unmet:
+        unmet = ", ".join(sorted(pins.unmet))
+        raise ConfigurationError(f"accept: no tool is named {unmet}; names are SERVER__TOOL")
     lines = pins.save() or ["nothing to accept"]
     return "\n".join(
         [*lines, *(f"{name}: left out: {why}" for name, why in listing.left_out.items())]

@@ -20,6 +20,7 @@ from toolscout.tools.risk import LEVELS, risk
 SEPARATOR = "__"
 """Between a server and its tool. No prefix contains it, so no two tools have one name."""
 
+CANNOT_BE_READ = "that cannot be read"
 
 MAX_NAMED = 5
 """Tools that are named of those that are not accepted."""
@@ -71,7 +72,7 @@ class Listing:
             if refused:
                 names = ", ".join(refused[:MAX_NAMED]) + (", …" if len(refused) > MAX_NAMED else "")
                 said.append(f"{len(refused):,} not accepted as they are now: {names}")
-            if len(tools) > share or connection.is_cut:
+            if len(tools) > share or connection.listed.is_cut:
                 said.append(f"all beyond the first {min(share, len(tools)):,}")
             if said:
                 self.left_out[connection.name] = "; ".join(said)
@@ -98,7 +99,7 @@ class Listing:
         try:
             read_tools([whole])
         except InvalidRequest:
-            why["that cannot be read"] += 1
+            why[CANNOT_BE_READ] += 1
         else:
             self.tools[name] = Offered(connection, tool, whole, verdict.is_changed)
         return True
@@ -106,8 +107,10 @@ class Listing:
 
 def _usable(connection: Connection, why: Counter[str]) -> list[mcp_types.Tool]:
     """Return the tools that the configuration permits and a model can name and call."""
+    if connection.listed.unreadable:
+        why[CANNOT_BE_READ] += connection.listed.unreadable
     by_name: dict[str, list[mcp_types.Tool]] = {}
-    for tool in connection.tools:
+    for tool in connection.listed.tools:
         if not permits(connection.server, tool.name):
             continue
         if not tool.name.strip() or not tool.name.isprintable():

@@ -24,13 +24,12 @@ from mcp_types import (
     ErrorData,
     JSONRPCError,
     JSONRPCMessage,
-    JSONRPCResponse,
     jsonrpc_message_adapter,
 )
 
 from toolscout.gateway.mcp.failures import UNREADABLE
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
-from toolscout.index.tool_list import MAX_TOOLS
+from toolscout.gateway.mcp.tool_pages import ListTransport
 from toolscout.index.values import count_values_outside_texts
 
 MIN_SECRET_CHARS = 4
@@ -70,7 +69,7 @@ def transport_to(name: str, server: Server) -> Iterator[ClientTransport]:
     goes to the log.
     """
     if not isinstance(server, StdioServer):
-        yield _http(server)
+        yield _over_http(server)
         return
     with _logged(name, server.secrets) as stderr:
         transport = _Subprocess(server, stderr)
@@ -81,14 +80,21 @@ def transport_to(name: str, server: Server) -> Iterator[ClientTransport]:
                 _signal(group, signal.SIGKILL)
 
 
-def _http(server: HttpServer) -> ClientTransport:
+class _Sse(ListTransport, SSETransport):
+    pass
+
+
+class _Http(ListTransport, StreamableHttpTransport):
+    pass
+
+
+def _over_http(server: HttpServer) -> ClientTransport:
     ends_in_sse = server.url.partition("?")[0].rstrip("/").endswith("/sse")
-    if server.transport == "sse" or (server.transport is None and ends_in_sse):
-        return SSETransport(server.url, headers=server.headers)
-    return StreamableHttpTransport(server.url, headers=server.headers)
+    is_sse = server.transport == "sse" or (server.transport is None and ends_in_sse)
+    return (_Sse if is_sse else _Http)(server.url, headers=server.headers)
 
 
-class _Subprocess(ClientTransport):
+class _Process(ClientTransport):
     """A server that runs in a process group of its own.
 
     The library's transport reads lines of any length, drops those that it cannot decode, so that a
@@ -140,6 +146,10 @@ class _Subprocess(ClientTransport):
                 process._transport.close()  # type: ignore[attr-defined]  # nothing public does
 
 
+class _Subprocess(ListTransport, _Process):
+    pass
+
+
 async def _read(process: Process, received: Any) -> None:
     """Pass on the messages of a server; that they have ended is the end of the connection."""
     stdout: Any = process.stdout
@@ -185,12 +195,7 @@ def _message(line: bytes) -> JSONRPCMessage | None:
     if count_values_outside_texts(line) <= MAX_MESSAGE_VALUES:
         gc.disable()  # each collection would walk all values that were made so far
         try:
-            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-            if isinstance(message, JSONRPCResponse) and isinstance(
-                tools := message.result.get("tools"), list
-            ):
-                del tools[MAX_TOOLS + 1 :]  # before the library looks at each
-            return message
+            return jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
             pass
         finally:

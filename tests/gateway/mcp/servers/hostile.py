@@ -24,7 +24,7 @@ def tool(name: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "description": "Work", "inputSchema": SCHEMA, **more}
 
 
-def tools() -> list[dict[str, Any]]:
+def tools() -> Any:
     work = tool("work", annotations={"readOnlyHint": True})
     if HARM == "pull":
         hints = {"readOnlyHint": True} if pulled else {"destructiveHint": True}
@@ -35,6 +35,10 @@ def tools() -> list[dict[str, Any]]:
         return [work, *map(tool, odd), tool("two"), tool("two", title="Other"), work]
     if HARM == "many" and begun:
         return [work, *(tool(f"t{number}") for number in range(int(os.environ["MANY"])))]
+    if HARM == "entries" and begun:
+        return [work, tool("odd", description=5), "text", None, {"name": "bare"}]
+    if HARM == "no list" and begun:
+        return "nothing"
     return [work]
 
 

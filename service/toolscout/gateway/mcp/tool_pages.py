@@ -1,0 +1,137 @@
+"""The list of tools of one server: pages, which are cut, and entries, of which some are no tools.
+
+The library refuses a whole list for one entry that it cannot read. So a refused page is asked for
+again, and those entries are taken out of the answer before the library looks at it.
+"""
+
+import asyncio
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import mcp_types
+from fastmcp.client.transports import ClientTransport
+from fastmcp.client.transports.base import TransportOptions
+from fastmcp.server.providers.proxy import ProxyClient
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse, methods
+from pydantic import ValidationError
+
+from toolscout.index.tool_list import MAX_TOOLS
+
+MAX_PAGES, MAX_LIST_BYTES = 250, 16 * 1024 * 1024
+"""Where the reading of a list ends; the tools until then are offered."""
+
+VERSION = "2025-11-25"
+"""The version of the protocol by which single entries are read; later ones add no bounds."""
+
+
+class ToolPages(NamedTuple):
+    """A whole list, as much of it as can be offered."""
+
+    tools: tuple[mcp_types.Tool, ...] = ()
+    is_cut: bool = False
+    """Whether the server has more tools than were read."""
+    unreadable: int = 0
+    """Entries that are no tools."""
+
+
+class ListTransport(ClientTransport):
+    """Mixin of a transport that cuts lists of tools and, once `is_lenient`, takes entries out."""
+
+    is_lenient = False
+    unreadable = 0
+    """How many entries were taken out so far."""
+
+    def connect_session(
+        self, *, transport_options: TransportOptions | None = None, **session: Any
+    ) -> Any:
+        """Connect as the next class does, and look at each message before the library does."""
+        options = transport_options or TransportOptions()
+        inner = options.session_class
+
+        def opened(incoming: Any, outgoing: Any, **more: Any) -> Any:
+            return inner(_Messages(self, incoming), outgoing, **more)
+
+        options = replace(options, session_class=opened)
+        return super().connect_session(transport_options=options, **session)
+
+    def trim(self, result: dict[str, Any]) -> None:
+        """Cut the list of tools in an answer, if there is one."""
+        tools = result.get("tools")
+        if isinstance(tools, list):
+            del tools[MAX_TOOLS + 1 :]
+            if self.is_lenient:
+                readable = list(filter(_is_readable, tools))
+                self.unreadable += len(tools) - len(readable)
+                tools[:] = readable
+
+
+class _Messages:
+    """The stream of a server's messages, whose lists are trimmed."""
+
+    def __init__(self, transport: ListTransport, inner: Any) -> None:
+        self._transport = transport
+        self._inner = inner
+
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._inner, "last_context", None)
+
+    async def __aenter__(self) -> "_Messages":
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> Any:
+        return await self._inner.__aexit__(*error)
+
+    def __aiter__(self) -> "_Messages":
+        return self
+
+    async def __anext__(self) -> Any:
+        item = await self._inner.__anext__()
+        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
+            self._transport.trim(item.message.result)
+        return item
+
+
+def _is_readable(entry: Any) -> bool:
+    try:
+        methods.validate_server_result("tools/list", VERSION, {"tools": [entry]})
+        mcp_types.Tool.model_validate(entry, by_name=False)
+    except ValidationError:
+        return False
+    return True
+
+
+async def read_pages(client: ProxyClient) -> ToolPages:
+    """Return the tools of all pages.
+
+    Raises:
+        Exception: the server is lost, refuses, or answers with something else than a list.
+    """
+    transport: Any = client.transport
+    before = transport.unreadable
+    tools: list[mcp_types.Tool] = []
+    cursors: set[str | None] = set()
+    cursor: str | None = None
+    size = 0
+    while cursor not in cursors and len(tools) <= MAX_TOOLS:
+        cursors.add(cursor)
+        try:
+            page = await client.list_tools_mcp(cursor=cursor)
+        except ValidationError:
+            if transport.is_lenient:
+                raise
+            transport.is_lenient = True
+            page = await client.list_tools_mcp(cursor=cursor)
+        tools += page.tools
+        size += await asyncio.to_thread(_size, page)
+        cursor = page.next_cursor
+        if cursor is None or size > MAX_LIST_BYTES or len(cursors) > MAX_PAGES:
+            break
+    is_cut = cursor is not None or len(tools) > MAX_TOOLS
+    return ToolPages(tuple(tools[:MAX_TOOLS]), is_cut, transport.unreadable - before)
+
+
+def _size(page: mcp_types.ListToolsResult) -> int:
+    return len(page.model_dump_json())
