@@ -28,7 +28,7 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--pin", nargs="+", default=(), metavar="TOOL", help="tools to list as themselves")
     pins = "file of accepted definitions, other ones are refused; written if there is none"
     add("--pin-definitions", metavar="FILE", type=Path, help=pins)
-    accept = "accept these tools as they are now, patterns included, and end"
+    accept = "accept tools as they are now, by SERVER__TOOL or a pattern such as git__*, and end"
     add("--accept", nargs="+", default=(), metavar="NAME", help=accept)
     add("--store", metavar="URL", default="memory", help="keep what was learned: sqlite:PATH")
 

@@ -45,6 +45,8 @@ class Pins:
         self.path = path
         self._news: list[str] = []
         self._accepted = accepted
+        self.unmet = set(accepted)
+        """Patterns of `accepted` that no name has matched so far."""
         self._is_first = not path.exists()
         self._digests: dict[str, str] = {}
         self._listed: set[str] = set()
@@ -75,10 +77,11 @@ class Pins:
     def accept(self, name: str, digest: str) -> bool:
         """Return whether a definition is the accepted one."""
         pinned = self._digests.get(name)
-        is_meant = any(fnmatchcase(name, pattern) for pattern in self._accepted)
+        meant = [pattern for pattern in self._accepted if fnmatchcase(name, pattern)]
+        self.unmet.difference_update(meant)
         is_open = self._is_first and not self._accepted and _server(name) not in self._listed
         takes_all = is_open and pinned is None
-        if pinned != digest and (is_meant or takes_all):
+        if pinned != digest and (meant or takes_all):
             self._news.append(f"{name}: {'new' if pinned is None else 'changed'}")
             self._digests = {**self._digests, name: digest}
             return True
@@ -88,15 +91,20 @@ class Pins:
         """Write what was accepted since the last time, and return it, a line for each tool.
 
         Raises:
-            OSError: the file cannot be written.
+            ConfigurationError: the file cannot be written.
         """
         news, self._news = self._news, []
         self._listed.update(map(_server, self._digests))
         if news:
             text = msgspec.json.format(msgspec.json.encode(self._digests, order="sorted"), indent=2)
             written = self.path.with_name(f"{self.path.name}.{os.getpid()}")
-            written.write_bytes(text + b"\n")
-            written.replace(self.path)
+            try:
+                written.write_bytes(text + b"\n")
+                written.replace(self.path)
+            except OSError as error:
+                raise ConfigurationError(
+                    f"{self.path}: cannot be written: {error.strerror}"
+                ) from None
         return news
 
 
