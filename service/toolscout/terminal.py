@@ -61,16 +61,20 @@ def _near(wrong: str, known: Iterable[str]) -> str:
 
 
 def whole_number(text: str) -> int:
-    """Read a whole number, as a type of an argument."""
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
+    """Read a whole number from 0 up, as a type of an argument."""
+    return _number(text, 0)
 
 
 def positive(text: str) -> int:
     """Read a whole number from 1 up, as a type of an argument."""
-    value = whole_number(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"at least 1, got {value}")
+    return _number(text, 1)
+
+
+def _number(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
+    if value < least:
+        raise argparse.ArgumentTypeError(f"at least {least}, got {value}")
     return value

@@ -259,6 +259,7 @@ def test_an_answer_that_the_provider_breaks_off_is_broken_off_too():
         log = running.log()
     assert "the provider broke its answer off (RemoteProtocolError)" in log
     assert "Traceback" not in log
+    assert "ERROR" not in log
 
 
 def test_sigterm_is_no_failure():

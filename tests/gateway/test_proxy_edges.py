@@ -2,6 +2,7 @@
 
 import json
 import socket
+import time
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -81,7 +82,10 @@ def test_a_key_of_its_own_is_asked_for_and_not_passed_on(upstream: Peer):
             assert "X-Toolscout-Key" in refused.json()["error"]["message"]
         assert httpx2.get(f"{started.url}/healthz").status_code == 200
         assert len(upstream.requests) == count
-        assert KEY not in started.log()
+        log = started.log()
+    assert KEY not in log
+    assert sum("unauthorized" in line for line in log.splitlines()) < 3  # they are counted
+    assert "connections_refused unauthorized=" in log
 
 
 @pytest.mark.parametrize(
@@ -188,6 +192,54 @@ def test_a_body_that_is_too_large_to_search_is_passed_on_as_it_is(
         answer = httpx2.post(started.url + CHAT, content=content, headers=headers, timeout=30)
         assert answer.json() == {}
         assert (taken.read_bytes() == body) is (size > 100)
+
+
+CHAT_HEAD = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+def test_a_slow_body_is_passed_on_unsearched_and_one_that_stops_is_refused(upstream: Peer):
+    count = len(upstream.requests)
+    with proxy(upstream.url, TOOLSCOUT_BODY_TIMEOUT_S="1") as started:
+        port = int(started.url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as trickle:
+            trickle.sendall(f"{CHAT_HEAD}Content-Length: 9\r\n\r\n{{".encode())
+            for _ in range(4):
+                time.sleep(0.4)
+                trickle.sendall(b"  ")
+            assert trickle.recv(65_536).startswith(b"HTTP/1.1 200")
+        answer = raw(started, f"{CHAT_HEAD}Content-Length: 9\r\n\r\n{{".encode())
+        log = started.log()
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert f"{CHAT}: passed on unsearched: too slow" in log
+    assert "too large" not in log
+    assert len(upstream.requests) == count + 1
+
+
+def test_where_too_many_bytes_are_held_a_request_is_passed_on_unsearched(upstream: Peer):
+    with proxy(upstream.url, "--max-held-bytes", "10") as started:
+        assert httpx2.post(started.url + CHAT, json={"messages": []}).status_code == 200
+        log = started.log()
+    assert f"{CHAT}: passed on unsearched: too many bytes are held" in log
+
+
+@pytest.mark.parametrize("answer", [b"", b"SSH-2.0-x\r\n"], ids=["none", "no HTTP"])
+def test_a_provider_that_gives_no_answer_is_not_said_to_be_out_of_reach(answer: bytes):
+    def script(exchange: Exchange) -> None:
+        if answer:
+            exchange.send(answer)
+        exchange.close()
+
+    with peer(script) as odd, proxy(odd.url) as started:
+        response = httpx2.post(started.url + CHAT, json={"messages": []})
+    assert response.status_code == 502
+    assert "broke off or gave no answer of HTTP" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("flag", ["--drain", "--read-timeout", "--defer-above"])
+def test_a_number_below_zero_is_refused(flag: str):
+    done = toolscout("proxy", "--upstream", "https://api.example/v1", flag, "-1")
+    assert done.returncode == 2
+    assert f"argument {flag}: at least 0, got -1" in done.stderr
 
 
 def test_https_is_served_with_a_certificate(upstream: Peer, tmp_path: Path):

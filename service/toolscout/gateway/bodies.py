@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 
 import httpx2
 
@@ -19,6 +18,10 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
         self.detail = detail
 
 
+class NotHeld(Exception):  # noqa: N818 - it is passed on all the same
+    """A body that is not held to the end; the text says why."""
+
+
 class Body(httpx2.AsyncByteStream):
     """The body of a request as it comes in.
 
@@ -31,22 +34,30 @@ class Body(httpx2.AsyncByteStream):
         self._receive = receive
         self._timeout_s = timeout_s
         self._pieces: list[bytes] = []
+        self._clock = asyncio.get_running_loop().time
+        self._due = self._clock() + timeout_s
+        """When the next piece must have come."""
         self.is_read = asyncio.Event()
 
-    async def hold(self, has_room: Callable[[int], bool]) -> bytes | None:
-        """Read the whole body while there is room for each piece.
+    async def hold(self, take: Callable[[int], str | None]) -> bytes:
+        """Read the whole body.
 
-        None if it is longer, or slower: its pieces then come out of the iteration, all of them.
+        Args:
+            take: gets the size of each piece, and returns why there is no room for it, if so.
+
+        Raises:
+            NotHeld: it is longer, or slower. All of its pieces come out of the iteration.
         """
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(self._timeout_s):
                 while not self.is_read.is_set():
                     piece = await self._read()
                     self._pieces.append(piece)
-                    if not has_room(len(piece)):
-                        return None
-                return b"".join(self._pieces)
-        return None
+                    if (reason := take(len(piece))) is not None:
+                        raise NotHeld(reason)
+        except TimeoutError:
+            raise NotHeld("too slow") from None
+        return b"".join(self._pieces)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the pieces.
@@ -59,7 +70,7 @@ class Body(httpx2.AsyncByteStream):
             yield self._pieces.pop(0)
         while not self.is_read.is_set():
             try:
-                async with asyncio.timeout(self._timeout_s):
+                async with asyncio.timeout_at(self._due):
                     piece = await self._read()
             except TimeoutError:
                 raise Refused(408, "body_timeout", "the body did not arrive in time") from None
@@ -74,6 +85,7 @@ class Body(httpx2.AsyncByteStream):
 
     async def _read(self) -> bytes:
         message = await self._receive()
+        self._due = self._clock() + self._timeout_s
         if message["type"] == "http.disconnect":
             raise asyncio.CancelledError
         if not message.get("more_body"):

@@ -152,10 +152,13 @@ def _serve(proxy: "Proxy", settings: Settings, parsed: argparse.Namespace) -> in
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(message)s")
     # These write the URL of every request, and a query may hold a key.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
+    # An answer that the provider broke off is broken off by having no end.
+    logging.getLogger("uvicorn.error").addFilter(lambda line: "without completing" not in line.msg)
     logger = logging.getLogger("toolscout.proxy")
     server = LimitedServer(
         proxy, settings, logger, parsed.drain, host=parsed.host, port=parsed.port
     )
+    proxy.count_refusal = server.refused
     # The server raises the signal again that has ended it, and such an end is no failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
     server.run()

@@ -9,7 +9,7 @@ request that is too large to be searched in bounded memory is passed on as it co
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from hmac import compare_digest
 from urllib.parse import unquote_to_bytes
@@ -20,7 +20,7 @@ from toolscout.client.exchange import MAX_SEARCHED_BYTES, provider_of
 from toolscout.client.selector.endpoint import is_web_address, without_secrets
 from toolscout.client.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.bodies import Body, Refused
+from toolscout.gateway.bodies import Body, NotHeld, Refused
 from toolscout.serving.callers import FOREIGN_STATUS, CallerGuard
 from toolscout.serving.server import Receive, Scope, Send, error_body
 
@@ -96,6 +96,8 @@ class Proxy:
         self._body_timeout_s = body_timeout_s
         self._max_held_bytes = max_held_bytes
         self._held = 0
+        self.count_refusal: Callable[[str], object] = lambda _: None
+        """Gets the code of each request that is refused by its head, to be logged with others."""
         self._extensions = {"timeout": timeout.as_dict()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -121,9 +123,14 @@ class Proxy:
             raise error
 
     async def _forward(self, scope: Scope, body: Body, send: Send) -> None:
-        started = False
         try:
             self._check(scope)
+        except Refused as error:
+            self.count_refusal(error.code)
+            await _answer(send, error.status, error_body(error.detail, error.code), True)
+            return
+        started = False
+        try:
             async with self._stream(scope, body) as response:
                 headers = _answer_headers(response)
                 started = True
@@ -189,18 +196,21 @@ class Proxy:
             )
         held = 0
 
-        def has_room(size: int) -> bool:
+        def take(size: int) -> str | None:
             nonlocal held
             held += size
             self._held += size
-            return held <= MAX_SEARCHED_BYTES and self._held <= self._max_held_bytes
+            if held > MAX_SEARCHED_BYTES:
+                return "too large"
+            return "too many bytes are held" if self._held > self._max_held_bytes else None
 
         send = self._transport.pass_on
         try:
             if provider_of(request) is not None and not body.is_read.is_set():
-                content = await body.hold(has_room)
-                if content is None:
-                    logger.warning("%s: passed on unsearched, too large", _path_logged(scope))
+                try:
+                    content = await body.hold(take)
+                except NotHeld as reason:
+                    logger.warning("%s: passed on unsearched: %s", _path_logged(scope), reason)
                 else:
                     send = self._transport.handle_async_request
                     whole = [each for each in headers if each[0] != b"content-length"]
@@ -281,7 +291,9 @@ def _explained(error: Exception) -> Refused:
         return Refused(503, code, "all connections to the provider are in use")
     if isinstance(error, httpx2.TimeoutException):
         return Refused(504, code, "the provider did not answer in time")
-    return Refused(502, code, f"the provider cannot be reached ({code})")
+    if isinstance(error, httpx2.ConnectError):
+        return Refused(502, code, f"the provider cannot be reached ({code})")
+    return Refused(502, code, f"the provider broke off or gave no answer of HTTP ({code})")
 
 
 def _path_logged(scope: Scope) -> str:

@@ -51,6 +51,8 @@ class LimitedServer(uvicorn.Server):
     ) -> None:
         events = LoggedEvents(logger)
         self._connections = Connections(settings, refusal_on_wire, events)
+        self.refused = self._connections.refused
+        """Count a refused request by its reason."""
         self._certificate: tls.Certificate | None = None
         self._events = events
         self._settings = settings
@@ -79,6 +81,11 @@ class LimitedServer(uvicorn.Server):
                 self._certificate = tls.Certificate(self._settings, self.config.ssl, self._events)
             self._certificate.files.check()
         return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        """Log the last refusals, and end as uvicorn does."""
+        self._connections.report()
+        await super().shutdown(sockets)
 
 
 class _Limited:
