@@ -130,6 +130,24 @@ def test_every_member_of_a_gzip_is_read(post: Post):
     assert ask(post, script).content == text
 
 
+@pytest.mark.parametrize("form", ["members", "raw deflate"])
+def test_a_stream_is_decoded_as_a_whole_answer_is(post: Post, form: str):
+    text = b'data: {"choices": [{"index": 0, "delta": {"content": "done"}}]}\n\ndata: [DONE]\n\n'
+    raw = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    if form == "members":
+        encoding, content = "gzip", gzip.compress(text[:9]) + gzip.compress(text[9:])
+    else:
+        encoding, content = "deflate", raw.compress(text) + raw.flush()
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: {encoding}"
+
+    def script(exchange: Exchange) -> None:
+        exchange.send(f"{head}\r\nContent-Length: {len(content)}\r\n\r\n".encode())
+        for byte in content:
+            exchange.send(bytes([byte]))
+
+    assert ask(post, script, stream=True).content == text
+
+
 def test_raw_deflate_is_read(post: Post):
     raw = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     content = raw.compress(said("done")) + raw.flush()

@@ -7,7 +7,7 @@ that has no such tool.
 import json
 import logging
 import zlib
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 from typing import Any, Protocol, TypeVar
 
@@ -21,6 +21,9 @@ UNREADABLE = (ValueError, RecursionError)
 
 _GZIP_OR_ZLIB = 47
 """Tells zlib to recognise either format by its head."""
+
+_RAW = -zlib.MAX_WBITS
+"""Tells zlib that there is no head."""
 
 _PLAIN = ("", "identity")
 _INFLATED = ("gzip", "x-gzip", "deflate")
@@ -85,28 +88,59 @@ def can_decode(headers: httpx2.Headers) -> bool:
 
 def decoded(content: bytes, headers: httpx2.Headers, most: int) -> bytes | None:
     """Decode the whole content of a response; None if it cannot be, or has more than `most`."""
-    encoding = _encoding(headers)
-    if encoding in _PLAIN:
+    if _encoding(headers) in _PLAIN:
         return content
-    if encoding not in _INFLATED:
+    if _encoding(headers) not in _INFLATED:
         return None
-    found = _inflated(content, _GZIP_OR_ZLIB, most)
-    return _inflated(content, -zlib.MAX_WBITS, most) if found is None else found
+    decoder, pieces, size = _Decoder(), [], 0
+    try:
+        for piece in decoder.feed(content):
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                return None
+    except zlib.error:
+        return None
+    return b"".join(pieces) if decoder.is_whole else None
 
 
-def _inflated(content: bytes, window: int, most: int) -> bytes | None:
-    parts, left = [], most
-    while content:  # a gzip may have several members
-        inflate = zlib.decompressobj(window)
-        try:
-            parts.append(inflate.decompress(content, left + 1))
-        except zlib.error:
-            return None
-        left -= len(parts[-1])
-        if left < 0 or not inflate.eof:
-            return None
-        content = inflate.unused_data
-    return b"".join(parts)
+class _Decoder:
+    """Decodes gzip, of which there may be several members, zlib, and deflate without a head."""
+
+    def __init__(self) -> None:
+        self._window = _GZIP_OR_ZLIB
+        self._inflate = zlib.decompressobj(self._window)
+        self._head: bytes | None = b""
+        """What was fed before anything came out; None afterwards."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the content may end here."""
+        return self._inflate.eof or self._head == b""
+
+    def feed(self, content: bytes) -> Iterator[bytes]:
+        """Yield what the next content decodes to, in small pieces: 64 KiB may hold 64 MiB.
+
+        Raises:
+            zlib.error: it is in no such format.
+        """
+        while content:
+            if self._inflate.eof:
+                self._inflate = zlib.decompressobj(self._window)
+            if self._head is not None:
+                self._head += content
+            try:
+                piece = self._inflate.decompress(content, MAX_PIECE)
+            except zlib.error:
+                if self._head is None or self._window == _RAW:
+                    raise
+                content, self._head, self._window = self._head, b"", _RAW
+                self._inflate = zlib.decompressobj(self._window)
+                continue
+            if piece or self._inflate.eof:
+                self._head = None
+            content = self._inflate.unconsumed_tail or self._inflate.unused_data
+            yield piece
 
 
 def _encoding(headers: httpx2.Headers) -> str:
@@ -114,20 +148,19 @@ def _encoding(headers: httpx2.Headers) -> str:
 
 
 async def inflated(pieces: Pieces, headers: httpx2.Headers) -> AsyncGenerator[bytes, None]:
-    """Decode the content of a response in small pieces: one of 64 KiB may hold 64 MiB.
+    """Decode the content of a response piece by piece.
 
     Raises:
         httpx2.DecodingError: it is not what its `Content-Encoding` says.
     """
-    inflate = None if _encoding(headers) in _PLAIN else zlib.decompressobj(_GZIP_OR_ZLIB)
+    decoder = None if _encoding(headers) in _PLAIN else _Decoder()
     async with aclosing(pieces):
         async for piece in pieces:
-            left = piece
-            while inflate is not None and left:
-                try:
-                    yield inflate.decompress(left, MAX_PIECE)
-                except zlib.error as error:
-                    raise httpx2.DecodingError(str(error)) from None
-                left = inflate.unconsumed_tail
-            if inflate is None:
+            if decoder is None:
                 yield piece
+                continue
+            try:
+                for part in decoder.feed(piece):
+                    yield part
+            except zlib.error as error:
+                raise httpx2.DecodingError(str(error)) from None
