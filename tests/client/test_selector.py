@@ -7,6 +7,7 @@ import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from toolscout.client import InvalidArgument, Reason, Selector
+from toolscout.client.selector.request import latest
 
 
 def read_file(exchange: Exchange) -> None:
@@ -172,9 +173,13 @@ def test_further_fields_are_sent_along(make):
         ((5, TOOLS), "empty_query", "pattern: expected a text, got int"),
         ((None, TOOLS), "empty_query", "pattern: expected a text, got NoneType"),
         (([{"type": "text", "text": "hi"}], TOOLS), "empty_query", "pattern: expected a text"),
-        (("x", TOOLS, 5, 7), "api_error", "always_keep: expected a sequence of names, got int"),
-        (("x", TOOLS, 5, [7]), "api_error", "always_keep: expected a sequence of names, got list"),
-        (("x", TOOLS, 5, "read_file"), "api_error", "always_keep: expected a sequence of names"),
+        (("x", TOOLS, 5, 7), "api_error", "always_keep: expected a collection of names, got int"),
+        (
+            ("x", TOOLS, 5, [7]),
+            "api_error",
+            "always_keep: expected a collection of names, got list",
+        ),
+        (("x", TOOLS, 5, "read_file"), "api_error", "always_keep: expected a collection of names"),
     ],
 )
 def test_an_argument_of_the_wrong_type_falls_open_and_says_which(make, arguments, reason, detail):
@@ -325,3 +330,11 @@ def test_tools_that_are_not_permitted_are_neither_sent_nor_returned(make):
     sent = [tool["name"] for tool in fake.requests[0].json["tools"]]
     assert sent == open_.names == ["search_code", "deploy_app", "send_email", "run_tests"]
     assert [tool["name"] for tool in open_.tools] == open_.names
+
+
+def test_a_long_run_of_an_agent_keeps_its_question():
+    question = {"role": "user", "content": "read the file"}
+    calls = [{"type": "function_call", "name": f"t{number}"} for number in range(300)]
+    sent = latest([question, *calls])
+    assert sent == [question, *calls[-255:]]
+    assert latest([question, *calls[:9]]) == [question, *calls[:9]]

@@ -15,7 +15,7 @@ from langchain.agents.middleware import AgentMiddleware
 
 from toolscout.client import Selector
 from toolscout.client.offer import Offer
-from toolscout.client.selector.request import MAX_MESSAGES, sendable
+from toolscout.client.selector.request import latest, sendable
 
 
 class ToolSelectionMiddleware(AgentMiddleware):
@@ -65,13 +65,13 @@ class ToolSelectionMiddleware(AgentMiddleware):
 def _asked(messages: Sequence[Any]) -> list[dict[str, Any]]:
     """Return what the user said and which tools were called, as a search reads both."""
     asked: list[dict[str, Any]] = []
-    for message in messages[-MAX_MESSAGES:]:
+    for message in messages:
         if message.type == "human" and message.text:
             asked.append({"role": "user", "content": sendable(message.text)})
         elif message.type == "ai":
             calls = [{"function": {"name": sendable(call["name"])}} for call in message.tool_calls]
             asked.append({"role": "assistant", "tool_calls": calls})
-    return asked
+    return latest(asked)
 
 
 def _is_forced(tool_choice: Any) -> bool:

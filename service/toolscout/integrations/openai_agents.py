@@ -15,7 +15,7 @@ from agents import FunctionTool, Model, ModelProvider, MultiProvider, ToolSearch
 from toolscout.client import AsyncSelector
 from toolscout.client.offer import Offer
 from toolscout.client.providers.provider import text_of
-from toolscout.client.selector.request import MAX_MESSAGES, sendable
+from toolscout.client.selector.request import latest, sendable
 
 
 class SelectingModel(Model):
@@ -73,9 +73,9 @@ def _asked(given: Any) -> list[dict[str, Any]]:
     """Return what the user said and which functions were called, as a search reads both."""
     items = given if isinstance(given, list) else [{"role": "user", "content": given}]
     asked: list[dict[str, Any]] = []
-    for item in items[-MAX_MESSAGES:]:
+    for item in items:
         if item.get("role") == "user" and (text := text_of(item.get("content"))):
             asked.append({"role": "user", "content": sendable(text)})
         elif item.get("type") == "function_call":
             asked.append({"type": "function_call", "name": sendable(item["name"])})
-    return asked
+    return latest(asked)

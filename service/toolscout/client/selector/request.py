@@ -276,6 +276,15 @@ def _body(call: Call, catalog: bytes) -> bytes:
     return msgspec.json.encode(fields)[:-1] + b"," + catalog + b"}"
 
 
+def latest(messages: list[Any]) -> list[Any]:
+    """Return as many of the latest messages as the service reads, with the user's last one."""
+    kept = messages[-MAX_MESSAGES:]
+    asked = next((one for one in reversed(messages) if one.get("role") == "user"), None)
+    if asked is not None and not any(one is asked for one in kept):
+        kept[0] = asked
+    return kept
+
+
 def sendable(pattern: str) -> str:
     """Return a pattern as the service takes it."""
     return pattern[:MAX_PATTERN_CHARS].encode("utf-8", "replace").decode()
