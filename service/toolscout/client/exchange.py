@@ -51,12 +51,16 @@ Headers that differ from request to request are none: they would take a conversa
 """
 
 CALLER_PREFIX = "x-portkey-"
-"""How the headers begin by which Portkey tells callers, but for those of its traces."""
+"""How the headers begin by which Portkey tells callers, but for those about single requests."""
 
-_OF_TRACES = re.compile("trace|span")
+_OF_A_REQUEST = re.compile("trace|span|timeout|retry|cache|debug")
 
-_OF_CLOUDFLARE = ("__cf", "_cf")
-"""How cookies begin that tell connections, not callers."""
+_OF_CONNECTIONS = (
+    *("__cf", "_cf", "AWSALB", "AWSELB", "GCLB", "BIGipServer", "ARRAffinity", "INGRESSCOOKIE"),
+    *("_ga", "_gid", "_gat", "_gcl", "__utm", "_fbp", "_hj", "_pk_", "_clck", "_clsk", "_dd_s"),
+    *("ajs_", "mp_", "ph_", "amp_", "AMP_"),
+)
+"""How cookies of load balancers and of analytics begin, which do not tell callers."""
 
 CALLER_QUERY = "key"
 """Parameter of the URL in which Gemini takes a key."""
@@ -148,10 +152,11 @@ class Exchange(msgspec.Struct):
         told = [
             f"{name}={value}"
             for name, value in sorted(headers.multi_items())
-            if name in telling or (name.startswith(CALLER_PREFIX) and not _OF_TRACES.search(name))
+            if name in telling
+            or (name.startswith(CALLER_PREFIX) and not _OF_A_REQUEST.search(name))
         ]
         cookies = (cookie.strip() for cookie in headers.get("cookie", "").split(";"))
-        told += sorted(c for c in cookies if c and not c.startswith(_OF_CLOUDFLARE))
+        told += sorted(c for c in cookies if c and not c.startswith(_OF_CONNECTIONS))
         told += self.request.url.params.get_list(CALLER_QUERY)
         return "\n".join(told)
 
