@@ -14,9 +14,9 @@ ToolscoutError
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
@@ -145,6 +145,42 @@ class InvalidArgument(ToolscoutError, TypeError):
         """Make an error with the common message; values are not repeated."""
         message = f"expected {expected}, got {type(got).__name__}"
         return cls(f"{name}: {message}", (FieldError(name, message),))
+
+
+def check_names(argument: str, given: Any) -> None:
+    """Refuse what is no collection of names.
+
+    Raises:
+        InvalidArgument: it is a text, or something in it is no text, or an empty one.
+    """
+    if (
+        isinstance(given, str)
+        or not isinstance(given, Collection)
+        or not all(isinstance(name, str) and name for name in given)
+    ):
+        raise InvalidArgument.of(argument, "a collection of names", given)
+
+
+def check_count(argument: str, given: Any, least: int) -> None:
+    """Refuse what is no whole number from `least` up.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    if isinstance(given, bool) or not isinstance(given, int) or given < least:
+        got = given if isinstance(given, int) else type(given).__name__
+        raise InvalidArgument(f"{argument}: expected a whole number from {least} up, got {got}")
+
+
+def check_switches(**given: object) -> None:
+    """Refuse arguments that are neither true nor false.
+
+    Raises:
+        InvalidArgument: one is something else.
+    """
+    for argument, value in given.items():
+        if not isinstance(value, bool):
+            raise InvalidArgument.of(argument, "true or false", value)
 
 
 class InvalidTool(InvalidRequest, InvalidArgument):

@@ -64,7 +64,7 @@ def test_an_entry_that_is_no_tool_is_left_out_and_the_turn_is_searched(flow, odd
     declared = [OPENAI.tool(name, about) for name, about in ABOUT.items()]
     flow().complete(OPENAI.request("hi", [*declared[:2], odd, *declared[2:]]), model, "openai")
     assert model.seen(1) == [PHANTOM, "read_file"]
-    assert "tools[2]: no tools of a known shape, and left out" in caplog.messages
+    assert "tools[2]: of no known shape, and left out" in caplog.messages
 
 
 def test_built_in_tools_stay(flow, shape, tools):
@@ -267,3 +267,25 @@ def test_a_strategy_that_asks_nobody_needs_no_endpoint(caplog):
 def test_an_unknown_provider_is_the_callers_error(flow, tools):
     with pytest.raises(InvalidArgument, match="provider: expected one of"):
         flow().complete({"tools": tools}, Model(SHAPES[0], DONE), "nobody")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"defer_above": "x"},
+        {"defer_above": -1},
+        {"max_rounds": 0},
+        {"max_rounds": True},
+        {"restore_on_no_match": 5},
+        {"native": None},
+        {"dispatch": "no"},
+        {"learn": 1},
+        {"top_k": 0},
+        {"always_keep": [""]},
+        {"order": "best"},
+    ],
+    ids=str,
+)
+def test_a_mistake_in_an_argument_of_a_flow_is_an_error_that_names_it(option: dict[str, Any]):
+    with pytest.raises(InvalidArgument, match=f"^{next(iter(option))}: "):
+        ToolDiscovery("http://127.0.0.1:9", **option)

@@ -202,7 +202,7 @@ def test_of_tools_that_share_a_name_the_first_counts_in_any_shape(make, wrapper)
 def test_odd_declarations_are_no_tools(make, odd, caplog):
     tool = {"functionDeclarations": odd}
     assert make(None).select("x", [tool]).tools == [tool]
-    assert "tools[0]: no tools of a known shape, and not searched" in caplog.messages
+    assert "tools[0]: of no known shape, and not searched" in caplog.messages
 
 
 def plain(name: str) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def test_what_is_no_tool_stays_and_the_others_are_searched(make, caplog):
         selection = make(fake.url).select("open a file", [None, *TOOLS, "x", 7])
     assert selection.tools == [TOOLS[1], TOOLS[0], None, "x", 7]
     assert len(fake.requests[0].json["tools"]) == len(TOOLS)
-    assert "tools[0, 7, 8]: no tools of a known shape, and not searched" in caplog.messages
+    assert "tools[0, 7, 8]: of no known shape, and not searched" in caplog.messages
 
 
 @pytest.mark.parametrize("odd", ["tools", b"tools", {"name": "a"}, 7, None, object])

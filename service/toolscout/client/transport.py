@@ -9,6 +9,7 @@ one that cannot be read.
 
 import asyncio
 import logging
+import re
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
 from functools import partial
@@ -36,7 +37,7 @@ from toolscout.client.exchange import (
     response_with,
     streamed_response,
 )
-from toolscout.errors import InvalidArgument
+from toolscout.errors import InvalidArgument, check_names
 
 FEW_TOOLS = 10
 """Requests with at most this many tools are passed on: a model chooses well among so few."""
@@ -309,11 +310,12 @@ class _Pieces(httpx2.SyncByteStream):
         self._first.close()
 
 
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
 def _header_names(given: Collection[str]) -> tuple[str, ...]:
-    if (
-        isinstance(given, str)
-        or not isinstance(given, Collection)
-        or not all(isinstance(name, str) and name for name in given)
-    ):
-        raise InvalidArgument.of("scope_headers", "a sequence of names", given)
+    check_names("scope_headers", given)
+    for name in given:
+        if not _HEADER_NAME.fullmatch(name):
+            raise InvalidArgument(f"scope_headers: {name!r} is no name of a header")
     return tuple(name.lower() for name in given)

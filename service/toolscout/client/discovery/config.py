@@ -24,7 +24,13 @@ from toolscout.client.selector.endpoint import without_secrets
 from toolscout.client.selector.rollout import Rollout
 from toolscout.client.selector.settings import DEFAULT_TIMEOUT_S
 from toolscout.contract import DEFAULT_TOP_K
-from toolscout.errors import ConfigurationError, InvalidArgument
+from toolscout.errors import (
+    ConfigurationError,
+    InvalidArgument,
+    check_count,
+    check_names,
+    check_switches,
+)
 from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
 
 STRATEGIES = ("passthrough", "relevance", "tool-search", "api", "hybrid-first")
@@ -107,18 +113,13 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         Raises:
             InvalidArgument: `always_keep` holds no names, or `top_k` is no count.
         """
-        if (
-            isinstance(always_keep, str)
-            or not isinstance(always_keep, Collection)
-            or not all(isinstance(name, str) for name in always_keep)
-        ):
-            raise InvalidArgument.of("always_keep", "a sequence of names", always_keep)
+        check_names("always_keep", always_keep)
         if top_k is None:
             top_k = self.max_search_results
-        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-            raise InvalidArgument.of("top_k", "a whole number above 0", top_k)
+        check_count("top_k", top_k, 1)
         if restore_on_no_match is None:
             restore_on_no_match = self.restore_on_no_match
+        check_switches(restore_on_no_match=restore_on_no_match)
         return msgspec.structs.replace(
             self,
             always_keep=(*self.always_keep, *always_keep),

@@ -27,7 +27,7 @@ from toolscout.client.selector.selection import Selection
 from toolscout.client.selector.selector import AsyncSelector, Selector
 from toolscout.client.selector.settings import SelectorOptions
 from toolscout.common.lru import Lru
-from toolscout.errors import InvalidArgument
+from toolscout.errors import InvalidArgument, check_count, check_switches
 
 ASKING = ("api", "hybrid-first")
 """Strategies that ask the service."""
@@ -107,8 +107,9 @@ class Preparation:
             config = DiscoveryConfig(enabled=True, strategy="hybrid-first", api=ApiConfig(config))
         if not isinstance(config, DiscoveryConfig):
             raise InvalidArgument.of("config", "a URL or a DiscoveryConfig", config)
-        if not isinstance(learn, bool):
-            raise InvalidArgument.of("learn", "true or false", learn)
+        check_switches(native=native, dispatch=dispatch, learn=learn)
+        check_count("defer_above", defer_above, 0)
+        check_count("max_rounds", max_rounds, 1)
         if order not in get_args(Order):
             raise InvalidArgument(f"order: expected rank, catalog or append, got {order!r}")
         self.config = config = config.with_arguments(always_keep, top_k, restore_on_no_match)
@@ -210,7 +211,7 @@ class Preparation:
             return request
         offer = Offer(tools)
         if offer.odd:
-            logger.warning("tools%s: no tools of a known shape, and left out", [*offer.odd])
+            logger.warning("tools%s: of no known shape, and left out", [*offer.odd])
             tools = [tool for number, tool in enumerate(tools) if number not in offer.odd]
             offer = Offer(tools)
         if len(offer.names) <= self._defer_above or not offer.names:

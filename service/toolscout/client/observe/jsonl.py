@@ -20,7 +20,7 @@ from typing import IO, Any, Self
 
 import msgspec
 
-from toolscout.errors import InvalidArgument
+from toolscout.errors import InvalidArgument, check_count
 
 MAX_WAITING = 1_000
 """Maximum number of events that wait to be written; more are dropped."""
@@ -60,9 +60,8 @@ class JsonLines:
     ) -> None:
         if not isinstance(target, str | Path) and not callable(getattr(target, "write", None)):
             raise InvalidArgument.of("target", "a path or a stream", target)
-        for name, count in (("max_file_bytes", max_file_bytes), ("max_waiting", max_waiting)):
-            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-                raise InvalidArgument(f"{name}: expected a whole number above 0")
+        check_count("max_file_bytes", max_file_bytes, 1)
+        check_count("max_waiting", max_waiting, 1)
         self.dropped = 0
         """Events that did not fit into the queue or a line."""
         self._sink = _Sink(target, max_file_bytes)

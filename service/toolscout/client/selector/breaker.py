@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 
-from toolscout.errors import InvalidArgument
+from toolscout.errors import InvalidArgument, check_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,7 @@ class BreakerPolicy:
             InvalidArgument: one is out of bounds.
         """
         for name in ("consecutive", "window"):
-            count = getattr(self, name)
-            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-                raise InvalidArgument(f"breaker.{name}: expected a whole number above 0")
+            check_count(f"breaker.{name}", getattr(self, name), 1)
         for name, least, most in (
             ("ratio", 0.0, math.inf),
             ("first_pause_s", 0.0, math.inf),

@@ -28,7 +28,7 @@ from toolscout.client.selector.request import Call, Channel, Request, Verdict
 from toolscout.client.selector.rollout import Rollout, overlap
 from toolscout.client.selector.selection import Reason, Selection, Shadow
 from toolscout.contract import DEFAULT_TOP_K, MAX_TOP_K
-from toolscout.errors import InvalidArgument
+from toolscout.errors import InvalidArgument, check_names
 
 Fallback = Literal["all", "relevance"]
 
@@ -180,7 +180,7 @@ class SelectorBase:
             offer, why = Offer(()), f"the tools cannot be read ({type(error).__name__})"
             wrong = Verdict([], Reason.API_ERROR, why)
         if offer.odd:
-            logger.warning("tools%s: no tools of a known shape, and not searched", [*offer.odd])
+            logger.warning("tools%s: of no known shape, and not searched", [*offer.odd])
         if self._permit is not None:
             offer.keep(self._is_permitted)
         early = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
@@ -295,12 +295,8 @@ def _wrong_argument(
         _check("pattern", pattern, str, "a text")
         reason = Reason.API_ERROR
         _check("session", session, str | None, "a text or None")
-        if always_keep is not None and (
-            isinstance(always_keep, str)
-            or not isinstance(always_keep, Collection)
-            or not all(isinstance(name, str) for name in always_keep)
-        ):
-            raise InvalidArgument.of("always_keep", "a sequence of names", always_keep)
+        if always_keep is not None:
+            check_names("always_keep", always_keep)
         if fields is not None:
             _check_fields(fields)
     except Exception as error:
