@@ -1,6 +1,7 @@
 """Serve the gateway over stdio or streamable HTTP until it is told to stop."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -59,6 +60,8 @@ async def _serve(
     )
     for prompt in prompts(gateway):
         server.add_prompt(prompt)
+    gc.collect()
+    gc.freeze()  # a collection would walk all that was loaded, and hold every call up meanwhile
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
