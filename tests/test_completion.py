@@ -109,8 +109,8 @@ def test_zsh_completes(tmp_path: Path):
         expect(terminal, b"ready")
         for typed, rest in {
             "toolscout sea\t": b"rch",
-            "\x15toolscout serve --shad\t": b"ow-ranker",
-            "\x15toolscout serve --shadow-ranker hyb\t": b"rid",
+            "\x15toolscout serve --rank\t": b"er",
+            "\x15toolscout serve --ranker hyb\t": b"rid",
         }.items():
             os.write(terminal, typed.encode())
             expect(terminal, rest)

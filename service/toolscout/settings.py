@@ -74,10 +74,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     domains: Annotated[
         str | None, about("add the domains in this TOML file to the bundled ones")
     ] = None
-    shadow_ranker: Annotated[
-        Literal["off"] | RankerName,
-        about("compare every answer with this ranker's, in metrics only"),
-    ] = "off"
     no_match: Annotated[
         Literal["empty", "pins"],
         about("return this if nothing matches: an empty list, or the tools of always_keep"),
@@ -177,9 +173,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     learning_half_life_days: Annotated[
         float, about("count feedback half at this age in days", 0.01, 36_500)
     ] = 30
-    learning_text: Annotated[
-        bool, about("store the texts of feedback, so that another model can embed them")
-    ] = False
     playground: Annotated[
         Literal["auto", "on", "off"],
         about("serve the playground at /; auto serves it on loopback addresses only"),

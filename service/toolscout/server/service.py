@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from toolscout import __version__
 from toolscout.common.lru import Lru
-from toolscout.contract import RankerName
 from toolscout.engine import Engine
 from toolscout.errors import ConfigurationError
 from toolscout.index.cache import CatalogCache
@@ -33,7 +32,6 @@ from toolscout.server.http.ratelimit import RateLimit
 from toolscout.server.observe import log
 from toolscout.server.observe.metrics import Metrics
 from toolscout.server.observe.record import Recorder
-from toolscout.server.observe.shadow import Shadow
 from toolscout.server.observe.usage import Tally
 from toolscout.server.process.arena import use_one_arena
 from toolscout.server.process.key_file import KeyFile
@@ -150,8 +148,6 @@ class Service:
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         self.registry = Registry(self.guard)
         self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)
-        shadow = settings.shadow_ranker
-        self.shadow = None if shadow == "off" else self._make_shadow(shadow)
         self.learner = self._make_learner() if settings.learning else None
         keys = secret_file(settings, "api_keys")
         self.key_file = (
@@ -201,8 +197,6 @@ class Service:
         if self._ticker is not None:
             self._ticker.cancel()
         self.compiles.close()
-        if self.shadow is not None:
-            self.shadow.close()
         if self.tracing is not None:
             await asyncio.to_thread(self.tracing.close)
         self.connections.report()
@@ -215,9 +209,6 @@ class Service:
         """The domains that tools are sorted into."""
         return self.engine.compiler.taxonomy
 
-    def _make_shadow(self, ranker: RankerName) -> Shadow:
-        return Shadow(ranker, self.engine, self.metrics, lambda: self.admission.in_flight > 0)
-
     def _make_learner(self) -> Learner:
         settings = self.settings
         return Learner(
@@ -226,7 +217,6 @@ class Service:
             settings.learning_half_life_days,
             self.cache.by_digest,
             model=model_digest(settings.model or BUNDLED_MODEL),
-            keeps_text=settings.learning_text,
             lasting=not isinstance(self.guard.store, MemoryStore),
         )
 

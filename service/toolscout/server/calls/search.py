@@ -32,6 +32,4 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     decision = await decide(service, trace, source, ask, deadline, chained=chained)
     await remember(service, trace.tenant, sent.turn, decision)
     found = await Showing(service).answer(trace, decision, explained=bool(sent.explain))
-    if service.shadow is not None:
-        service.shadow.follow(decision)
     return Answer(encode(found, newer_contract=request.newer_contract), headers(trace))

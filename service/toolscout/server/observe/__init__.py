@@ -1,1 +1,1 @@
-"""Observability: metrics, log, usage, spans and the shadow ranker."""
+"""Observability: metrics, log, usage and spans."""

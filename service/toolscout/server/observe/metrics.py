@@ -90,20 +90,6 @@ class Metrics:
         self.shed = counter("toolscout_shed", "Searches refused for overload", ["reason"])
         self.lag = highest("toolscout_event_loop_lag_seconds", "How late the event loop runs")
 
-        self.shadow = counter(
-            "toolscout_shadow",
-            "Answers followed by the shadow ranker, by what came of it",
-            ["result"],
-        )
-        self.shadow_overlap = histogram(
-            "toolscout_shadow_overlap",
-            "Share of the selected tools that answer and shadow ranker agree on",
-            buckets=tuple(share / 10 for share in range(11)),
-        )
-        self.shadow_duration = seconds(
-            "toolscout_shadow_duration_seconds", "Time the shadow ranker took"
-        )
-
         self.connections_refused = counter(
             "toolscout_connections_refused",
             "Connections closed for what was sent or not read, by reason",
@@ -160,12 +146,6 @@ class Metrics:
     def count_pattern(self, result: str) -> None:
         """Count one pattern that was a regular expression."""
         self.patterns.labels(result).inc()
-
-    def count_shadow(self, overlap: float, seconds: float) -> None:
-        """Count one comparison with the shadow ranker."""
-        self.shadow.labels("compared").inc()
-        self.shadow_overlap.observe(overlap)
-        self.shadow_duration.observe(seconds)
 
     def observe(self, phase: str, seconds: float) -> None:
         """Record the duration of one phase."""
