@@ -1,6 +1,5 @@
 """Turns across processes: two learners on one store stand for two processes."""
 
-from collections.abc import Callable
 from pathlib import Path
 from time import time
 
@@ -8,15 +7,13 @@ import pytest
 from msgspec.structs import replace
 
 from tests.learning.test_learner import CATALOG, ENGINE, PATTERN, first, follow, learner, worked
-from tests.learning.test_privacy import of_model, with_texts
+from tests.learning.test_privacy import of_model
 from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
 from toolscout.learning.turns import REPORTS, TURN_S, TURNS, Turn, Turns
 from toolscout.ranking.ask import Ask
-from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.sqlite import SqliteStore
-from toolscout.state.store import StateStore
 
 pytestmark = pytest.mark.anyio
 
@@ -61,12 +58,10 @@ async def test_equal_reports_of_a_turn_count_once():
     assert one.experience("acme").observations == 4
 
 
-@pytest.mark.parametrize("make", [learner, with_texts])
-async def test_turns_that_are_over_are_removed_from_the_store(make: Callable[..., Learner]):
+async def test_turns_that_are_over_are_removed_from_the_store():
     """They hold what was asked, so they do not stay longer than they are of use."""
     store, now = MemoryStore(), [time()]
-    one = make(store, clock=lambda: now[0])
-    log = "learning-turn-texts/acme" if make is with_texts else "learning-turns/acme"
+    one, log = learner(store, clock=lambda: now[0]), "learning-turns/acme"
     await store.append(log, [b'{"turn": ' + b"[" * 10_000], keep=10)
     await search(one, "old")
     await follow(one)
@@ -77,7 +72,7 @@ async def test_turns_that_are_over_are_removed_from_the_store(make: Callable[...
     now[0] += 61
     await follow(one)
     assert len(await store.read(log)) == 1
-    assert await accepted(make(store, clock=lambda: now[0]), told("new"), told("old")) == 1
+    assert await accepted(learner(store, clock=lambda: now[0]), told("new"), told("old")) == 1
 
 
 async def test_reports_without_a_turn_all_count():
@@ -95,10 +90,9 @@ async def test_what_two_processes_were_told_counts_once_in_each_and_in_a_third()
     assert await accepted(learners[2], worked(turn="t")) == 0
 
 
-@pytest.mark.parametrize("make", [learner, with_texts])
-async def test_a_turn_is_known_to_another_process(make: Callable[[StateStore], Learner]):
+async def test_a_turn_is_known_to_another_process():
     store = MemoryStore()
-    one, two = make(store), make(store)
+    one, two = learner(store), learner(store)
     await search(one)
     assert await accepted(two, told()) == 0
     await follow(one)
@@ -119,54 +113,32 @@ async def test_no_identifier_and_no_text_of_a_turn_is_stored():
     await search(one, "turn-plugh")
     await one.record("acme", [told("turn-plugh")])
     await follow(one)
-    logs = ("learning-turns/acme", "learning-vectors/acme")
+    logs = ("learning-turns/acme", "learning/acme")
     entries = [entry.value for log in logs for entry in await store.read(log)]
     assert len(entries) == 2
     assert not [entry for entry in entries if b"plugh" in entry or b"parcel" in entry]
-
-
-async def test_texts_of_turns_are_dropped_where_texts_are_not_kept():
-    store = MemoryStore()
-    one = with_texts(store)
-    await search(one)
-    await follow(one)
-    assert len(await store.read("learning-turn-texts/acme")) == 1
-    await follow(learner(store))
-    assert await store.read("learning-turn-texts/acme") == []
-
-
-async def test_a_turn_is_forgotten_after_an_hour_and_with_everything():
-    now = 0.0
-    store = MemoryStore()
-    one = Learner(Guard(store), ENGINE.embedder, 30, lambda *_: CATALOG, lambda: now)
-    await search(one)
-    now = TURN_S + 1
-    assert await accepted(one, told()) == 0
-    await search(one)
-    await one.reset("acme")
-    assert await accepted(one, told()) == 0
 
 
 def test_the_latest_search_of_a_turn_stands_for_it_and_old_turns_make_room():
     turns = Turns()
     for number in range(TURNS + 2):
         turns.remember(str(number), Turn(0.0), write=True)
-    turns.remember("2", Turn(0.0, text="later"), write=True)
+    turns.remember("2", Turn(0.0, "later"), write=True)
     assert [turns.find(name, 0.0) is None for name in ("0", "1", "2")] == [True, True, False]
     found = turns.find("2", 0.0)
     assert found is not None
-    assert found.text == "later"
+    assert found.catalog == "later"
     assert len(turns.take_unwritten()) == TURNS
     assert turns.take_unwritten() == {}
 
 
 def test_a_turn_that_is_read_late_does_not_replace_a_later_search():
     turns = Turns()
-    turns.remember("a", Turn(2.0, text="second"), write=True)
-    turns.remember("a", Turn(1.0, text="first"), write=False)
+    turns.remember("a", Turn(2.0, "second"), write=True)
+    turns.remember("a", Turn(1.0, "first"), write=False)
     found = turns.find("a", 2.0)
     assert found is not None
-    assert found.text == "second"
+    assert found.catalog == "second"
 
 
 def test_reports_of_long_ago_are_forgotten():

@@ -17,7 +17,7 @@ from toolscout.learning.chains import Insight
 from toolscout.learning.contents import Contents, content_digest
 from toolscout.learning.experience import Experience, Observation, Use
 from toolscout.learning.log import Log, Report, Seen
-from toolscout.learning.patterns import LAYOUT, Floats, pack, pattern_vector, read_pattern, unpack
+from toolscout.learning.patterns import LAYOUT, pack, read_pattern, unpack
 from toolscout.learning.prior import DAY_S
 from toolscout.learning.slices import Slices
 from toolscout.learning.tenants import Tenant, Tenants
@@ -34,9 +34,7 @@ FOLLOW_S = 1.0
 """Seconds between reads of the logs for observations of other processes."""
 
 TIDY_S = 60.0
-"""Seconds between checks of a log for old turns, and for texts, which processes of an older release
-may add.
-"""
+"""Seconds between checks of a log for old turns."""
 
 
 MAX_COMPARED = 2_000
@@ -54,7 +52,6 @@ class Learner:
         half_life_days: age at which an observation counts half.
         catalog: returns a tenant's catalog by its digest, if it is still cached.
         model: the name of the model; vectors of other models cannot be compared.
-        keeps_text: whether the store gets the texts of patterns, not only their vectors.
         lasting: whether observations are written to the store at all.
     """
 
@@ -67,19 +64,15 @@ class Learner:
         clock: Callable[[], float] = time,
         *,
         model: str = "",
-        keeps_text: bool = False,
         lasting: bool = True,
     ) -> None:
         self._embedder = embedder
         self._clock = clock
         self._model = f"{model}/{LAYOUT}"
-        self._keeps_text = keeps_text and lasting
         self._half_life_s = half_life_days * DAY_S
         self._contents = Contents(catalog)
         self._tenants = Tenants(half_life_days, self._contents)
-        self._log = None
-        if lasting:
-            self._log = Log(guard, self._model, self._keeps_text, self._packed)
+        self._log = Log(guard, self._model) if lasting else None
 
     def experience(self, tenant: str) -> Experience:
         """Return the experience of a tenant."""
@@ -123,13 +116,11 @@ class Learner:
         """Remember the pattern of a turn, so that feedback may name the turn instead."""
         ranking, now = decision.ranking, self._clock()
         ask, catalog = ranking.ask, ranking.source.digest
-        text = "\n".join([*(said.text for said in reversed(ask.earlier)), ask.ranking_part])
-        if self._keeps_text:
-            found = Turn(now, catalog, text, gains=learning_gains(ranking))
-        elif ranking.ranker == "hybrid":
+        if ranking.ranker == "hybrid":
             pattern = read_pattern(ranking.query, ranking.vectors)
             found = Turn.of_pattern(now, catalog, pattern, learning_gains(ranking))
         else:
+            text = "\n".join([*(said.text for said in reversed(ask.earlier)), ask.ranking_part])
             found = Turn(now, catalog, vector=await self._packed(text))
         turns = self._tenants.get(tenant).turns
         turns.remember(digest(turn), found, write=self._log is not None)
@@ -202,16 +193,15 @@ class Learner:
         if now - known.tidied >= TIDY_S:
             known.tidied = now
             try:
-                await self._tidy(log, tenant, report)
+                await self._tidy(log, tenant)
             except StoreUnavailable as error:  # a full store can still be read
                 failure = error
         await self._read(log, tenant, known, report)
         if failure is not None:
             raise failure
 
-    async def _tidy(self, log: Log, tenant: str, report: Report) -> None:
-        """Remove texts that are not to be kept, and turns that are over."""
-        await log.move_texts(tenant, report)
+    async def _tidy(self, log: Log, tenant: str) -> None:
+        """Remove turns that are over."""
         await log.forget_turns(tenant, self._clock() - TURN_S)
 
     async def _tidy_others(self, log: Log, report: Report) -> None:
@@ -219,25 +209,22 @@ class Learner:
         try:
             for tenant in await log.tenants():
                 if self._tenants.peek(tenant) is None:
-                    await self._tidy(log, tenant, report)
+                    await self._tidy(log, tenant)
         except StoreUnavailable as error:
             report(f"learning: the logs of other tenants were not tidied: {error}")
 
     async def _read(self, log: Log, tenant: str, known: Tenant, report: Report) -> None:
-        passed_over = 0
+        skipped = 0
         while True:
             seen, count = await log.read(tenant, known.positions, report)
             if not count or self._tenants.peek(tenant) is not known:
                 break
             fitting = [one for one in seen if not log.is_foreign(one[0])]
-            passed_over += len(seen) - len(fitting)
+            skipped += len(seen) - len(fitting)
             await self._learn(known, [one for one in fitting if one[0].origin != known.origin])
-        if passed_over and not known.foreign:
-            report(
-                f"learning: {passed_over} observations were made with another model and hold no "
-                "text to embed again; they were passed over"
-            )
-        known.foreign += passed_over
+        if skipped and not known.foreign:
+            report(f"learning: {skipped} observations of another model were skipped")
+        known.foreign += skipped
 
     async def _write_turns(self, log: Log, tenant: str) -> None:
         """Write the latest turns; where that fails, only this process knows them."""
@@ -256,10 +243,9 @@ class Learner:
     async def _learn(self, known: Tenant, observations: Sequence[Seen]) -> list[Observation]:
         """Learn from observations; return those that were not known yet."""
         slices, counted = Slices(), []
-        for observation, kept in observations:
+        for observation, vector in observations:
             if not known.turns.count(observation):
                 continue
-            vector = await self._vector(observation.pattern) if kept is None else kept
             if observation.chain:
                 known.chains.learn(observation.chain, observation, vector)
             else:
@@ -286,7 +272,7 @@ class Learner:
         if not seen.pattern:
             if turn is None:
                 return None
-            seen = replace(seen, pattern=turn.text, vector=turn.packed())
+            seen = replace(seen, vector=turn.packed())
         catalogs = [seen.catalog] if seen.catalog else known.recent
         if turn is not None and not seen.catalog:
             catalogs = [turn.catalog, *catalogs]
@@ -308,8 +294,6 @@ class Learner:
             gain=gain if seen.success else 0.0,
         )
         period = int(now // self._half_life_s)
-        if self._keeps_text:
-            return replace(complete, source=source_of(key, complete, period)), None
         packed = seen.vector or await self._packed(seen.pattern)
         # As other processes will read it.
         complete = replace(complete, pattern="", vector=packed, model=self._model)
@@ -329,11 +313,6 @@ class Learner:
         """Load what the text of another language needs, without holding up the event loop."""
         if self._embedder.needs_languages(text):
             await asyncio.to_thread(self._embedder.load_languages)
-
-    async def _vector(self, pattern: str) -> Floats:
-        await self.prepare(pattern)
-        query = analyse(pattern)
-        return pattern_vector(query, self._embedder.query(query.spoken))
 
     async def _packed(self, pattern: str) -> bytes:
         await self.prepare(pattern)

@@ -1,17 +1,13 @@
-"""The observations of each tenant in the state store, in two logs that every process reads.
+"""The observations and turns of each tenant in the state store, two logs that all processes read.
 
-One log holds patterns as vectors, the other as texts. Without `learning_text` nothing is written to
-the log of texts, and what an older release or another setting left there is moved to the log of
-vectors. A move is one transaction of the store, so any number of processes may work on it, and an
-entry is always in exactly one log.
+Patterns are stored as vectors, never as texts.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from secrets import token_hex
 
 import msgspec
-from msgspec.structs import replace
 
 from toolscout.learning.experience import Observation
 from toolscout.learning.patterns import Floats, unpack
@@ -22,8 +18,7 @@ from toolscout.state.guarded import Guard
 from toolscout.state.keys import key, last_name
 from toolscout.state.store import START, Entry
 
-TEXTS, VECTORS, EPOCH = "learning", "learning-vectors", "learning-epoch"
-TURNS, TURN_TEXTS = "learning-turns", "learning-turn-texts"
+OBSERVATIONS, TURNS, EPOCH = "learning", "learning-turns", "learning-epoch"
 """Kinds of keys."""
 
 KEEP = 100_000
@@ -37,8 +32,8 @@ PAGE = 500
 _UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 """What decoding a damaged entry raises."""
 
-Seen = tuple[Observation, Floats | None]
-"""An observation and its vector, which is None where the text has to be embedded."""
+Seen = tuple[Observation, Floats]
+"""An observation and its vector."""
 
 Report = Callable[[str], None]
 
@@ -52,7 +47,6 @@ class _TurnEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     turn: str
     time: float
     catalog: str = ""
-    pattern: str = ""
     vector: bytes = b""
     model: str = ""
     gains: dict[str, float] = {}
@@ -74,19 +68,11 @@ class Log:
 
     Args:
         model: names the model and layout of the vectors that this process makes.
-        keeps_text: whether patterns are written as texts.
-        vector: makes the packed vector of a text.
     """
 
-    def __init__(
-        self, guard: Guard, model: str, keeps_text: bool, vector: Callable[[str], Awaitable[bytes]]
-    ) -> None:
+    def __init__(self, guard: Guard, model: str) -> None:
         self._guard = guard
         self._model = model
-        self._keeps_text = keeps_text
-        self._vector = vector
-        self._kinds = (VECTORS, TEXTS) if keeps_text else (VECTORS,)
-        self._turns = TURN_TEXTS if keeps_text else TURNS
 
     async def append(self, tenant: str, observations: Iterable[Observation]) -> None:
         """Write observations.
@@ -94,17 +80,9 @@ class Log:
         Raises:
             StoreUnavailable: they could not be stored.
         """
-        store = self._guard.store
-        values: dict[str, list[bytes]] = {TEXTS: [], VECTORS: []}
-        for seen in observations:
-            if seen.pattern:
-                values[TEXTS].append(_encode(replace(seen, vector=b"", model="")))
-            else:
-                values[VECTORS].append(_encode(seen))
-        for kind, encoded in values.items():
-            if encoded:
-                append = store.append(key(kind, tenant), encoded, KEEP)
-                await self._guard.run("append", append, WRITE_S)
+        encoded = [_encode(seen) for seen in observations]
+        append = self._guard.store.append(key(OBSERVATIONS, tenant), encoded, KEEP)
+        await self._guard.run("append", append, WRITE_S)
 
     async def epoch(self, tenant: str) -> bytes | None:
         """Return what changes when the logs are dropped."""
@@ -117,36 +95,11 @@ class Log:
             StoreUnavailable: the store failed, and some or all entries may remain.
         """
         store, epoch = self._guard.store, token_hex(8).encode()
-        # Texts first: what is moved meanwhile is then dropped with the vectors. The epoch comes
-        # last: processes that see it read the logs again, which must be empty.
-        for kind in (TURN_TEXTS, TURNS, TEXTS, VECTORS):
+        # The epoch comes last: processes that see it read the logs again, which must be empty.
+        for kind in (TURNS, OBSERVATIONS):
             await self._guard.run("drop", store.drop(key(kind, tenant)), WRITE_S)
         await self._guard.run("put", store.put(key(EPOCH, tenant), epoch), WRITE_S)
         return epoch
-
-    async def move_texts(self, tenant: str, report: Report) -> None:
-        """Replace texts by vectors, unless texts are kept.
-
-        Raises:
-            StoreUnavailable: the texts that were not yet moved remain.
-        """
-        if self._keeps_text:
-            return
-        store, position, slices = self._guard.store, START, Slices()
-        if await self._read(key(TURN_TEXTS, tenant), START):
-            await self._guard.run("drop", store.drop(key(TURN_TEXTS, tenant)), WRITE_S)
-        source, target = key(TEXTS, tenant), key(VECTORS, tenant)
-        while entries := await self._read(source, position):
-            position = entries[-1].position
-            replaced = []
-            for entry in entries:
-                found = self._decoded(entry, report)
-                # A damaged entry is removed as well: nobody can read it, but it may hold a text.
-                value = b"" if found is None else await self._packed(found)
-                replaced.append(entry._replace(value=value))
-                await slices.pause()
-            move = store.move(source, target, replaced, KEEP)
-            await self._guard.run("move", move, READ_S)
 
     async def forget_turns(self, tenant: str, before: float) -> None:
         """Remove the turns that were searched before a time.
@@ -154,26 +107,22 @@ class Log:
         Raises:
             StoreUnavailable: some of them may remain.
         """
-        for kind in (TURN_TEXTS, TURNS):
-            log = key(kind, tenant)
-            # The oldest come first.
-            while any(_searched(entry) < before for entry in await self._read(log, START, 1)):
-                read = await self._read(log, START)
-                old = [entry._replace(value=b"") for entry in read if _searched(entry) < before]
-                move = self._guard.store.move(log, log, old, TURNS_KEPT)
-                await self._guard.run("move", move, READ_S)
+        log = key(TURNS, tenant)
+        # The oldest come first.
+        while any(_searched(entry) < before for entry in await self._read(log, START, 1)):
+            read = await self._read(log, START)
+            old = [entry._replace(value=b"") for entry in read if _searched(entry) < before]
+            move = self._guard.store.move(log, log, old, TURNS_KEPT)
+            await self._guard.run("move", move, READ_S)
 
     async def tenants(self) -> list[str]:
-        """Return the tenants that have texts or turns in the store.
+        """Return the tenants that have turns in the store.
 
         Raises:
             StoreUnavailable: they could not be read.
         """
-        found: set[str] = set()
-        for kind in (TEXTS, TURN_TEXTS, TURNS):
-            listing = self._guard.store.logs(f"{kind}/")
-            found |= set(map(last_name, await self._guard.run("logs", listing, READ_S)))
-        return sorted(found)
+        listing = self._guard.store.logs(f"{TURNS}/")
+        return sorted(map(last_name, await self._guard.run("logs", listing, READ_S)))
 
     async def read(
         self, tenant: str, positions: dict[str, str], report: Report
@@ -182,17 +131,16 @@ class Log:
 
         `positions` are those of the last entries that were read, by log, and are updated.
         """
-        for kind in self._kinds:
-            entries = await self._read(key(kind, tenant), positions.get(kind, START))
-            if entries:
-                positions[kind] = entries[-1].position
-                found = [self._decoded(entry, report) for entry in entries]
-                return [seen for seen in found if seen is not None], len(entries)
-        return [], 0
+        log = key(OBSERVATIONS, tenant)
+        entries = await self._read(log, positions.get(OBSERVATIONS, START))
+        if entries:
+            positions[OBSERVATIONS] = entries[-1].position
+        found = [self._decoded(entry, report) for entry in entries]
+        return [seen for seen in found if seen is not None], len(entries)
 
     def is_foreign(self, seen: Observation) -> bool:
-        """Whether an observation has only a vector, and that of another model."""
-        return bool(seen.vector) and not seen.pattern and seen.model != self._model
+        """Whether an observation has the vector of another model."""
+        return seen.model != self._model
 
     async def append_turns(self, tenant: str, turns: Mapping[str, Turn]) -> None:
         """Write turns.
@@ -204,10 +152,10 @@ class Log:
         for name, turn in turns.items():
             vector = turn.packed()
             model = self._model if vector else ""
-            entry = _TurnEntry(name, turn.time, turn.catalog, turn.text, vector, model, turn.gains)
+            entry = _TurnEntry(name, turn.time, turn.catalog, vector, model, turn.gains)
             encoded.append(_encode(entry))
             await slices.pause()
-        append = self._guard.store.append(key(self._turns, tenant), encoded, TURNS_KEPT)
+        append = self._guard.store.append(key(TURNS, tenant), encoded, TURNS_KEPT)
         await self._guard.run("append", append, WRITE_S)
 
     async def read_turns(self, tenant: str, positions: dict[str, str]) -> dict[str, Turn]:
@@ -217,16 +165,14 @@ class Log:
             StoreUnavailable: they could not be read.
         """
         found: dict[str, Turn] = {}
-        log = key(self._turns, tenant)
-        while entries := await self._read(log, positions.get(self._turns, START)):
-            positions[self._turns] = entries[-1].position
+        log = key(TURNS, tenant)
+        while entries := await self._read(log, positions.get(TURNS, START)):
+            positions[TURNS] = entries[-1].position
             for entry in entries:
                 with suppress(*_UNREADABLE):
                     read = _decode_turn(entry.value)
-                    if read.pattern or (read.model == self._model and len(unpack(read.vector))):
-                        found[read.turn] = Turn(
-                            read.time, read.catalog, read.pattern, read.vector, read.gains
-                        )
+                    if read.model == self._model and len(unpack(read.vector)):
+                        found[read.turn] = Turn(read.time, read.catalog, read.vector, read.gains)
         return found
 
     async def _read(self, log: str, position: str, limit: int = PAGE) -> list[Entry]:
@@ -236,11 +182,7 @@ class Log:
     def _decoded(self, entry: Entry, report: Report) -> Seen | None:
         try:
             seen = _decode(entry.value)
-            return seen, unpack(seen.vector) if seen.vector else None
+            return seen, unpack(seen.vector)
         except _UNREADABLE as error:
-            report(f"learning: an entry of the log was passed over: {error}")
+            report(f"learning: an entry of the log was skipped: {error}")
             return None
-
-    async def _packed(self, found: Seen) -> bytes:
-        vector = await self._vector(found[0].pattern)
-        return _encode(replace(found[0], pattern="", vector=vector, model=self._model))

@@ -26,12 +26,11 @@ REPORTS_PER_SOURCE = 3
 
 @dataclass(slots=True)
 class Turn:
-    """The pattern that was searched for in a turn: its text, or its vector."""
+    """The pattern that was searched for in a turn, as a vector."""
 
     time: float
     catalog: str = ""
     """Digest of the list that was searched."""
-    text: str = ""
     vector: bytes = b""
     gains: dict[str, float] = field(default_factory=dict)
     """By how much experience raised 1/rank of tools."""
