@@ -20,7 +20,6 @@ def toml(folder: Path, text: str) -> Path:
 def test_defaults_of_the_contract():
     settings = load(environ={})
     assert settings.host == "127.0.0.1"
-    assert settings.workers == 1
     assert settings.ranker == "auto"
     assert settings.no_match == "empty"
     assert settings.latency_budget_ms == 150
@@ -177,7 +176,7 @@ def test_names_and_help():
     names = [setting.name for setting in SETTINGS]
     assert len(names) == len(set(names))
     assert all(setting.help for setting in SETTINGS)
-    assert {"host", "port", "workers", "api_keys", "ranker", "latency_budget_ms"} <= set(names)
+    assert {"host", "port", "api_keys", "ranker", "latency_budget_ms"} <= set(names)
 
 
 def test_what_is_no_setting_is_no_attribute():

@@ -1,14 +1,13 @@
 """docs/metrics.md: a heading per metric, from the objects that count."""
 
-import os
 from typing import Any
 
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.metrics import MetricWrapperBase
 
 from docs.generate.notes import WRITTEN, joined, notes
 from toolscout.client.observe.metrics import PrometheusMetrics
-from toolscout.server.observe.metrics import Metrics, Processes
+from toolscout.server.observe.metrics import Metrics
 
 
 def page() -> str:
@@ -36,7 +35,7 @@ def families(holder: Any) -> list[MetricWrapperBase]:
 
 def process_metrics() -> list[tuple[str, str, str]]:
     """Name, description and type of the metrics of the processes."""
-    found = Processes([os.getpid()]).collect()
+    found = ProcessCollector(registry=None).collect()
     return [(family.samples[0].name, family.documentation, family.type) for family in found]
 
 

@@ -33,14 +33,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     host: Annotated[str, about("listen on this address")] = "127.0.0.1"
     port: Annotated[int, about("listen on this port", 0, 65_535)] = 8_080
-    workers: Annotated[
-        int,
-        about(
-            "run this many processes on one socket; searches by digest need a balancer instead",
-            1,
-            256,
-        ),
-    ] = 1
     api_keys: Annotated[
         str | None,
         about(

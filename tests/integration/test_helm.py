@@ -276,7 +276,6 @@ def test_everything_selects_the_same_pods(tmp_path: Path):
         (KEYED | {"store": {"url": "postgres://x"}}, "store"),
         (KEYED | {"store": {"url": "sqlite:/data/state.db"}}, "store.url: a pod's file system"),
         (KEYED | {"settings": {"cache_bytes": 4_000_000_000}}, "settings.cache_bytes: two and a"),
-        (KEYED | {"settings": {"workers": 8}}, "settings.workers: several processes"),
     ],
 )
 def test_what_cannot_work_is_said(tmp_path: Path, values: dict[str, Any], said: str):

@@ -190,16 +190,6 @@ def test_tls_alone_serves_callers_without_a_certificate(tmp_path: Path):
         assert server.names("read a text file", top_k=1) == ["read_file"]
 
 
-def test_several_processes_ask_for_certificates_too(tmp_path: Path):
-    authority = Authority(tmp_path)
-    flags = flags_for(authority.issue("server", server=True), authority)
-    caller = authority.trusting(authority.issue("caller"))
-    with running(tmp_path, *flags, "--workers", "2", tls=caller) as server:
-        assert server.names("read a text file", top_k=1) == ["read_file"]
-        with pytest.raises(httpx2.TransportError), server.new_client(authority.trusting()) as bare:
-            bare.get("/healthz")
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -57,12 +57,6 @@ def test_workers_are_forked_where_that_is_safe(fresh: Server):
     assert below(nurse) == [worker]
 
 
-def test_each_of_several_processes_has_a_worker_of_its_own(tmp_path: Path):
-    with running(tmp_path, "--workers", "2") as server:
-        # uvicorn's two, what multiprocessing tracks resources with, two that fork, two workers.
-        until(lambda: len(below(server.process.pid)) == 7)
-
-
 def test_a_worker_that_ends_is_replaced_and_asked_again(fresh: Server):
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(fresh.search, "spin", crowd(2_000, "ended"))

@@ -95,9 +95,6 @@ labels: {{- include "toolscout.labels" . | nindent 2 }}
 {{- fail (printf "settings.cache_bytes: two and a half times this does not fit into resources.limits.memory (%s)" $limit) -}}
 {{- end -}}
 {{- end -}}
-{{- if and (gt (.Values.settings.workers | default 1 | int) 1) (not .Values.store.existingSecret) (not (hasPrefix "redis" .Values.store.url)) -}}
-{{- fail "settings.workers: several processes need a shared store: set store.url, or raise replicas" -}}
-{{- end -}}
 {{- if and .Values.tls.clientCA (not .Values.tls.existingSecret) -}}
 {{- fail "tls.clientCA needs tls.existingSecret" -}}
 {{- end -}}

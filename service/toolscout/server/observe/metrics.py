@@ -1,26 +1,16 @@
-"""Prometheus metrics. No tool name, pattern or key is ever a label.
+"""Prometheus metrics. No tool name, pattern or key is ever a label."""
 
-With several workers each process writes to files in one directory, and whichever process is
-asked for `/metrics` adds them up (`PROMETHEUS_MULTIPROC_DIR`, set by `toolscout serve`).
-"""
-
-import os
-from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
 
 from prometheus_client import (
     CollectorRegistry,
     Counter,
     Gauge,
     Histogram,
-    Metric,
     ProcessCollector,
     disable_created_metrics,
-    multiprocess,
 )
 from prometheus_client.exposition import choose_encoder
-from prometheus_client.registry import Collector
 
 from toolscout import __version__
 
@@ -33,9 +23,6 @@ _SECONDS = tuple(
     for ms in (0.05, 0.1, 0.2, 0.35, 0.5, 1, 2, 5, 10, 25, 50, 100, 150, 250, 500, 1_000, 2_500)
 )
 _TOOLS = (0, 1, 2, 3, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000)
-_OF_THE_FIRST = {"process_start_time_seconds", "process_max_fds"}
-"""Figures of processes that are no sums."""
-
 _PHASES = ("total", "decode", "compile", "rank")
 
 
@@ -43,13 +30,12 @@ class Metrics:
     """The counters of one process."""
 
     def __init__(self) -> None:
-        # In multi-process mode the files are the registry; a second copy would count twice.
         self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
         counter = partial(Counter, registry=registry)
         histogram = partial(Histogram, registry=registry)
         seconds = partial(histogram, buckets=_SECONDS)
-        total = partial(Gauge, registry=registry, multiprocess_mode="livesum")
-        highest = partial(Gauge, registry=registry, multiprocess_mode="livemax")
+        gauge = partial(Gauge, registry=registry)
 
         self.requests = counter("toolscout_requests", "Searches by outcome", ["outcome"])
         self.duration = seconds(
@@ -80,15 +66,15 @@ class Metrics:
         self.cache = counter(
             "toolscout_catalog_cache_requests", "Catalog look-ups by result", ["result"]
         )
-        self.cache_bytes = total(
+        self.cache_bytes = gauge(
             "toolscout_catalog_cache_bytes", "Bytes of compiled catalogs and tools"
         )
-        self.cache_entries = total("toolscout_catalog_cache_entries", "Compiled catalogs kept")
-        self.compiling = total("toolscout_compiles_in_progress", "Catalogs being compiled")
+        self.cache_entries = gauge("toolscout_catalog_cache_entries", "Compiled catalogs kept")
+        self.compiling = gauge("toolscout_compiles_in_progress", "Catalogs being compiled")
 
-        self.in_flight = total("toolscout_inflight_requests", "Searches being answered")
+        self.in_flight = gauge("toolscout_inflight_requests", "Searches being answered")
         self.shed = counter("toolscout_shed", "Searches refused for overload", ["reason"])
-        self.lag = highest("toolscout_event_loop_lag_seconds", "How late the event loop runs")
+        self.lag = gauge("toolscout_event_loop_lag_seconds", "How late the event loop runs")
 
         self.connections_refused = counter(
             "toolscout_connections_refused",
@@ -111,7 +97,7 @@ class Metrics:
         self.feedback = counter(
             "toolscout_feedback", "Feedback events kept, by success", ["success"]
         )
-        self.build = highest(
+        self.build = gauge(
             "toolscout_build_info", "Version and model; always 1", ["version", "model"]
         )
         # Looking a label up costs as much as counting it.
@@ -152,7 +138,7 @@ class Metrics:
         self._phase[phase].observe(seconds)
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
-        """Return the exposition, summed over all processes, and its media type.
+        """Return the exposition and its media type.
 
         `accept` is the header of the scraper, which gets OpenMetrics or Prometheus text.
         """
@@ -160,51 +146,4 @@ class Metrics:
             encode, media = choose_encoder(accept)
         except (TypeError, ValueError):  # a version that is none, such as 1.x
             encode, media = choose_encoder("")
-        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-            return encode(_Several([self.registry, Processes([os.getpid()])])), media
-        running = _running(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]))
-        registry = CollectorRegistry()
-        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return encode(_Several([registry, Processes(running)])), media
-
-
-class Processes(Collector):
-    """The `process_*` metrics of the serving processes: their sums, and the oldest start."""
-
-    def __init__(self, pids: Iterable[int]) -> None:
-        self._each = [ProcessCollector(pid=partial(int, pid), registry=None) for pid in pids]
-
-    def collect(self) -> Iterable[Metric]:
-        """Read them from the kernel."""
-        families: dict[str, list[Metric]] = {}
-        for process in self._each:
-            for family in process.collect():
-                families.setdefault(family.name, []).append(family)
-        for name, alike in families.items():
-            one = alike[0]
-            values = [family.samples[0].value for family in alike]
-            whole = min(values) if name in _OF_THE_FIRST else sum(values)
-            one.samples = [one.samples[0]._replace(value=whole)]
-            yield one
-
-
-class _Several(Collector):
-    """Several collectors as one, for an encoder."""
-
-    def __init__(self, parts: Iterable[Collector]) -> None:
-        self._parts = parts
-
-    def collect(self) -> Iterable[Metric]:
-        for part in self._parts:
-            yield from part.collect()
-
-
-def _running(folder: Path) -> list[int]:
-    """Return the running processes; the gauges of ended ones go, their counters stay."""
-    found = []
-    for pid in {file.stem.rpartition("_")[2] for file in folder.glob("gauge_live*.db")}:
-        if Path(f"/proc/{pid}").exists():
-            found.append(int(pid))
-        else:
-            multiprocess.mark_process_dead(int(pid))  # type: ignore[no-untyped-call]
-    return found
+        return encode(self.registry), media

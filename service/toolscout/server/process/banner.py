@@ -32,7 +32,7 @@ def banner(settings: Settings) -> str:
         f"  tls     {_tls(settings)}",
         f"  model   {settings.model or 'bundled'} ({model_digest(model)})",
         f"  limits  {settings.max_tools:,} tools, {_size(settings.max_body_bytes)}, "
-        f"{settings.latency_budget_ms} ms budget, {settings.workers} process(es)",
+        f"{settings.latency_budget_ms} ms budget",
         *_warnings(settings),
         *([f"  play    {url}/"] if playground.is_on(settings) else []),
         f"  docs    {url}/docs",
@@ -44,16 +44,11 @@ def banner(settings: Settings) -> str:
 
 def _warnings(settings: Settings) -> list[str]:
     """What a person may not expect of these settings."""
-    found = [
+    return [
         f"  warning key {key.name} of {key.tenant} expired at {key.expires}"
         for key in Keyring(settings.api_keys).keys
         if key.has_expired
     ]
-    if settings.workers > 1 and settings.store == "memory":
-        kept = "registered catalogs and learning" if settings.learning else "registered catalogs"
-        has = f"each of {settings.workers} processes has its own {kept}"
-        found.append(f"  warning store = memory: {has}")
-    return found
 
 
 def _size(nbytes: int) -> str:

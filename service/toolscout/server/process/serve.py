@@ -1,15 +1,13 @@
-"""Running it: uvicorn with a shutdown that loses no request, in one process or several."""
+"""Running it: uvicorn with a shutdown that loses no request."""
 
 import os
 import signal
 import socket
 import sys
-import tempfile
 from functools import partial
 from types import FrameType
 
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
 from toolscout.common.listening import listen
 from toolscout.common.threads import any_running
@@ -50,19 +48,6 @@ class Server(uvicorn.Server):
             self.config.timeout_graceful_shutdown = 1
 
 
-class Processes(Multiprocess):
-    """uvicorn's supervisor; hands SIGHUP on to the processes instead of replacing them."""
-
-    def handle_hup(self) -> None:
-        """Let every process read its files again; one that is starting reads them anyway.
-
-        It would also be ended by the signal, which it does not take yet.
-        """
-        for process in self.processes:
-            if process.pid is not None and process.is_ready(timeout=1):
-                os.kill(process.pid, signal.SIGHUP)
-
-
 def serve(settings: Settings) -> int:
     """Serve until told to stop; returns the exit status.
 
@@ -74,19 +59,11 @@ def serve(settings: Settings) -> int:
     check(settings)
     another = "set another by TOOLSCOUT_PORT or --port"
     listen(settings.host, settings.port, another).close()  # uvicorn would say it in its own words
-    if settings.workers == 1 and not settings.model:
-        load_embedder(str(BUNDLED_MODEL))  # each of several processes loads its own
-    if settings.workers == 1:
-        server = Server(_config(settings), settings)
-        server.run()
-        return _leave(0 if server.started else 1)
-    with tempfile.TemporaryDirectory(prefix="toolscout-metrics-") as folder:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-        config = _config(settings)
-        listener = config.bind_socket()
-        sys.stderr.write(banner(settings))
-        Processes(config, sockets=[listener]).run()
-    return 0
+    if not settings.model:
+        load_embedder(str(BUNDLED_MODEL))
+    server = Server(_config(settings), settings)
+    server.run()
+    return _leave(0 if server.started else 1)
 
 
 def check(settings: Settings) -> None:
@@ -135,7 +112,6 @@ def _config(settings: Settings) -> uvicorn.Config:
         factory=True,
         host=settings.host,
         port=settings.port,
-        workers=settings.workers,
         loop="uvloop",
         http=LimitedProtocol,
         ws="none",
