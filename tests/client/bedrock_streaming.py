@@ -2,7 +2,6 @@
 
 import json
 import struct
-from base64 import b64decode, b64encode
 from zlib import crc32
 
 import httpx2
@@ -87,16 +86,3 @@ def read_bedrock(url: str) -> Said:
             calls[at][2] += delta["toolUse"]["input"]
     assert events[-2][1]["stopReason"] == ("tool_use" if calls else "end_turn")
     return Said(text, tuple((id_, name, json.loads(given)) for id_, name, given in calls.values()))
-
-
-def invoke_events(events: list[bytes]) -> list[bytes]:
-    """Anthropic's events as `InvokeModel` frames them."""
-    datas = [event.partition(b"data: ")[2].strip() for event in events]
-    return [frame("chunk", {"bytes": b64encode(data).decode(), "p": "abcd"}) for data in datas]
-
-
-def events_in(stream: bytes) -> bytes:
-    """The events within the frames, as Anthropic itself would stream them."""
-    datas = [b64decode(payload["bytes"]) for _, payload in unframed(stream)]
-    lines = [f"event: {json.loads(data)['type']}\ndata: ".encode() + data for data in datas]
-    return b"".join(line + b"\n\n" for line in lines)

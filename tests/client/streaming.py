@@ -10,8 +10,6 @@ import openai
 
 from tests.client.bedrock_streaming import (
     bedrock_events,
-    events_in,
-    invoke_events,
     read_bedrock,
 )
 from tests.client.gemini_streaming import gemini_events, read_gemini
@@ -91,16 +89,11 @@ def anthropic_events(said: Said, number: int = 0) -> list[bytes]:
     ]
 
 
-def bedrock_anthropic_events(said: Said, number: int = 0) -> list[bytes]:
-    return invoke_events(anthropic_events(said, number))
-
-
 EVENTS = {
     "openai": openai_events,
     "openai-responses": responses_events,
     "anthropic": anthropic_events,
     "bedrock": bedrock_events,
-    "bedrock-anthropic": bedrock_anthropic_events,
     "gemini": gemini_events,
 }
 
@@ -140,15 +133,9 @@ def fed(stream: Stream, turns: Sequence[Sequence[bytes]], piece: int) -> bytes:
     return out + stream.finish()
 
 
-def legible(shape: Shape, stream: bytes) -> bytes:
-    """A stream whose texts can be searched for."""
-    return events_in(stream) if shape.name == "bedrock-anthropic" else stream
-
-
 def read(shape: Shape, stream: bytes) -> Said:
     """What the provider's own SDK makes of a stream."""
     headers = [("Content-Type", "text/event-stream")]
-    stream = legible(shape, stream)
     with peer(lambda exchange: exchange.answer(stream, headers=headers)) as upstream:
         return READERS[shape.name](upstream.url)
 
@@ -200,6 +187,5 @@ READERS = {
     "openai-responses": read_responses,
     "anthropic": _anthropic,
     "bedrock": read_bedrock,
-    "bedrock-anthropic": _anthropic,
     "gemini": read_gemini,
 }

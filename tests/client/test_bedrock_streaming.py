@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.client.bedrock_streaming import bedrock_events, frame, unframed
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
-from tests.client.streaming import DONE, EVENTS, PHANTOM, READING, StreamingModel, fed, search
+from tests.client.streaming import DONE, PHANTOM, READING, StreamingModel, fed, search
 from toolscout.client.providers.bedrock.framing import Splitter, write
 from toolscout.client.providers.bedrock.stream import BedrockStream
 
@@ -87,34 +87,14 @@ def test_the_client_gets_the_same_bytes_however_they_come(piece: int, first: Sai
     )
 
 
-ON_BEDROCK = next(shape for shape in SHAPES if shape.name == "bedrock-anthropic")
-
-
-def test_an_exception_of_invoke_model_ends_the_turn_without_a_search(run):
-    tools = [ON_BEDROCK.tool(name, about) for name, about in ABOUT.items()]
-    broken = frame("throttlingException", {"message": "too many"}, "exception")
-    requests: list[Json] = []
+def test_a_request_for_a_stream_of_invoke_model_is_passed_on_as_it_came(run):
+    shape = next(shape for shape in SHAPES if shape.name == "bedrock-anthropic")
+    body = shape.request("please help", [shape.tool(name, about) for name, about in ABOUT.items()])
+    sent: list[Json] = []
 
     def model(request: Json) -> Iterator[bytes]:
-        requests.append(request)
-        begun = EVENTS["bedrock-anthropic"](search("read"))
-        yield b"".join(begun[:-2])
-        yield broken
+        sent.append(request)
+        yield b"anything"
 
-    out = b"".join(run(ON_BEDROCK.request("please help", tools), model, "bedrock-anthropic"))
-    assert out.endswith(broken)
-    assert len(requests) == 1
-
-
-@pytest.mark.parametrize(
-    "payload", [{}, {"bytes": 5}, {"bytes": "%"}, {"bytes": "e30="}, {"bytes": "W10="}]
-)
-def test_a_frame_without_an_event_is_passed_on(run, payload: Json):
-    odd = frame("chunk", payload)
-    tools = [ON_BEDROCK.tool(name, about) for name, about in ABOUT.items()]
-
-    def model(_: Json) -> Iterator[bytes]:
-        yield odd + b"".join(EVENTS["bedrock-anthropic"](DONE))
-
-    out = b"".join(run(ON_BEDROCK.request("please help", tools), model, "bedrock-anthropic"))
-    assert out == odd + b"".join(EVENTS["bedrock-anthropic"](DONE))
+    assert b"".join(run(body, model, shape.name)) == b"anything"
+    assert sent == [body]

@@ -12,7 +12,6 @@ from tests.client.gemini_streaming import gemini_chunks, gemini_events
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.streaming import DONE, PHANTOM, READING, StreamingModel, fed, search
 from toolscout.client.providers import PROVIDERS
-from toolscout.client.providers.gemini.array import Elements, GeminiArrayOrEvents
 from toolscout.client.providers.gemini.stream import GeminiStream
 
 SHAPE = next(shape for shape in SHAPES if shape.name == "gemini")
@@ -105,71 +104,3 @@ def test_the_client_gets_the_same_bytes_however_they_come(piece: int, first: Sai
     turns = [gemini_events(said, number) for number, said in enumerate((first, READING))]
     whole = fed(GeminiStream(PHANTOM), turns, 1_000_000)
     assert fed(GeminiStream(PHANTOM), turns, piece) == whole
-
-
-def in_array(said: Said, number: int = 0) -> bytes:
-    """A model's turn as it comes without `alt=sse`, in the spacing of the API."""
-    chunks = gemini_chunks(b"".join(gemini_events(said, number)))
-    return b"[" + b"\n,\r\n".join(json.dumps(c, indent=2).encode() for c in chunks) + b"\n]\n"
-
-
-def pieces_of(whole: bytes, piece: int) -> list[bytes]:
-    return [whole[start : start + piece] for start in range(0, len(whole), piece)]
-
-
-@pytest.mark.parametrize("piece", [1, 7, 1_000_000])
-def test_an_array_is_searched_like_events_and_stays_an_array(run, request_, piece: int):
-    turns = [LOOK, READING]
-    requests: list[Json] = []
-
-    def model(request: Json) -> Iterator[bytes]:
-        requests.append(request)
-        yield from pieces_of(in_array(turns[len(requests) - 1], len(requests)), piece)
-
-    chunks = json.loads(b"".join(run(request_, model, SHAPE.name)))
-    parts = [part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]]
-    assert "".join(part.get("text", "") for part in parts) == LOOK.text + READING.text
-    assert [part["functionCall"]["name"] for part in parts if "functionCall" in part] == [
-        "read_file"
-    ]
-    assert "read_file" in SHAPE.results(requests[1])["call_1"]
-
-
-def test_an_array_without_a_search_says_the_same(run, request_):
-    out = b"".join(run(request_, lambda _: iter([in_array(DONE)]), SHAPE.name))
-    assert json.loads(out) == json.loads(in_array(DONE))
-
-
-def test_an_array_that_breaks_off_stays_open():
-    stream = GeminiArrayOrEvents(PHANTOM)
-    out = stream.feed(in_array(READING)[:-20]) + stream.feed(b"\n\n") + stream.finish()
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(out)
-
-
-@pytest.mark.parametrize("odd", [b'["a"]', b'{"a": }', b"[" * 5_000 + b"]" * 5_000])
-def test_an_element_that_is_no_response_is_passed_on(odd: bytes):
-    stream = GeminiArrayOrEvents(PHANTOM)
-    out = stream.feed(b"[" + odd + b"," + in_array(DONE)[1:]) + stream.finish()
-    assert out.startswith(b"[" + odd + b",\n{")
-
-
-def test_an_empty_array_is_one():
-    stream = GeminiArrayOrEvents(PHANTOM)
-    assert json.loads(stream.feed(b" [ ] ") + stream.finish()) == []
-
-
-VALUES = st.recursive(
-    st.none() | st.integers() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(st.lists(st.dictionaries(st.text(), VALUES, max_size=3)), st.integers(1, 9))
-def test_elements_are_whole_however_they_come(values: list[Any], piece: int):
-    reader = Elements()
-    whole = json.dumps(values, indent=1, ensure_ascii=False).encode()
-    found = [one for part in pieces_of(whole, piece) for one in reader.feed(part)]
-    assert [json.loads(one) for one in found] == values
-    assert reader.has_ended

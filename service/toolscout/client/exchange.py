@@ -115,8 +115,6 @@ class ProviderError(httpx2.HTTPError):
             body = wire.decode(self.response.content)
         except wire.UNREADABLE:
             body = None
-        if isinstance(body, list) and body:  # Gemini's answer to a stream without `alt=sse`
-            body = body[0]
         error = mapping(mapping(body).get("error", body))
         if isinstance(error.get("message"), str):
             return error
@@ -186,7 +184,10 @@ def provider_of(request: httpx2.Request) -> ProviderName | None:
         return None
     if headers.get("authorization", "").startswith(_SIGNATURE):
         return None
-    return next((name for end, name in PATHS if request.url.path.endswith(end)), None)
+    url = request.url
+    if url.path.endswith(":streamGenerateContent") and url.params.get("alt") != "sse":
+        return None  # an array of JSON, which no SDK of Google's asks for
+    return next((name for end, name in PATHS if url.path.endswith(end)), None)
 
 
 def exchange_of(

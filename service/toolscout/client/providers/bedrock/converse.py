@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolscout.client.providers.anthropic.messages import Anthropic
-from toolscout.client.providers.bedrock.invoke import AnthropicOnBedrockStream
 from toolscout.client.providers.bedrock.stream import BedrockStream
 from toolscout.client.providers.provider import (
     Answered,
@@ -24,7 +23,8 @@ class AnthropicOnBedrock(Anthropic):
     """`InvokeModel`, whose body is Anthropic's with `anthropic_version`."""
 
     name: ProviderName = "bedrock-anthropic"
-    stream: OpenStream | None = AnthropicOnBedrockStream
+    stream: OpenStream | None = None
+    """No SDK hands out the bytes of this stream."""
 
 
 class BedrockConverse(Turns):

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolscout.client.providers.gemini.array import GeminiArrayOrEvents
 from toolscout.client.providers.gemini.parts import (
     called,
     content_of,
@@ -12,6 +11,7 @@ from toolscout.client.providers.gemini.parts import (
     text_of,
     without_calls,
 )
+from toolscout.client.providers.gemini.stream import GeminiStream
 from toolscout.client.providers.provider import (
     Answered,
     Call,
@@ -34,7 +34,7 @@ class Gemini(Shape):
 
     name: ProviderName = "gemini"
     usage_keys: tuple[str, ...] = ("usageMetadata", "usage_metadata")
-    stream: OpenStream | None = GeminiArrayOrEvents
+    stream: OpenStream | None = GeminiStream
     history_key = "contents"
 
     def tools(self, request: Json) -> list[Any]:
