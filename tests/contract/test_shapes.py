@@ -41,9 +41,9 @@ def test_a_search_reads_every_shape_whole(server: Server, shape: str):
         shown = answer["tools"][0]
         assert shown["description"] == "Pack goods for the lorry"
         assert shown["input_schema"] == SCHEMA
-        passed_over = {"bedrock": 0, "mcp": 0}.get(shape, 1)
-        assert answer["counts"].get("passed_over", 0) == passed_over
-        assert answer["counts"]["offered"] == len(TOOLS) + 1 + passed_over
+        skipped = {"bedrock": 0, "mcp": 0}.get(shape, 1)
+        assert answer["counts"].get("skipped", 0) == skipped
+        assert answer["counts"]["offered"] == len(TOOLS) + 1 + skipped
         assert answer["counts"]["unique"] == len(TOOLS) + 1
     found = server.post({**body, "pattern": "parcel", "ranker": "bm25"}).json()
     assert found["selected_names"] == ["crate_up"]
@@ -90,7 +90,7 @@ def test_shapes_may_be_mixed_and_large(server: Server):
     ]
     answer = server.search("goods", [*filler, BUILTIN, crate("anthropic"), *TOOLS], explain=True)
     assert answer.json()["selected_names"][0] == "crate_up"
-    assert answer.json()["counts"]["passed_over"] == 1
+    assert answer.json()["counts"]["skipped"] == 1
 
 
 @pytest.mark.parametrize("tools", [[BUILTIN], [BUILTIN, {"googleSearch": {}}]])

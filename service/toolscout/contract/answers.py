@@ -58,10 +58,9 @@ class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
     unique: int
     ranked: int
     selected: int
-    passed_over: int = 0
-    """Entries without a name that cannot be ranked: a provider's built-ins. Absent if none."""
     skipped: int = 0
-    """Tools whose text cannot be compiled; the notes name them. Absent if none."""
+    """Entries that cannot be ranked: a provider's built-ins without a name, and tools whose text
+    cannot be compiled, which the notes name. Absent if none."""
 
 
 class TokenCounts(msgspec.Struct, frozen=True):

@@ -33,7 +33,7 @@ class Listed(Protocol):
         """Its entries."""
 
     @property
-    def passed_over(self) -> int:
+    def unnamed(self) -> int:
         """Those without a name."""
 
 
@@ -80,7 +80,7 @@ class CatalogCache:
 
     def add_alias(self, tenant: str, raw_hash: bytes, tools: Listed) -> None:
         """Remember that these bytes of `tools` mean this list."""
-        self._aliases.put((tenant, raw_hash), (tools.digest, tools.offered, tools.passed_over), 1)
+        self._aliases.put((tenant, raw_hash), (tools.digest, tools.offered, tools.unnamed), 1)
 
     def add(self, tenant: str, catalog: Catalog) -> None:
         """Keep a complete catalog."""

@@ -56,7 +56,7 @@ class Posted(NamedTuple):
 
     tools: list[Tool]
     numbers: Sequence[int]
-    passed_over: int
+    unnamed: int
 
 
 def unwrap(raw: bytes | msgspec.Raw, path: str) -> tuple[bytes | msgspec.Raw, str]:
@@ -93,7 +93,7 @@ def decode(raw: bytes | msgspec.Raw, limit: int, path: str) -> Posted:
     tools: list[Tool] = []
     numbers: list[int] = []
     group: list[memoryview] = []
-    passed_over = size = 0
+    unnamed = size = 0
     for number, entry in enumerate(entries):
         view = memoryview(entry)
         _check_dense(view, f"{path}[{number}]")
@@ -111,11 +111,11 @@ def decode(raw: bytes | msgspec.Raw, limit: int, path: str) -> Posted:
                 found, nameless = _read(entries[at], f"{path}[{at}]")
                 tools += found
                 numbers += [at] * len(found)
-                passed_over += nameless
-        _check_offered(len(tools) + passed_over, most, path)
+                unnamed += nameless
+        _check_offered(len(tools) + unnamed, most, path)
         group, size = [], 0
-    check_usable(len(tools), len(tools) + passed_over, path)
-    return Posted(tools, numbers, passed_over)
+    check_usable(len(tools), len(tools) + unnamed, path)
+    return Posted(tools, numbers, unnamed)
 
 
 def _decode_plain(group: list[memoryview]) -> list[Tool] | None:

@@ -38,7 +38,7 @@ class ToolList:
     """Where in the posted list each tool stood first."""
     offered: int
     """Entries of the posted list, those passed over included."""
-    passed_over: int = 0
+    unnamed: int = 0
     """A provider's built-ins, which have no name."""
 
     @classmethod
@@ -48,7 +48,7 @@ class ToolList:
         limit: int = MAX_TOOLS,
         path: str = "tools",
         numbers: Sequence[int] | None = None,
-        passed_over: int = 0,
+        unnamed: int = 0,
     ) -> "ToolList":
         """Keep the first tool of each name.
 
@@ -71,8 +71,8 @@ class ToolList:
         places = tuple(rows if numbers is None else [numbers[row] for row in rows])
         digests = tuple(map(tool_digest, tools))
         digest = catalog_digest(digests)
-        total = len(offered) + passed_over
-        return cls(tools, digests, digest, places, total, passed_over)
+        total = len(offered) + unnamed
+        return cls(tools, digests, digest, places, total, unnamed)
 
     @classmethod
     def decode(
@@ -101,7 +101,7 @@ class ToolList:
         for field in RAW_FIELDS:
             raws = map(attrgetter(field), found.tools)
             _check_objects(path, field, zip(found.numbers, raws, strict=True))
-        return cls.of(found.tools, limit, path, found.numbers, found.passed_over)
+        return cls.of(found.tools, limit, path, found.numbers, found.unnamed)
 
 
 def _check_objects(root: str, field: str, raws: Iterable[tuple[int, msgspec.Raw]]) -> None:

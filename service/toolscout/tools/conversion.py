@@ -60,9 +60,9 @@ def read_tools(values: Iterable[Any], path: str = "tools") -> list[Tool]:
     tools: list[Tool] = []
     offered = 0
     for number, value in enumerate(values):
-        found, passed_over = read_entry(value, f"{path}[{number}]")
+        found, unnamed = read_entry(value, f"{path}[{number}]")
         tools += found
-        offered += len(found) + passed_over
+        offered += len(found) + unnamed
     check_usable(len(tools), offered, path)
     return tools
 
@@ -77,14 +77,14 @@ def read_entry(entry: Any, path: str, sent: msgspec.Raw | None = None) -> tuple[
     """
     tools: list[Tool] = []
     functions, rest = declared(entry, path)
-    passed_over = int(bool(rest) or not functions)
+    unnamed = int(bool(rest) or not functions)
     for one in functions:
         whole = as_mapping(one, path)
         if not name_of(whole) and is_nameless_builtin(whole):
-            passed_over += 1
+            unnamed += 1
         else:
             tools.append(_tool(whole, path, sent if one is entry else None))
-    return tools, passed_over
+    return tools, unnamed
 
 
 def check_usable(tools: int, offered: int, path: str) -> None:

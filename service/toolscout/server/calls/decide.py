@@ -196,7 +196,7 @@ def _known(service: Service, request: Request, read: Read[R], trace: Trace) -> C
     trace.cache = "hit"
     if read.known is not None:
         catalog, trace.offered = read.known.catalog, read.known.offered
-        trace.passed_over = read.known.passed_over
+        trace.unnamed = read.known.unnamed
     else:
         catalog = by_digest(service, trace.tenant, read.request.catalog)
         trace.offered = len(catalog)
@@ -218,7 +218,7 @@ async def _compile(
     with service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, left_ms):
         job = start(service, trace.tenant, raw, read.raw_hash, left_ms)
         listing = await soon(job.listing)
-        trace.offered, trace.passed_over = listing.offered, listing.passed_over
+        trace.offered, trace.unnamed = listing.offered, listing.unnamed
         count = listing.unique
         stage = job.lexical if questions[0][0].ranker in ("bm25", "regex") else job.complete
         reserve = costs.estimate("scan", count * len(questions)) / 1_000

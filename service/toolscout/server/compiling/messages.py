@@ -76,7 +76,7 @@ class Listing(msgspec.Struct, frozen=True):
 
     digest: str
     offered: int
-    passed_over: int
+    unnamed: int
     unique: int
 
 

@@ -134,7 +134,7 @@ class Worker:
 
     def _list(self, sent: Sent) -> Listing:
         tools = self.read(sent)
-        return Listing(tools.digest, tools.offered, tools.passed_over, len(tools.tools))
+        return Listing(tools.digest, tools.offered, tools.unnamed, len(tools.tools))
 
     def _compile(self, number: int, sent: Sent) -> Complete:
         tools = self.read(sent)

@@ -61,12 +61,12 @@ _PADDING = 64
 class Known(msgspec.Struct, frozen=True, eq=False):
     """A catalog compiled from these very bytes before, and how many entries they hold.
 
-    `passed_over` of these are built-ins without a name.
+    `unnamed` of these are built-ins without a name.
     """
 
     catalog: Catalog
     offered: int
-    passed_over: int
+    unnamed: int
 
 
 class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):

@@ -22,7 +22,7 @@ class Trace:
     cache: str = "-"
     catalog: str = ""
     offered: int = 0
-    passed_over: int = 0
+    unnamed: int = 0
     unique: int = 0
     decision: Decision | None = None
     source: Catalog | None = None
@@ -50,7 +50,7 @@ class Trace:
         for part in parts:
             part.cache, part.catalog = self.cache, self.catalog
             part.offered, part.unique = self.offered, self.unique
-            part.passed_over = self.passed_over
+            part.unnamed = self.unnamed
         self.parts = parts
 
     def shown_ms(self) -> dict[str, float]:
