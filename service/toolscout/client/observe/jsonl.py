@@ -9,10 +9,12 @@ are dropped and counted; no failure reaches the caller.
 
 import logging
 import os
+import sys
 import threading
 import weakref
 from contextlib import suppress
 from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from queue import Full, Queue
 from types import TracebackType
@@ -25,11 +27,11 @@ from toolscout.errors import InvalidArgument, check_count
 MAX_WAITING = 1_000
 """Maximum number of events that wait to be written; more are dropped."""
 
-MAX_LINE_BYTES = 64 * 1024
+MAX_LINE_CHARS = 64 * 1024
 """Longer events are dropped."""
 
 MAX_FILE_BYTES = 100 * 1024 * 1024
-"""A file that would grow beyond this is renamed to `NAME.1`, in place of an older one."""
+"""A file that would grow beyond this is renamed to `NAME.1` and replaces an older one."""
 
 CLOSE_S = 1.0
 """Seconds that closing waits for queued events."""
@@ -43,7 +45,7 @@ class JsonLines:
     Each line has `event` (the type's name), `at` (UTC, ISO 8601) and the event's own fields.
 
     Args:
-        target: a path, or an open text or binary stream, which is not closed here.
+        target: a path, or an open text stream, which is not closed here.
         max_file_bytes: size at which a file is renamed to `NAME.1`; a stream has no limit.
         max_waiting: events in the queue at most.
 
@@ -53,28 +55,34 @@ class JsonLines:
 
     def __init__(
         self,
-        target: str | Path | IO[Any],
+        target: str | Path | IO[str],
         *,
         max_file_bytes: int = MAX_FILE_BYTES,
         max_waiting: int = MAX_WAITING,
     ) -> None:
         if not isinstance(target, str | Path) and not callable(getattr(target, "write", None)):
-            raise InvalidArgument.of("target", "a path or a stream", target)
+            raise InvalidArgument.of("target", "a path or a text stream", target)
         check_count("max_file_bytes", max_file_bytes, 1)
         check_count("max_waiting", max_waiting, 1)
         self.dropped = 0
         """Events that did not fit into the queue or a line."""
-        self._sink = _Sink(target, max_file_bytes)
+        self._handler = (
+            _File(target, "a", max_file_bytes, backupCount=1, encoding="utf-8", delay=True)
+            if isinstance(target, str | Path)
+            else _Stream(target)
+        )
         self._max_waiting = max_waiting
         self._lock = threading.Lock()
-        self._writer: _Writer | None = None
+        self._queue: Queue[str | None] = Queue()
+        self._stop: weakref.finalize[Any, JsonLines] | None = None
+        self._pid = 0
 
     def __call__(self, event: msgspec.Struct) -> None:
         """Queue one event."""
         with suppress(Full, ValueError, TypeError, msgspec.MsgspecError):
             line = _line(event)
-            if len(line) <= MAX_LINE_BYTES:
-                self._running().queue.put_nowait(line)
+            if len(line) <= MAX_LINE_CHARS:
+                self._running().put_nowait(line)
                 return
         with self._lock:
             self.dropped += 1
@@ -82,9 +90,9 @@ class JsonLines:
     def close(self) -> None:
         """Write the queued events, for at most a second; a later event starts a new thread."""
         with self._lock:
-            writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.stop()
+            stop, self._stop = self._stop, None
+        if stop is not None:
+            stop()
 
     def __enter__(self) -> Self:
         return self
@@ -97,86 +105,57 @@ class JsonLines:
     ) -> None:
         self.close()
 
-    def _running(self) -> "_Writer":
+    def _running(self) -> "Queue[str | None]":
         with self._lock:
-            if self._writer is None or self._writer.pid != os.getpid():  # a fork has no threads
-                self._writer = _Writer(self._sink, self._max_waiting)
+            if self._stop is None or self._pid != os.getpid():  # a fork has no threads
+                self._queue, self._pid = Queue(self._max_waiting), os.getpid()
+                arguments = (self._queue, self._handler)
+                thread = threading.Thread(
+                    target=_write, args=arguments, name="toolscout-jsonl", daemon=True
+                )
+                thread.start()
                 # At the end of the process too, so that the last lines are not lost.
-                weakref.finalize(self, self._writer.stop)
-            return self._writer
+                self._stop = weakref.finalize(self, _stop, self._queue, thread, self._pid)
+            return self._queue
 
 
-class _Writer:
-    """A queue of lines, and the daemon thread that writes them."""
+class _WarnOnce(logging.Handler):
+    """A handler that logs its first failure; a broken disk would log each event."""
 
-    def __init__(self, sink: "_Sink", max_waiting: int) -> None:
-        self.pid = os.getpid()
-        self.queue: Queue[bytes | None] = Queue(max_waiting)
-        self._sink = sink
-        self._thread = threading.Thread(target=self._run, name="toolscout-jsonl", daemon=True)
-        self._thread.start()
+    failed = False
 
-    def stop(self) -> None:
-        """End the thread once everything is written, or abandon it when that takes too long."""
-        if self.pid != os.getpid() or not self._thread.is_alive():
-            return
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
+        if not self.failed:
+            self.failed = True
+            error = type(sys.exception()).__name__
+            logger.warning("events cannot be written (%s)", error)
+
+
+class _File(_WarnOnce, RotatingFileHandler):
+    pass
+
+
+class _Stream(_WarnOnce, logging.StreamHandler[IO[str]]):
+    pass
+
+
+def _write(queue: "Queue[str | None]", handler: logging.Handler) -> None:
+    while (line := queue.get()) is not None:
+        handler.handle(logging.makeLogRecord({"msg": line}))
+    handler.close()
+
+
+def _stop(queue: "Queue[str | None]", thread: threading.Thread, pid: int) -> None:
+    if pid == os.getpid() and thread.is_alive():
         with suppress(Full):
-            self.queue.put(None, timeout=CLOSE_S)
-        self._thread.join(CLOSE_S)
-
-    def _run(self) -> None:
-        while (line := self.queue.get()) is not None:
-            self._sink.write(line)
-        self._sink.close()
+            queue.put(None, timeout=CLOSE_S)
+        thread.join(CLOSE_S)
 
 
-class _Sink:
-    """The file or stream of the lines; used by the writer's thread only."""
-
-    def __init__(self, target: str | Path | IO[Any], max_file_bytes: int) -> None:
-        self._path = Path(target) if isinstance(target, str | Path) else None
-        self._stream: IO[Any] | None = None if isinstance(target, str | Path) else target
-        self._max_bytes = max_file_bytes
-        self._failing = False
-
-    def write(self, line: bytes) -> None:
-        try:
-            stream = self._opened(len(line))
-            try:
-                stream.write(line)
-            except TypeError:
-                stream.write(line.decode())
-            stream.flush()
-            self._failing = False
-        except Exception as error:
-            if not self._failing:  # logged once, not for every event of an outage
-                logger.warning("events cannot be written (%s)", type(error).__name__)
-            self._failing = True
-            self.close()
-
-    def close(self) -> None:
-        if self._path is not None and self._stream is not None:
-            with suppress(OSError):
-                self._stream.close()
-            self._stream = None
-
-    def _opened(self, size: int) -> IO[Any]:
-        if self._path is None:
-            assert self._stream is not None
-            return self._stream
-        if self._stream is not None and self._stream.tell() + size > self._max_bytes:
-            self.close()
-        if self._stream is None:
-            if self._path.exists() and self._path.stat().st_size + size > self._max_bytes:
-                self._path.replace(self._path.with_name(self._path.name + ".1"))
-            self._stream = self._path.open("ab")
-        return self._stream
-
-
-def _line(event: msgspec.Struct) -> bytes:
+def _line(event: msgspec.Struct) -> str:
     fields = {
         "event": type(event).__name__,
         "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
         **msgspec.structs.asdict(event),
     }
-    return msgspec.json.encode(fields) + b"\n"
+    return msgspec.json.encode(fields).decode()
