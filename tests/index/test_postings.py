@@ -1,26 +1,16 @@
 """BM25 is the textbook formula with a positive idf."""
 
-from math import log
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rank_bm25 import BM25Okapi
 
 from tests.support import select
 from toolscout.index.bm25 import Bm25Weights, Postings
 from toolscout.index.counts import TermCounts
+from toolscout.index.okapi import PositiveOkapi
 
 WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()  # noqa: SIM905
 DESCRIPTION_ALONE = Bm25Weights(field=(0.0, 1.0, 0.0))
-
-
-class PositiveBm25(BM25Okapi):
-    """The reference with the idf that is positive for every term."""
-
-    def _calc_idf(self, nd: dict[str, int]) -> None:
-        for word, count in nd.items():
-            self.idf[word] = log((self.corpus_size - count + 0.5) / (count + 0.5) + 1.0)
 
 
 def postings(*texts: list[str], weights: Bm25Weights = DESCRIPTION_ALONE) -> Postings:
@@ -40,13 +30,13 @@ texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=30)
     st.lists(st.sampled_from([*WORDS, "unseen"]), min_size=1, max_size=6, unique=True),
 )
 def test_agrees_with_rank_bm25(corpus: list[list[str]], query: list[str]):
-    reference = PositiveBm25(corpus, k1=1.2, b=0.75).get_scores(query)
+    reference = PositiveOkapi(corpus, k1=1.2, b=0.75).get_scores(query)
     assert score(postings(*corpus), query) == pytest.approx(reference.tolist(), rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("corpus", [[["alpha"]], [["alpha", "beta"], ["alpha"]]])
 def test_agrees_for_one_and_two_tools(corpus: list[list[str]]):
-    reference = PositiveBm25(corpus, k1=1.2, b=0.75).get_scores(["alpha"]).tolist()
+    reference = PositiveOkapi(corpus, k1=1.2, b=0.75).get_scores(["alpha"]).tolist()
     assert score(postings(*corpus), ["alpha"]) == pytest.approx(reference, rel=1e-6, abs=1e-6)
     assert all(value > 0 for value in reference)
 

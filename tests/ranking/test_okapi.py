@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.index.test_postings import PositiveBm25
 from tests.support import TOOLS, Server, compiled, crowd, select
+from toolscout.index.okapi import PositiveOkapi
 from toolscout.text.query import analyse
 from toolscout.text.tokens import terms
 
@@ -20,7 +20,7 @@ def test_it_scores_as_rank_bm25_does(descriptions: list[str], query: str):
     ]
     asked = list(dict.fromkeys(terms(query)))
     corpus = [terms(f"t{number} {text}") for number, text in enumerate(descriptions)]
-    expected = PositiveBm25(corpus, k1=1.5, b=0.75).get_scores(asked).tolist()
+    expected = PositiveOkapi(corpus).get_scores(asked).tolist()
     found = compiled(tools).texts.scores(analyse(query)).tolist()
     assert found == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
@@ -47,3 +47,24 @@ def test_many_tools_are_indexed_beside_the_loop(server: Server):
     body = {"pattern": "read a file", "tools": [*TOOLS, *crowd(300)], "ranker": "okapi"}
     answer = server.post(body | {"latency_budget_ms": 60_000})
     assert answer.json()["selected_names"][0] == "read_file"
+
+
+def test_above_three_thousand_tools_it_is_bm25_by_fields_and_says_so(server: Server):
+    body = {"pattern": "read a file", "tools": [*TOOLS, *crowd(3_000)], "ranker": "okapi"}
+    answer = server.post(body | {"latency_budget_ms": 60_000})
+    assert answer.json()["selected_names"][0] == "read_file"
+    assert "degraded=bm25" in answer.headers["x-tool-selection"]
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        [],
+        [{"name": "!", "description": "..."}],
+        [{"name": "read_file", "description": "Read a file"}],
+        [{"name": "read_file"}, {"name": "send_mail"}],
+    ],
+)
+def test_few_tools_are_found_as_many_are(tools: list[dict[str, str]]):
+    names = select([*tools], "read a file", ranker="okapi").names
+    assert names == [tool["name"] for tool in tools if tool["name"] == "read_file"]

@@ -1,48 +1,62 @@
-"""BM25 as rank-bm25 computes it: every tool one text, every word of a query alike.
+"""The ranker `okapi`: BM25 as rank-bm25 computes it, every tool one text, every word alike.
 
-For those who know it and compare. Made when a question first asks for it: its postings take as much
-memory again as those of the fields.
+It is made when a question first asks for it: its counts take more memory than the postings.
 """
 
 from collections.abc import Sequence
+from math import log
+
+import numpy as np
+from rank_bm25 import BM25Okapi
 
 from toolscout.contract import Tool
-from toolscout.index.bm25 import Bm25Weights, Floats, Postings
-from toolscout.index.counts import TermCounts
+from toolscout.index.bm25 import Floats
 from toolscout.text.query import Query
 from toolscout.text.tokens import spoken_name, terms
 from toolscout.tools.documents import decode_tool, read_tool
 
-WEIGHTS = Bm25Weights(k1=1.5, field=(1.0, 1.0, 1.0), b=(0.75, 0.75, 0.75))
-"""The defaults of rank-bm25's `BM25Okapi`; the idf is positive for every term, where theirs is not
-for one that half of the tools have."""
+
+class PositiveOkapi(BM25Okapi):  # type: ignore[misc]  # the package has no types
+    """rank-bm25's scores with an idf that is positive for every term.
+
+    Its own is negative or an average for a term that half of the tools have, so that a search of
+    one or two tools finds nothing.
+    """
+
+    def _calc_idf(self, nd: dict[str, int]) -> None:
+        for term, count in nd.items():
+            self.idf[term] = log((self.corpus_size - count + 0.5) / (count + 0.5) + 1.0)
 
 
 class Okapi:
     """The tools of one catalog as plain texts."""
 
-    __slots__ = ("_postings", "_wires")
+    __slots__ = ("_scorer", "_wires")
 
     def __init__(self, wires: Sequence[bytes]) -> None:
         """Take each tool as it was sent, in JSON."""
         self._wires = wires
-        self._postings: Postings | None = None
+        self._scorer: PositiveOkapi | None = None
 
     @property
     def ready(self) -> bool:
         """Whether the texts are indexed."""
-        return self._postings is not None
+        return self._scorer is not None
 
-    def prepare(self) -> Postings:
+    def prepare(self) -> PositiveOkapi:
         """Index the texts, unless they are: some 10 ms for 300 tools."""
-        if self._postings is None:
-            texts = map(_text, map(decode_tool, self._wires))
-            self._postings = Postings([TermCounts.of((text, (), ())) for text in texts], WEIGHTS)
-        return self._postings
+        if self._scorer is None:
+            # rank-bm25 divides by the mean length: a text without a term never matches.
+            texts = [_text(decode_tool(wire)) or [""] for wire in self._wires]
+            self._scorer = PositiveOkapi(texts)
+        return self._scorer
 
     def scores(self, query: Query) -> Floats:
         """BM25 of every tool for the words of a query, shape (tools,)."""
-        return self.prepare().score([(term.term, 1.0, None) for term in query.terms]).bm25
+        if not self._wires:
+            return np.zeros(0, np.float32)
+        scores: Floats = self.prepare().get_scores([term.term for term in query.terms])
+        return scores.astype(np.float32)
 
 
 def _text(tool: Tool) -> list[str]:

@@ -40,6 +40,9 @@ INFERRED_AT_ONCE = 500
 INDEXED_AT_ONCE = 30
 """Maximum number of tools indexed on the event loop for `okapi`, not in a thread."""
 
+OKAPI_TOOLS = 3_000
+"""Maximum number of tools for `okapi`, which visits each of them for each word: some 2 ms."""
+
 Questions = Sequence[tuple[Ask, Trace]]
 """Questions about the same tools, each with the trace that gets its decision."""
 
@@ -146,11 +149,13 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
     needs_traits = ask.filters is not None or ask.context is not None
     if needs_traits and not catalog.facets.ready and len(catalog) > INFERRED_AT_ONCE:
         await run_in_thread(catalog.facets.prepare)
-    if ask.ranker == "okapi" and not catalog.texts.ready and len(catalog) > INDEXED_AT_ONCE:
-        await run_in_thread(catalog.texts.prepare)
     embedder, size = service.engine.embedder, len(catalog)
+    if ask.ranker == "okapi" and not catalog.texts.ready and INDEXED_AT_ONCE < size <= OKAPI_TOOLS:
+        await run_in_thread(catalog.texts.prepare)
     left_ms = (deadline - perf_counter()) * 1_000
     step = ladder.affordable(ask.ranker, left_ms, service.costs, size)
+    if step is None and ask.ranker == "okapi" and size > OKAPI_TOOLS:
+        step = "bm25"
     if step is not None and _is_lost_by_words(catalog, ask, embedder):
         step = None  # a late answer, but words would find nothing
     found = encoder_vector = None
