@@ -4,7 +4,16 @@ import re
 
 import pytest
 
-from docs.generate.house import CLIENT_MAY_IMPORT, PACKAGE, ROOMS, arrows, imports, modules, page
+from docs.generate.house import (
+    CLIENT_MAY_IMPORT,
+    INSIDE,
+    PACKAGE,
+    ROOMS,
+    arrows,
+    imports,
+    modules,
+    page,
+)
 
 ARROWS = arrows()
 FLOOR = {name: number for number, floor in enumerate(ROOMS) for name in floor}
@@ -18,6 +27,18 @@ def test_every_module_has_a_floor():
 @pytest.mark.parametrize("name", FLOOR)
 def test_imports_go_down_only(name: str):
     assert [below for below in ARROWS[name] if FLOOR[below] <= FLOOR[name]] == []
+
+
+@pytest.mark.parametrize("room", INSIDE)
+def test_inside_a_room_imports_go_down_only(room: str):
+    floor = {name: number for number, names in enumerate(INSIDE[room]) for name in names}
+    inside = {name.split(".")[1] for name in modules() if name.startswith(f"{room}.")}
+    assert inside == set(floor)
+    found = arrows(room)
+    upward = {
+        (name, below) for name in floor for below in found[name] if floor[below] <= floor[name]
+    }
+    assert upward == set()
 
 
 def test_the_client_imports_nothing_that_needs_the_service():

@@ -1,7 +1,9 @@
 """The rooms of the package and what imports what, read from the source."""
 
 import ast
+import tokenize
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "service" / "toolscout"
@@ -27,7 +29,32 @@ ROOMS: tuple[tuple[str, ...], ...] = (
 )
 """Floors from top to bottom. A room imports from floors below its own, and from no other."""
 
+INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
+    "server": (
+        ("serve",),
+        ("app",),
+        ("endpoint", "signals"),
+        ("mcp", "openapi"),
+        ("routes",),
+        ("calls",),
+        ("service",),
+        ("observe",),
+        ("compiling", "http"),
+    ),
+}
+"""Floors inside rooms, by the same rule."""
+
 CLIENT_MAY_IMPORT = {"common", "contract", "data", "errors", "text", "tools"}
+
+
+NO_CODE = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
 
 
 def modules() -> dict[str, Path]:
@@ -56,11 +83,14 @@ def room(module: str) -> str:
     return module.partition(".")[0]
 
 
-def arrows() -> dict[str, set[str]]:
-    """Which rooms each room imports from."""
-    found: dict[str, set[str]] = {name: set() for floor in ROOMS for name in floor}
+def arrows(inside: str = "") -> dict[str, set[str]]:
+    """Which rooms each room imports from; of one room's folders and files, if it is given."""
+    floors = INSIDE[inside] if inside else ROOMS
+    found: dict[str, set[str]] = {name: set() for floor in floors for name in floor}
     for source, target in imports():
-        here, there = room(source), room(target)
+        if inside and not (room(source) == room(target) == inside):
+            continue
+        here, there = (room(name.removeprefix(f"{inside}.")) for name in (source, target))
         if here in found and there in found and here != there:
             found[here].add(there)
     return found
@@ -68,7 +98,41 @@ def arrows() -> dict[str, set[str]]:
 
 def page() -> str:
     """Write `docs/architecture.md`."""
-    return TEMPLATE.read_text("utf-8").replace("{picture}", picture())
+    text = TEMPLATE.read_text("utf-8")
+    return text.replace("{picture}", picture()).replace("{sizes}", sizes())
+
+
+def sizes() -> str:
+    """Write a table of the rooms with their files and lines of code, in hundreds."""
+    counted: dict[str, list[int]] = {}
+    for name, path in modules().items():
+        counted.setdefault(room(name) if name else "", []).append(lines_of_code(path))
+    rows = ["| room | files | lines of code |", "|---|--:|--:|"]
+    rows += [
+        f"| `{name}` | {len(counts)} | {_hundreds(sum(counts))} |"
+        for name, counts in sorted(counted.items())
+        if name not in ("", "__main__")
+    ]
+    every = [count for counts in counted.values() for count in counts]
+    return "\n".join([*rows, f"| **all** | {len(every)} | {_hundreds(sum(every))} |"])
+
+
+def _hundreds(count: int) -> str:
+    return f"{round(count, -2):,}" if count >= 50 else "< 50"
+
+
+def lines_of_code(path: Path) -> int:
+    """Count the lines of a file that are neither blank nor comments nor docstrings."""
+    source = path.read_text("utf-8")
+    texts: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str):
+            texts |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    code: set[int] = set()
+    for token in tokenize.generate_tokens(StringIO(source).readline):
+        if token.type not in NO_CODE:
+            code |= set(range(token.start[0], token.end[0] + 1))
+    return len(code - texts)
 
 
 def picture() -> str:

@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _serve(parsed: argparse.Namespace) -> int:
-    from toolscout.server.process.serve import serve
+    from toolscout.server.serve import serve
 
     try:
         return serve(_settings(parsed))
@@ -72,7 +72,7 @@ def _serve(parsed: argparse.Namespace) -> int:
 
 def _check_config(parsed: argparse.Namespace) -> int:
     from toolscout.server.http.auth import Keyring
-    from toolscout.server.process.serve import check
+    from toolscout.server.serve import check
 
     settings = _settings(parsed)
     check(settings)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from toolscout.server.http.deadlines import Deadlines
+from toolscout.server.http.request import Deadlines
 
 
 async def turn(deadlines: Deadlines) -> None:

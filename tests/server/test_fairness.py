@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolscout.common.fairness import ACTIVE_S, FairPool, Shares, ahead
 from toolscout.errors import TooMuchWork
 from toolscout.ranking.ladder import Costs
 from toolscout.server.http.admission import Admission, BytesInFlight, Slot
-from toolscout.server.http.fairness import ACTIVE_S, FairPool, Shares, ahead
 
 
 class Clock:

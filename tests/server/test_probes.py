@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.support import Server
-from toolscout.server.process.banner import banner
+from toolscout.server.serve import banner
 from toolscout.settings_sources import load
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
 from tests.support import GATEWAY, Server, problem_of, running
-from toolscout.server.http.ratelimit import RateLimit
+from toolscout.server.http.admission import RateLimit
 
 BODY = {"pattern": "read a file", "tools": [{"name": "read_file"}]}
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support import Server, raw_request, read_response, running, until
-from toolscout.server.http.routes import ROUTES
+from toolscout.server.routes.table import ROUTES
 
 KEY = "acme-secret-0123456789abcdef0123456789abcdef"
 OTHER = "wrong-secret-0123456789abcdef0123456789abc"

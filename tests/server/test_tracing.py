@@ -213,7 +213,7 @@ def test_switched_off_neither_api_nor_sdk_is_imported(tmp_path: Path):
     with running(tmp_path, PYTHONPROFILEIMPORTTIME="1") as server:
         assert server.search().status_code == 200
         imported = re.findall(r"^import time:.*\| +(\S+)$", server.stderr, re.MULTILINE)
-    assert "toolscout.server.http.endpoint" in imported
+    assert "toolscout.server.endpoint" in imported
     assert "toolscout.server.observe.tracing" not in imported
     working = {f"opentelemetry.{part}" for part in ("trace", "context", "sdk", "exporter")}
     assert working.isdisjoint(imported)

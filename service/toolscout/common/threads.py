@@ -5,10 +5,13 @@ SIGTERM for as long as it runs. These threads are daemons; `any_running` tells w
 still running at the end of the process.
 """
 
+import ctypes
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakSet
 
@@ -111,3 +114,16 @@ def settle(future: "Future[T]", call: Callable[[], T]) -> None:
 def any_running() -> bool:
     """Tell whether a call is running in any pool of this process."""
     return any(pool.running for pool in list(_pools))
+
+
+_M_ARENA_MAX = -8
+
+
+def use_one_arena() -> None:
+    """Share one heap between all threads, where the library is glibc; call before there are any.
+
+    Each thread would have one of its own, and keep what it once needed: 140 MB after heavy load.
+    """
+    if sys.platform == "linux":
+        with suppress(AttributeError, OSError):
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

@@ -11,16 +11,16 @@ from litestar.types import Receive, Scope, Send
 
 from toolscout import playground
 from toolscout.errors import ConfigurationError
-from toolscout.server.http import playground as playground_pages
+from toolscout.server import signals
+from toolscout.server.endpoint import serve
 from toolscout.server.http.answer import answer_refused
 from toolscout.server.http.auth import Keyring
-from toolscout.server.http.endpoint import serve
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import request_id
-from toolscout.server.http.route import Resource, Route, Router
-from toolscout.server.http.routes import ROUTES
 from toolscout.server.openapi import pages
-from toolscout.server.process import reload, shutdown
+from toolscout.server.routes import playground as playground_pages
+from toolscout.server.routes.route import Resource, Route, Router
+from toolscout.server.routes.table import ROUTES
 from toolscout.server.service import Service
 from toolscout.serving.connections import Connections
 from toolscout.settings import Settings
@@ -91,10 +91,9 @@ class Application:
             path: found for path, found in self._router.plain.items() if found.call == "search"
         }
         service.start()
-        server = shutdown.serving()
+        server = signals.serving()
         if server is not None:
-            reload.install(service, server)
-            shutdown.install(service, server)
+            signals.install(service, server)
             service.listens = lambda: server.started
         async with AsyncExitStack() as stack:
             stack.push_async_callback(service.stop)

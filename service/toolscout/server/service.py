@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolscout import __version__
 from toolscout.common.lru import Lru
+from toolscout.common.threads import use_one_arena
 from toolscout.engine import Engine
 from toolscout.errors import ConfigurationError
 from toolscout.index.cache import CatalogCache
@@ -24,17 +25,15 @@ from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.encoding import Encoding
 from toolscout.server.compiling.messages import Setup
 from toolscout.server.compiling.queue import CompileQueue
-from toolscout.server.http.admission import Admission
+from toolscout.server.http.admission import Admission, RateLimit
 from toolscout.server.http.answer import refusal_on_wire
 from toolscout.server.http.auth import Keyring
-from toolscout.server.http.deadlines import Deadlines
-from toolscout.server.http.ratelimit import RateLimit
+from toolscout.server.http.key_file import KeyFile
+from toolscout.server.http.request import Deadlines
 from toolscout.server.observe import log
 from toolscout.server.observe.metrics import Metrics
 from toolscout.server.observe.record import Recorder
 from toolscout.server.observe.usage import Tally
-from toolscout.server.process.arena import use_one_arena
-from toolscout.server.process.key_file import KeyFile
 from toolscout.serving.callers import CallerGuard
 from toolscout.serving.connections import Connections
 from toolscout.settings import Settings

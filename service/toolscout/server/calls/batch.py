@@ -25,7 +25,7 @@ from toolscout.contract import (
 )
 from toolscout.errors import NOT_JSON
 from toolscout.ranking.resolve import Resolver
-from toolscout.server.calls import answers
+from toolscout.server.calls import answers, envelope
 from toolscout.server.calls.decide import (
     by_digest,
     deadline_of,
@@ -35,13 +35,13 @@ from toolscout.server.calls.decide import (
     read_call,
     remember,
 )
-from toolscout.server.compiling.lookup import soon, start, with_shared
+from toolscout.server.calls.envelope import Read
+from toolscout.server.calls.lookup import soon, start, with_shared
 from toolscout.server.compiling.messages import Sent
 from toolscout.server.compiling.work_threads import Deadline, beside
 from toolscout.server.compiling.worker import Worker
-from toolscout.server.http import bodies, envelope
+from toolscout.server.http import value_limits
 from toolscout.server.http.answer import Answer, answer_json
-from toolscout.server.http.envelope import Read
 from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
@@ -51,9 +51,9 @@ from toolscout.tools.documents import read_tool
 AT_ONCE = 500
 """Tools or names times tools that are compared on the event loop; more go into a thread."""
 
-_batch = bodies.decoder(BatchRequest)
-_resolve = bodies.decoder(ResolveRequest)
-_filter = bodies.decoder(FilterRequest)
+_batch = value_limits.decoder(BatchRequest)
+_resolve = value_limits.decoder(ResolveRequest)
+_filter = value_limits.decoder(FilterRequest)
 
 
 async def search_batch(service: Service, request: Request, trace: Trace) -> Answer:

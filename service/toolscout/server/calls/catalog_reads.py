@@ -22,12 +22,12 @@ from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import details
 from toolscout.ranking.resolve import Resolver
+from toolscout.server.calls import lookup
+from toolscout.server.calls.envelope import decode
 from toolscout.server.calls.feedback import with_use
-from toolscout.server.compiling import lookup
 from toolscout.server.compiling.work_threads import Deadline, beside
-from toolscout.server.http import bodies, etags
-from toolscout.server.http.answer import Answer, answer_json
-from toolscout.server.http.envelope import decode
+from toolscout.server.http import value_limits
+from toolscout.server.http.answer import Answer, answer_json, not_modified, tag_headers
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
@@ -39,7 +39,7 @@ MAX_PAGE_SIZE = 1_000
 AT_ONCE = 200
 """Tools that are shown on the event loop; more are shown in a thread."""
 
-_schemas = bodies.decoder(SchemasRequest)
+_schemas = value_limits.decoder(SchemasRequest)
 _DETAILS: tuple[Detail, ...] = ("names", "brief", "full")
 
 
@@ -49,7 +49,7 @@ async def list_tools(service: Service, request: Request, trace: Trace) -> Answer
     size = _whole(query, "page_size", PAGE_SIZE, MAX_PAGE_SIZE)
     detail = _detail(query, "brief", _DETAILS)
     catalog = await lookup.find(service, trace, request.parameters["id"])
-    if same := etags.not_modified(request, catalog.digest):
+    if same := not_modified(request, catalog.digest):
         return same
     rows, following = pages.page(catalog, query.get("cursor"), size)
     shown = await beside(len(rows), AT_ONCE, details, catalog, rows, detail)
@@ -92,7 +92,7 @@ async def completions(service: Service, request: Request, trace: Trace) -> Answe
     """Return names with a prefix, in any spelling."""
     prefix = request.arguments().get("prefix", "")
     catalog = await lookup.find(service, trace, request.parameters["id"])
-    if same := etags.not_modified(request, catalog.digest):
+    if same := not_modified(request, catalog.digest):
         return same
     names = await beside(len(catalog), AT_ONCE, pages.complete, catalog, prefix)
     return _answer(catalog, CompletionAnswer(names))
@@ -101,7 +101,7 @@ async def completions(service: Service, request: Request, trace: Trace) -> Answe
 async def index(service: Service, request: Request, trace: Trace) -> Answer:
     """Return every tool in a line."""
     catalog = await lookup.find(service, trace, request.parameters["id"])
-    if same := etags.not_modified(request, catalog.digest):
+    if same := not_modified(request, catalog.digest):
         return same
     lines = await beside(len(catalog), AT_ONCE, lambda: list(pages.index(catalog)))
     entries = [IndexEntry(name, summary) for name, summary in lines]
@@ -111,7 +111,7 @@ async def index(service: Service, request: Request, trace: Trace) -> Answer:
 async def overview(service: Service, request: Request, trace: Trace) -> Answer:
     """Return an overview in at most 500 tokens."""
     catalog = await lookup.find(service, trace, request.parameters["id"])
-    if same := etags.not_modified(request, catalog.digest):
+    if same := not_modified(request, catalog.digest):
         return same
     text = await beside(len(catalog), AT_ONCE, pages.overview, catalog)
     domains = await beside(len(catalog), AT_ONCE, pages.domains, catalog)
@@ -133,7 +133,7 @@ def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
 
 
 def _answer(catalog: Catalog, found: msgspec.Struct, *, tagged: bool = True) -> Answer:
-    headers = etags.tag(catalog.digest)
+    headers = tag_headers(catalog.digest)
     if not tagged:
         headers = [(b"x-catalog-digest", catalog.digest.encode())]
     return answer_json(found, headers)

@@ -18,11 +18,11 @@ from toolscout.contract import CatalogInfo, CatalogPatch, CatalogPut, is_absent
 from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooManyTools
 from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import ToolList
-from toolscout.server.compiling import lookup
+from toolscout.server.calls import lookup
+from toolscout.server.calls.envelope import decode
 from toolscout.server.compiling.worker import Worker
-from toolscout.server.http import bodies, etags
-from toolscout.server.http.answer import Answer, answer_json
-from toolscout.server.http.envelope import decode
+from toolscout.server.http import value_limits
+from toolscout.server.http.answer import Answer, answer_json, names_tag, not_modified, tag_headers
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
@@ -41,8 +41,8 @@ longest wait between them.
 """
 
 _encode = msgspec.json.Encoder().encode
-_put = bodies.decoder(CatalogPut)
-_patch = bodies.decoder(CatalogPatch)
+_put = value_limits.decoder(CatalogPut)
+_patch = value_limits.decoder(CatalogPatch)
 
 
 async def put_catalog(service: Service, request: Request, trace: Trace) -> Answer:
@@ -65,7 +65,7 @@ async def put_catalog(service: Service, request: Request, trace: Trace) -> Answe
         return 201 if known is None else 200, record
 
     status, record = await _alone(change)
-    return answer_json(_info(name, record), etags.tag(record.digest), status)
+    return answer_json(_info(name, record), tag_headers(record.digest), status)
 
 
 async def patch_catalog(service: Service, request: Request, trace: Trace) -> Answer:
@@ -92,7 +92,7 @@ async def patch_catalog(service: Service, request: Request, trace: Trace) -> Ans
         return await _write(service, trace, name, known, catalog, lasts)
 
     record = await _alone(change)
-    return answer_json(_info(name, record), etags.tag(record.digest))
+    return answer_json(_info(name, record), tag_headers(record.digest))
 
 
 async def get_catalog(service: Service, request: Request, trace: Trace) -> Answer:
@@ -109,8 +109,8 @@ async def get_catalog(service: Service, request: Request, trace: Trace) -> Answe
         info = CatalogInfo(name, catalog.digest, len(catalog))
     else:
         info = _info(name, record)
-    same = etags.not_modified(request, info.digest)
-    return same or answer_json(info, etags.tag(info.digest))
+    same = not_modified(request, info.digest)
+    return same or answer_json(info, tag_headers(info.digest))
 
 
 async def delete_catalog(service: Service, request: Request, trace: Trace) -> Answer:
@@ -211,9 +211,9 @@ def _new_name(request: Request) -> str:
 def _check_conditions(request: Request, known: Record | None) -> None:
     digest = None if known is None else known.digest
     wanted, unwanted = request.header(b"if-match"), request.header(b"if-none-match")
-    if wanted and (digest is None or not etags.names(wanted, digest)):
+    if wanted and (digest is None or not names_tag(wanted, digest)):
         raise Refused("precondition_failed", "If-Match names another content than there is")
-    if unwanted and digest is not None and etags.names(unwanted, digest):
+    if unwanted and digest is not None and names_tag(unwanted, digest):
         raise Refused("precondition_failed", "If-None-Match names the content that is there")
 
 

@@ -19,14 +19,14 @@ from toolscout.index.vectors import Embedder
 from toolscout.ranking import ladder
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.ranking.pipeline import is_for_encoder
+from toolscout.server.calls import envelope
+from toolscout.server.calls.envelope import Decode, R, Read
+from toolscout.server.calls.lookup import compiled, soon, start, with_shared
 from toolscout.server.calls.patterns import scan
-from toolscout.server.compiling.lookup import compiled, soon, start, with_shared
 from toolscout.server.compiling.messages import Sent
 from toolscout.server.compiling.scans import scan as scan_words
 from toolscout.server.compiling.scans import with_source
 from toolscout.server.compiling.work_threads import run_in_thread
-from toolscout.server.http import envelope
-from toolscout.server.http.envelope import Decode, R, Read
 from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service

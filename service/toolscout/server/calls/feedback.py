@@ -21,9 +21,9 @@ from toolscout.errors import EmptyPattern, FieldError, InvalidRequest
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Key, Observation, ToolExperience, Use
 from toolscout.learning.learner import Learner
-from toolscout.server.http import bodies
+from toolscout.server.calls.envelope import decode
+from toolscout.server.http import value_limits
 from toolscout.server.http.answer import Answer, answer_json
-from toolscout.server.http.envelope import decode
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
@@ -33,9 +33,9 @@ from toolscout.state.store import StoreUnavailable
 SHOWN = 1_000
 """Maximum number of tools listed."""
 
-_one = bodies.decoder(FeedbackEvent)
-_chain = bodies.decoder(ChainReport)
-_many = bodies.decoder(FeedbackBatch)
+_one = value_limits.decoder(FeedbackEvent)
+_chain = value_limits.decoder(ChainReport)
+_many = value_limits.decoder(FeedbackBatch)
 _NULL = msgspec.Raw(b"null")
 
 
@@ -45,7 +45,7 @@ class _Kind(msgspec.Struct):
     events: msgspec.Raw = _NULL
 
 
-_peek = bodies.decoder(_Kind)
+_peek = value_limits.decoder(_Kind)
 
 
 async def feedback(service: Service, request: Request, trace: Trace) -> Answer:

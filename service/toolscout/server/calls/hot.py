@@ -17,17 +17,17 @@ from toolscout.ranking.tiers import (
     core_tools,
     fill,
 )
-from toolscout.server.calls import answers
+from toolscout.server.calls import answers, envelope
 from toolscout.server.calls.decide import deadline_of, decide, find_compiled, read_call
 from toolscout.server.compiling.work_threads import beside
-from toolscout.server.http import bodies, envelope
+from toolscout.server.http import value_limits
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 from toolscout.settings import Settings
 
-_hot = bodies.decoder(HotRequest)
+_hot = value_limits.decoder(HotRequest)
 
 AT_ONCE = 500
 """Maximum number of tools for which the tiers are filled on the event loop."""

@@ -1,5 +1,6 @@
 """Probes and Prometheus metrics."""
 
+from toolscout.contract import LearningSize
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request
@@ -32,3 +33,14 @@ async def show_metrics(service: Service, request: Request, trace: Trace) -> Answ
             raise Refused("unauthorized", "metrics_auth is on: send Authorization: Bearer KEY")
     text, media = service.render_metrics((request.header(b"accept") or b"").decode("latin-1"))
     return Answer(text, media=media.encode())
+
+
+async def show_stats(service: Service, request: Request, trace: Trace) -> Answer:
+    """Return the usage statistics of the tenant."""
+    service.records.write()
+    learner = service.learner
+    size = None
+    if learner is not None:
+        known = learner.experience(trace.tenant)
+        size = LearningSize(known.observations, len(known))
+    return answer_json(service.tally.of(trace.tenant, size, coarse=trace.coarse))

@@ -4,15 +4,16 @@ headers → admission → key → body → envelope → catalog (hit, or compile
 """
 
 from toolscout.contract import SearchRequest
+from toolscout.server.calls import envelope
 from toolscout.server.calls.answers import Showing, encode, headers
 from toolscout.server.calls.decide import deadline_of, decide, find, read_call, remember
-from toolscout.server.http import bodies, envelope
+from toolscout.server.http import value_limits
 from toolscout.server.http.answer import Answer
 from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 
-_decode = bodies.decoder(SearchRequest)
+_decode = value_limits.decoder(SearchRequest)
 
 
 async def search(service: Service, request: Request, trace: Trace) -> Answer:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any, TypeVar
 
+from toolscout.common.fairness import Shares, ahead
 from toolscout.engine import Engine
 from toolscout.errors import Overloaded, TooMuchWork
 from toolscout.index.cache import CatalogCache
@@ -34,7 +35,6 @@ from toolscout.server.compiling.messages import (
 from toolscout.server.compiling.nursery import Nursery
 from toolscout.server.compiling.work_threads import DEADLINE_S, MOST_WAITING
 from toolscout.server.compiling.worker import work_with
-from toolscout.server.http.fairness import Shares, ahead
 
 T = TypeVar("T")
 

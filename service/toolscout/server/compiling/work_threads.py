@@ -12,9 +12,9 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
+from toolscout.common.fairness import FairPool
 from toolscout.common.threads import DaemonPool
 from toolscout.errors import TooMuchWork
-from toolscout.server.http.fairness import FairPool
 
 P = ParamSpec("P")
 T = TypeVar("T")

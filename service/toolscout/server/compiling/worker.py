@@ -14,7 +14,9 @@ from threading import Event, Lock
 from time import perf_counter, thread_time
 from typing import Any
 
+from toolscout.common.fairness import FairPool
 from toolscout.common.lru import Lru
+from toolscout.common.threads import use_one_arena
 from toolscout.engine import Engine
 from toolscout.errors import Overloaded
 from toolscout.index.cache import CatalogCache
@@ -37,8 +39,6 @@ from toolscout.server.compiling.messages import (
     Sent,
     Setup,
 )
-from toolscout.server.http.fairness import FairPool
-from toolscout.server.process.arena import use_one_arena
 
 COMPILES = 2
 """Compiles at a time: a huge list must not hold up a small one."""

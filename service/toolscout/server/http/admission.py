@@ -17,13 +17,13 @@ for longer than its latency budget is refused as well.
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import perf_counter
+from time import monotonic, perf_counter
 
+from toolscout.common.fairness import Shares, ahead
 from toolscout.errors import Overloaded
 from toolscout.ranking.ladder import Costs
-from toolscout.server.http.fairness import Shares, ahead
 
 PROBE_S = 0.02
 """Seconds between measurements of the event loop's lag."""
@@ -161,3 +161,35 @@ class Admission:
         """Return how late the probe is, counting only time with requests."""
         busy = self._busy + (now - self._busy_since if self.in_flight else 0.0)
         return min(now - self._due, busy)
+
+
+BURST_S = 1.0
+"""Size of a burst, in seconds of the rate."""
+
+
+class RateLimit:
+    """One token bucket per tenant of the configured keys.
+
+    Requests are counted in this process alone, so that they wait for no shared state; behind a
+    balancer with N processes a tenant gets up to N times as much.
+    """
+
+    def __init__(self, per_second: float, clock: Callable[[], float] = monotonic) -> None:
+        """Allow each tenant `per_second` requests; 0 allows any number."""
+        self._rate = per_second
+        self._size = max(1.0, per_second * BURST_S)
+        self._clock = clock
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def take(self, tenant: str) -> float:
+        """Count one request; returns 0, or the seconds until the next is allowed."""
+        if not self._rate:
+            return 0.0
+        now = self._clock()
+        left, since = self._buckets.get(tenant, (self._size, now))
+        left = min(self._size, left + max(0.0, now - since) * self._rate)
+        if left < 1.0:
+            self._buckets[tenant] = left, now
+            return (1.0 - left) / self._rate
+        self._buckets[tenant] = left - 1.0, now
+        return 0.0

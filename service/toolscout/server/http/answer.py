@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 from litestar.types import Send
 
+from toolscout.contract.bounds import MAX_TAGS
+from toolscout.errors import FieldError, InvalidRequest
 from toolscout.server.http.problems import CODES, problem
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request, request_id
@@ -84,3 +86,29 @@ def refusal_on_wire(code: str, detail: str, path: bytes) -> bytes:
     lines = [b"HTTP/1.1 %d %s" % (answer.status, HTTPStatus(answer.status).phrase.encode())]
     lines += [b"%s: %s" % header for header in answer.head(identity, close=True)]
     return b"\r\n".join([*lines, b"", answer.body])
+
+
+def tag_headers(digest: str) -> list[tuple[bytes, bytes]]:
+    """Return the headers with the entity tag and the digest."""
+    return [(b"etag", f'"{digest}"'.encode()), (b"x-catalog-digest", digest.encode())]
+
+
+def names_tag(header: bytes, digest: str) -> bool:
+    """Whether the value of `If-Match` or `If-None-Match` names this content.
+
+    Raises:
+        InvalidRequest: it lists too many.
+    """
+    if header.count(b",") >= MAX_TAGS:
+        message = f"at most {MAX_TAGS} entity tags, got {header.count(b',') + 1}"
+        where = "If-Match, If-None-Match"
+        raise InvalidRequest(f"{where}: {message}", (FieldError(where, message),))
+    named = [each.strip().removeprefix(b"W/").strip(b'"') for each in header.split(b",")]
+    return b"*" in named or digest.encode() in named
+
+
+def not_modified(request: Request, digest: str) -> Answer | None:
+    """Return a 304 if the caller already has this content, else None."""
+    if not names_tag(request.header(b"if-none-match"), digest):
+        return None
+    return Answer(headers=tag_headers(digest), status=304)

@@ -14,9 +14,9 @@ from toolscout.ranking.ask import Decision
 from toolscout.server.calls import catalog_reads
 from toolscout.server.calls.catalog_reads import AT_ONCE
 from toolscout.server.calls.decide import deadline_of, decide
+from toolscout.server.calls.envelope import ask_with
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.compiling.work_threads import TENANT, beside
-from toolscout.server.http.envelope import ask_with
 from toolscout.server.mcp.answers import RequiredKeys, ToolsFound
 from toolscout.server.mcp.arguments import (
     Arguments,

@@ -12,8 +12,8 @@ from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import details
 from toolscout.ranking.resolve import Resolver
+from toolscout.server.calls import lookup
 from toolscout.server.calls.catalog_reads import AT_ONCE
-from toolscout.server.compiling import lookup
 from toolscout.server.compiling.work_threads import TENANT, beside
 from toolscout.server.http.refusals import REFUSALS, refusal
 from toolscout.server.observe.trace import Trace

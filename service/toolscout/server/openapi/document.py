@@ -15,10 +15,10 @@ from toolscout import __version__
 from toolscout.contract import ABSENT, Tool
 from toolscout.contract.bounds import BOUNDS
 from toolscout.server.http.problems import CODES, Problem
-from toolscout.server.http.routes import ROUTES
 from toolscout.server.openapi.fields import finished
 from toolscout.server.openapi.paths import REF, paths, ref
 from toolscout.server.openapi.shapes import provider_tool, tools_answer, user_message
+from toolscout.server.routes.table import ROUTES
 
 
 @cache

@@ -14,9 +14,9 @@ from toolscout.server.http.answer import HTML, JAVASCRIPT, NO_SNIFFING, Answer, 
 from toolscout.server.http.problems import CODES, Code
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request
-from toolscout.server.http.route import Route
 from toolscout.server.observe.trace import Trace
 from toolscout.server.openapi.document import as_yaml, document
+from toolscout.server.routes.route import Route
 from toolscout.server.service import Service
 
 _ASSETS = {

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from toolscout.contract import SearchRequest
-from toolscout.server.http.route import Parameter, Route
+from toolscout.server.routes.route import Parameter, Route
 
 REF = "#/components/schemas/{name}"
 

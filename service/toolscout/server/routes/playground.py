@@ -1,12 +1,11 @@
 """The playground's page and its files over HTTP."""
 
 from toolscout import playground
-from toolscout.server.http import etags
-from toolscout.server.http.answer import Answer
+from toolscout.server.http.answer import Answer, names_tag
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request
-from toolscout.server.http.route import Route
 from toolscout.server.observe.trace import Trace
+from toolscout.server.routes.route import Route
 from toolscout.server.service import Service
 
 
@@ -19,7 +18,7 @@ async def show_file(service: Service, request: Request, trace: Trace) -> Answer:
         (name.lower().encode(), value.encode()) for name, value in playground.HEADERS.items()
     ]
     headers.append((b"etag", f'"{file.digest}"'.encode()))
-    if etags.names(request.header(b"if-none-match"), file.digest):
+    if names_tag(request.header(b"if-none-match"), file.digest):
         return Answer(headers=headers, status=304)
     return Answer(file.content, headers, media=file.media.encode())
 

@@ -11,10 +11,10 @@ import msgspec
 from toolscout.contract import is_absent
 from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooMuchWork
 from toolscout.index.catalog import Catalog
+from toolscout.server.calls.envelope import R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
 from toolscout.server.compiling.queue import CompileJob
 from toolscout.server.compiling.work_threads import DEADLINE_S
-from toolscout.server.http.envelope import R, Read
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 from toolscout.state.store import StoreUnavailable

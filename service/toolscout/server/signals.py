@@ -1,8 +1,10 @@
-"""Stopping without losing a request.
+"""SIGTERM stops the service without losing a request, SIGHUP reads its files again.
 
 SIGTERM: not ready at once, but serve on for `drain_s`, so that balancers notice first; answers
 carry `Connection: close` meanwhile. Then uvicorn closes idle connections and finishes open
 requests. A second SIGTERM skips the wait.
+
+SIGHUP: what is read from files again and again (keys, certificates) is read at once.
 """
 
 import asyncio
@@ -15,6 +17,7 @@ from types import FrameType
 import uvicorn
 
 from toolscout.server.service import Service
+from toolscout.serving.tls import Certificate
 
 SAME_SIGNAL_S = 1.0
 """Within this time a second SIGTERM is taken for an echo of the first."""
@@ -29,7 +32,12 @@ def serving() -> uvicorn.Server | None:
 
 
 def install(service: Service, server: uvicorn.Server) -> None:
-    """Take over SIGTERM from a server."""
+    """Take SIGTERM over from a server, and SIGHUP; follow the certificate, if there is one."""
+    _stop_on_term(service, server)
+    _read_on_hup(service, server)
+
+
+def _stop_on_term(service: Service, server: uvicorn.Server) -> None:
     loop = asyncio.get_running_loop()
     first = 0.0
 
@@ -51,3 +59,19 @@ def install(service: Service, server: uvicorn.Server) -> None:
         loop.call_soon_threadsafe(loop.call_later, drain_s, stop)
 
     signal.signal(signal.SIGTERM, on_term)
+
+
+def _read_on_hup(service: Service, server: uvicorn.Server) -> None:
+    certificate: Certificate | None = None
+    if service.settings.tls_cert and server.config.ssl is not None:
+        certificate = Certificate(service.settings, server.config.ssl, service.log)
+        service.run(certificate.files.follow())
+
+    def reread() -> None:
+        if service.key_file is not None:
+            service.key_file.files.check()
+        if certificate is not None:
+            certificate.files.check()
+        service.log.info("files_read", signal="SIGHUP")
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reread)

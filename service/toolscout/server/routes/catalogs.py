@@ -17,7 +17,7 @@ from toolscout.contract import (
 )
 from toolscout.server.calls import catalog_reads
 from toolscout.server.calls.catalogs import delete_catalog, get_catalog, patch_catalog, put_catalog
-from toolscout.server.http.route import Parameter, Route
+from toolscout.server.routes.route import Parameter, Route
 
 _ONE = "/v1/catalogs/{id}"
 _TOOL = {"name": "search_code", "description": "Search the code of a repository"}

@@ -9,16 +9,17 @@ from time import perf_counter, time
 from litestar.types import Receive, Scope, Send
 
 from toolscout.errors import Overloaded
-from toolscout.server.compiling import lookup, work_threads
+from toolscout.server.calls import lookup
+from toolscout.server.compiling import work_threads
 from toolscout.server.http.admission import BytesInFlight
 from toolscout.server.http.answer import Answer, answer_refused, send_answer
 from toolscout.server.http.auth import KeyScope
 from toolscout.server.http.problems import CODES
 from toolscout.server.http.refusals import REFUSALS, Refused, refusal, too_long
 from toolscout.server.http.request import ClientGone, Request
-from toolscout.server.http.route import Handler, Resource
 from toolscout.server.observe.record import Record, outcome_of
 from toolscout.server.observe.trace import Trace
+from toolscout.server.routes.route import Handler, Resource
 from toolscout.server.service import Service
 
 SHED = ("overloaded", "draining")

@@ -31,11 +31,10 @@ from toolscout.server.calls.feedback import (
     show_learning,
 )
 from toolscout.server.calls.hot import hot_tools
-from toolscout.server.calls.probes import show_health, show_metrics, show_readiness
+from toolscout.server.calls.probes import show_health, show_metrics, show_readiness, show_stats
 from toolscout.server.calls.search import search
-from toolscout.server.calls.stats import show_stats
-from toolscout.server.http.catalog_routes import CATALOG_ROUTES
-from toolscout.server.http.route import Parameter, Route
+from toolscout.server.routes.catalogs import CATALOG_ROUTES
+from toolscout.server.routes.route import Parameter, Route
 
 _BELOW = "/v1/tool-discovery/"
 _WITH_LEARNING = "Answers 404 with `learning = off`."

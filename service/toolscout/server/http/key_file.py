@@ -11,7 +11,7 @@ from pathlib import Path
 
 from toolscout.errors import ConfigurationError
 from toolscout.server.http.auth import Keyring
-from toolscout.server.observe.log import EventLog
+from toolscout.serving.events import Events
 from toolscout.serving.followed_files import FollowedFiles
 
 
@@ -22,7 +22,7 @@ class KeyFile:
         self,
         path: Path,
         accept: Callable[[Keyring], None],
-        log: EventLog,
+        log: Events,
         count: Callable[[str], None],
     ) -> None:
         """Follow a file; `count` is told `ok` or `refused` for every change."""

@@ -1,1 +1,0 @@
-"""The process: start, reload, shutdown and TLS."""
