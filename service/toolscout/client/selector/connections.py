@@ -32,14 +32,8 @@ timeout and not in a cancellation, which would leave the socket open."""
 CLOSE_S = 0.5
 """Seconds that closing waits for abandoned requests."""
 
-BEAT_S = 0.05
-"""Seconds between measurements of the event loop's lag during calls."""
-
-CONGESTED_S = 0.5
-"""Lag of the event loop, in seconds, above which the service is not blamed for a late answer."""
-
-CROWDED_S = 0.05
-"""The same while there are more calls than connections."""
+BLOCKED_S = 0.25
+"""How long after its time a wait must end for the event loop to be blamed, and not the service."""
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -95,7 +89,6 @@ class Connections:
         trust_env: bool,
     ) -> None:
         self.url = url
-        self._max_connections = max_connections
         self._limits = httpx2.Limits(
             max_connections=max_connections,
             max_keepalive_connections=max_connections,
@@ -107,10 +100,6 @@ class Connections:
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._warned = False
-        self._beat_due: float | None = None
-        """When the event loop is to measure its lag next; None while no call is under way."""
-        self._beating: asyncio.AbstractEventLoop | None = None
-        self._lag = 0.0
         self._under_way: set[asyncio.Task[Reply | Failure]] = set()
         self._left_behind: set[asyncio.Task[Reply | Failure]] = set()
 
@@ -128,9 +117,6 @@ class Connections:
         """
         progress.attempts += 1
         progress.begun, progress.connected = monotonic(), None
-        if self._beat_due is None or self._beating is not asyncio.get_running_loop():
-            self._beat_due, self._lag = None, 0.0
-            self._beat()
         remaining = deadline - monotonic()
         if remaining <= 0:
             return CONGESTED
@@ -146,31 +132,8 @@ class Connections:
                 self._left_behind.add(task)
                 task.add_done_callback(self._left_behind.discard)
         if not task.done():
-            return self.too_late(progress)
+            return too_late(progress, is_blocked=monotonic() - deadline > BLOCKED_S)
         return CLOSED if task.cancelled() else task.result()
-
-    def too_late(self, progress: Progress) -> Failure:
-        """Tell whether the service or this process caused a timeout; call from any thread."""
-        now, due = monotonic(), self._beat_due
-        lag = self._lag if due is None else max(self._lag, now - due)
-        crowded = len(self._under_way) > self._max_connections
-        if lag > (CROWDED_S if crowded else CONGESTED_S) or progress.begun is None:
-            return CONGESTED
-        # The service had enough time if it was longer than the wait for a connection.
-        had = 0.0 if progress.connected is None else now - progress.connected
-        return TOO_LATE if had > 0.5 * (now - progress.begun) else NO_CONNECTION
-
-    def _beat(self) -> None:
-        """Measure how late the event loop is, repeatedly during calls."""
-        now = monotonic()
-        late = 0.0 if self._beat_due is None else now - self._beat_due
-        self._lag = max(late, 0.5 * self._lag)
-        if self._beat_due is not None and not self._under_way:
-            self._beat_due = None
-            return
-        self._beat_due = now + BEAT_S
-        self._beating = asyncio.get_running_loop()
-        self._beating.call_later(BEAT_S, self._beat)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -262,6 +225,16 @@ class Connections:
             )
             use(Network(), self._client)
         return self._client
+
+
+def too_late(progress: Progress, *, is_blocked: bool = False) -> Failure:
+    """Tell whether the service or this process caused a timeout; call from any thread."""
+    if is_blocked or progress.begun is None:
+        return CONGESTED
+    # The service had enough time if it was longer than the wait for a connection.
+    now = monotonic()
+    had = 0.0 if progress.connected is None else now - progress.connected
+    return TOO_LATE if had > 0.5 * (now - progress.begun) else NO_CONNECTION
 
 
 async def _read(response: httpx2.Response) -> Reply:

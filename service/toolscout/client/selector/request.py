@@ -23,7 +23,14 @@ from toolscout.client.offer import Offer
 from toolscout.client.selector import answer
 from toolscout.client.selector.answer import AnswerError
 from toolscout.client.selector.breaker import CircuitBreaker
-from toolscout.client.selector.connections import CLOSED, Connections, Failure, Progress, Reply
+from toolscout.client.selector.connections import (
+    CLOSED,
+    Connections,
+    Failure,
+    Progress,
+    Reply,
+    too_late,
+)
 from toolscout.client.selector.digests import Digests
 from toolscout.client.selector.encoding import Encoder
 from toolscout.client.selector.retries import RetryBudget
@@ -172,9 +179,7 @@ class Request:
 
     def give_up(self, closed: bool = False) -> Verdict:
         """Stop waiting for `send` in another thread: time is up, or the selector closed."""
-        return self._judged(
-            CLOSED if closed else self._channel.connections.too_late(self._progress)
-        )
+        return self._judged(CLOSED if closed else too_late(self._progress))
 
     def settle(self, verdict: Verdict | None) -> None:
         """Tell the breaker how the call ended; None if it was cancelled."""
