@@ -11,7 +11,7 @@ from evals.rankers import Ours
 from evals.run import Figures, average, evaluate
 from evals.sets import ToolSet
 from evals.variants import ALL, VARIANTS, Variant, with_model
-from toolscout.contract import RankerName
+from toolscout.contract.fields import RankerName
 
 BASE = Variant("as shipped")
 MEASURE = "nDCG@5"

@@ -14,7 +14,7 @@ import numpy as np
 
 from evals.metrics import LONG
 from evals.rankers import Answer, MissingPackage, Search, by_scores, text_of
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 
 _WORDS = re.compile(r"[^\W_]+")
 

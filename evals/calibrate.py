@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.sets import DEV, Question, ToolSet, data_folder, load_set
-from toolscout.contract import RankerName
+from toolscout.contract.fields import RankerName
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler

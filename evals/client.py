@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Any
 
 from toolscout.client import AsyncSelector, Selector
-from toolscout.client.selector.breaker import BreakerPolicy
+from toolscout.client.breaker import BreakerPolicy
 
 CALLS = 2_000
 NEVER = BreakerPolicy(consecutive=10**9, ratio=2.0)

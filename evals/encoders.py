@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.rankers import Floats, MissingPackage, Ours, Ranker, Search, by_scores
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.ranking import fuse
 from toolscout.text.query import analyse
 from toolscout.text.tokens import spoken_name

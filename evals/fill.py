@@ -6,7 +6,7 @@ from typing import Any, get_args
 from evals import metrics, report
 from evals.rankers import Ours
 from evals.sets import ToolSet
-from toolscout.contract import Fill
+from toolscout.contract.fields import Fill
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.pipeline import decide
 

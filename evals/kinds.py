@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from toolscout.contract import Context, Filters, Session, Use
+from toolscout.contract.requests import Context, Filters, Session, Use
 from toolscout.engine import Engine
 from toolscout.errors import EmptyPattern
 from toolscout.index.details import detail_of

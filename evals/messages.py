@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from evals import metrics, report
 from evals.rankers import Ours
 from evals.sets import Question, ToolSet
-from toolscout.contract import Message
-from toolscout.contract.messages import MessagePart
+from toolscout.contract.messages import Message, MessagePart
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.pipeline import decide
 from toolscout.text import conversation

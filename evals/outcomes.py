@@ -17,7 +17,7 @@ from evals.calibrate import FOREIGN, gibberish
 from evals.rankers import Answer, Ours, Ranker
 from evals.run import limited, timed
 from evals.sets import DEV, ToolSet, load_requests, load_set
-from toolscout.contract import RankerName
+from toolscout.contract.fields import RankerName
 from toolscout.index.vectors import Embedder
 
 RANKERS: tuple[RankerName, ...] = ("hybrid", "bm25", "semantic")

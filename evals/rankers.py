@@ -11,7 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.contract import Outcome, RankerName, Tool
+from toolscout.contract.fields import Outcome, RankerName
+from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
 from toolscout.index.bm25 import Bm25Weights
 from toolscout.index.cache import CatalogCache

@@ -57,7 +57,7 @@ def find_many(names: list[str], model: str) -> tuple[dict[str, Ranker], list[str
 
 def _tried(ranker: Ranker) -> Ranker:
     """Index nothing much, so that a missing package is noticed before the work begins."""
-    from toolscout.contract import Tool
+    from toolscout.contract.tools import Tool
 
     ranker([Tool("probe", "probe"), Tool("other", "other")])
     return ranker

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 
 DEV = ("azure-mcp-2026", "bfcl-live", "nestful", "apibank")
 """The sets that the bars are averaged over."""

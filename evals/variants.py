@@ -16,7 +16,9 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
-from toolscout.contract import Context, RankerName, Session, Tool, Use
+from toolscout.contract.fields import RankerName
+from toolscout.contract.requests import Context, Session, Use
+from toolscout.contract.tools import Tool
 from toolscout.index import compile as compiling
 from toolscout.index import expand, vector_index, vectors
 from toolscout.index.bm25 import Bm25Weights

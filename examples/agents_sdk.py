@@ -16,7 +16,7 @@ from agents import Agent, Runner, function_tool, set_default_openai_client
 from openai import AsyncOpenAI
 from toolbox import TOOLS
 
-from toolscout.client import AsyncTransport
+from toolscout.discovery import AsyncTransport
 
 ENDPOINT = os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080")
 

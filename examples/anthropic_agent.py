@@ -14,7 +14,7 @@ import httpx2
 from anthropic import AsyncAnthropic
 from toolbox import anthropic_tools, run
 
-from toolscout.client import AsyncTransport
+from toolscout.discovery import AsyncTransport
 
 MAX_STEPS = 10
 ENDPOINT = os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080")

@@ -12,7 +12,7 @@ import sys
 import boto3
 from toolbox import bedrock_tools, run
 
-from toolscout.client import ToolDiscovery
+from toolscout.discovery import ToolDiscovery
 
 MAX_STEPS = 10
 

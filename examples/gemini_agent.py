@@ -12,7 +12,7 @@ import sys
 from google import genai
 from toolbox import gemini_tools, run
 
-from toolscout.client import ToolDiscovery
+from toolscout.discovery import ToolDiscovery
 
 MAX_STEPS = 10
 

@@ -15,7 +15,7 @@ from langchain.agents import create_agent
 from langchain_openai import ChatOpenAI
 from toolbox import TOOLS
 
-from toolscout.client import Transport
+from toolscout.discovery import Transport
 
 transport = Transport(os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080"), defer_above=5)
 model = ChatOpenAI(

@@ -14,7 +14,7 @@ import httpx2
 from openai import OpenAI
 from toolbox import openai_tools, run
 
-from toolscout.client import Transport
+from toolscout.discovery import Transport
 
 MAX_STEPS = 10
 

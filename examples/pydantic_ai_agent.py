@@ -17,7 +17,7 @@ from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from toolbox import TOOLS
 
-from toolscout.client import AsyncTransport
+from toolscout.discovery import AsyncTransport
 
 ENDPOINT = os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080")
 

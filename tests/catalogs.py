@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from toolscout.contract import Filters
+from toolscout.contract.requests import Filters
 
 _VERBS = ["archive", "cache", "delta", "index", "match", "order", "query", "report", "send"]
 _NOUNS = ["alpha", "branch", "email", "file", "graph", "host", "invoice", "job", "key", "ledger"]

@@ -12,23 +12,23 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-MODULES = ("toolscout", "toolscout.client")
+MODULES = ("toolscout", "toolscout.client", "toolscout.discovery")
 SUBMODULES = {
-    "toolscout.client.agents.meta": (
+    "toolscout.discovery.agents.meta": (
         "handle_meta_call",
         "handle_meta_call_async",
         "instructions",
         "meta_tools",
     ),
-    "toolscout.client.agents.tracker": ("SessionTracker",),
-    "toolscout.client.discovery.session": ("SessionStore",),
-    "toolscout.client.observe.events": ("SearchEvent", "TurnEvent", "log_event", "log_turn"),
-    "toolscout.client.observe.jsonl": ("JsonLines",),
-    "toolscout.client.observe.metrics": ("PrometheusMetrics",),
-    "toolscout.client.risk": ("RiskGate",),
-    "toolscout.client.selector.breaker": ("BreakerPolicy",),
-    "toolscout.client.selector.rollout": ("Rollout",),
-    "toolscout.client.selector.selection": ("Shadow",),
+    "toolscout.discovery.agents.tracker": ("SessionTracker",),
+    "toolscout.discovery.session": ("SessionStore",),
+    "toolscout.client.events": ("SearchEvent", "TurnEvent", "log_event", "log_turn"),
+    "toolscout.client.jsonl": ("JsonLines",),
+    "toolscout.client.metrics": ("PrometheusMetrics",),
+    "toolscout.discovery.risk": ("RiskGate",),
+    "toolscout.client.breaker": ("BreakerPolicy",),
+    "toolscout.client.rollout": ("Rollout",),
+    "toolscout.client.selection": ("Shadow",),
 }
 """Names that the documentation imports from submodules."""
 

@@ -8,7 +8,8 @@ import pytest
 from tests.catalogs import SHAPES, in_shape
 from tests.support import TOOLS, Server, crowd
 from toolscout import Engine
-from toolscout.contract import Context, Filters, Session, Tool, Use
+from toolscout.contract.requests import Context, Filters, Session, Use
+from toolscout.contract.tools import Tool
 from toolscout.errors import EmptyPattern, InvalidRequest, ToolscoutError
 
 

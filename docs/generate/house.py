@@ -13,7 +13,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("gateway", "integrations", "searching"),
     ("terminal",),
-    ("server",),
+    ("discovery", "server"),
     ("client", "playground"),
     ("learning",),
     ("engine", "state"),
@@ -44,7 +44,10 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 """Floors inside rooms, by the same rule."""
 
-CLIENT_MAY_IMPORT = {"common", "contract", "data", "errors", "text", "tools"}
+CLIENT_SIDE = ("client", "discovery")
+"""Rooms that install without the service."""
+
+CLIENT_MAY_IMPORT = {*CLIENT_SIDE, "common", "contract", "data", "errors", "text", "tools"}
 
 
 NO_CODE = {

@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.metrics import MetricWrapperBase
 
 from docs.generate.notes import WRITTEN, joined, notes
-from toolscout.client.observe.metrics import PrometheusMetrics
+from toolscout.client.metrics import PrometheusMetrics
 from toolscout.server.observe.metrics import Metrics
 
 

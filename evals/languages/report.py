@@ -13,7 +13,8 @@ from evals import report as reporting
 from evals.metrics import SHORT
 from evals.rankers import Answer, Ours, Search
 from evals.sets import load_set
-from toolscout.contract import RankerName, Tool
+from toolscout.contract.fields import RankerName
+from toolscout.contract.tools import Tool
 from toolscout.index.vectors import Embedder
 
 HERE = Path(__file__).parent

@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 from tqdm import tqdm
 
 from evals.train.data import DATA_VARIABLE, ToolSet, data_root, load_set
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.index.encoder import ADAPTER, DIMENSION, SentenceEncoder, tool_text
 
 Matrix = NDArray[np.float32]

@@ -14,22 +14,11 @@ from typing import Any
 
 import msgspec
 
-from toolscout.contract import (
-    DEFAULT_TOP_K,
-    Context,
-    Counts,
-    Detail,
-    Fill,
-    Filters,
-    Match,
-    Messages,
-    Outcome,
-    RankerName,
-    Resolution,
-    Session,
-    Tool,
-    ToolDetail,
-)
+from toolscout.contract.answers import Counts, Match, Resolution
+from toolscout.contract.fields import DEFAULT_TOP_K, Detail, Fill, Outcome, RankerName
+from toolscout.contract.messages import Messages
+from toolscout.contract.requests import Context, Filters, Session
+from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
 from toolscout.settings import RANKERS
 from toolscout.terminal import BOLD, DIM, GREEN, RED, YELLOW, painted, positive
@@ -100,7 +100,7 @@ def _from_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any
 def _from_service(parsed: argparse.Namespace, tools: list[Tool] | None) -> dict[str, Any]:
     import httpx2
 
-    from toolscout.client.selector.endpoint import is_web_address
+    from toolscout.client.endpoint import is_web_address
 
     if parsed.model or parsed.synonyms or parsed.domains:
         raise ConfigurationError("--model, --synonyms and --domains are settings of the service")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import msgspec
 
-from toolscout.contract import Fill, RankerName
+from toolscout.contract.fields import Fill, RankerName
 from toolscout.errors import ConfigurationError
 
 PREFIX = "TOOLSCOUT_"

@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.support import SEARCH, TOOLS, crowd
-from toolscout.contract import (
+from toolscout.contract.bounds import (
+    MAX_CHAIN,
+    MAX_EVENTS,
     MAX_FILES,
     MAX_FILTER_VALUES,
     MAX_NAME_CHARS,
     MAX_NAMES,
+    MAX_PARTS,
     MAX_PATTERNS,
     MAX_RECENT,
     MAX_RESOLVED,
-)
-from toolscout.contract.bounds import (
-    MAX_CHAIN,
-    MAX_EVENTS,
-    MAX_PARTS,
     MAX_TOOL_VALUES,
 )
 from toolscout.contract.fields import MAX_EVENT_CHARS

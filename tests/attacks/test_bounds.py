@@ -11,19 +11,17 @@ import pytest
 from tests.attacks.dearest import CATALOG, MIB, V1, Dear, dearest, names, tool_of, values
 from tests.attacks.stalls import LIMIT_UNITS, least_stall
 from tests.support import SEARCH, TOOLS, Server, crowd, problem_of, running, until
-from toolscout.contract import (
-    MAX_NAME_CHARS,
-    MAX_NAMES,
-    MAX_PATTERNS,
-    MAX_RESOLVED,
-)
 from toolscout.contract.bounds import (
     BOUNDS,
     MAX_EVENTS,
     MAX_FILE_CHARS,
     MAX_FILTER_CHARS,
     MAX_MCP_BYTES,
+    MAX_NAME_CHARS,
+    MAX_NAMES,
     MAX_OFFERED,
+    MAX_PATTERNS,
+    MAX_RESOLVED,
     MAX_SHOWN,
     MAX_STATUSES,
     MAX_TAGS,

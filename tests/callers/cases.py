@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from tests.client.model import ScriptedModel
 from tests.client.rules import visible
 from tests.client.upstream import Peer, peer
-from toolscout.client.exchange import PATHS
+from toolscout.discovery.exchange import PATHS
 
 DEAD = "http://127.0.0.1:9"
 QUESTION = "write an email to a@b.example"

@@ -14,7 +14,7 @@ from tests.client.agents import Agent
 from tests.client.upstream import answers, free_port, until
 from tests.integration import proxies
 from tests.support import environment
-from toolscout.client import Transport
+from toolscout.discovery import Transport
 
 LINE = "1"
 LIBRARIES = ["openai", "anthropic", "httpx2"]

@@ -16,7 +16,7 @@ from tests.client.upstream import answers, free_port, until
 from tests.debian import need
 from tests.integration.venvs import ROOT
 from tests.support import environment
-from toolscout.client import Transport
+from toolscout.discovery import Transport
 
 NODE = "@anthropic-ai/sdk"
 FOLDER = ROOT / ".venv-node"

@@ -9,9 +9,9 @@ import pytest
 from tests.client.both import Awaited, Blocking, Either
 from tests.client.shapes import Json
 from tests.client.upstream import Exchange, peer
-from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
-from toolscout.client.discovery.config import ApiConfig
-from toolscout.client.providers import ProviderName
+from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
+from toolscout.discovery.config import ApiConfig
+from toolscout.discovery.providers import ProviderName
 
 Make = Callable[..., Either]
 Run = Callable[..., list[bytes]]

@@ -9,12 +9,8 @@ import pytest
 
 from tests.client.shapes import ABOUT, SHAPES, Json, Said, Shape
 from tests.client.upstream import Exchange, Peer, peer
-from toolscout.client import (
-    AsyncToolDiscovery,
-    DiscoveryConfig,
-    ToolDiscovery,
-)
-from toolscout.client.discovery.config import ApiConfig
+from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
+from toolscout.discovery.config import ApiConfig
 
 PHANTOM = "gateway_search_tools"
 

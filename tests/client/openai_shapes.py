@@ -4,7 +4,7 @@ import json
 from typing import Any, ClassVar
 
 from tests.client.turns import SCHEMA, Json, Said
-from toolscout.client.providers import ProviderName
+from toolscout.discovery.providers import ProviderName
 
 
 class OpenAI:

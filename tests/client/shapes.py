@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from tests.client.openai_shapes import OpenAI, Responses
 from tests.client.turns import SCHEMA, Json, Said
-from toolscout.client.providers import ProviderName
+from toolscout.discovery.providers import ProviderName
 
 __all__ = ["ABOUT", "SHAPES", "Json", "Said", "Shape"]
 

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
-from toolscout.client import AsyncTransport, Transport
-from toolscout.client.exchange import MAX_SEARCHED_BYTES, MAX_SEARCHED_VALUES
+from toolscout.discovery import AsyncTransport, Transport
+from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, MAX_SEARCHED_VALUES
 
 JSON = {"Content-Type": "application/json"}
 TOOLS = [{"type": "function", "function": {"name": f"tool_{n}"}} for n in range(30)]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer, until
 from toolscout.client import AsyncSelector, InvalidArgument, Reason, Selector
-from toolscout.client.selector.breaker import BreakerPolicy, CircuitBreaker
+from toolscout.client.breaker import BreakerPolicy, CircuitBreaker
 
 
 def fail(breaker: CircuitBreaker, times: int, now: float) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from toolscout.client import ConfigurationError
-from toolscout.client.discovery.config import DiscoveryConfig, load
+from toolscout.discovery.config import DiscoveryConfig, load
 
 RELEVANCE = """
 pipes:

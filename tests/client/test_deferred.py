@@ -4,7 +4,7 @@ import pytest
 
 from tests.client.flows import DONE, Model, flow, search, service, shape, tools
 from tests.client.shapes import ABOUT, SHAPES, Json, Shape
-from toolscout.client.discovery.session import SessionStore
+from toolscout.discovery.session import SessionStore
 
 __all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 

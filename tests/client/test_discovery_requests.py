@@ -8,10 +8,11 @@ import pytest
 
 from tests.client.flows import DONE, PHANTOM, Model, flow, search, service, shape, tools
 from tests.client.shapes import ABOUT, SHAPES, Json
-from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, InvalidArgument, ToolDiscovery
-from toolscout.client.discovery.config import ApiConfig
-from toolscout.client.discovery.session import SessionStore
-from toolscout.client.observe.events import SearchEvent
+from toolscout.client import InvalidArgument
+from toolscout.client.events import SearchEvent
+from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
+from toolscout.discovery.config import ApiConfig
+from toolscout.discovery.session import SessionStore
 
 __all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 

@@ -9,9 +9,9 @@ import pytest
 from tests.client.flows import PHANTOM, Flow, Model, flow, service, shape, tools
 from tests.client.shapes import SHAPES, Said, Shape
 from tests.client.streaming import EVENTS, StreamingModel, read
-from toolscout.client import DiscoveryConfig, ToolDiscovery
-from toolscout.client.discovery.config import ApiConfig
-from toolscout.client.providers import PROVIDERS
+from toolscout.discovery import DiscoveryConfig, ToolDiscovery
+from toolscout.discovery.config import ApiConfig
+from toolscout.discovery.providers import PROVIDERS
 
 __all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 

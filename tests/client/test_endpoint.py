@@ -6,10 +6,10 @@ import httpx2
 import pytest
 
 from tests.client.upstream import TOOLS, Exchange, peer
-from toolscout.client import ConfigurationError, DiscoveryConfig, InvalidArgument
-from toolscout.client.discovery.config import ApiConfig
-from toolscout.client.selector import endpoint
-from toolscout.common.loopback import is_loopback
+from toolscout.client import ConfigurationError, InvalidArgument, endpoint
+from toolscout.common.addresses import is_loopback
+from toolscout.discovery import DiscoveryConfig
+from toolscout.discovery.config import ApiConfig
 
 
 def read_file(exchange: Exchange) -> None:

@@ -15,7 +15,8 @@ from tests.client.upstream import TOOLS, peer
 from tests.integration.frameworks.test_examples import FRAMEWORK_AGENTS
 from tests.integration.frameworks.test_own_calls import OWN_CALLS
 from tests.support import Server, environment
-from toolscout.client import Selector, ToolDiscovery
+from toolscout.client import Selector
+from toolscout.discovery import ToolDiscovery
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")

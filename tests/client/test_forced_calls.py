@@ -8,7 +8,7 @@ from tests.client.flows import Model
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.test_reports import MAIL, OPENAI, READ, Service, configured, service, upstream
 from tests.client.upstream import Peer
-from toolscout.client import ToolDiscovery
+from toolscout.discovery import ToolDiscovery
 
 __all__ = ["service", "upstream"]  # fixtures, found by their names
 

@@ -6,7 +6,8 @@ import pytest
 
 from tests.client.upstream import TOOLS
 from tests.support import Server
-from toolscout.client import Selector, load
+from toolscout.client import Selector
+from toolscout.discovery import load
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "proxies" / "context-gateway"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from toolscout.client.discovery.session import session_id
-from toolscout.client.local import filter_tools, keyword_search, regex_search, score
+from toolscout.discovery.local import filter_tools, keyword_search, regex_search, score
+from toolscout.discovery.session import session_id
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.client.gemini_streaming import gemini_chunks, gemini_events
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.streaming import DONE, PHANTOM, READING, StreamingModel, fed, search
-from toolscout.client.providers import PROVIDERS
-from toolscout.client.providers.gemini.stream import GeminiStream
+from toolscout.discovery.providers import PROVIDERS
+from toolscout.discovery.providers.gemini.stream import GeminiStream
 
 SHAPE = next(shape for shape in SHAPES if shape.name == "gemini")
 LOOK = search("read", text="Let me look. ")

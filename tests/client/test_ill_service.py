@@ -9,7 +9,7 @@ from tests.client.agents import Agent
 from tests.client.model import ScriptedModel
 from tests.client.test_chaos import CAP_S, EMPTY, FAILURES, REFUSALS, SLACK_S, status
 from tests.client.upstream import Exchange, Peer, peer
-from toolscout.client import Transport
+from toolscout.discovery import Transport
 
 ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}
 ABOUT |= {"send_email": "Send an email to somebody"}

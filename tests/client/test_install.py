@@ -4,9 +4,8 @@ import subprocess
 import sys
 import textwrap
 
-import pytest
-
 import toolscout.client
+import toolscout.discovery
 
 
 def run(script: str) -> str:
@@ -29,14 +28,15 @@ def test_every_module_of_the_client_works_where_the_server_is_not_installed():
             def find_spec(self, name, path=None, target=None):
                 if name.partition(".")[0] in {
                     "faiss", "numpy", "litestar", "model2vec", "uvicorn", "Stemmer", "rapidfuzz",
-                    "prometheus_client", "swagger_ui", "yaml", "pydantic",
+                    "prometheus_client", "re2", "swagger_ui", "yaml", "pydantic",
                 }:
                     raise ImportError(f"{name} is not installed")
 
         sys.meta_path.insert(0, Blocked())
-        import toolscout.client
-        for module in pkgutil.walk_packages(toolscout.client.__path__, "toolscout.client."):
-            importlib.import_module(module.name)
+        import toolscout.client, toolscout.discovery
+        for package in (toolscout.client, toolscout.discovery):
+            for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+                importlib.import_module(module.name)
         with toolscout.client.Selector(None) as selector:
             print(selector.select("x", [{"name": "a"}, {"name": "b"}], top_k=1).reason)
         servers = ("toolscout.server", "toolscout.engine", "toolscout.learning", "toolscout.state")
@@ -99,13 +99,28 @@ def test_importing_the_client_loads_few_modules():
         """
     )
     count, flow = output.splitlines()
-    assert int(count) <= 40
+    assert int(count) <= 25
     assert flow == "[]"
 
 
 def test_the_client_has_few_public_names_and_all_of_them_load():
-    assert len(toolscout.client.__all__) == 14
-    for name in toolscout.client.__all__:
-        assert getattr(toolscout.client, name).__name__ == name
-    with pytest.raises(AttributeError, match="no attribute 'Selektor'"):
-        toolscout.client.Selektor  # noqa: B018 - reading it is the test
+    assert len(toolscout.client.__all__) == 8
+    assert len(toolscout.discovery.__all__) == 6
+    for module in (toolscout.client, toolscout.discovery):
+        assert all(getattr(module, name).__name__ == name for name in module.__all__)
+
+
+def test_a_search_by_expression_without_its_package_is_refused_with_the_line_that_installs_it():
+    output = run(
+        """
+        import sys
+        sys.modules["re2"] = None
+        from toolscout.discovery import ToolDiscovery, DiscoveryConfig
+        from toolscout.errors import ConfigurationError
+        try:
+            ToolDiscovery(DiscoveryConfig(enabled=True, strategy="tool-search"))
+        except ConfigurationError as error:
+            print(error)
+        """
+    )
+    assert "pip install '.[tool-search]'" in output

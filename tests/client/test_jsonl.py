@@ -11,8 +11,8 @@ import pytest
 
 from tests.client.upstream import TOOLS, peer
 from toolscout.client import InvalidArgument, Selector
-from toolscout.client.observe.events import TurnEvent
-from toolscout.client.observe.jsonl import JsonLines
+from toolscout.client.events import TurnEvent
+from toolscout.client.jsonl import JsonLines
 
 
 def event(number: int = 0) -> TurnEvent:
@@ -59,8 +59,8 @@ def test_a_stream_is_written_to_and_left_open():
 def test_the_end_of_the_process_loses_no_line(tmp_path: Path):
     path = tmp_path / "events.jsonl"
     script = f"""
-from toolscout.client.observe.events import TurnEvent
-from toolscout.client.observe.jsonl import JsonLines
+from toolscout.client.events import TurnEvent
+from toolscout.client.jsonl import JsonLines
 written = JsonLines({str(path)!r})
 for number in range(200):
     written(TurnEvent("filtered", "relevance", "openai", f"s{{number}}", 30, 5))

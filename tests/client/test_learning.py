@@ -11,7 +11,8 @@ import pytest
 
 from evals.sets import Question, ToolSet, load_set
 from tests.support import Server, running
-from toolscout.client import Selector, ToolDiscovery
+from toolscout.client import Selector
+from toolscout.discovery import ToolDiscovery
 
 PHANTOM = "gateway_search_tools"
 TURNS = 300

@@ -244,7 +244,8 @@ def test_integrations_import_the_client_and_nothing_else_of_toolscout():
             if isinstance(node, ast.ImportFrom) and node.module
         ]
         ours = [name for name in imported if name.startswith("toolscout")]
-        assert all(name.startswith(("toolscout.client", "toolscout.integrations")) for name in ours)
+        allowed = ("toolscout.client", "toolscout.discovery", "toolscout.integrations")
+        assert all(name.startswith(allowed) for name in ours)
 
 
 def test_the_client_imports_no_integration():

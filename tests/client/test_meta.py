@@ -10,14 +10,14 @@ import pytest
 from tests.client.shapes import SHAPES
 from tests.client.upstream import TOOLS, Exchange, peer
 from toolscout.client import AsyncSelector, Selector
-from toolscout.client.agents.meta import (
+from toolscout.discovery.agents.meta import (
     META_TOOL_NAMES,
     handle_meta_call,
     handle_meta_call_async,
     instructions,
     meta_tools,
 )
-from toolscout.client.risk import (
+from toolscout.discovery.risk import (
     RiskGate,
     requires_confirmation,
     requires_full_schema,

@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry
 
 from tests.client.upstream import TOOLS, Exchange, peer
 from toolscout.client import ConfigurationError
-from toolscout.client.observe.metrics import PrometheusMetrics
+from toolscout.client.metrics import PrometheusMetrics
 
 
 def test_searches_are_counted_by_status_and_reason(make):

@@ -15,7 +15,7 @@ from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.rules import visible
 from tests.client.shapes import Json
 from tests.client.upstream import Exchange, peer
-from toolscout.client import Transport
+from toolscout.discovery import Transport
 
 pytestmark = pytest.mark.filterwarnings("ignore:The model .* is deprecated")
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.client.upstream import TOOLS, Exchange, peer
 from toolscout.client import AsyncSelector
-from toolscout.client.selector.network import READ_BYTES
+from toolscout.client.network import READ_BYTES
 
 HANGING = """
 import socket, time

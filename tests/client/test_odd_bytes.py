@@ -11,7 +11,7 @@ import pytest
 from tests.client.shapes import ABOUT, SHAPES, Said, Shape
 from tests.client.streaming import DONE, EVENTS, PHANTOM, search
 from tests.client.upstream import Exchange, Peer, peer
-from toolscout.client import AsyncTransport, Transport
+from toolscout.discovery import AsyncTransport, Transport
 
 PATHS = {
     "openai": ("/chat/completions",) * 2,

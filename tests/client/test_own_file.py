@@ -8,9 +8,10 @@ import pytest
 from tests.client.flows import DONE, PHANTOM, Model, flow, search, service
 from tests.client.shapes import ABOUT, SHAPES
 from tests.client.upstream import NAMES, TOOLS, peer
-from toolscout.client import ConfigurationError, DiscoveryConfig, Selector, ToolDiscovery, load
-from toolscout.client.observe.events import TurnEvent
-from toolscout.client.selector.breaker import BreakerPolicy
+from toolscout.client import ConfigurationError, Selector
+from toolscout.client.breaker import BreakerPolicy
+from toolscout.client.events import TurnEvent
+from toolscout.discovery import DiscoveryConfig, ToolDiscovery, load
 
 __all__ = ["flow", "service"]  # fixtures, found by their names
 

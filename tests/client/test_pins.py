@@ -8,7 +8,8 @@ import pytest
 from tests.client.flows import DONE, PHANTOM, Model, flow, search, service, shape, tools
 from tests.client.shapes import ABOUT, SHAPES, Json
 from tests.client.upstream import peer
-from toolscout.client import AsyncTransport, InvalidArgument, ToolDiscovery, Transport
+from toolscout.client import InvalidArgument
+from toolscout.discovery import AsyncTransport, ToolDiscovery, Transport
 
 __all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 

@@ -14,7 +14,7 @@ from tests.client.bedrock_streaming import unframed
 from tests.client.shapes import ABOUT, SHAPES, Json, Shape
 from tests.client.streaming import EVENTS, PHANTOM, search
 from tests.client.upstream import Exchange, Peer, peer
-from toolscout.client import AsyncTransport, Transport
+from toolscout.discovery import AsyncTransport, Transport
 
 BY_NAME: dict[str, Shape] = {shape.name: shape for shape in SHAPES}
 FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.client.shapes import SHAPES, Said, Shape
-from toolscout.client.providers import PROVIDERS, Call, ProviderName
-from toolscout.client.providers.provider import Answered
+from toolscout.discovery.providers import PROVIDERS, Call, ProviderName
+from toolscout.discovery.providers.provider import Answered
 
 KEYS = ["messages", "contents", "input", "tools", "choices", "message", "content", "role", "user"]
 KEYS += ["parts", "output", "type", "tool_calls", "tool_use", "function", "functionCall", "toolUse"]

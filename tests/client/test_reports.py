@@ -12,10 +12,9 @@ from tests.client.flows import DONE, PHANTOM, Flow, Model
 from tests.client.shapes import ABOUT, SHAPES, Json, Said, Shape
 from tests.client.streaming import StreamingModel
 from tests.client.upstream import Exchange, Peer, peer, until
-from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
-from toolscout.client.discovery.config import ApiConfig
-from toolscout.client.learning import reporter
-from toolscout.client.selector.breaker import BreakerPolicy
+from toolscout.client.breaker import BreakerPolicy
+from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery, reporter
+from toolscout.discovery.config import ApiConfig
 
 OPENAI = SHAPES[0]
 TOOLS = [OPENAI.tool(name, about) for name, about in ABOUT.items()]

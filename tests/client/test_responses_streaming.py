@@ -12,9 +12,9 @@ from tests.client.responses_streaming import responses_events
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.streaming import DONE, PHANTOM, READING, StreamingModel, fed, read, search
 from tests.client.upstream import peer
-from toolscout.client import DiscoveryConfig, ToolDiscovery
-from toolscout.client.providers.openai.responses_stream import ResponsesStream
 from toolscout.common.lru import Lru
+from toolscout.discovery import DiscoveryConfig, ToolDiscovery
+from toolscout.discovery.providers.openai.responses_stream import ResponsesStream
 
 SHAPE = next(shape for shape in SHAPES if shape.name == "openai-responses")
 LOOK = search("read", text="Let me look. ")

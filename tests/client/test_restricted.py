@@ -6,7 +6,7 @@ import pytest
 
 from tests.client.flows import DONE, PHANTOM, Model, flow, search, service
 from tests.client.shapes import SHAPES, Json, Shape
-from toolscout.client.providers.openai.chat import MAX_TOOLS
+from toolscout.discovery.providers.openai.chat import MAX_TOOLS
 
 __all__ = ["flow", "service"]  # fixtures, found by their names
 

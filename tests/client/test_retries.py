@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.client.upstream import TOOLS, peer
-from toolscout.client.selector.breaker import BreakerPolicy
-from toolscout.client.selector.retries import RetryBudget
+from toolscout.client.breaker import BreakerPolicy, RetryBudget
 
 NEVER = BreakerPolicy(consecutive=10**9, ratio=2.0)
 """A breaker that never opens, so that only the budget limits the load."""

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from toolscout.client import InvalidArgument
-from toolscout.client.observe.events import SearchEvent
-from toolscout.client.selector.rollout import Rollout
+from toolscout.client.events import SearchEvent
+from toolscout.client.rollout import Rollout
 
 
 def choose(exchange: Exchange) -> None:

@@ -10,8 +10,9 @@ import pytest
 from tests.client.flows import DONE, PHANTOM, Model, flow, search, service, shape, tools
 from tests.client.shapes import ABOUT, SHAPES, Json
 from tests.client.upstream import Exchange, Peer, peer
-from toolscout.client import InvalidArgument, Transport
-from toolscout.client.discovery.session import SessionStore
+from toolscout.client import InvalidArgument
+from toolscout.discovery import Transport
+from toolscout.discovery.session import SessionStore
 
 __all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 

@@ -13,7 +13,7 @@ from tests.client.flows import DONE, PHANTOM, Flow, Model, flow, search, service
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.upstream import Exchange, peer
 from toolscout.client import InvalidArgument
-from toolscout.client.providers import ProviderName
+from toolscout.discovery.providers import ProviderName
 
 __all__ = ["flow", "service"]  # fixtures, found by their names
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolscout.client.discovery.session import SessionStore, session_id
+from toolscout.discovery.session import SessionStore, session_id
 
 
 class Clock:

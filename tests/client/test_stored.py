@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.client.agents import QUESTION, Agent, model, service, upstream
-from toolscout.client import Transport
+from toolscout.discovery import Transport
 
 __all__ = ["model", "service", "upstream"]  # fixtures, found by their names
 

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscout.client.local import filter_tools, keyword_search, regex_search, score, search
+from toolscout.discovery.local import filter_tools, keyword_search, regex_search, score, search
 
 TOOLS: list[dict[str, Any]] = [
     {"name": "update_address", "description": "Improve an address"},

@@ -20,10 +20,10 @@ from tests.client.streaming import (
     read,
     search,
 )
-from toolscout.client import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
-from toolscout.client.observe.events import TurnEvent
-from toolscout.client.providers import PROVIDERS
-from toolscout.client.providers.sse import Splitter, write
+from toolscout.client.events import TurnEvent
+from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
+from toolscout.discovery.providers import PROVIDERS
+from toolscout.discovery.providers.sse import Splitter, write
 
 STREAMED = [shape for shape in SHAPES if PROVIDERS[shape.name].stream]
 

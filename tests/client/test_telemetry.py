@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.client.upstream import TOOLS, Exchange, peer
-from toolscout.client.observe.events import SearchEvent
+from toolscout.client.events import SearchEvent
 
 
 def choose(exchange: Exchange) -> None:

@@ -9,7 +9,7 @@ from anthropic import beta_tool
 
 from tests.client.agents import QUESTION, model, service, upstream
 from tests.client.model import PHANTOM
-from toolscout.client import Transport
+from toolscout.discovery import Transport
 
 __all__ = ["model", "service", "upstream"]  # fixtures, found by their names
 

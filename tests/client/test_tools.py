@@ -9,8 +9,8 @@ import pydantic
 import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
-from toolscout.client import Reason, local
-from toolscout.client.offer import Offer
+from toolscout.client import Reason
+from toolscout.text.relevance import Candidate, pick
 from toolscout.tools.shapes import core_of
 
 
@@ -282,9 +282,9 @@ def test_a_redaction_that_takes_all_of_the_time_is_given_up(make):
 
 
 def test_a_local_pick_that_comes_too_late_keeps_every_tool():
-    offer = Offer(TOOLS)
-    assert local.pick("read a file", offer, 1) == ["read_file"]
-    assert local.pick("read a file", offer, 1, until=time.monotonic()) == []
+    tools = [Candidate(tool["name"], tool["description"]) for tool in TOOLS]
+    assert pick("read a file", tools, 1) == ["read_file"]
+    assert pick("read a file", tools, 1, until=time.monotonic()) == []
 
 
 def silent(exchange: Exchange) -> None:

@@ -16,7 +16,7 @@ from tests.client.model import PHANTOM
 from tests.client.shapes import SHAPES, Json, Said, Shape
 from tests.client.streaming import search
 from tests.client.upstream import Exchange, peer
-from toolscout.client import AsyncTransport, Transport
+from toolscout.discovery import AsyncTransport, Transport
 
 __all__ = ["model", "service", "upstream"]  # fixtures, found by their names
 

@@ -8,8 +8,9 @@ from tests.client.flows import DONE, Model, flow, search, service, shape, tools
 from tests.client.shapes import SHAPES, Said
 from tests.client.streaming import StreamingModel
 from tests.client.upstream import peer
-from toolscout.client import InvalidArgument, ToolDiscovery
-from toolscout.client.observe.events import TurnEvent
+from toolscout.client import InvalidArgument
+from toolscout.client.events import TurnEvent
+from toolscout.discovery import ToolDiscovery
 
 __all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 

@@ -12,9 +12,9 @@ from tests.client.flows import DONE, PHANTOM, flow, search, service
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.streaming import anthropic_events, openai_events
 from tests.client.upstream import Exchange, peer
-from toolscout.client import ToolDiscovery
-from toolscout.client.providers import ProviderName
-from toolscout.client.providers.usage import add
+from toolscout.discovery import ToolDiscovery
+from toolscout.discovery.providers import ProviderName
+from toolscout.discovery.providers.usage import add
 
 __all__ = ["flow", "service"]  # fixtures, found by their names
 

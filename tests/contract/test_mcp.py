@@ -10,7 +10,7 @@ from tests.attacks.test_patterns import COUNTED
 from tests.conftest import ACME_OLD, ZENITH
 from tests.contract.mcp_client import KEYED, call, failure, session
 from tests.support import TOOLS, Server, crowd, running
-from toolscout.contract import MAX_NAME_CHARS
+from toolscout.contract.bounds import MAX_NAME_CHARS
 
 pytestmark = pytest.mark.anyio
 

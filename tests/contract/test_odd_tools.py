@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import toolscout.index.compile as compiling
 from tests.support import TOOLS, Server
 from toolscout import Engine
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.tools.documents import Document, read_tool
 
 MARKS = st.characters(categories=["Mn", "Mc", "Me"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.catalogs import RISKS, filters, labelled_catalogs, patterns, rankers
 from tests.support import compiled, select
-from toolscout.contract import Context, Filters, Session, Use
+from toolscout.contract.requests import Context, Filters, Session, Use
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support import ENGINE
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
 from toolscout.index import encoder
 from toolscout.index.encoded import EncodedTools, ToolEncodings, is_english

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support import ENGINE, compiled, select
-from toolscout.contract import Via
+from toolscout.contract.answers import Via
 from toolscout.index.expand import synonym_terms
 from toolscout.ranking.explain import explain
 

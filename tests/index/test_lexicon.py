@@ -7,7 +7,7 @@ import pytest
 
 from tests.support import TOOLS, toolscout
 from toolscout import Engine
-from toolscout.contract import Context, Filters
+from toolscout.contract.requests import Context, Filters
 from toolscout.errors import ConfigurationError
 from toolscout.index.expand import synonym_terms
 from toolscout.index.lexicon import load_synonyms, load_taxonomy

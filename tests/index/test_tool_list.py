@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.catalogs import catalogs, distinct_catalogs
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.errors import InvalidJson, InvalidRequest, TooManyTools
 from toolscout.index.tool_list import ToolList
 from toolscout.tools.digest import tool_digest

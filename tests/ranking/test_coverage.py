@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from tests.support import crowd, select
-from toolscout.contract import Filters
+from toolscout.contract.requests import Filters
 
 TOOLS = [
     {"name": "get_weather", "description": "Weather forecast for a city"},

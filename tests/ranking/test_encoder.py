@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.support import ENGINE, TOOLS, compiled
-from toolscout.contract import Filters
+from toolscout.contract.requests import Filters
 from toolscout.index.catalog import Catalog
 from toolscout.index.encoder import DIMENSION
 from toolscout.ranking import fuse

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support import TOOLS, crowd
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.keyword import keyword_scores
 from toolscout.index.tool_list import ToolList

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tests.support import ENGINE, Server, compiled, select
-from toolscout.contract import Filters, Via
+from toolscout.contract.answers import Via
+from toolscout.contract.requests import Filters
 from toolscout.index.prerequisites import needed_noun
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.chain import Chain

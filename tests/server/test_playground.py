@@ -7,7 +7,7 @@ import pytest
 
 from tests.support import Server, problem_of, running
 from toolscout import Engine
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.playground import is_on, static_files
 from toolscout.settings_sources import load
 

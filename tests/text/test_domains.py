@@ -3,7 +3,7 @@
 import pytest
 
 from toolscout import data
-from toolscout.contract import Context
+from toolscout.contract.requests import Context
 from toolscout.ranking.boost import work_of
 from toolscout.text.domains import Taxonomy, bundled, leading
 from toolscout.text.query import analyse

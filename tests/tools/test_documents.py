@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tests.catalogs import SHAPES, in_shape
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.tools.documents import Document, read_tool
 
 SCHEMA = {

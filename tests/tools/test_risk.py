@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from toolscout.client.risk import requires_confirmation, risk_of
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
+from toolscout.discovery.risk import requires_confirmation, risk_of
 from toolscout.text.domains import bundled
 from toolscout.tools.traits import read_traits
 

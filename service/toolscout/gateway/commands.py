@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from toolscout.common.listening import listen
+from toolscout.common.addresses import listen
 from toolscout.errors import ConfigurationError, InvalidArgument
 from toolscout.settings import Settings
 from toolscout.settings_sources import load_serving
@@ -104,7 +104,7 @@ def proxy(parsed: argparse.Namespace) -> int:
     """
     import httpx2
 
-    from toolscout.client import AsyncTransport
+    from toolscout.discovery import AsyncTransport
     from toolscout.gateway.proxy import Proxy
     from toolscout.serving.callers import CallerGuard, check_key
 

@@ -16,9 +16,9 @@ from urllib.parse import unquote_to_bytes
 
 import httpx2
 
-from toolscout.client.exchange import MAX_SEARCHED_BYTES, provider_of
-from toolscout.client.selector.endpoint import is_web_address, without_secrets
-from toolscout.client.transport import AsyncTransport
+from toolscout.client.endpoint import is_web_address, without_secrets
+from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, provider_of
+from toolscout.discovery.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.bodies import Body, NotHeld, Refused
 from toolscout.serving.callers import FOREIGN_STATUS, CallerGuard

@@ -6,7 +6,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.contract import Filters, Tool
+from toolscout.contract.requests import Filters
+from toolscout.contract.tools import Tool
 from toolscout.index import expand, lines
 from toolscout.index.bm25 import Hit, LexicalScores, Postings
 from toolscout.index.encoded import EncodedTools

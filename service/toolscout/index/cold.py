@@ -6,7 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.contract import Filters, Tool
+from toolscout.contract.requests import Filters
+from toolscout.contract.tools import Tool
 from toolscout.index import facets
 from toolscout.index.bm25 import Hit
 from toolscout.index.facets import Allowed

@@ -12,7 +12,8 @@ import msgspec
 import numpy as np
 
 from toolscout.common.spelling import forms
-from toolscout.contract import Tool, is_absent
+from toolscout.contract.fields import is_absent
+from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, InvalidJson, not_json
 from toolscout.index.bm25 import Bm25Weights, Postings
 from toolscout.index.catalog import Catalog

@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from toolscout.contract import Detail, Tool, ToolDetail, is_absent
+from toolscout.contract.fields import Detail, is_absent
+from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import NOT_JSON
 from toolscout.index.source import Source
 from toolscout.tools.cost import text_tokens, tool_tokens

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.common.lru import Lru
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.index.encoder import DIMENSION, SentenceEncoder, tool_text
 from toolscout.index.languages import has_letters
 from toolscout.index.vectors import Embedder, Floats, inner_products

@@ -17,7 +17,7 @@ import numpy as np
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.vectors import Floats

@@ -12,7 +12,7 @@ from itertools import permutations
 import msgspec
 
 from toolscout import data
-from toolscout.contract import Via
+from toolscout.contract.answers import Via
 from toolscout.index.bm25 import Postings
 from toolscout.text.query import Query, QueryTerm
 from toolscout.text.tokens import fold, word_terms

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.contract import Filters, Tool
+from toolscout.contract.requests import Filters
+from toolscout.contract.tools import Tool
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold
 from toolscout.tools.documents import decode_tool

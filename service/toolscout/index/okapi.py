@@ -9,7 +9,7 @@ from math import log
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.index.bm25 import Floats
 from toolscout.text.query import Query
 from toolscout.text.tokens import spoken_name, terms

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from toolscout.common.spelling import forms, key
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, BadCursor, FieldError
 from toolscout.index.catalog import Catalog
 from toolscout.tools.cost import text_tokens

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from toolscout.contract import ABSENT, Tool
 from toolscout.contract.bounds import MAX_OFFERED, MAX_TOOL_VALUES
+from toolscout.contract.fields import ABSENT
+from toolscout.contract.tools import Tool
 from toolscout.errors import (
     NOT_JSON,
     FieldError,

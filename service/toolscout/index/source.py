@@ -6,7 +6,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.contract import Filters, Tool
+from toolscout.contract.requests import Filters
+from toolscout.contract.tools import Tool
 from toolscout.index.bm25 import Hit, LexicalScores
 from toolscout.index.encoded import EncodedTools
 from toolscout.index.facets import Allowed

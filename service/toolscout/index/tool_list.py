@@ -6,8 +6,9 @@ from operator import attrgetter
 
 import msgspec
 
-from toolscout.contract import ABSENT, RAW_FIELDS, Tool
 from toolscout.contract.bounds import MAX_TOOL_DEPTH
+from toolscout.contract.fields import ABSENT
+from toolscout.contract.tools import RAW_FIELDS, Tool
 from toolscout.errors import (
     NOT_JSON,
     FieldError,

@@ -15,7 +15,7 @@ from langchain.agents.middleware import AgentMiddleware
 
 from toolscout.client import Selector
 from toolscout.client.offer import Offer
-from toolscout.client.selector.request import latest, sendable
+from toolscout.client.request import latest, sendable
 
 
 class ToolSelectionMiddleware(AgentMiddleware):

@@ -19,11 +19,11 @@ from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.llms.openai import GenericEvent
 from litellm.types.utils import all_litellm_params
 
-from toolscout.client import AsyncToolDiscovery
-from toolscout.client.discovery.turn import Turn
-from toolscout.client.exchange import ProviderError
-from toolscout.client.providers import ProviderName
-from toolscout.client.providers.sse import Splitter
+from toolscout.discovery import AsyncToolDiscovery
+from toolscout.discovery.exchange import ProviderError
+from toolscout.discovery.providers import ProviderName
+from toolscout.discovery.providers.sse import Splitter
+from toolscout.discovery.turn import Turn
 from toolscout.integrations.litellm_arguments import (
     forwardable,
     has_own_connection,

@@ -13,9 +13,10 @@ TOOLSCOUT_LEARN        off: do not report to the service which tools were called
 import logging
 import os
 
-from toolscout.client import AsyncToolDiscovery, ConfigurationError, DiscoveryConfig, load
-from toolscout.client.discovery.config import ApiConfig
-from toolscout.client.selector.rollout import Rollout
+from toolscout.client import ConfigurationError
+from toolscout.client.rollout import Rollout
+from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, load
+from toolscout.discovery.config import ApiConfig
 
 PROXY_LOG = "LiteLLM Proxy"
 

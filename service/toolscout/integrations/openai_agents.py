@@ -14,8 +14,8 @@ from agents import FunctionTool, Model, ModelProvider, MultiProvider, ToolSearch
 
 from toolscout.client import AsyncSelector
 from toolscout.client.offer import Offer
-from toolscout.client.providers.provider import text_of
-from toolscout.client.selector.request import latest, sendable
+from toolscout.client.request import latest, sendable
+from toolscout.discovery.providers.provider import text_of
 
 
 class SelectingModel(Model):

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from toolscout import __version__
-from toolscout.common.loopback import is_loopback
+from toolscout.common.addresses import is_loopback
 from toolscout.settings import Settings
 
 POLICY = "; ".join(

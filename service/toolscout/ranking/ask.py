@@ -7,16 +7,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.contract import (
-    DEFAULT_TOP_K,
-    Context,
-    Detail,
-    Fill,
-    Filters,
-    Outcome,
-    RankerName,
-    Session,
-)
+from toolscout.contract.fields import DEFAULT_TOP_K, Detail, Fill, Outcome, RankerName
+from toolscout.contract.requests import Context, Filters, Session
 from toolscout.index.bm25 import LexicalScores
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan

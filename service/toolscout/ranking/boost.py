@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.contract import Context, Session
+from toolscout.contract.requests import Context, Session
 from toolscout.text.domains import Taxonomy, leading
 from toolscout.text.query import Query
 from toolscout.text.tokens import terms

@@ -8,7 +8,7 @@ from math import exp
 
 import msgspec
 
-from toolscout.contract import Outcome
+from toolscout.contract.fields import Outcome
 
 
 class Evidence(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Explain the chosen tools: calibrated scores with typed reasons."""
 
-from toolscout.contract import Match, Reason, Via
+from toolscout.contract.answers import Match, Reason, Via
 from toolscout.ranking.ask import Decision, Ranking
 from toolscout.ranking.judge import score
 from toolscout.text.tokens import fold

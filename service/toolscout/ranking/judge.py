@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from toolscout.contract import Outcome
+from toolscout.contract.fields import Outcome
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Ranking
 from toolscout.ranking.choose import Pins

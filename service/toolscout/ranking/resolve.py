@@ -5,10 +5,11 @@ from functools import cached_property
 from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import extract
 
-from toolscout.common.pauses import Pause, at_once
 from toolscout.common.spelling import forms, key
-from toolscout.contract import MAX_NAME_CHARS, Resolution
+from toolscout.contract.answers import Resolution
+from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.index.catalog import Catalog
+from toolscout.text.relevance import Pause, at_once
 
 SIMILAR = 0.85
 """Jaro-Winkler similarity of letters and digits from which a name is suggested: it allows one or

@@ -10,7 +10,7 @@ from types import FrameType
 import uvicorn
 
 from toolscout import __version__, playground
-from toolscout.common.listening import listen
+from toolscout.common.addresses import listen
 from toolscout.common.threads import any_running
 from toolscout.engine import load_embedder
 from toolscout.index.encoder import checked_model

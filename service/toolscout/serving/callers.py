@@ -9,7 +9,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from toolscout.common.loopback import is_loopback
+from toolscout.common.addresses import is_loopback
 from toolscout.errors import ConfigurationError
 
 MIN_KEY_CHARS = 32

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 import msgspec
 
 from toolscout import data
-from toolscout.contract import Via
+from toolscout.contract.answers import Via
 from toolscout.text import senses
 from toolscout.text.conversation import Earlier
 from toolscout.text.tokens import MAX_WORD, is_cjk, normalise, word_terms, words

@@ -7,11 +7,11 @@ only as a word of the query, so that `add` is not found in "address".
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
+from math import inf
+from time import monotonic
 from typing import NamedTuple
-
-from toolscout.common.pauses import Pause, at_once
 
 EXPANDED, KEPT, RECENT, NAMED, WORD = 1_000, 100, 100, 50, 10
 """Scores of a tool that is expanded, always kept, recently used, named in the query, and for each
@@ -40,6 +40,14 @@ about which when into than them then some these those other your over also after
 each
 """
 _STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+
+
+Pause = Callable[[], None]
+"""What long work calls after each of its small pieces: it may end it by what it raises."""
+
+
+def at_once() -> None:
+    """Go on."""
 
 
 class Candidate(NamedTuple):
@@ -99,6 +107,33 @@ def keep_relevant(  # noqa: PLR0913  # the calling proxy's options
         name = tools[place].name
         (kept if name in forced or len(kept) < keep else deferred).append(name)
     return kept, deferred
+
+
+def pick(
+    query: str,
+    tools: Iterable[Candidate],
+    top_k: int,
+    always_keep: Collection[str] = (),
+    until: float = inf,
+) -> list[str]:
+    """Return the names of the `top_k` best tools, pins included.
+
+    The list is empty if no tool shares a word with the query, or if the deadline (monotonic
+    seconds) passes before all tools are scored.
+    """
+    said = Said(query)
+    scores: dict[str, int] = {}
+    for tool in tools:
+        if monotonic() >= until:
+            return []
+        scores[tool.name] = relevance(tool, said)
+    matches = sorted((name for name in scores if scores[name]), key=lambda name: -scores[name])
+    if not matches:
+        return []
+    pins = [name for name in scores if name in always_keep][: top_k - 1]
+    found = [name for name in matches if name not in pins][: top_k - len(pins)]
+    ranked = [name for name in matches if name in found or name in pins]
+    return ranked + [pin for pin in pins if pin not in ranked]
 
 
 class Said:

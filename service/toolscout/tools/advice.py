@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from toolscout.contract import ToolDetail
+from toolscout.contract.tools import ToolDetail
 from toolscout.tools.examples import example_arguments
 
 CANDIDATES = 4

@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from toolscout.contract import ABSENT, RAW_FIELDS, Tool
+from toolscout.contract.fields import ABSENT
+from toolscout.contract.tools import RAW_FIELDS, Tool
 from toolscout.errors import FieldError, InvalidRequest, wrong_field
 from toolscout.tools.shapes import (
     DECLARATIONS,

@@ -1,6 +1,6 @@
 """Estimate the prompt tokens of a tool, without a tokenizer."""
 
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 
 CHARS_PER_TOKEN = 4
 """Average of common tokenizers on JSON and English."""

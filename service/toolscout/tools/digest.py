@@ -6,7 +6,8 @@ from operator import attrgetter
 
 import msgspec
 
-from toolscout.contract import ABSENT, RAW_FIELDS, Tool, is_absent
+from toolscout.contract.fields import ABSENT, is_absent
+from toolscout.contract.tools import RAW_FIELDS, Tool
 
 _raws = attrgetter(*RAW_FIELDS)
 _encode = msgspec.json.Encoder().encode

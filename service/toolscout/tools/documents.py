@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from toolscout.contract import Tool, is_absent
+from toolscout.contract.fields import is_absent
+from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON
 from toolscout.tools.shapes import SCHEMAS, WRAPPERS, text_of
 

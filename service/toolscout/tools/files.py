@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, InvalidJson, InvalidRequest
 from toolscout.tools.conversion import list_in, read_tools
 

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import Any, get_args
 
 from toolscout import data
-from toolscout.contract import Risk
+from toolscout.contract.fields import Risk
 
 LEVELS: tuple[Risk, ...] = get_args(Risk)
 """From harmless to destructive."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.errors import InvalidTool
 
 KNOWN = "OpenAI (chat or Responses), Anthropic, MCP, Gemini, Bedrock, or name and description"

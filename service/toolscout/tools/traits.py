@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from toolscout.contract import ABSENT, Risk, Tool
+from toolscout.contract.fields import ABSENT, Risk
+from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import words, words_to_terms

@@ -7,7 +7,7 @@ import httpx2
 from loop import Agent, serve
 from openai import AsyncOpenAI
 
-from toolscout.client import AsyncTransport
+from toolscout.discovery import AsyncTransport
 
 URL = os.environ["TOOLSCOUT_ENDPOINT"]
 

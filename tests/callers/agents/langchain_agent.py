@@ -13,7 +13,7 @@ from langchain_openai import ChatOpenAI
 from loop import STRUCTURED, Agent, serve
 from pydantic import BaseModel
 
-from toolscout.client import AsyncTransport
+from toolscout.discovery import AsyncTransport
 
 
 class Answer(BaseModel):

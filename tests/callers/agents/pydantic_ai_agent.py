@@ -13,7 +13,7 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from toolscout.client import AsyncTransport
+from toolscout.discovery import AsyncTransport
 
 
 class Answer(BaseModel):

@@ -9,7 +9,7 @@ import httpx2
 from loop import Agent, serve
 from smolagents import LogLevel, OpenAIModel, Tool, ToolCallingAgent
 
-from toolscout.client import Transport
+from toolscout.discovery import Transport
 
 URL = os.environ["TOOLSCOUT_ENDPOINT"]
 

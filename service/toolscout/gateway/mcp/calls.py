@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from toolscout.client.agents.answers import error_answer, info_answer, list_answer, search_answer
 from toolscout.client.offer import Offer
-from toolscout.client.overview import MAX_HINTS
-from toolscout.client.selector.selection import Selection
+from toolscout.client.selection import Selection
 from toolscout.common.spelling import key
+from toolscout.discovery.agents.answers import error_answer, info_answer, list_answer, search_answer
+from toolscout.discovery.overview import MAX_HINTS
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.definitions import (
     CALL,

@@ -10,7 +10,7 @@ from typing import get_args
 
 import msgspec
 
-from toolscout.contract import Risk
+from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
 from toolscout.settings_sources import load_serving
 from toolscout.terminal import YELLOW, painted

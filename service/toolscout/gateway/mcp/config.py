@@ -20,7 +20,7 @@ from typing import Annotated, Any, TypeVar, get_args
 
 import msgspec
 
-from toolscout.client.selector.endpoint import is_web_address
+from toolscout.client.endpoint import is_web_address
 from toolscout.errors import ConfigurationError, wrong_field
 from toolscout.gateway.mcp.json_file import expand, read_object, read_text
 from toolscout.gateway.mcp.servers import (

@@ -6,8 +6,8 @@ from typing import Any
 import mcp_types
 from fastmcp.tools import Tool
 
-from toolscout.client.agents.answers import MAX_PAGE_SIZE, PAGE_SIZE
-from toolscout.contract import Risk
+from toolscout.contract.fields import Risk
+from toolscout.discovery.agents.answers import MAX_PAGE_SIZE, PAGE_SIZE
 from toolscout.gateway.mcp.listing import Offered
 from toolscout.gateway.mcp.servers import Config
 

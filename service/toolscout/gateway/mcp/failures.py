@@ -4,7 +4,7 @@ import httpx2
 from mcp import MCPError
 from pydantic import ValidationError
 
-from toolscout.client.selector.endpoint import without_secrets
+from toolscout.client.endpoint import without_secrets
 from toolscout.gateway.mcp.servers import Server, StdioServer
 
 LOST = frozenset(

@@ -5,7 +5,10 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from toolscout import __version__
-from toolscout.contract import Detail, Filters, Resolution, ToolDetail
+from toolscout.contract.answers import Resolution
+from toolscout.contract.fields import Detail
+from toolscout.contract.requests import Filters
+from toolscout.contract.tools import ToolDetail
 from toolscout.engine import Engine
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import details

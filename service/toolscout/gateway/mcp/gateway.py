@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import mcp_types
 
-from toolscout.contract import Resolution
+from toolscout.contract.answers import Resolution
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.connection import Connection, Progress, ended
 from toolscout.gateway.mcp.finder import Best, Finder

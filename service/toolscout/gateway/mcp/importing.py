@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import msgspec
 
-from toolscout.client.selector.endpoint import is_web_address, without_secrets
+from toolscout.client.endpoint import is_web_address, without_secrets
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing

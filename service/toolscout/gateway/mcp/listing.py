@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import mcp_types
 
 from toolscout.client.offer import Offer
-from toolscout.contract import Risk
+from toolscout.contract.fields import Risk
 from toolscout.errors import InvalidRequest
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.pins import Known

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from toolscout.contract import Risk
+from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.json_file import read_object
 from toolscout.index.tool_list import MAX_TOOLS

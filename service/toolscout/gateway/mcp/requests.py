@@ -13,8 +13,8 @@ from fastmcp.tools.base import ToolResult
 from mcp import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolscout.client.agents.answers import is_error_answer
 from toolscout.common.lru import Lru
+from toolscout.discovery.agents.answers import is_error_answer
 from toolscout.gateway.mcp.calls import ReadingCalls
 from toolscout.gateway.mcp.connection import Progress
 from toolscout.gateway.mcp.definitions import CALL, own_tools, pinned_tools

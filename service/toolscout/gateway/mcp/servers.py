@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from toolscout.contract import Risk
+from toolscout.contract.fields import Risk
 
 
 class _Server(msgspec.Struct, frozen=True, kw_only=True):

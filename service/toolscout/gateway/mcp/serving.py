@@ -12,7 +12,7 @@ import fastmcp
 from fastmcp import FastMCP
 
 from toolscout import __version__
-from toolscout.common.listening import listen
+from toolscout.common.addresses import listen
 from toolscout.gateway.mcp.definitions import instructions
 from toolscout.gateway.mcp.gateway import Gateway
 from toolscout.gateway.mcp.prompts import prompts

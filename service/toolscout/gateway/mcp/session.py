@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from toolscout.client.risk import requires_full_schema
+from toolscout.discovery.risk import requires_full_schema
 from toolscout.gateway.mcp.listing import Offered
 
 MAX_SEARCHES = 16

@@ -4,7 +4,7 @@ from functools import partial
 
 import msgspec
 
-from toolscout.contract import (
+from toolscout.contract.answers import (
     Counts,
     GatewayAnswer,
     RelevantTools,

@@ -11,18 +11,10 @@ from time import perf_counter
 
 import msgspec
 
-from toolscout.contract import (
-    ABSENT,
-    BatchAnswer,
-    BatchRequest,
-    BatchResult,
-    FilterAnswer,
-    FilterRequest,
-    ResolveAnswer,
-    ResolveRequest,
-    Tool,
-    is_absent,
-)
+from toolscout.contract.answers import BatchAnswer, BatchResult, FilterAnswer, ResolveAnswer
+from toolscout.contract.fields import ABSENT, is_absent
+from toolscout.contract.requests import BatchRequest, FilterRequest, ResolveRequest
+from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import answers, envelope

@@ -4,19 +4,19 @@ from collections.abc import Iterable
 
 import msgspec
 
-from toolscout.contract import (
-    MAX_NAME_CHARS,
+from toolscout.contract.bounds import MAX_NAME_CHARS
+from toolscout.contract.catalogs import (
     CompletionAnswer,
-    Detail,
     IndexAnswer,
     IndexEntry,
     OverviewAnswer,
     SchemaError,
     SchemasAnswer,
     SchemasRequest,
-    ToolDetail,
     ToolPage,
 )
+from toolscout.contract.fields import Detail
+from toolscout.contract.tools import ToolDetail
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog

@@ -14,7 +14,8 @@ from typing import TypeVar
 
 import msgspec
 
-from toolscout.contract import CatalogInfo, CatalogPatch, CatalogPut, is_absent
+from toolscout.contract.catalogs import CatalogInfo, CatalogPatch, CatalogPut
+from toolscout.contract.fields import is_absent
 from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooManyTools
 from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import ToolList

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import inf
 from time import perf_counter
 
-from toolscout.contract import is_absent
+from toolscout.contract.fields import is_absent
 from toolscout.errors import CatalogUnknown, Overloaded
 from toolscout.index.catalog import Catalog
 from toolscout.index.cold import ColdCatalog

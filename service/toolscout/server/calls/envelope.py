@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from toolscout.contract import (
-    DEFAULT_TOP_K,
+from toolscout.contract.fields import DEFAULT_TOP_K, is_absent
+from toolscout.contract.requests import (
     BatchRequest,
     FilterRequest,
     HotRequest,
@@ -24,7 +24,6 @@ from toolscout.contract import (
     ResolveRequest,
     SearchFields,
     SearchRequest,
-    is_absent,
 )
 from toolscout.errors import NOT_JSON, EmptyPattern, FieldError, InvalidRequest
 from toolscout.index.cache import CatalogCache

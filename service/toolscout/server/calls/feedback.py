@@ -7,7 +7,7 @@ from time import perf_counter
 
 import msgspec
 
-from toolscout.contract import (
+from toolscout.contract.learning import (
     ChainReport,
     FeedbackAnswer,
     FeedbackBatch,
@@ -15,8 +15,8 @@ from toolscout.contract import (
     InsightAnswer,
     LearnedTool,
     LearningAnswer,
-    ToolDetail,
 )
+from toolscout.contract.tools import ToolDetail
 from toolscout.errors import EmptyPattern, FieldError, InvalidRequest
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Key, Observation, ToolExperience, Use

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 
-from toolscout.contract import Detail, HotAnswer, HotRequest, Tiers, TierTokens
+from toolscout.contract.answers import HotAnswer, Tiers, TierTokens
+from toolscout.contract.fields import Detail
+from toolscout.contract.requests import HotRequest
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import cost_of, details
 from toolscout.learning.experience import Experience

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from toolscout.contract import is_absent
+from toolscout.contract.fields import is_absent
 from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooMuchWork
 from toolscout.index.catalog import Catalog
 from toolscout.server.calls.envelope import R, Read

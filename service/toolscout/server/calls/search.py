@@ -3,7 +3,7 @@
 headers → admission → key → body → envelope → catalog (hit, or compile) → ranker → answer
 """
 
-from toolscout.contract import SearchRequest
+from toolscout.contract.requests import SearchRequest
 from toolscout.server.calls import envelope
 from toolscout.server.calls.answers import Showing, encode, headers
 from toolscout.server.calls.decide import deadline_of, decide, find, read_call, remember

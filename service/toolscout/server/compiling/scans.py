@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.contract import Tool
+from toolscout.contract.tools import Tool
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask, Decision

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from toolscout.contract import CHOICES, Filters
+from toolscout.contract.fields import CHOICES
+from toolscout.contract.requests import Filters
 from toolscout.errors import (
     UNKNOWN_KEY,
     FieldError,

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from toolscout.contract import Outcome, ToolDetail
+from toolscout.contract.fields import Outcome
+from toolscout.contract.tools import ToolDetail
 
 
 class ToolsFound(msgspec.Struct, frozen=True, omit_defaults=True):

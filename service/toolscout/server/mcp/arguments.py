@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from toolscout.contract import Detail
+from toolscout.contract.fields import Detail
 from toolscout.errors import wrong_field
 from toolscout.server.calls.catalog_reads import MAX_PAGE_SIZE, PAGE_SIZE
 from toolscout.server.mcp.schemas import schema_of

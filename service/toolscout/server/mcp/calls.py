@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from mcp_types import CallToolResult, TextContent
 
-from toolscout.contract import ToolPage
+from toolscout.contract.catalogs import ToolPage
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Decision

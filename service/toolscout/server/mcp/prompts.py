@@ -11,7 +11,7 @@ from mcp_types import (
     TextContent,
 )
 
-from toolscout.contract import Detail
+from toolscout.contract.fields import Detail
 from toolscout.server.compiling.work_threads import TENANT, run_in_thread
 from toolscout.server.mcp.calls import search
 from toolscout.server.mcp.errors import or_error

@@ -6,8 +6,9 @@ from typing import Any
 
 from msgspec import UnsetType
 
-from toolscout.contract import Detail, ToolDetail
 from toolscout.contract.bounds import MAX_MCP_SHOWN, MAX_NAME_CHARS
+from toolscout.contract.fields import Detail
+from toolscout.contract.tools import ToolDetail
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import details

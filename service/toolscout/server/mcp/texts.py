@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import mcp_types as types
 import msgspec
 
-from toolscout.contract import SchemasAnswer, ToolDetail, ToolPage
+from toolscout.contract.catalogs import SchemasAnswer, ToolPage
+from toolscout.contract.tools import ToolDetail
 from toolscout.server.mcp.answers import RequiredKeys, ToolsFound
 from toolscout.server.mcp.arguments import (
     Arguments,

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from time import perf_counter
 
-from toolscout.contract import DEFAULT_TOP_K, TierTokens
+from toolscout.contract.answers import TierTokens
+from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Decision
 

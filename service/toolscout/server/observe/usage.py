@@ -5,14 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolscout.contract import (
-    CacheCounts,
-    LearningSize,
-    Quantiles,
-    StatsAnswer,
-    TierTokens,
-    TokenTotals,
-)
+from toolscout.contract.answers import TierTokens
+from toolscout.contract.stats import CacheCounts, LearningSize, Quantiles, StatsAnswer, TokenTotals
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Decision
 

@@ -12,8 +12,9 @@ import msgspec
 import yaml
 
 from toolscout import __version__
-from toolscout.contract import ABSENT, Tool
 from toolscout.contract.bounds import BOUNDS
+from toolscout.contract.fields import ABSENT
+from toolscout.contract.tools import Tool
 from toolscout.server.http.problems import CODES, Problem
 from toolscout.server.openapi.fields import finished
 from toolscout.server.openapi.paths import REF, paths, ref

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.contract import SearchRequest
+from toolscout.contract.requests import SearchRequest
 from toolscout.server.routes.route import Parameter, Route
 
 REF = "#/components/schemas/{name}"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from toolscout.contract import MAX_NAME_CHARS
+from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.tools.shapes import DECLARATIONS, WRAPPERS
 
 _NAMED = {

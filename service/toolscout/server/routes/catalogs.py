@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from toolscout.contract import (
+from toolscout.contract.catalogs import (
     CatalogInfo,
     CatalogPatch,
     CatalogPut,
@@ -12,9 +12,9 @@ from toolscout.contract import (
     OverviewAnswer,
     SchemasAnswer,
     SchemasRequest,
-    ToolDetail,
     ToolPage,
 )
+from toolscout.contract.tools import ToolDetail
 from toolscout.server.calls import catalog_reads
 from toolscout.server.calls.catalogs import delete_catalog, get_catalog, patch_catalog, put_catalog
 from toolscout.server.routes.route import Parameter, Route

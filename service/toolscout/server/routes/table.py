@@ -2,26 +2,30 @@
 
 from functools import partial
 
-from toolscout.contract import (
+from toolscout.contract.answers import (
     BatchAnswer,
-    BatchRequest,
+    FilterAnswer,
+    GatewayAnswer,
+    HotAnswer,
+    ResolveAnswer,
+    SearchAnswer,
+)
+from toolscout.contract.learning import (
     ChainReport,
     FeedbackAnswer,
     FeedbackBatch,
     FeedbackEvent,
-    FilterAnswer,
-    FilterRequest,
-    GatewayAnswer,
-    HotAnswer,
-    HotRequest,
     InsightAnswer,
     LearningAnswer,
-    ResolveAnswer,
-    ResolveRequest,
-    SearchAnswer,
-    SearchRequest,
-    StatsAnswer,
 )
+from toolscout.contract.requests import (
+    BatchRequest,
+    FilterRequest,
+    HotRequest,
+    ResolveRequest,
+    SearchRequest,
+)
+from toolscout.contract.stats import StatsAnswer
 from toolscout.server.calls.batch import filter_tools, resolve, search_batch
 from toolscout.server.calls.feedback import (
     feedback,

@@ -17,7 +17,8 @@ from agents import (
 from catalog import FUNCTIONS, finish
 from openai import AsyncOpenAI
 
-from toolscout.client import AsyncSelector, AsyncTransport
+from toolscout.client import AsyncSelector
+from toolscout.discovery import AsyncTransport
 from toolscout.integrations.openai_agents import SelectingModel, SelectingProvider
 
 URL = os.environ["TOOLSCOUT_ENDPOINT"]

@@ -15,7 +15,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 
-from toolscout.client import AsyncTransport, Selector, Transport
+from toolscout.client import Selector
+from toolscout.discovery import AsyncTransport, Transport
 from toolscout.integrations.langchain import ToolSelectionMiddleware
 
 URL = os.environ["TOOLSCOUT_ENDPOINT"]

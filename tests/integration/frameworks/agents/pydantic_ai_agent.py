@@ -18,7 +18,8 @@ from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from toolscout.client import AsyncSelector, AsyncTransport
+from toolscout.client import AsyncSelector
+from toolscout.discovery import AsyncTransport
 from toolscout.integrations.pydantic_ai import search_strategy
 
 URL = os.environ["TOOLSCOUT_ENDPOINT"]

@@ -1,1 +1,0 @@
-"""Meta tools for agents that search for themselves."""

@@ -1,1 +1,0 @@
-"""The flow of a proxy: a turn of the model, from its tools to its calls."""

@@ -1,0 +1,187 @@
+"""What of the offered tools goes over the wire: as much of each definition as the caller allows.
+
+Tools that the service knows already are named by a digest, so that they need not be sent again.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from math import inf
+from time import monotonic
+from typing import Any, Literal
+
+import msgspec
+
+from toolscout.client.offer import Offer
+from toolscout.common.lru import Lru
+from toolscout.contract.bounds import MAX_NAME_CHARS
+from toolscout.errors import InvalidArgument
+from toolscout.tools.shapes import as_mapping, core_of, schema_of
+
+Definition = Literal["full", "minimal", "none"]
+"""How much of a tool's definition is sent: all of it, only its parameters' names, types and
+descriptions, or nothing."""
+
+Redact = Callable[[dict[str, Any]], dict[str, Any] | None]
+"""Takes what would be sent of one tool, returns what may be; None keeps the tool unsent."""
+
+BATCH = 256
+"""Tools that are written at once; nothing is given up meanwhile."""
+
+_NESTING = 8
+"""Levels of a schema that a minimal definition follows."""
+
+
+class Encoder:
+    """Turns offered tools into the JSON array of a request.
+
+    What cannot be written as JSON is left out: first the definition, then the tool, which then
+    simply is not offered to the service.
+    """
+
+    def __init__(self, definition: Definition, redact: Redact | None) -> None:
+        self._definition = definition
+        self._redact = redact
+        self._encode = msgspec.json.Encoder(enc_hook=_foreign).encode
+
+    def encode(self, offer: Offer, deadline: float = inf) -> tuple[bytes, bytes]:
+        """The array, and the SHA-256 by which it is recognised.
+
+        Raises:
+            TimeoutError: the deadline (monotonic seconds) came before the end of the tools.
+        """
+        written: list[bytes] = []
+        entries: list[dict[str, Any]] = []
+        for name, tool in offer.by_name.items():
+            if monotonic() >= deadline:
+                raise TimeoutError
+            if entry := self._entry(name, tool):
+                entries.append(entry)
+            if len(entries) == BATCH:
+                written.append(self._written(entries))
+                entries = []
+        written.append(self._written(entries))
+        body = b"[" + b",".join(filter(None, written)) + b"]"
+        return body, sha256(body).digest()
+
+    def sends(self, name: str, tool: Any) -> bool:
+        """Whether the service is told of a tool."""
+        return self._entry(name, tool) is not None
+
+    def _written(self, entries: list[dict[str, Any]]) -> bytes:
+        """Entries with commas between them."""
+        try:
+            return self._encode(entries)[1:-1]
+        except Exception:
+            return b",".join(filter(None, map(self._rescue, entries)))
+
+    def _entry(self, name: str, tool: Any) -> dict[str, Any] | None:
+        if len(name) > MAX_NAME_CHARS:
+            return None  # the service would refuse the whole list for it
+        whole = as_mapping(tool)
+        entry: dict[str, Any] = {"name": name}
+        description = core_of(whole).get("description")
+        if isinstance(description, str) and description:
+            entry["description"] = description
+        if self._definition == "full":
+            entry["definition"] = whole
+        elif self._definition == "minimal":
+            entry["definition"] = {"parameters": _minimal(schema_of(whole), 0)}
+        return entry if self._redact is None else self._redacted(entry)
+
+    def _redacted(self, entry: dict[str, Any]) -> dict[str, Any] | None:
+        assert self._redact is not None
+        name = entry["name"]
+        written = self._rescue(entry)
+        if not written:
+            return None
+        # Written and read again it shares nothing with the caller's own objects.
+        kept = self._redact(msgspec.json.decode(written))
+        if kept is None:
+            return None
+        if not isinstance(kept, dict):
+            raise InvalidArgument.of("redact(tool)", "a dict or None", kept)
+        # The name is how an answer is matched to its tool; hiding it hides the tool.
+        return kept if kept.get("name") == name else None
+
+    def _rescue(self, entry: dict[str, Any]) -> bytes:
+        for keys in (("name", "description", "definition"), ("name", "description"), ("name",)):
+            try:
+                return self._encode({key: entry[key] for key in keys if key in entry})
+            except Exception:  # noqa: S112 - the next try sends less
+                continue
+        return b""
+
+
+def _minimal(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    """Property names, types and descriptions; no examples, defaults, enumerations or notes."""
+    kept: dict[str, Any] = {
+        key: node[key] for key in ("type", "description") if isinstance(node.get(key), str)
+    }
+    if depth >= _NESTING:
+        return kept
+    properties = node.get("properties")
+    if isinstance(properties, Mapping):
+        kept["properties"] = {
+            name: _minimal(sub, depth + 1) if isinstance(sub, Mapping) else {}
+            for name, sub in properties.items()
+        }
+    items = node.get("items")
+    if isinstance(items, Mapping):
+        kept["items"] = _minimal(items, depth + 1)
+    return kept
+
+
+def _foreign(value: Any) -> Any:
+    """Objects inside a definition that JSON has no form for."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return str(value)
+
+
+PAUSE_S = 60.0
+"""Seconds without digests after a service did not support or keep them."""
+
+PATIENCE = 2
+"""Times in a row that a catalog may be unknown; after a restart it is unknown once."""
+
+
+class Digests:
+    """Maps the hash of sent tools to the service's digest; bounded, thread-safe."""
+
+    def __init__(self, limit: int = 1_024) -> None:
+        self._lock = threading.Lock()
+        self._known: Lru[bytes, str] = Lru(limit)
+        self._forgotten: Lru[bytes, int] = Lru(limit)
+        """Times in a row that the service did not know a catalog."""
+        self._paused_until = 0.0
+
+    def get(self, tools: bytes, now: float) -> str | None:
+        """The digest to send instead of these tools, if there is one."""
+        return None if now < self._paused_until else self._known.get(tools)
+
+    def learn(self, tools: bytes, digest: str) -> None:
+        """Remember the service's digest of these tools."""
+        self._known.put(tools, digest)
+
+    def served(self, tools: bytes) -> None:
+        """Record that the service knew this catalog by its digest."""
+        self._forgotten.pop(tools)
+
+    def forget(self, tools: bytes, now: float) -> None:
+        """Record that the service does not know this catalog any more.
+
+        If that happens again and again, digests pause, because every call would be two requests.
+        """
+        with self._lock:
+            self._known.pop(tools)
+            times = (self._forgotten.get(tools) or 0) + 1
+            self._forgotten.put(tools, times)
+        if times >= PATIENCE:
+            self.pause(now)
+
+    def pause(self, now: float) -> None:
+        """Send no digests for a while, because the service does not support them."""
+        self._known.clear()
+        self._forgotten.clear()
+        self._paused_until = now + PAUSE_S

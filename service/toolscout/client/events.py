@@ -1,0 +1,226 @@
+"""Structured events of searches and of whole turns, for logs and the caller's observers."""
+
+import logging
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from toolscout.client.selection import Reason, Selection
+from toolscout.errors import InvalidArgument
+
+E = TypeVar("E")
+
+QueryLog = Literal["off", "hashed", "full"]
+"""Form of the query in events; equal queries have equal hashes."""
+
+MAX_LOGGED_NAMES = 20
+"""Names in the message of a log record; its fields have all of them."""
+
+logger = logging.getLogger("toolscout.client")
+
+
+Status = Literal["selected", "no_match", "fell_open", "kept"]
+"""How a search ended. `no_match`: the service found that nothing fits. `kept`: a rollout kept every
+tool.
+"""
+
+
+class SearchEvent(msgspec.Struct, frozen=True):
+    """What one search did. Holds names, never tool texts."""
+
+    request_id: str
+    query: str
+    """Empty, the first 16 hex digits of its SHA-256, or the query itself."""
+    session: str
+    deferred_count: int
+    """Tools that were searched."""
+    status: Status
+    selected: list[str]
+    reason: Reason | None
+    detail: str
+    outcome: str | None
+    degraded: str | None
+    latency_ms: float
+    attempts: int
+    loop_count: int
+    """Which search of one model turn this was, from 1; 0 outside of a loop."""
+    rollout: str | None = None
+    overlap: float | None = None
+    endpoint: str = ""
+    """URL of the service without user, password and query; empty if there is none."""
+    shows_none: bool = False
+    """Whether `on` shows no tool where nothing fits, and does not fall open."""
+    is_repeated: bool = False
+    """Whether an earlier event has told of the same opening of the circuit."""
+
+
+Observer = Callable[[SearchEvent], None]
+
+
+class Telemetry:
+    """Makes the events of one selector and hands them to its observers.
+
+    Args:
+        observers: called with every event.
+        log_query: what of a query goes into an event.
+        endpoint: URL of the service without anything secret.
+    """
+
+    def __init__(
+        self, observers: tuple[Observer, ...], log_query: QueryLog, endpoint: str = ""
+    ) -> None:
+        self._observers = observers
+        self._log_query = log_query
+        self._endpoint = endpoint
+        self.shows_none = False
+        """Whether the caller shows no tool where nothing fits."""
+
+    def report(  # what an event says
+        self,
+        selection: Selection[Any],
+        query: str,
+        session: str,
+        offered: int,
+        loop: int,
+        is_repeated: bool = False,
+    ) -> None:
+        """Describe a finished search to the observers.
+
+        Args:
+            selection: its result.
+            query: what was searched for.
+            session: id of the conversation; empty when unknown.
+            offered: number of tools that were searched.
+            loop: which search of one model turn it was, from 1; 0 outside of a loop.
+            is_repeated: whether the circuit is open since an earlier report.
+        """
+        if not self._observers:
+            return
+        shadow = selection.shadow
+        if self._log_query == "hashed":
+            query = sha256(query.encode("utf-8", "replace")).hexdigest()[:16]
+        status: Status = "selected"
+        if selection.rollout:
+            status = "kept"
+        elif selection.reason is Reason.EMPTY_SELECTION:
+            status = "no_match"
+        elif selection.fell_open:
+            status = "fell_open"
+        event = SearchEvent(
+            request_id=selection.request_id,
+            query="" if self._log_query == "off" else query,
+            session=session,
+            deferred_count=offered,
+            status=status,
+            selected=shadow.names if shadow else selection.names if status == "selected" else [],
+            reason=selection.reason,
+            detail=selection.detail,
+            outcome=selection.outcome,
+            degraded=selection.degraded,
+            latency_ms=round(selection.latency_ms, 3),
+            attempts=selection.attempts,
+            loop_count=loop,
+            rollout=selection.rollout,
+            overlap=shadow.overlap if shadow else None,
+            endpoint=self._endpoint,
+            shows_none=self.shows_none,
+            is_repeated=is_repeated,
+        )
+        notify(self._observers, event, "tool searches")
+
+
+def log_event(event: SearchEvent) -> None:
+    """Log an event with its fields on the record: falling open as WARNING, all else as INFO.
+
+    An open circuit is a warning once per opening.
+    """
+    quiet = event.status != "fell_open" or event.is_repeated
+    level = logging.INFO if quiet else logging.WARNING
+    if logger.isEnabledFor(level):
+        fields: dict[str, Any] = {"tool_search": msgspec.structs.asdict(event)}
+        logger.log(level, "tool search %s", _summary(event), extra=fields)
+
+
+def _summary(event: SearchEvent) -> str:
+    """Describe an event in one line; many log formats drop the fields of a record."""
+    count = len(event.selected)
+    names = msgspec.json.encode(event.selected[:MAX_LOGGED_NAMES]).decode()
+    selected = f"{count} of {event.deferred_count} tools in {event.latency_ms:.0f} ms: {names}"
+    why = f"{event.reason} ({event.detail or 'no detail'})"
+    if event.endpoint:
+        why += f", endpoint {event.endpoint}"
+    if event.status == "fell_open":
+        return f"fell open: {why}"
+    if event.status == "no_match":
+        return f"found none of {event.deferred_count} tools in {event.latency_ms:.0f} ms"
+    if event.status == "selected":
+        return f"selected {selected}"
+    if event.rollout not in ("dark", "shadow"):
+        return f"kept every tool (rollout {event.rollout})"
+    would = f"have fallen open: {why}"
+    if event.reason is Reason.EMPTY_SELECTION and event.shows_none:
+        would = f"have shown none of {event.deferred_count} tools"
+    if event.reason is not None:
+        return f"({event.rollout}) would {would}"
+    overlap = "" if event.overlap is None else f", overlap {event.overlap:.2f}"
+    return f"({event.rollout}) would have selected {selected}{overlap}"
+
+
+Stage = Literal["filtered", "deferred", "finished"]
+
+
+class TurnEvent(msgspec.Struct, frozen=True):
+    """How the tools of one request were shown. Holds counts, neither names nor texts."""
+
+    stage: Stage
+    """`filtered` (strategy `relevance`) or `deferred` before the first forward, `finished` after
+    the last one of a turn that was deferred."""
+    strategy: str
+    provider: str
+    session: str
+    offered: int
+    """Tools of the request that have a name."""
+    shown: int
+    """How many of them the model got, the search tool included; for `finished`: at the end."""
+    searches: int = 0
+    """Searches that the model made; 0 in `finished` if it never searched."""
+    rounds: int = 0
+    """Forwards after a search."""
+
+
+TurnObserver = Callable[[TurnEvent], None]
+
+
+def log_turn(event: TurnEvent) -> None:
+    """Log an event with its fields on the record, as INFO."""
+    if not logger.isEnabledFor(logging.INFO):
+        return
+    message = f"tools {event.stage}: {event.offered} -> {event.shown} ({event.strategy})"
+    if event.stage == "finished":
+        times = f"{event.searches} searches" if event.searches != 1 else "1 search"
+        message = f"turn finished: {times if event.searches else 'the model never searched'}"
+    logger.info("%s", message, extra={"turn": msgspec.structs.asdict(event)})
+
+
+def notify(observers: tuple[Callable[[E], None], ...], event: E, kind: str) -> None:
+    """Call every observer; log one that fails, and never raise."""
+    for observer in observers:
+        try:
+            observer(event)
+        except Exception:
+            logger.exception("an observer of %s failed", kind)
+
+
+def checked_observers(name: str, given: object) -> tuple[Any, ...]:
+    """Check an argument that lists observers; None for no observers.
+
+    Raises:
+        InvalidArgument: it is no sequence of functions.
+    """
+    if given is None:
+        return ()
+    if not isinstance(given, Sequence) or not all(map(callable, given)):
+        raise InvalidArgument.of(name, "a sequence of functions", given)
+    return tuple(given)

@@ -1,0 +1,66 @@
+"""Prometheus figures of the client, as an observer of its searches.
+
+    from toolscout.client.metrics import PrometheusMetrics
+
+    selector = Selector(endpoint, observers=[log_event, PrometheusMetrics()])
+
+Success rate, and the rates of empty and of invalid selections, are shares of
+`toolscout_client_searches_total` by `status` and `reason`.
+"""
+
+from typing import Any
+
+from toolscout.client.events import SearchEvent
+from toolscout.errors import ConfigurationError
+
+BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 1.5, 2.5)
+"""Bounds of the latency histogram, close together around the promised latencies."""
+
+
+class PrometheusMetrics:
+    """Counts events into a registry; by default the one of the process.
+
+    Raises:
+        ConfigurationError: prometheus-client is not installed.
+    """
+
+    def __init__(self, registry: Any = None) -> None:
+        try:
+            import prometheus_client
+        except ImportError:
+            raise ConfigurationError(
+                "metrics need: pip install '.[metrics]' in the clone"
+            ) from None
+        registry = prometheus_client.REGISTRY if registry is None else registry
+        self._searches = prometheus_client.Counter(
+            "toolscout_client_searches",
+            "Searches by how they ended, and why those that selected nothing did",
+            ["status", "reason"],
+            registry=registry,
+        )
+        self._latency = prometheus_client.Histogram(
+            "toolscout_client_added_latency_seconds",
+            "Time that searches added to requests",
+            buckets=BUCKETS_S,
+            registry=registry,
+        )
+        self._requests = prometheus_client.Counter(
+            "toolscout_client_requests", "Requests sent, retries among them", registry=registry
+        )
+        self._shown = prometheus_client.Counter(
+            "toolscout_client_tools_reinjected",
+            "Tools that selections brought back",
+            registry=registry,
+        )
+        self._deferred = prometheus_client.Counter(
+            "toolscout_client_tools_deferred", "Tools that were searched", registry=registry
+        )
+
+    def __call__(self, event: SearchEvent) -> None:
+        """Count one event."""
+        self._searches.labels(event.status, event.reason or "").inc()
+        self._latency.observe(event.latency_ms / 1_000)
+        self._requests.inc(event.attempts)
+        self._deferred.inc(event.deferred_count)
+        if event.status == "selected":
+            self._shown.inc(len(event.selected))

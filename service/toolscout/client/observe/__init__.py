@@ -1,1 +1,0 @@
-"""Events and metrics of the client."""

@@ -1,1 +1,0 @@
-"""One call of the service: its connections, retries, and falling open."""

@@ -1,0 +1,334 @@
+"""The parts before and after a request that both selectors share."""
+
+import logging
+import os
+import ssl
+from collections.abc import Callable, Collection, Mapping, Sequence
+from math import isfinite
+from time import monotonic, perf_counter
+from types import UnionType
+from typing import Any, Literal, TypedDict, TypeGuard, get_args
+
+import msgspec
+
+from toolscout.client import endpoint as endpoints
+from toolscout.client.breaker import BreakerPolicy, CircuitBreaker
+from toolscout.client.connections import Connections
+from toolscout.client.encoding import Definition, Encoder, Redact
+from toolscout.client.events import (
+    Observer,
+    QueryLog,
+    Telemetry,
+    checked_observers,
+    log_event,
+)
+from toolscout.client.offer import Offer
+from toolscout.client.request import Call, Channel, Request, Verdict
+from toolscout.client.rollout import Rollout, overlap
+from toolscout.client.selection import Reason, Selection, Shadow
+from toolscout.contract.fields import DEFAULT_TOP_K, MAX_TOP_K
+from toolscout.errors import InvalidArgument, check_names
+from toolscout.tools.shapes import texts
+
+Fallback = Literal["all", "relevance"]
+
+logger = logging.getLogger("toolscout.client")
+
+DEFAULT_TIMEOUT_S = 1.5
+
+MAX_TIMEOUT_S = 86_400
+"""Largest timeout, a day; timers do not accept arbitrarily large numbers."""
+
+GIVE_UP_EARLY = 0.03
+"""Share of the timeout reserved for giving up in time, at most `GIVE_UP_EARLY_S`."""
+
+GIVE_UP_EARLY_S = 0.03
+
+PICK_S = 50e-6
+"""Time reserved per tool for the local ranking, at most `PICK_SHARE` of the timeout."""
+
+PICK_SHARE = 0.3
+
+OWN_FIELDS = frozenset({"pattern", "top_k", "always_keep", "tools", "catalog"})
+"""Fields of a request that are arguments of a call."""
+
+
+class SelectorOptions(TypedDict, total=False):
+    """Arguments of a selector that a flow passes on to it."""
+
+    endpoint: str | None
+    api_key: str | None
+    timeout: float
+    fallback: Fallback
+    definition: Definition
+    redact: Redact | None
+    use_digests: bool
+    breaker: BreakerPolicy | None
+    max_connections: int
+    verify: ssl.SSLContext | bool
+    trust_env: bool
+    log_query: QueryLog
+    observers: Sequence[Observer] | None
+
+
+class SelectorBase:
+    """Everything but the input and output of a selector.
+
+    Args:
+        endpoint: the URL of the search, as in the proxy's configuration; without a path,
+            `/v1/tool-discovery/search` is added. Without one every call falls open, which is logged
+            once, as a warning.
+        api_key: sent as a bearer token.
+        timeout: seconds of wall-clock time for the whole call.
+        rollout: `off`, `dark`, `shadow`, `percent:N` or `on`.
+        fallback: what a call that falls open returns: `all` tools, or the local `relevance` pick.
+        definition: how much of each definition is sent: `full`, `minimal` or `none`.
+        redact: takes what would be sent of one tool, returns what may be sent, or None.
+        permit: whether this caller may have the tool of a name. One that is refused, or for which
+            this raises, is neither sent nor returned, also when a call falls open.
+        use_digests: send the digest of a known catalog instead of its tools.
+        breaker: when the circuit opens, and for how long.
+        max_connections: open at a time; they are reused.
+        verify: True, or an `ssl.SSLContext`.
+        trust_env: use the proxies of the environment, but never for loopback addresses.
+        log_query: form of the query in events: `off`, `hashed` or `full`.
+        observers: called with the event of every search; None for no observers.
+
+    Raises:
+        InvalidArgument: an argument has the wrong type or is out of bounds, or the endpoint is no
+            http(s) URL.
+    """
+
+    def __init__(  # noqa: PLR0913  # options of the public class
+        self,
+        endpoint: str | None = None,
+        api_key: str | None = None,
+        timeout: float = DEFAULT_TIMEOUT_S,
+        *,
+        rollout: str | Rollout = "on",
+        fallback: Fallback = "all",
+        definition: Definition = "full",
+        redact: Redact | None = None,
+        permit: Callable[[str], bool] | None = None,
+        use_digests: bool = True,
+        breaker: BreakerPolicy | None = None,
+        max_connections: int = 100,
+        verify: ssl.SSLContext | bool = True,
+        trust_env: bool = True,
+        log_query: QueryLog = "hashed",
+        observers: Sequence[Observer] | None = (log_event,),
+    ) -> None:
+        _check("endpoint", endpoint, str | None, "a URL or None")
+        _check("timeout", timeout, int | float, "seconds")
+        if not isfinite(timeout) or not 0 < timeout <= MAX_TIMEOUT_S:
+            raise InvalidArgument(
+                f"timeout: expected more than 0 and at most {MAX_TIMEOUT_S} seconds, got {timeout}"
+            )
+        _one_of("fallback", fallback, get_args(Fallback))
+        _one_of("definition", definition, get_args(Definition))
+        _one_of("log_query", log_query, get_args(QueryLog))
+        for name, hook in (("redact", redact), ("permit", permit)):
+            if hook is not None and not callable(hook):
+                raise InvalidArgument.of(name, "a function or None", hook)
+        _check("breaker", breaker, BreakerPolicy | None, "a BreakerPolicy or None")
+        _check("max_connections", max_connections, int, "a whole number")
+        if max_connections < 1:
+            raise InvalidArgument(f"max_connections: expected 1 or more, got {max_connections}")
+        if not isinstance(verify, bool | ssl.SSLContext):
+            raise InvalidArgument.of("verify", "true, false or an SSLContext", verify)
+        self.rollout = Rollout.parse(rollout)
+        self.timeout = float(timeout)
+        self._fallback = fallback
+        self._permit = permit
+        self.breaker = CircuitBreaker(breaker)
+        key = _header_text("api_key", api_key)
+        url = endpoints.read(endpoint)
+        shown = endpoints.without_secrets(str(url)) if url else ""
+        self.telemetry = Telemetry(checked_observers("observers", observers), log_query, shown)
+        if url is None and self.rollout.mode != "off":
+            logger.warning("no endpoint is set: every search falls open and shows all tools")
+        self._opening = -1
+        """Of the circuit, as it was reported last."""
+        self.channel: Channel | None = None
+        if url is not None:
+            connections = Connections(url, max_connections, verify, trust_env)
+            encoder = Encoder(definition, redact)
+            self.channel = Channel(connections, self.breaker, encoder, key, use_digests)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Prepare what one kind of selector needs."""
+
+    def _begin(  # noqa: PLR0913  # the arguments of `select`
+        self,
+        pattern: str,
+        tools: Sequence[Any],
+        top_k: int | None,
+        always_keep: Collection[str] | None,
+        session: str | None,
+        loop: int,
+        fields: Mapping[str, Any] | None,
+    ) -> tuple[Call, Request | None]:
+        """Read a call and ask the breaker; without a request the service is not called."""
+        started, until = perf_counter(), monotonic() + self.timeout
+        wrong = _wrong_argument(pattern, always_keep, session, fields)
+        if wrong is not None:
+            pattern, always_keep, session, fields = "", (), None, None
+        try:
+            offer = Offer(tools)
+        except Exception as error:
+            offer, why = Offer(()), f"the tools cannot be read ({type(error).__name__})"
+            wrong = Verdict([], Reason.API_ERROR, why)
+        if offer.odd:
+            logger.warning("tools%s: of no known shape, and not searched", [*offer.odd])
+        if self._permit is not None:
+            offer.keep(self._is_permitted)
+        early = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
+        if self._fallback == "relevance" or self.rollout.mode == "shadow":
+            early += min(self.timeout * PICK_SHARE, len(offer.names) * PICK_S)
+        call = Call(
+            pattern=str.__str__(pattern),  # a subclass may raise
+            offer=offer,
+            # As in the proxies, a missing or senseless count is the default.
+            top_k=min(top_k, MAX_TOP_K) if _is_count(top_k) else DEFAULT_TOP_K,
+            always_keep=tuple(always_keep or ()),
+            fields=dict(fields or {}),
+            session=session,
+            loop=loop,
+            request_id=os.urandom(8).hex(),
+            started=started,
+            deadline=until - early,
+            until=until,
+        )
+        mode = self.rollout.mode
+        if mode == "off" or (mode == "percent" and not self.rollout.includes(call.side)):
+            return call, None
+        if wrong is not None:
+            call.verdict = wrong
+        elif self.channel is None:
+            call.verdict = Verdict([], Reason.MISSING_API_ENDPOINT, "no endpoint")
+        else:
+            return call, self.channel.admit(call)
+        return call, None
+
+    def _finish(self, call: Call) -> Selection[Any]:
+        mode, offer = self.rollout.mode, call.offer
+        verdict = call.verdict or Verdict([])
+        names = verdict.names
+        kept_by: str | None = None
+        shadow: Shadow | None = None
+        if mode in ("off", "dark", "shadow") or not self.rollout.includes(call.side):
+            kept_by = mode
+            if mode in ("dark", "shadow"):
+                shadow = self._shadow(call, names)
+        open_ = verdict.reason is not None and kept_by is None
+        if open_ and self._fallback == "relevance":
+            names = self._picked(call)
+        if not names or kept_by is not None:
+            names, tools = list(offer.names), list(offer.everything)
+        else:
+            tools = list(offer.pick(names))
+        selection = Selection(
+            names=names,
+            tools=tools,
+            fell_open=open_,
+            reason=verdict.reason,
+            detail=verdict.detail,
+            latency_ms=(perf_counter() - call.started) * 1_000,
+            request_id=verdict.request_id,
+            degraded=verdict.degraded,
+            outcome=verdict.outcome,
+            attempts=verdict.attempts,
+            catalog=verdict.catalog,
+            rollout=kept_by,
+            shadow=shadow,
+        )
+        count, opening = len(offer.names), self._opening
+        if verdict.reason is Reason.CIRCUIT_OPEN:
+            self._opening = self.breaker.generation
+        is_repeated = opening == self._opening and verdict.reason is Reason.CIRCUIT_OPEN
+        self.telemetry.report(
+            selection, call.pattern, call.session or "", count, call.loop, is_repeated
+        )
+        return selection
+
+    def _is_permitted(self, name: str) -> bool:
+        assert self._permit is not None
+        try:
+            return bool(self._permit(name))
+        except Exception:
+            logger.exception("permit failed; the tool is left out")
+            return False
+
+    def _shadow(self, call: Call, names: list[str]) -> Shadow:
+        if not names and (call.verdict is None or call.verdict.reason is None):
+            names = list(call.offer.names)  # so few that all of them are shown
+        if self.rollout.mode == "dark":
+            return Shadow(names)
+        local = self._picked(call)
+        return Shadow(names, local, overlap(names, local))
+
+    def _picked(self, call: Call) -> list[str]:
+        """Rank locally; empty if there is no time for it, or a tool cannot be read."""
+        from toolscout.text.relevance import Candidate, pick  # most callers need no local ranking
+
+        tools = call.offer.by_name.items()
+        try:
+            candidates = (Candidate(name, texts(tool)[1]) for name, tool in tools)
+            return pick(call.pattern, candidates, call.top_k, call.always_keep, call.until)
+        except Exception:
+            logger.exception("a tool cannot be read; there is no local pick")
+            return []
+
+
+def _check(name: str, value: object, kind: type | UnionType, expected: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise InvalidArgument.of(name, expected, value)
+
+
+def _is_count(top_k: object) -> TypeGuard[int]:
+    return isinstance(top_k, int) and not isinstance(top_k, bool) and top_k >= 1
+
+
+def _wrong_argument(
+    pattern: object, always_keep: object, session: object, fields: object
+) -> Verdict | None:
+    """Return why a call falls open whose arguments cannot be used; None if they can."""
+    reason = Reason.EMPTY_QUERY
+    try:
+        _check("pattern", pattern, str, "a text")
+        reason = Reason.API_ERROR
+        _check("session", session, str | None, "a text or None")
+        if always_keep is not None:
+            check_names("always_keep", always_keep)
+        if fields is not None:
+            _check_fields(fields)
+    except Exception as error:
+        return Verdict([], reason, str(error))
+    return None
+
+
+def _check_fields(fields: object) -> None:
+    if not isinstance(fields, Mapping) or not all(isinstance(key, str) for key in fields):
+        raise InvalidArgument.of("fields", "a mapping of names", fields)
+    for name in sorted(OWN_FIELDS & set(fields)):
+        raise InvalidArgument(f"fields: {name} has an argument of its own")
+    try:
+        msgspec.json.encode(dict(fields))
+    except Exception as error:
+        raise InvalidArgument(f"fields: cannot be written as JSON ({error})") from error
+
+
+def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidArgument(f"{name}: expected one of {', '.join(allowed)}, got {value!r}")
+
+
+def _header_text(name: str, value: str | None) -> str | None:
+    if value is None:
+        return None
+    _check(name, value, str, "a text or None")
+    text = value.strip()  # keys are often read from files that end in a newline
+    if not text.isascii() or not text.isprintable():
+        raise InvalidArgument(f"{name}: holds characters that no header can carry")
+    return text

@@ -1,0 +1,24 @@
+"""A whole turn of a model: show few tools, find more while it works, learn from its calls.
+
+    from toolscout.discovery import Transport
+
+    client = OpenAI(http_client=httpx2.Client(transport=Transport("http://127.0.0.1:8080")))
+
+`Transport` and `AsyncTransport` do it for the SDK of any provider, `ToolDiscovery` and
+`AsyncToolDiscovery` step by step for a proxy. Errors are those of `toolscout.client`.
+
+The rest is in the submodules: `agents.meta`, `agents.tracker`, `risk`, `session`.
+"""
+
+from toolscout.discovery.config import DiscoveryConfig, load
+from toolscout.discovery.flow import AsyncToolDiscovery, ToolDiscovery
+from toolscout.discovery.transport import AsyncTransport, Transport
+
+__all__ = [
+    "AsyncToolDiscovery",
+    "AsyncTransport",
+    "DiscoveryConfig",
+    "ToolDiscovery",
+    "Transport",
+    "load",
+]

@@ -1,0 +1,1 @@
+"""Meta-tools for agents, and the tracker of a session."""

@@ -1,0 +1,301 @@
+"""The proxy's own configuration, `pipes.tool_discovery`, read as the proxy reads it.
+
+    discovery = ToolDiscovery(load("gateway.yaml"))
+
+Names, defaults and forced values are the proxy's, with one default of our own: the selector call
+may take 1.5 s, not 10. `${VAR}` and `${VAR:-default}` are filled in from the environment, in lists
+too, and a variable that is not set is logged by name. Two keys are our own: `rollout`, and
+`restore_on_no_match`, which is on in a file, as the proxy does. An unknown strategy or key is an
+error that names the nearest known one; keys of the proxy that have no meaning here are ignored.
+`provider` is read and, as in the proxy, not used for the call.
+"""
+
+import logging
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from toolscout.client.endpoint import without_secrets
+from toolscout.client.rollout import Rollout
+from toolscout.client.settings import DEFAULT_TIMEOUT_S
+from toolscout.contract.fields import DEFAULT_TOP_K
+from toolscout.errors import (
+    ConfigurationError,
+    InvalidArgument,
+    check_count,
+    check_names,
+    check_switches,
+)
+from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
+
+STRATEGIES = ("passthrough", "relevance", "tool-search", "api", "hybrid-first")
+STRATEGY_ALIASES = {"compresr": "api"}
+"""Names of strategies in later releases of the proxy, after their vendor."""
+
+SEARCH_TOOL_NAME = "gateway_search_tools"
+SECRET = ("api_key", "endpoint")
+"""Keys whose values are never part of a message."""
+
+_API_KEYS = ("endpoint", "api_key", "timeout", "model", "query_agnostic")
+_KEYS_OF_THE_PROXY = (
+    "fallback_strategy",
+    "token_threshold",
+    "schema_compression",
+    "search_result_compression",
+    "enable_tool_description_compression",
+)
+"""Keys of some release of the proxy that have no meaning here, as `model` above."""
+
+logger = logging.getLogger("toolscout.client")
+
+_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class ApiConfig(msgspec.Struct, frozen=True):
+    """The address of the service; `timeout` in seconds."""
+
+    endpoint: str = ""
+    api_key: str = ""
+    timeout: float = DEFAULT_TIMEOUT_S
+
+    def __repr__(self) -> str:
+        """Show neither the key nor secret parts of the endpoint."""
+        key = "'…'" if self.api_key else "''"
+        endpoint = without_secrets(self.endpoint)
+        return f"ApiConfig(endpoint={endpoint!r}, api_key={key}, timeout={self.timeout})"
+
+
+class DiscoveryConfig(msgspec.Struct, frozen=True):
+    """`pipes.tool_discovery` with every default filled in."""
+
+    enabled: bool = False
+    strategy: str = "passthrough"
+    provider: str = ""
+    min_tools: int = MIN_TOOLS
+    max_tools: int = MAX_TOOLS
+    target_ratio: float = TARGET_RATIO
+    always_keep: tuple[str, ...] = ()
+    enable_search_fallback: bool = False
+    search_tool_name: str = SEARCH_TOOL_NAME
+    max_search_results: int = DEFAULT_TOP_K
+    rollout: str = "on"
+    restore_on_no_match: bool = False
+    api: ApiConfig = ApiConfig()
+
+    def __post_init__(self) -> None:
+        """Check the strategy and the rollout.
+
+        Raises:
+            ConfigurationError: one is unknown; the message has the known ones.
+        """
+        try:
+            Rollout.parse(self.rollout)
+        except InvalidArgument as error:
+            raise ConfigurationError(str(error)) from None
+        if self.strategy not in STRATEGIES:
+            near = _did_you_mean(self.strategy, STRATEGIES)
+            raise ConfigurationError(
+                f"strategy: expected one of {', '.join(STRATEGIES)}, got {self.strategy!r}{near}"
+            )
+
+    def with_arguments(
+        self, always_keep: Collection[str], top_k: int | None, restore_on_no_match: bool | None
+    ) -> "DiscoveryConfig":
+        """Return the configuration with what the arguments of a flow add to it.
+
+        Raises:
+            InvalidArgument: `always_keep` holds no names, or `top_k` is no count.
+        """
+        check_names("always_keep", always_keep)
+        if top_k is None:
+            top_k = self.max_search_results
+        check_count("top_k", top_k, 1)
+        if restore_on_no_match is None:
+            restore_on_no_match = self.restore_on_no_match
+        check_switches(restore_on_no_match=restore_on_no_match)
+        return msgspec.structs.replace(
+            self,
+            always_keep=(*self.always_keep, *always_keep),
+            max_search_results=top_k,
+            restore_on_no_match=restore_on_no_match,
+        )
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "DiscoveryConfig":
+        """Read a parsed configuration file, or its `tool_discovery` section alone.
+
+        Raises:
+            ConfigurationError: a value has the wrong type, or a key or the strategy is unknown; the
+                message names it, what was expected, and the nearest known one.
+        """
+        section = _tool_discovery(document)
+        _check_keys(section, (*cls.__struct_fields__, "compresr", *_KEYS_OF_THE_PROXY))
+        read = _Reader(section)
+        strategy = read.text("strategy") or "passthrough"
+        strategy = STRATEGY_ALIASES.get(strategy, strategy)
+        if strategy in STRATEGIES and not read.flag("enabled"):
+            strategy = "passthrough"
+        # Later releases of the proxy name the block after the vendor.
+        name = "api" if "api" in section else "compresr"
+        block = _section(section.get(name), name)
+        _check_keys(block, _API_KEYS, f"{name}.")
+        api = _Reader(block, f"{name}.")
+        fallback = read.flag("enable_search_fallback")
+        return cls(
+            enabled=read.flag("enabled"),
+            strategy=strategy,
+            provider=read.text("provider"),
+            min_tools=int(read.number("min_tools", whole=True)) or MIN_TOOLS,
+            max_tools=int(read.number("max_tools", whole=True)) or MAX_TOOLS,
+            target_ratio=read.number("target_ratio") or TARGET_RATIO,
+            always_keep=read.names("always_keep"),
+            enable_search_fallback={"relevance": False, "passthrough": fallback}.get(
+                strategy, True
+            ),
+            search_tool_name=read.text("search_tool_name") or SEARCH_TOOL_NAME,
+            max_search_results=int(read.number("max_search_results", whole=True)) or DEFAULT_TOP_K,
+            rollout=read.rollout("rollout"),
+            restore_on_no_match=read.flag("restore_on_no_match", default=True),
+            api=ApiConfig(
+                api.text("endpoint"), api.text("api_key"), api.seconds("timeout", DEFAULT_TIMEOUT_S)
+            ),
+        )
+
+
+def load(path: str | Path) -> DiscoveryConfig:
+    """Read a YAML file.
+
+    Raises:
+        ConfigurationError: it cannot be read, is not YAML, or a value has the wrong type.
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise ConfigurationError("reading YAML needs: pip install '.[yaml]' in the clone") from None
+    try:
+        document = yaml.safe_load(Path(path).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+    return DiscoveryConfig.of(_section(document or {}, str(path)))
+
+
+def _tool_discovery(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the section `pipes.tool_discovery`, empty if the file has only other pipes."""
+    if "pipes" in document:
+        pipes = _section(document["pipes"], "pipes")
+        if "tool_discovery" not in pipes:
+            near = get_close_matches("tool_discovery", list(map(str, pipes)), 1, 0.8)
+            if near:
+                _check_keys({near[0]: None}, ("tool_discovery",), "pipes.")
+            return {}
+        document = pipes
+    if "tool_discovery" in document:
+        return _section(document["tool_discovery"], "tool_discovery")
+    return document
+
+
+def _check_keys(section: Mapping[Any, Any], known: Iterable[str], prefix: str = "") -> None:
+    known = tuple(known)
+    for key in section:
+        if key not in known:
+            near = _did_you_mean(key, known)
+            raise ConfigurationError(f"{prefix}{key}: unknown key{near}")
+
+
+def _did_you_mean(given: object, known: Iterable[str]) -> str:
+    near = get_close_matches(given, tuple(known), 1) if isinstance(given, str) else []
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _section(value: Any, name: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(f"{name}: expected a section, got {type(value).__name__}")
+    return value
+
+
+class _Reader:
+    """Typed access to one section; missing and null values are the type's zero, as in the proxy."""
+
+    def __init__(self, section: Mapping[str, Any], prefix: str = "") -> None:
+        self._section = section
+        self._prefix = prefix
+
+    def text(self, key: str) -> str:
+        value = self._value(key)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise self._wrong(key, "a text", value)
+        return value
+
+    def rollout(self, key: str) -> str:
+        value = self._value(key)
+        if isinstance(value, bool):  # YAML reads `on` and `off` as these
+            return "on" if value else "off"
+        return "on" if value is None else str(value)
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        value = self._value(key)
+        if isinstance(value, str) and value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        if value is not None and not isinstance(value, bool):
+            raise self._wrong(key, "true or false", value)
+        return default if value is None else value
+
+    def number(self, key: str, whole: bool = False) -> float:
+        value = self._value(key)
+        expected = "a whole number" if whole else "a number"
+        if value is None:
+            return 0.0
+        try:
+            number = float(value) if not isinstance(value, bool) else float("nan")
+        except (TypeError, ValueError):
+            raise self._wrong(key, expected, value) from None
+        if number != number or (whole and not number.is_integer()):
+            raise self._wrong(key, expected, value)
+        return max(number, 0.0)
+
+    def seconds(self, key: str, default: float) -> float:
+        value = self._value(key)
+        if value is None:
+            return default
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value) if value > 0 else default
+        if isinstance(value, str) and value:
+            spent = sum(float(n) * _SECONDS[unit] for n, unit in _DURATION.findall(value))
+            if _DURATION.sub("", value) == "":
+                return spent or default
+        raise self._wrong(key, "a duration like 2s or 500ms", value)
+
+    def names(self, key: str) -> tuple[str, ...]:
+        value = self._value(key) or ()
+        if isinstance(value, str) or not all(isinstance(name, str) for name in value):
+            raise self._wrong(key, "a list of names", value)
+        return tuple(filter(None, value))
+
+    def _value(self, key: str) -> Any:
+        return self._filled(key, self._section.get(key))
+
+    def _filled(self, key: str, value: Any) -> Any:
+        """Fill variables in; one without a value or a default is empty, as in the proxy."""
+        if isinstance(value, list):
+            return [self._filled(key, one) for one in value]
+        if not isinstance(value, str):
+            return value
+        for name, default in _VARIABLE.findall(value):
+            if name not in os.environ and not default:
+                logger.warning("%s%s: the variable %s is not set", self._prefix, key, name)
+        return _VARIABLE.sub(lambda m: os.environ.get(m[1], "") or m[2] or "", value)
+
+    def _wrong(self, key: str, expected: str, value: object) -> ConfigurationError:
+        got = type(value).__name__ if key in SECRET else repr(value)
+        return ConfigurationError(f"{self._prefix}{key}: expected {expected}, got {got}")

@@ -1,0 +1,131 @@
+"""Call found tools through one constant tool, where a provider cannot load tools by itself.
+
+    search_tools("send an email")                    → definitions of the tools found, as text
+    call_tool("send_email", {"to": "a@b.example"})   → the client gets a call of `send_email`
+
+The tools of a request then stay the same after a find, and with them the cached prompt.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from toolscout.client.offer import Offer
+from toolscout.discovery.providers import Call, Json, Provider
+from toolscout.discovery.providers.calls import calling_through, with_calls, without_dispatch
+from toolscout.discovery.providers.provider import Answered, Tools
+from toolscout.errors import InvalidTool
+from toolscout.tools.shapes import schema_of, texts
+
+NAME = "call_tool"
+
+DESCRIPTION = (
+    "Call a tool that a search has found, by its name and with arguments that fit its parameters. "
+    "Tools that are listed beside this one are called directly."
+)
+
+SCHEMA: Json = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "description": "The name of the tool"},
+        "arguments": {"type": "object", "description": "Its arguments", "properties": {}},
+    },
+    "required": ["name", "arguments"],
+}
+
+_HEADING = "Call them with {name}. Their definitions:"
+_DEFINITION = '{"name":'
+
+
+class Dispatch:
+    """A provider whose found tools are called through one that is always there.
+
+    Whatever is not defined here is the provider's own.
+
+    Args:
+        provider: whose shapes these are.
+        name: of the constant tool.
+    """
+
+    def __init__(self, provider: Provider, name: str) -> None:
+        self._provider = provider
+        self._name = name
+        opens = provider.stream
+        self.stream = None if opens is None else partial(opens, dispatch_name=name)
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(self._provider, attribute)
+
+    def offered(self, request: Json, search: Any, tools: Tools) -> Json:
+        """The constant tools and the visible ones; earlier calls of others as the model made them.
+
+        Known tools are there as well: no result of a search has their definitions.
+        """
+        dispatch = self._provider.function(self._name, DESCRIPTION, SCHEMA)
+        declared = [search, dispatch, *tools.visible, *tools.known]
+        direct = {*Offer(declared).names}
+        through = calling_through(self._name)
+        history = self._provider.history(request)
+        written = with_calls(history, lambda n, a: (n, a) if n in direct else through(n, a))
+        if written is not history:
+            request = self._provider.with_history(request, written)
+        return self._provider.with_tools(request, declared)
+
+    def calls(self, response: Json) -> list[Call]:
+        """The calls with the names of their tools."""
+        return self._provider.calls(without_dispatch(response, self._name))
+
+    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
+        """As the provider's, with the definitions of the tools that were found."""
+        return self._provider.continued(request, response, self._defined(results))
+
+    def leave_open(self, response: Json, results: Sequence[Answered]) -> None:
+        """As the provider's, with the same definitions."""
+        self._provider.leave_open(response, self._defined(results))
+
+    def without_calls(self, response: Json, name: str) -> Json:
+        """The response with the calls of found tools, and without those of one tool."""
+        return self._provider.without_calls(without_dispatch(response, self._name), name)
+
+    def referred(self, history: Sequence[Any]) -> set[str]:
+        """Names of the tools that results of searches define."""
+        return {name for text in _strings(list(history)) for name in _defined_in(text)}
+
+    def _defined(self, results: Sequence[Answered]) -> list[Answered]:
+        return [one._replace(text=self._with_definitions(one)) for one in results]
+
+    def _with_definitions(self, answered: Answered) -> str:
+        if not answered.tools:
+            return answered.text
+        lines = [answered.text, "", _HEADING.format(name=self._name)]
+        return "\n".join((*lines, *map(_definition, answered.tools)))
+
+
+def _definition(tool: Any) -> str:
+    name, description = texts(tool)
+    about = {"name": name, "description": description, "parameters": schema_of(tool)}
+    try:
+        return msgspec.json.encode(about).decode()
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        raise InvalidTool(f"{name}: its definition is no JSON") from error
+
+
+def _defined_in(text: str) -> list[str]:
+    names = []
+    for line in text.splitlines():
+        if line.startswith(_DEFINITION):
+            try:
+                names.append(msgspec.json.decode(line)["name"])
+            except msgspec.DecodeError:
+                continue
+    return names
+
+
+def _strings(value: Any) -> list[str]:
+    """Return all texts in a JSON-like value."""
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for part in inner for text in _strings(part)]

@@ -1,0 +1,289 @@
+"""One request of an SDK to a model, and the response to it, as a transport sees them."""
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from http import HTTPStatus
+from typing import Any
+
+import httpx2
+import msgspec
+
+from toolscout.contract.bounds import count_values
+from toolscout.discovery import wire
+from toolscout.discovery.providers import Json, ProviderName
+from toolscout.discovery.providers.provider import Stream, mapping
+
+PATHS: tuple[tuple[str, ProviderName], ...] = (
+    ("/chat/completions", "openai"),
+    ("/responses", "openai-responses"),
+    ("/messages", "anthropic"),
+    ("/converse", "bedrock"),
+    ("/converse-stream", "bedrock"),
+    (":generateContent", "gemini"),
+    (":streamGenerateContent", "gemini"),
+)
+"""How the path of each interface ends, whatever host, prefix or deployment stands before it."""
+
+STREAMING_PATHS = (":streamGenerateContent", "/converse-stream")
+"""Interfaces that stream by their path; the others do by the field `stream`."""
+
+MAX_SEARCHED_BYTES = 8 * 1024 * 1024
+"""Maximum size of a request that is searched, and of an answer that is looked into: decoded and
+written again they take several times their size in memory, and two million tokens fit into it.
+"""
+
+LARGE_BYTES = 128 * 1024
+"""Size of a request from which it is decoded and prepared beside the event loop."""
+
+MAX_SEARCHED_VALUES = 400_000
+"""Maximum commas and brackets of a request that is searched, those inside texts included: decoding
+`[[],[], …` of 8 MiB would take seconds.
+"""
+
+CALLER_HEADERS = (
+    *("authorization", "x-api-key", "api-key", "x-goog-api-key", "ocp-apim-subscription-key"),
+    *("openai-organization", "openai-project", "x-forwarded-user"),
+)
+"""Headers that name the caller. Together they keep equal conversations of two callers apart.
+
+Headers that differ from request to request are none: they would take a conversation apart.
+"""
+
+CALLER_PREFIX = "x-portkey-"
+"""How the headers begin by which Portkey tells callers, but for those about single requests."""
+
+_OF_A_REQUEST = re.compile("trace|span|timeout|retry|cache|debug")
+
+_OF_CONNECTIONS = (
+    *("__cf", "_cf", "AWSALB", "AWSELB", "GCLB", "BIGipServer", "ARRAffinity", "INGRESSCOOKIE"),
+    *("_ga", "_gid", "_gat", "_gcl", "__utm", "_fbp", "_hj", "_pk_", "_clck", "_clsk", "_dd_s"),
+    *("ajs_", "mp_", "ph_", "amp_", "AMP_"),
+)
+"""How cookies of load balancers and of analytics begin, which do not tell callers."""
+
+CALLER_QUERY = "key"
+"""Parameter of the URL in which Gemini takes a key."""
+
+_FRAMING = ("content-length", "content-encoding", "transfer-encoding")
+"""Headers about bytes that are written anew."""
+
+END_OF_EVENT = b"\n\n"
+"""Fed after every stream, because some end without it."""
+
+_ONCE = "idempotency-key"
+
+_SIGNATURE = "AWS4-"
+"""Start of an `Authorization` that signs the body, so that no other body can be sent under it."""
+
+
+TOO_LARGE = (
+    f"the model's answer after a search has more than {MAX_SEARCHED_BYTES} bytes, "
+    "or is not encoded as it says"
+)
+
+
+class UnreadError(httpx2.HTTPError):
+    """A response that is too large to be looked into, or cannot be decoded; its pieces are raw."""
+
+    def __init__(self, response: httpx2.Response, pieces: AsyncGenerator[bytes, None]) -> None:
+        super().__init__(TOO_LARGE)
+        self.response = response
+        self.pieces = pieces
+
+
+class PassedOnError(Exception):
+    """An answer was passed on to its end, unread from some point on."""
+
+
+class ProviderError(httpx2.HTTPError):
+    """A response that no flow can read: an error of the provider, or no JSON object."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        super().__init__(f"the model's API answered with status {response.status_code}")
+        self.response = response
+
+    @property
+    def status_code(self) -> int:
+        """The HTTP status, under the name that the SDKs' errors have."""
+        return self.response.status_code
+
+    @property
+    def error(self) -> Json:
+        """What the provider says of the error, or what is known where it says nothing."""
+        try:
+            body = wire.decode(self.response.content)
+        except wire.UNREADABLE:
+            body = None
+        error = mapping(mapping(body).get("error", body))
+        if isinstance(error.get("message"), str):
+            return error
+        return {"type": "api_error", "code": str(self.status_code), "message": str(self)}
+
+
+class Exchange(msgspec.Struct):
+    """A request that holds a body of a known provider."""
+
+    request: httpx2.Request
+    provider: ProviderName
+    body: Json
+    scope_headers: tuple[str, ...] = ()
+    """Further headers that tell callers apart, in lower case."""
+    forwards: int = 0
+    """How often it was forwarded."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes long enough to be prepared in a thread."""
+        return len(self.request.content) > LARGE_BYTES
+
+    @property
+    def streams(self) -> bool:
+        """Whether the response is a stream of events."""
+        return self.body.get("stream") is True or self.request.url.path.endswith(STREAMING_PATHS)
+
+    @property
+    def scope(self) -> str:
+        """What tells the caller from others who begin with the same words."""
+        headers = self.request.headers
+        telling = {*CALLER_HEADERS, *self.scope_headers}
+        told = [
+            f"{name}={value}"
+            for name, value in sorted(headers.multi_items())
+            if name in telling
+            or (name.startswith(CALLER_PREFIX) and not _OF_A_REQUEST.search(name))
+        ]
+        cookies = (cookie.strip() for cookie in headers.get("cookie", "").split(";"))
+        told += sorted(c for c in cookies if c and not c.startswith(_OF_CONNECTIONS))
+        told += self.request.url.params.get_list(CALLER_QUERY)
+        return "\n".join(told)
+
+    def forward(self, body: Json) -> httpx2.Request:
+        """Return the request with another body, whose response can be decoded here."""
+        request = self.request
+        headers = _without_framing(request.headers)
+        headers["accept-encoding"] = "gzip, deflate"
+        self.forwards += 1
+        if self.forwards > 1 and _ONCE in headers:  # a provider would repeat its first answer
+            headers[_ONCE] = f"{headers[_ONCE]}-{self.forwards}"
+        return httpx2.Request(
+            request.method,
+            request.url,
+            headers=headers,
+            content=wire.encode(body),
+            extensions=request.extensions,
+        )
+
+
+def provider_of(request: httpx2.Request) -> ProviderName | None:
+    """Return whose interface a request is for; None where its body is not to be read."""
+    headers = request.headers
+    if request.method != "POST" or "content-encoding" in headers:
+        return None
+    if "json" not in headers.get("content-type", ""):
+        return None
+    if headers.get("authorization", "").startswith(_SIGNATURE):
+        return None
+    url = request.url
+    if url.path.endswith(":streamGenerateContent") and url.params.get("alt") != "sse":
+        return None  # an array of JSON, which no SDK of Google's asks for
+    return next((name for end, name in PATHS if url.path.endswith(end)), None)
+
+
+def exchange_of(
+    request: httpx2.Request, provider: ProviderName, scope_headers: tuple[str, ...] = ()
+) -> Exchange | None:
+    """Read the body of a request; None if it is no JSON object, or too large to be searched."""
+    content = request.content
+    if len(content) > MAX_SEARCHED_BYTES or count_values(content) > MAX_SEARCHED_VALUES:
+        return None
+    try:
+        body = wire.decode(content)
+    except wire.UNREADABLE:
+        return None
+    return Exchange(request, provider, body, scope_headers) if isinstance(body, dict) else None
+
+
+def json_of(response: httpx2.Response) -> Json:
+    """Return the body of a response that was read.
+
+    Raises:
+        ProviderError: it is an error, or no JSON object.
+    """
+    try:
+        body = wire.decode(response.content)
+    except wire.UNREADABLE:
+        body = None
+    if response.is_error or not isinstance(body, dict):
+        raise ProviderError(response)
+    return body
+
+
+def response_with(response: httpx2.Response, content: bytes) -> httpx2.Response:
+    """Return a response that was read and decoded, with a body of its own or another."""
+    return httpx2.Response(
+        response.status_code,
+        headers=_without_framing(response.headers),
+        content=content,
+        extensions=response.extensions,
+    )
+
+
+def streamed_response(
+    response: httpx2.Response,
+    stream: httpx2.SyncByteStream | httpx2.AsyncByteStream,
+    *,
+    is_raw: bool,
+) -> httpx2.Response:
+    """Return a response with another stream, or with its own as it came."""
+    return httpx2.Response(
+        response.status_code,
+        headers=response.headers if is_raw else _without_framing(response.headers),
+        stream=stream,
+        extensions=response.extensions,
+    )
+
+
+async def outputs(
+    stream: Stream, opened: AsyncIterator[bytes], searches: Callable[[Json], list[Any]], rounds: int
+) -> AsyncGenerator[bytes, None]:
+    """Yield what a stream makes of each piece of an answer; `rounds` of searches came before.
+
+    Raises:
+        PassedOnError: the answer was too large to be read, and was passed on as it came.
+        ProviderError: it was too large, and a search came before.
+    """
+    size = 0
+    async for chunk in opened:
+        size += len(chunk)
+        yield stream.feed(chunk)
+        if size > MAX_SEARCHED_BYTES:
+            if rounds or searches(stream.response()):
+                raise ProviderError(gateway_error(TOO_LARGE))
+            yield stream.rest()
+            async for left in opened:
+                yield left
+            raise PassedOnError
+    yield stream.feed(END_OF_EVENT)
+
+
+async def joined(held: list[bytes], pieces: wire.Pieces) -> AsyncGenerator[bytes, None]:
+    """Yield the pieces that were read, and those that follow."""
+    async with aclosing(pieces):
+        while held:
+            yield held.pop(0)
+        async for piece in pieces:
+            yield piece
+
+
+def gateway_error(message: str) -> httpx2.Response:
+    """Return an error of status 502 in a shape that the SDKs of every provider read."""
+    kind = {"type": "api_error", "code": HTTPStatus.BAD_GATEWAY, "message": message}
+    return httpx2.Response(HTTPStatus.BAD_GATEWAY, json={"type": "error", "error": kind})
+
+
+def _without_framing(headers: Mapping[str, Any]) -> httpx2.Headers:
+    kept = httpx2.Headers(headers)
+    for name in _FRAMING:
+        kept.pop(name, None)
+    return kept

@@ -1,0 +1,348 @@
+"""`ToolDiscovery`: the whole flow for a proxy, in one call around its own forwarding.
+
+    discovery = ToolDiscovery("http://127.0.0.1:8080")  # or ToolDiscovery(load("gateway.yaml"))
+    response = discovery.complete(request, forward, provider="openai")
+
+With strategy `hybrid-first`, `api` or `tool-search` the tools are deferred behind a search tool,
+which the client never sees. With `relevance` they are filtered here; `passthrough` does nothing.
+
+A flow is one coroutine, or one asynchronous generator for streams, around `forward` and searches.
+The blocking class runs it in the caller's thread without an event loop; there it never waits.
+"""
+
+import asyncio
+import logging
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
+from contextlib import aclosing
+from typing import Any, TypeVar, cast
+
+from toolscout.client.selection import Reason, Selection
+from toolscout.client.selector import AsyncSelector, Selector
+from toolscout.discovery.blocking import Blocking, close, run
+from toolscout.discovery.bodies import body_of, in_type_of
+from toolscout.discovery.exchange import PassedOnError, ProviderError, outputs
+from toolscout.discovery.preparation import Preparation
+from toolscout.discovery.providers import Call, Json, ProviderName
+from toolscout.discovery.providers.provider import Stream
+from toolscout.discovery.refusals import may_be_ours
+from toolscout.discovery.turn import Found, Turn
+
+Body = TypeVar("Body")
+"""What a forward returns: a response body as a dict, or the SDK's own object."""
+
+Forward = Callable[[Json], Body]
+AsyncForward = Callable[[Json], Awaitable[Body]]
+Open = Callable[[Json], Iterator[bytes]]
+AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
+
+NO_QUERY: Selection[Any] = Selection([], [], reason=Reason.EMPTY_QUERY)
+"""The result of a search that says not for what."""
+
+STARTS_OVER = "forwarding failed after a search; the request goes out as it came"
+
+logger = logging.getLogger("toolscout.client")
+
+
+class Flow(Preparation):
+    """The coroutine and the generator that both classes run."""
+
+    async def prepare(
+        self,
+        request: Json,
+        provider: ProviderName = "openai",
+        session: str | None = None,
+        scope: str = "",
+        streams: bool = False,
+        *,
+        in_thread: bool = False,
+    ) -> Turn | Json:
+        """Do what `begin` does, and ask the service for a rollout or for what is shown first.
+
+        A large request is read `in_thread`, for which there has to be an event loop.
+        """
+        if (query := self._shadow_query(request, provider)) is not None:
+            await self._ask(pattern=query[0], tools=query[1], **self._limits())
+        begin = self.begin_stream if streams else self.begin
+        if in_thread:
+            begun = await asyncio.to_thread(begin, request, provider, session, scope)
+        else:
+            begun = begin(request, provider, session, scope)
+        if isinstance(begun, Turn):
+            if self.config.strategy == "hybrid-first" and begun.wants_first:
+                await self._choose_first(begun)
+            self._report_deferred(begun)
+        return begun
+
+    async def _choose_first(self, turn: Turn) -> None:
+        """Show the few tools that fit what the user asks, so that no search is needed."""
+        question = self._question(turn, turn.user_query, loop=0)
+        if not question["pattern"].strip():
+            return
+        selection = await self._ask(**question)
+        turn.searched.append((0, question["pattern"], selection))
+        if not selection.fell_open or selection.reason is Reason.EMPTY_SELECTION:
+            turn.show_first(() if selection.fell_open else selection.names)
+        else:  # nobody will answer the model's searches either
+            turn.show_without_answer()
+
+    @abstractmethod
+    async def _ask(self, **question: Any) -> Selection[Any]:
+        """Ask the service."""
+
+    @abstractmethod
+    async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
+        """Answer the searches of one response."""
+
+    async def _answer(self, turn: Turn, call: Call) -> Selection[Any]:
+        """Answer one search."""
+        if not call.query.strip():
+            return NO_QUERY
+        if self.config.strategy == "tool-search":
+            return self._local_search(turn, call)
+        return await self._ask(**self._question(turn, call.query, turn.rounds + 1))
+
+    async def complete_turn(self, begun: Turn | Json, forward: AsyncForward[Any]) -> Any:
+        """Forward what `begin` returned, until a response is for the client."""
+        if not isinstance(begun, Turn):
+            return await forward(begun)
+        try:
+            return await self._go_on(begun, await first_answer(begun, forward), forward)
+        finally:
+            begun.end()
+
+    async def _go_on(self, turn: Turn, given: Any, forward: AsyncForward[Any]) -> Any:
+        """Search and forward until a response is for the client; return it in its original type."""
+        response = body_of(given)
+        while calls := turn.searches(response):
+            request = turn.resume(response, await self._search(turn, calls))
+            if request is None:
+                break
+            try:
+                given = await forward(request)
+            except Exception as error:
+                if not may_be_ours(error):
+                    raise
+                # The added tools may be the cause, so the client's own request is tried.
+                logger.warning(STARTS_OVER)
+                given = await forward(turn.start_over())
+                return in_type_of(given, turn.with_usage(body_of(given)))
+            response = body_of(given)
+        return in_type_of(given, turn.finish(response))
+
+    async def _next_request(self, turn: Turn, stream: Stream) -> Json | None:
+        """Search what a stream asks for; None if nothing is to be forwarded after it."""
+        try:
+            response = stream.response()
+            calls = turn.searches(response)
+            found = await self._search(turn, calls) if calls else []
+            return turn.resume(response, found) if found else None
+        except Exception:  # the client has the answer, which was paid for
+            logger.exception("the end of a stream could not be read; it is not searched")
+            return None
+
+    async def stream_turn(
+        self, turn: Turn, opened: AsyncIterator[bytes], forward: AsyncOpen
+    ) -> AsyncGenerator[bytes, None]:
+        """Do the same for a stream that was opened with the request of a turn."""
+        assert turn.provider.stream is not None
+        stream = turn.provider.stream(turn.search_name)
+        started_over = False
+        try:
+            while True:
+                is_answered = False
+                try:
+                    async for out in outputs(stream, opened, turn.searches, turn.rounds):
+                        is_answered = True
+                        turn.accept()
+                        if out:
+                            yield out
+                except PassedOnError:
+                    return
+                except Exception as error:
+                    if not is_answered and turn.falls_back_after(error):
+                        stream = turn.provider.stream(turn.search_name)
+                        opened = forward(turn.request)
+                        continue
+                    is_final = is_answered or turn.rounds == 0 or started_over
+                    if is_final or not may_be_ours(error):
+                        raise
+                    logger.warning(STARTS_OVER)
+                    started_over = True
+                    request: Json | None = turn.start_over()
+                else:
+                    request = await self._next_request(turn, stream)
+                if request is None:
+                    break
+                stream.next_turn()
+                opened = forward(request)
+            if out := stream.finish():
+                yield out
+        except ProviderError as error:  # the client has the status of the first answer
+            yield stream.fail(error.status_code, error.error)
+        finally:
+            turn.end()
+            await close(opened)
+
+
+async def first_answer(turn: Turn, forward: AsyncForward[Body]) -> Body:
+    """Forward the first request of a turn, and plainer ones while it is refused."""
+    while True:
+        try:
+            return await forward(turn.request)
+        except Exception as error:
+            if not turn.falls_back_after(error):
+                raise
+
+
+class AsyncToolDiscovery(Flow):
+    """The flow for asyncio code. The settings are those of `Preparation`."""
+
+    selector: AsyncSelector
+
+    def _prepare(self, settings: dict[str, Any]) -> None:
+        self.selector = AsyncSelector(**settings)
+
+    async def complete(
+        self,
+        request: Json,
+        forward: AsyncForward[Body],
+        provider: ProviderName = "openai",
+        session: str | None = None,
+        scope: str = "",
+    ) -> Body:
+        """As `ToolDiscovery.complete`; the searches of one response run side by side."""
+        begun = await self.prepare(request, provider, session, scope)
+        response: Body = await self.complete_turn(begun, forward)
+        return response
+
+    async def resume(self, turn: Turn, response: Body, forward: AsyncForward[Body]) -> Body:
+        """Continue a turn from `begin` whose request was forwarded elsewhere.
+
+        This is for proxies that call hooks before and after they forward.
+        """
+        try:
+            return cast("Body", await self._go_on(turn, response, forward))
+        finally:
+            turn.end()
+
+    async def stream(
+        self,
+        request: Json,
+        forward: AsyncOpen,
+        provider: ProviderName = "openai",
+        session: str | None = None,
+        scope: str = "",
+    ) -> AsyncGenerator[bytes, None]:
+        """As `ToolDiscovery.stream`."""
+        begun = await self.prepare(request, provider, session, scope, streams=True)
+        if not isinstance(begun, Turn):
+            async for piece in forward(begun):
+                yield piece
+            return
+        async with aclosing(self.stream_turn(begun, forward(begun.request), forward)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    def resume_stream(
+        self, turn: Turn, opened: AsyncIterator[bytes], forward: AsyncOpen
+    ) -> AsyncGenerator[bytes, None]:
+        """As `resume`, for a stream that was opened elsewhere."""
+        return self.stream_turn(turn, opened, forward)
+
+    async def _ask(self, **question: Any) -> Selection[Any]:
+        return await self.selector.select(**question)
+
+    async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
+        selections = await asyncio.gather(*(self._answer(turn, call) for call in calls))
+        return list(zip(calls, selections, strict=True))
+
+    async def aclose(self) -> None:
+        """Send what is left to report, for at most half a second, and close the selector."""
+        if self.reporter is not None:
+            await self.reporter.aflush()
+        await self.selector.aclose()
+
+
+class ToolDiscovery(Flow):
+    """The flow for blocking code. The settings are those of `Preparation`."""
+
+    selector: Selector
+
+    def _prepare(self, settings: dict[str, Any]) -> None:
+        self.selector = Selector(**settings)
+
+    def complete(
+        self,
+        request: Json,
+        forward: Forward[Body],
+        provider: ProviderName = "openai",
+        session: str | None = None,
+        scope: str = "",
+    ) -> Body:
+        """Forward a request, search as often as the model asks, and return the final response.
+
+        Args:
+            request: the provider's request body; not changed.
+            forward: sends a body to the model and returns the response body, as a dict or as the
+                SDK's own (pydantic) object; the result has the same type. Its exceptions are
+                raised; after a search, the request is first forwarded once more as it came.
+            provider: whose shapes these are.
+            session: id of the conversation; by default derived from its first user message.
+            scope: keeps equal conversations of different users apart.
+
+        Raises:
+            InvalidArgument: the provider is unknown, or `forward` returned no response body.
+        """
+
+        async def forwarded(body: Json) -> Body:
+            return forward(body)
+
+        begun = run(self.prepare(request, provider, session, scope))
+        response: Body = run(self.complete_turn(begun, forwarded))
+        return response
+
+    def stream(
+        self,
+        request: Json,
+        forward: Open,
+        provider: ProviderName = "openai",
+        session: str | None = None,
+        scope: str = "",
+    ) -> Generator[bytes, None, None]:
+        """Do the same for a request that streams: yield the events for the client as they come.
+
+        Args:
+            request: the provider's request body, with streaming switched on; not changed.
+            forward: sends a body and yields the bytes of its server-sent events, in any pieces.
+            provider: whose events these are; streams of those without a `stream` are passed on
+                as they are.
+            session: id of the conversation.
+            scope: keeps equal conversations of different users apart.
+        """
+        begun = run(self.prepare(request, provider, session, scope, streams=True))
+        if not isinstance(begun, Turn):
+            yield from forward(begun)
+            return
+
+        def opened(body: Json) -> AsyncIterator[bytes]:
+            return Blocking(forward(body))
+
+        pieces = self.stream_turn(begun, opened(begun.request), opened)
+        try:
+            while (piece := run(anext(pieces, None))) is not None:
+                yield piece
+        finally:
+            run(pieces.aclose())
+
+    async def _ask(self, **question: Any) -> Selection[Any]:
+        return self.selector.select(**question)
+
+    async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
+        return [(call, await self._answer(turn, call)) for call in calls]
+
+    def close(self) -> None:
+        """Send what is left to report, for at most half a second, and close the selector."""
+        if self.reporter is not None:
+            self.reporter.flush()
+        self.selector.close()

@@ -1,0 +1,215 @@
+"""Find and filter tools here, without asking anyone: the proxy's strategies and the fallback.
+
+`relevance` scores tools against the query, by the function that the service filters with:
+
+    expanded +1000, always_keep +100, recently used +100, name in the query +50,
+    each word of the query that the tool has +10 (repeats count again)
+
+    keep = max(min(int(total · target_ratio), max_tools), min_tools)
+
+`tool-search` takes the pattern as RE2 (the extra `tool-search`), in any case, over the name, the
+description and the names and descriptions of the top-level properties; an invalid pattern is
+searched for as keywords.
+
+Scores, counts, words and matches are the proxy's. Four things are improved:
+
+- a name counts where it is a word of the query, not where its letters stand inside another word;
+- a keyword counts where it is a whole word: "add" does not find "address", nor "pr" "improve";
+- pins are in the result of an invalid pattern too, where the proxy loses them;
+- properties keep the order of the schema, so a pattern that spans two of them always finds them.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from toolscout.client.offer import Offer
+from toolscout.contract.fields import DEFAULT_TOP_K
+from toolscout.errors import ConfigurationError
+from toolscout.text.relevance import (
+    EXPANDED,
+    KEPT,
+    MAX_TOOLS,
+    MIN_TOOLS,
+    MIN_WORD,
+    RECENT,
+    TARGET_RATIO,
+    Candidate,
+    Said,
+    keep_count,
+    keep_relevant,
+    relevance,
+)
+from toolscout.tools.shapes import schema_of, texts
+
+try:
+    import re2
+except ImportError:  # only the extra `tool-search` has it
+    re2 = None
+
+NAMED = 100
+PER_WORD = 10
+MAX_PROGRAM_BYTES = 1 << 20
+"""Memory RE2 may spend on one pattern; larger ones are searched for as keywords."""
+
+_KEYWORD = re.compile(r"[a-z0-9_-]+")
+_PART = re.compile(r"[a-z0-9]+")
+_OPTIONS: Any = None
+if re2 is not None:
+    _OPTIONS = re2.Options()
+    _OPTIONS.case_sensitive = False
+    _OPTIONS.max_mem = MAX_PROGRAM_BYTES
+    _OPTIONS.log_errors = False
+    _OPTIONS.never_capture = True
+
+
+class Filtered(NamedTuple):
+    """Names kept and names deferred, each in score order, equal scores in request order."""
+
+    kept: Sequence[str]
+    deferred: Sequence[str]
+
+
+def score(
+    query: str,
+    name: str,
+    description: str,
+    *,
+    always_keep: Collection[str] = (),
+    recent: Collection[str] = (),
+    expanded: Collection[str] = (),
+) -> int:
+    """Return the relevance of one tool to a query."""
+    forced = (
+        EXPANDED * (name in expanded) + KEPT * (name in always_keep) + RECENT * (name in recent)
+    )
+    return forced + relevance(Candidate(name, description), Said(query))
+
+
+def filter_tools(  # noqa: PLR0913  # the calling proxy's options
+    query: str,
+    tools: Sequence[Any],
+    *,
+    min_tools: int = MIN_TOOLS,
+    max_tools: int = MAX_TOOLS,
+    target_ratio: float = TARGET_RATIO,
+    always_keep: Collection[str] = (),
+    recent: Collection[str] = (),
+    expanded: Collection[str] = (),
+) -> Filtered:
+    """Split tools of any shape into kept and deferred.
+
+    Nothing is deferred when there are no more than `min_tools`, or when as many would be kept as
+    there are. Pinned and expanded tools count towards the cap but are kept beyond it.
+    """
+    offer = Offer(tools)
+    total = len(offer.names)
+    if total <= min_tools or keep_count(total, min_tools, max_tools, target_ratio) >= total:
+        return Filtered(offer.names, ())
+    kept, deferred = keep_relevant(
+        [Candidate(name, texts(tool)[1]) for name, tool in offer.by_name.items()],
+        query,
+        min_tools=min_tools,
+        max_tools=max_tools,
+        target_ratio=target_ratio,
+        always_keep=always_keep,
+        recent=recent,
+        expanded=expanded,
+    )
+    return Filtered(kept, deferred)
+
+
+def search(
+    pattern: str,
+    tools: Sequence[Any],
+    max_results: int = DEFAULT_TOP_K,
+    always_keep: Collection[str] = (),
+) -> list[str]:
+    """Cut the result of `regex_search` at `max_results`, by relevance, pins after a match."""
+    found = regex_search(pattern, tools, always_keep, max_results)
+    cap = max_results if max_results >= 1 else DEFAULT_TOP_K
+    offer = Offer(tools)
+    scores = {name: score(pattern, name, texts(offer.by_name[name])[1]) for name in found}
+    pins = [name for name in found if name in always_keep]
+    matches = sorted((name for name in found if name not in always_keep), key=lambda n: -scores[n])
+    pins = pins[: cap - 1] if matches else pins[:cap]
+    return matches[: cap - len(pins)] + pins
+
+
+def regex_search(
+    pattern: str,
+    tools: Sequence[Any],
+    always_keep: Collection[str] = (),
+    max_results: int = DEFAULT_TOP_K,
+) -> list[str]:
+    """Names of all tools that match or are pinned, in request order; a blank pattern has none.
+
+    As in the proxy there is no cap on matches; `max_results` is for the keywords of an invalid
+    pattern. `search` cuts.
+    """
+    if not pattern.strip():
+        return []
+    offer = Offer(tools)
+    expression = _compile(pattern)
+    if expression is None:
+        found = set(_keyword_names(pattern, offer, max_results))
+    else:
+        items = offer.by_name.items()
+        found = {name for name, tool in items if expression.search(_text(name, tool)) is not None}
+    return [name for name in offer.names if name in found or name in always_keep]
+
+
+def keyword_search(query: str, tools: Sequence[Any], max_results: int = DEFAULT_TOP_K) -> list[str]:
+    """Names of the tools with the most words of the query in name and description, best first.
+
+    +100 for the whole name, +10 per word of three letters or more; without any, not found. At most
+    `max_results`; less than 1 is taken as 5. Equal scores keep the request order.
+    """
+    return _keyword_names(query, Offer(tools), max_results)
+
+
+def _keyword_names(query: str, offer: Offer, max_results: int) -> list[str]:
+    cap = max_results if max_results >= 1 else DEFAULT_TOP_K
+    said = Said(query)
+    asked = [word for word in _KEYWORD.findall(query.lower()) if len(word) >= MIN_WORD]
+    scores: dict[str, int] = {}
+    for name, tool in offer.by_name.items():
+        text = f"{name} {texts(tool)[1]}".lower()
+        has = {*_KEYWORD.findall(text), *_PART.findall(text)}
+        points = NAMED * said.names(name) + PER_WORD * sum(word in has for word in asked)
+        if points:
+            scores[name] = points
+    return sorted(scores, key=lambda name: -scores[name])[:cap]
+
+
+def _text(name: str, tool: Any) -> bytes:
+    pieces = [name, texts(tool)[1]]
+    properties = schema_of(tool).get("properties")
+    if isinstance(properties, dict):
+        for key, sub in properties.items():
+            pieces.append(str(key))
+            if isinstance(sub, dict) and isinstance(sub.get("description"), str):
+                pieces.append(sub["description"])
+    return " ".join(piece for piece in pieces if piece).encode("utf-8", "replace")
+
+
+def check_regex() -> None:
+    """Check that patterns can be matched here.
+
+    Raises:
+        ConfigurationError: a package is missing.
+    """
+    if re2 is None:
+        raise ConfigurationError(
+            "strategy: tool-search needs the package google-re2: "
+            "pip install '.[tool-search]' in the clone"
+        )
+
+
+def _compile(pattern: str) -> Any:
+    if re2 is None:
+        return None
+    try:
+        return re2.compile(pattern.encode(), _OPTIONS)
+    except (re2.error, UnicodeEncodeError):
+        return None

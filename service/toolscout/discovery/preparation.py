@@ -1,0 +1,349 @@
+"""Prepare a request: decide whether tools are deferred, and which."""
+
+import logging
+from collections.abc import Collection, Sequence
+from time import perf_counter
+from typing import Any, Unpack, get_args
+
+from toolscout.client.events import (
+    Stage,
+    TurnEvent,
+    TurnObserver,
+    checked_observers,
+    log_turn,
+    notify,
+)
+from toolscout.client.offer import Offer
+from toolscout.client.rollout import Rollout
+from toolscout.client.selection import Selection
+from toolscout.client.selector import AsyncSelector, Selector
+from toolscout.client.settings import SelectorOptions
+from toolscout.common.lru import Lru
+from toolscout.discovery import local
+from toolscout.discovery.config import ApiConfig, DiscoveryConfig
+from toolscout.discovery.providers import Call, Json, Provider, ProviderName, provider_named
+from toolscout.discovery.providers.provider import mapping
+from toolscout.discovery.reporter import reporter_of
+from toolscout.discovery.session import SessionStore, canonical, hashed
+from toolscout.discovery.settings import MAX_ROUNDS, Order, TurnSettings
+from toolscout.discovery.turn import Turn
+from toolscout.errors import InvalidArgument, check_count, check_switches
+
+ASKING = ("api", "hybrid-first")
+"""Strategies that ask the service."""
+
+MAX_MODELS = 1_000
+"""Models in memory that have refused the provider's own deferred loading."""
+
+TOOL_KEYS = ("tools", "toolConfig", "functions")
+"""Keys of a request's tools; one with an empty list says that it has none."""
+
+USER_KEYS = ("user", "safety_identifier", "prompt_cache_key")
+"""Keys with which a request names its user or its conversation."""
+
+logger = logging.getLogger("toolscout.client")
+
+
+class DiscoveryOptions(SelectorOptions, total=False):
+    """Arguments of a flow that a transport passes on to it."""
+
+    always_keep: Collection[str]
+    top_k: int | None
+    order: Order
+    defer_above: int
+    max_rounds: int
+    store: SessionStore | None
+    rollout: str | Rollout | None
+    turn_observers: Sequence[TurnObserver] | None
+    native: bool
+    dispatch: bool
+    restore_on_no_match: bool | None
+    learn: bool
+
+
+class Preparation:
+    """Everything of a flow but forwarding and searching.
+
+    Args:
+        config: strategy and limits, in the proxy's own terms; or the URL of the service, which is
+            strategy `hybrid-first` with the defaults.
+        always_keep: names that stay visible, in addition to those of the configuration.
+        top_k: most tools that a search brings; by default as in the configuration, 5.
+        order: where found tools go: `append` (default), `rank` or `catalog`.
+        defer_above: requests with at most this many tools are forwarded as they are.
+        max_rounds: searches in one turn, at most.
+        store: remembers what each session has found.
+        native: use the provider's own deferred loading where the model has it.
+        dispatch: call found tools through one constant tool where the model cannot do that, so that
+            the tools of a request stay the same; found tools then have no `order`.
+        restore_on_no_match: bring all tools back when nothing fits a search, as the proxy does;
+            else the model is told so, and what there is. By default as in the configuration: a file
+            that does not say otherwise does the former, a URL the latter.
+        turn_observers: called with a `TurnEvent` when tools are filtered or deferred and when a
+            turn is over; None for no observers.
+        learn: report to the service which tools were called after a search.
+        selector_options: further arguments of the selector: rollout, fallback, redact, observers …
+    """
+
+    def __init__(  # noqa: PLR0913  # options of the public class
+        self,
+        config: DiscoveryConfig | str,
+        *,
+        always_keep: Collection[str] = (),
+        top_k: int | None = None,
+        order: Order = "append",
+        defer_above: int = 0,
+        max_rounds: int = MAX_ROUNDS,
+        store: SessionStore | None = None,
+        rollout: str | Rollout | None = None,
+        turn_observers: Sequence[TurnObserver] | None = (log_turn,),
+        native: bool = True,
+        dispatch: bool = False,
+        restore_on_no_match: bool | None = None,
+        learn: bool = True,
+        **selector_options: Unpack[SelectorOptions],
+    ) -> None:
+        if isinstance(config, str):
+            config = DiscoveryConfig(enabled=True, strategy="hybrid-first", api=ApiConfig(config))
+        if not isinstance(config, DiscoveryConfig):
+            raise InvalidArgument.of("config", "a URL or a DiscoveryConfig", config)
+        if config.strategy == "tool-search":
+            local.check_regex()
+        check_switches(native=native, dispatch=dispatch, learn=learn)
+        check_count("defer_above", defer_above, 0)
+        check_count("max_rounds", max_rounds, 1)
+        if order not in get_args(Order):
+            raise InvalidArgument(f"order: expected rank, catalog or append, got {order!r}")
+        self.config = config = config.with_arguments(always_keep, top_k, restore_on_no_match)
+        self.store = SessionStore() if store is None else store
+        self._order = order
+        self._defer_above = defer_above
+        self._turn_settings = TurnSettings(
+            store=self.store,
+            search_name=config.search_tool_name,
+            order=order,
+            max_rounds=max_rounds,
+            native=native,
+            dispatch=dispatch,
+            restore_on_no_match=config.restore_on_no_match,
+            always_keep=config.always_keep,
+            refusing=Lru(MAX_MODELS),
+            on_end=self._report_finished,
+        )
+        self._turn_observers = checked_observers("turn_observers", turn_observers)
+        self._rollout = Rollout.parse(config.rollout if rollout is None else rollout)
+        # A percentage is decided here, for the whole turn; the selector handles dark and shadow.
+        mode = self._rollout if self._rollout.mode in ("dark", "shadow") else Rollout("on")
+        asks = config.strategy in ASKING
+        if "permit" in selector_options:
+            # The forward after the last search has every tool of the request again.
+            raise InvalidArgument("permit: filter the tools of the request before the flow begins")
+        self._prepare(
+            {
+                "endpoint": config.api.endpoint if asks else None,
+                "api_key": config.api.api_key or None,
+                "timeout": config.api.timeout,
+                "rollout": mode if asks else Rollout("off"),
+                **selector_options,
+            }
+        )
+        # Where nothing fits, a dark or shadow rollout is to say what `on` does.
+        shows_none = not config.restore_on_no_match or config.strategy == "hybrid-first"
+        self.selector.telemetry.shows_none = shows_none
+        # A query that no event may hold is not reported either.
+        learn = learn and selector_options.get("log_query") != "off"
+        self.reporter = reporter_of(self.selector) if learn and asks else None
+        """Reports to the service; None if nothing is to be reported."""
+
+    selector: AsyncSelector | Selector
+
+    searches_without_tools = True
+    """Whether a request that leaves `tools` out searches those its session deferred last."""
+
+    def _prepare(self, settings: dict[str, Any]) -> None:
+        """Make the selector of one kind of flow."""
+
+    def begin(
+        self,
+        request: Json,
+        provider: ProviderName = "openai",
+        session: str | None = None,
+        scope: str = "",
+    ) -> Turn | Json:
+        """Prepare a request: return a turn with deferred tools, or the body to forward once.
+
+        A malformed request is forwarded as it came.
+
+        Raises:
+            InvalidArgument: there is no provider of that name.
+        """
+        shapes = provider_named(provider)
+        try:
+            return self._begin(shapes.resumed(request), shapes, session, scope)
+        except Exception:
+            logger.warning("a request could not be prepared and is forwarded as it came")
+            return request
+
+    def begin_stream(
+        self, request: Json, provider: ProviderName, session: str | None, scope: str
+    ) -> Turn | Json:
+        """Do the same for a stream; defer nothing without a reader for such streams."""
+        if provider_named(provider).stream is None and self.config.strategy != "relevance":
+            return request
+        return self.begin(request, provider, session, scope)
+
+    def _begin(
+        self, request: Json, provider: Provider, session: str | None, scope: str
+    ) -> Turn | Json:
+        strategy = self.config.strategy
+        tools = provider.tools(request)
+        if strategy == "passthrough" or provider.passes(request):
+            return request
+        previous = provider.previous(request)
+        name = session if session is not None else self.store.session_of(previous, scope)
+        if session is None and not name:
+            name = session_of(request, provider, scope)
+        leaves_out = not tools and request.keys().isdisjoint(TOOL_KEYS)
+        if leaves_out and self.searches_without_tools and strategy != "relevance":
+            tools = self.store.deferred_tools(name, provider.name)
+        # A result that goes back into a conversation that only the provider has names no session,
+        # so nobody knows which tools it has found.
+        is_unknown = not name and bool(previous)
+        if not tools or not self._rollout.includes(name) or _uses_own_search(tools):
+            return request
+        offer = Offer(tools)
+        if offer.odd:
+            logger.warning("tools%s: of no known shape, and left out", [*offer.odd])
+            tools = [tool for number, tool in enumerate(tools) if number not in offer.odd]
+            offer = Offer(tools)
+        if len(offer.names) <= self._defer_above or not offer.names:
+            return request
+        if strategy == "relevance":
+            return request if is_unknown else self._filtered(request, provider, offer, name)
+        turn = Turn(request, provider, tools, offer, name, self._turn_settings, scope)
+        plain = turn.unsearched
+        if is_unknown and (turn.fits_whole or not turn.is_native):
+            plain = turn.original
+        if plain is not None:
+            return plain
+        return turn
+
+    def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
+        config = self.config
+        filtered = local.filter_tools(
+            provider.query(request),
+            offer.everything,
+            min_tools=config.min_tools,
+            max_tools=config.max_tools,
+            target_ratio=config.target_ratio,
+            always_keep=(*config.always_keep, *provider.listed(request)),
+            recent=provider.recent(request),
+            expanded=self.store.expanded(session),
+        )
+        if not filtered.deferred:
+            return request
+        kept = dict.fromkeys((*filtered.kept, *offer.endings(provider.must_call(request))))
+        names = list(kept)
+        if self._order != "rank":
+            names = [name for name in offer.names if name in kept]
+        self._report("filtered", provider.name, session, len(offer.names), len(names))
+        return provider.with_tools(request, offer.pick(names))
+
+    def _report_deferred(self, turn: Turn) -> None:
+        self._report(
+            "deferred", turn.provider.name, turn.session, len(turn.offer.names), turn.shown
+        )
+
+    def _report_finished(self, turn: Turn) -> None:
+        if self.reporter is not None:
+            self.reporter.observe(turn)
+        offered, counts = len(turn.offer.names), (turn.search_count, turn.rounds)
+        self._report("finished", turn.provider.name, turn.session, offered, turn.shown, *counts)
+
+    def _report(  # noqa: PLR0913  # the fields of an event
+        self,
+        stage: Stage,
+        provider: str,
+        session: str,
+        offered: int,
+        shown: int,
+        searches: int = 0,
+        rounds: int = 0,
+    ) -> None:
+        if self._turn_observers:
+            strategy = self.config.strategy
+            event = TurnEvent(stage, strategy, provider, session, offered, shown, searches, rounds)
+            notify(self._turn_observers, event, "turns")
+
+    def _shadow_query(
+        self, request: Json, provider: ProviderName
+    ) -> tuple[str, Sequence[Any]] | None:
+        """Return the query of a dark or shadow rollout; None if there is none.
+
+        Raises:
+            InvalidArgument: there is no provider of that name.
+        """
+        shapes = provider_named(provider)
+        if self._rollout.mode not in ("dark", "shadow") or self.config.strategy not in ASKING:
+            return None
+        try:
+            tools, query = shapes.tools(request), shapes.query(request)
+            few = len(Offer(tools).names) <= self._defer_above
+            if few or shapes.passes(request) or not shapes.may_search(request):
+                return None
+        except Exception:
+            logger.warning("a request could not be read; the service is not asked about it")
+            return None
+        return (query, tools) if tools and query else None
+
+    def _question(self, turn: Turn, query: str, loop: int) -> dict[str, Any]:
+        """Return the selector's arguments for a search within a turn."""
+        return {
+            "pattern": query,
+            "tools": turn.offer.everything,
+            "session": turn.session,
+            "loop": loop,
+            **self._limits(),
+        }
+
+    def _limits(self) -> dict[str, Any]:
+        config = self.config
+        return {"top_k": config.max_search_results, "always_keep": config.always_keep}
+
+    def _local_search(self, turn: Turn, call: Call) -> Selection[Any]:
+        """Search locally (strategy `tool-search`); an empty result is no failure."""
+        config, offer = self.config, turn.offer
+        started = perf_counter()
+        found = local.search(
+            call.query, offer.everything, config.max_search_results, config.always_keep
+        )
+        took = (perf_counter() - started) * 1_000
+        selection = Selection(found, list(offer.pick(found)), latency_ms=took)
+        self.selector.telemetry.report(
+            selection, call.query, turn.session, len(offer.names), turn.rounds + 1
+        )
+        return selection
+
+
+def session_of(request: Json, provider: Provider, scope: str = "") -> str:
+    """Return the id of a request's conversation; empty without a user message.
+
+    What a request says about its user belongs to it.
+    """
+    first = provider.first_message(request)
+    said = [request.get(key) for key in USER_KEYS]
+    said.append(mapping(request.get("metadata")).get("user_id"))
+    user = "\n".join(one for one in said if isinstance(one, str))
+    return "" if first is None else hashed(canonical(first), scope + user)
+
+
+def _uses_own_search(tools: Sequence[Any]) -> bool:
+    """Whether one of the tools is the provider's search, or is deferred by the caller."""
+    is_own = any(
+        bool(tool.get("defer_loading")) or str(tool.get("type")).startswith("tool_search")
+        for tool in tools
+        if isinstance(tool, dict)
+    )
+    if is_own:
+        logger.info("the request searches deferred tools by itself and is left alone")
+    return is_own

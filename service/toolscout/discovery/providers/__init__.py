@@ -1,0 +1,58 @@
+"""The providers whose requests a flow understands, by name."""
+
+from toolscout.discovery.providers.anthropic.messages import Anthropic
+from toolscout.discovery.providers.anthropic.native import NativeAnthropic
+from toolscout.discovery.providers.bedrock.converse import AnthropicOnBedrock, BedrockConverse
+from toolscout.discovery.providers.gemini.generate import Gemini
+from toolscout.discovery.providers.openai.chat import OpenAIChat
+from toolscout.discovery.providers.openai.native import NativeResponses
+from toolscout.discovery.providers.openai.responses import OpenAIResponses
+from toolscout.discovery.providers.provider import Call, Json, Provider, ProviderName
+from toolscout.errors import InvalidArgument
+
+__all__ = [
+    "PROVIDERS",
+    "Call",
+    "Json",
+    "Provider",
+    "ProviderName",
+    "native_of",
+    "provider_named",
+]
+
+PROVIDERS: dict[ProviderName, Provider] = {
+    provider.name: provider
+    for provider in (
+        OpenAIChat(),
+        OpenAIResponses(),
+        Anthropic(),
+        BedrockConverse(),
+        AnthropicOnBedrock(),
+        Gemini(),
+    )
+}
+
+
+NATIVE: dict[ProviderName, Provider] = {
+    provider.name: provider for provider in (NativeResponses(), NativeAnthropic())
+}
+"""The same interfaces with the provider's own deferred loading, where there is one."""
+
+
+def native_of(provider: Provider, request: Json) -> Provider | None:
+    """The native form of an interface, if the model of a request can use it."""
+    native = NATIVE.get(provider.name)
+    return native if native is not None and native.defers(request) else None
+
+
+def provider_named(name: ProviderName) -> Provider:
+    """The provider of a name.
+
+    Raises:
+        InvalidArgument: there is none of that name.
+    """
+    try:
+        return PROVIDERS[name]
+    except (KeyError, TypeError):
+        known = ", ".join(sorted(PROVIDERS))
+        raise InvalidArgument(f"provider: expected one of {known}, got {name!r}") from None

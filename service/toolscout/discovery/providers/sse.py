@@ -1,0 +1,66 @@
+"""Server-sent events: cutting a stream of bytes into events, and writing events."""
+
+import re
+from typing import Any
+
+import msgspec
+
+from toolscout.discovery import wire
+
+_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+LONGEST_END = 4
+"""Bytes of the longest end of an event."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One event: its bytes as they came, and its data where that is a JSON object."""
+
+    raw: bytes
+    data: dict[str, Any] | None = None
+    is_done: bool = False
+    """OpenAI's last event, `[DONE]`, which is no JSON."""
+
+
+class Splitter:
+    """Takes bytes in any pieces, gives whole events."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """The events that are complete now."""
+        searched = max(len(self._rest) - LONGEST_END + 1, 0)
+        self._rest += chunk
+        events = []
+        start = 0
+        for end in [found.end() for found in _END.finditer(self._rest, searched)]:
+            raw = bytes(self._rest[start:end])
+            if raw.strip():
+                events.append(_read(raw))
+            start = end
+        del self._rest[:start]
+        return events
+
+    def end(self) -> bytes:
+        """Return what no event has ended yet."""
+        rest = bytes(self._rest)
+        self._rest.clear()
+        return rest
+
+
+def write(data: dict[str, Any], name: str | None = None) -> bytes:
+    """An event as bytes."""
+    head = b"" if name is None else b"event: " + name.encode() + b"\n"
+    return head + b"data: " + wire.encode(data) + b"\n\n"
+
+
+def _read(raw: bytes) -> Event:
+    lines = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
+    body = b"\n".join(lines)
+    if body == b"[DONE]":
+        return Event(raw, is_done=True)
+    try:
+        data = wire.decode(body)
+    except wire.UNREADABLE:
+        return Event(raw)
+    return Event(raw, data if isinstance(data, dict) else None)

@@ -1,0 +1,202 @@
+"""Report observations to the service, in the background.
+
+    turn over → queue → one post at a time ─┬─ taken: next
+                  ↑   down, slow, 5xx, 429 ─┤  for a while nothing is sent
+                  └─────────────────────────┘  refused (4xx): dropped, and a longer while
+
+A turn only puts its observations into a bounded queue; the oldest are dropped when it is full. The
+posts share the connections of the searches and never count for the breaker or the retries.
+"""
+
+import asyncio
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Coroutine
+from concurrent import futures
+from contextlib import suppress
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from toolscout.client.connections import Failure, Progress, Reply
+from toolscout.client.endpoint import feedback_path
+from toolscout.client.request import Channel, sendable
+from toolscout.client.selector import AsyncSelector, Selector
+from toolscout.discovery.lessons import Lessons, Observation
+from toolscout.discovery.turn import Turn
+
+MAX_WAITING = 1_000
+"""Maximum number of observations that wait to be sent."""
+
+MAX_BATCH = 100
+"""Maximum number of observations in one post."""
+
+INTERVAL_S = 0.1
+"""Seconds between two posts, so that observations of a busy process go out together."""
+
+FAILED_PAUSE_S = 5.0
+"""Seconds without posts after one failed."""
+
+REFUSED_PAUSE_S = 600.0
+"""Seconds without posts after one was refused: the service does not learn, or not from this key."""
+
+CLOSE_S = 0.5
+"""Seconds that closing waits for the queued observations."""
+
+Sender = asyncio.Task[None] | futures.Future[None]
+
+logger = logging.getLogger("toolscout.client")
+
+
+def reporter_of(selector: AsyncSelector | Selector) -> "Reporter | None":
+    """Return a reporter to the service of a selector; None if it has no place for feedback."""
+    channel = selector.channel
+    path = None if channel is None else feedback_path(channel.connections.url.path)
+    if channel is None or path is None:
+        return None
+    return Reporter(channel, path, selector.timeout, selector.run_later)
+
+
+class Reporter:
+    """Observes turns and reports what the service can learn from them.
+
+    Args:
+        channel: the way to the service.
+        path: that of the feedback.
+        timeout: seconds of one post.
+        start: runs a coroutine in the background.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        path: str,
+        timeout: float,
+        start: Callable[[Coroutine[Any, Any, None]], Sender],
+    ) -> None:
+        self.dropped = 0
+        """Observations that did not fit into the queue or were refused."""
+        self._channel = channel
+        self._path = path
+        self._timeout = timeout
+        self._start = start
+        self._lessons = Lessons()
+        self._waiting: deque[Observation] = deque()
+        self._sender: Sender | None = None
+        self._pid = os.getpid()
+        self._last_post = -INTERVAL_S
+        self._quiet_until = 0.0
+
+    def observe(self, turn: Turn) -> None:
+        """Queue what a turn teaches; never raises and never waits."""
+        try:
+            if self._pid != os.getpid():  # a fork: the parent sends what it had queued
+                self._pid, self._sender = os.getpid(), None
+                self._waiting.clear()
+            self._queue(self._sendable(turn))
+            self._wake()
+        except Exception:
+            logger.exception("a turn could not be observed; the service does not learn from it")
+
+    def flush(self) -> None:
+        """Wait for the queued observations to be sent, for at most half a second."""
+        with suppress(Exception):
+            self._wake()
+            if isinstance(self._sender, futures.Future):
+                self._sender.result(CLOSE_S)
+
+    async def aflush(self) -> None:
+        """As `flush`, in an event loop."""
+        with suppress(Exception):
+            self._wake()
+            if isinstance(self._sender, asyncio.Task):
+                await asyncio.wait((self._sender,), timeout=CLOSE_S)
+
+    def _sendable(self, turn: Turn) -> list[Observation]:
+        """Return the observations of a turn, without what the service must not know."""
+        encoder, found = self._channel.encoder, []
+        for one in self._lessons.observations(turn):
+            pattern = sendable(one.pattern)
+            if pattern.strip() and encoder.sends(one.tool, turn.offer.by_name[one.tool]):
+                found.append(msgspec.structs.replace(one, pattern=pattern))
+        return found
+
+    def _queue(self, observations: list[Observation]) -> None:
+        self._waiting.extend(observations)
+        while len(self._waiting) > MAX_WAITING:
+            self._waiting.popleft()
+            self.dropped += 1
+
+    def _wake(self) -> None:
+        """Start sending, unless that is under way or has to wait."""
+        if self._waiting and not self._is_sending() and not self._is_quiet():
+            work = self._send()
+            try:
+                self._sender = self._start(work)
+            except RuntimeError:  # no event loop runs here; the next turn tries again
+                work.close()
+
+    def _is_sending(self) -> bool:
+        sender = self._sender
+        if sender is None or sender.done():
+            return False
+        # A task whose event loop ended never ends itself.
+        return not isinstance(sender, asyncio.Task) or sender.get_loop().is_running()
+
+    def _is_quiet(self) -> bool:
+        return monotonic() < self._quiet_until or self._channel.breaker.is_open
+
+    async def _send(self) -> None:
+        """Post until the queue is empty or the service does not take it."""
+        while self._waiting and not self._is_quiet():
+            await asyncio.sleep(max(self._last_post + INTERVAL_S - monotonic(), 0.0))
+            self._last_post = monotonic()
+            await self._post(self._next_batch())
+
+    def _next_batch(self) -> list[Observation]:
+        """Take the oldest observation out of the queue, and others of the same catalog."""
+        batch: list[Observation] = []
+        others: list[Observation] = []
+        with suppress(IndexError):
+            for _ in range(len(self._waiting)):
+                one = self._waiting.popleft()
+                fits = len(batch) < MAX_BATCH and (not batch or one.catalog == batch[0].catalog)
+                (batch if fits else others).append(one)
+        self._waiting.extendleft(reversed(others))
+        return batch
+
+    async def _post(self, observations: list[Observation]) -> None:
+        """Post observations of one catalog; those that fail for now are queued again."""
+        headers = self._channel.headers
+        if observations and (catalog := observations[0].catalog):
+            # By this header a balancer finds the process that searches the catalog.
+            headers = {**headers, "x-catalog-digest": catalog}
+        reply: Reply | Failure | None = None
+        try:
+            body = msgspec.json.encode({"events": observations})
+            deadline = monotonic() + self._timeout
+            reply = await self._channel.connections.post(
+                headers, body, deadline, Progress(), self._path
+            )
+        except Exception as error:
+            logger.warning("observations cannot be sent (%s)", type(error).__name__)
+        finally:
+            self._settle(reply, observations)
+
+    def _settle(self, reply: Reply | Failure | None, observations: list[Observation]) -> None:
+        """Drop what was taken or refused, queue the rest; None is a post that was cancelled."""
+        if isinstance(reply, Reply) and reply.is_success:
+            return
+        if isinstance(reply, Reply) and reply.status < 500 and reply.status not in (408, 429):
+            self._quiet_until = monotonic() + REFUSED_PAUSE_S
+            self.dropped += len(observations)
+            logger.info("the service takes no observations (status %d)", reply.status)
+            return
+        if reply is not None:
+            self._quiet_until = monotonic() + FAILED_PAUSE_S
+        room = max(MAX_WAITING - len(self._waiting), 0)
+        kept = observations[-room:] if room else []
+        self._waiting.extendleft(reversed(kept))
+        self.dropped += len(observations) - len(kept)

@@ -1,0 +1,121 @@
+"""Which tools of a turn the model sees."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from toolscout.client.offer import MARKER, Offer
+from toolscout.discovery import local
+from toolscout.discovery.providers.provider import Tools
+
+logger = logging.getLogger("toolscout.client")
+
+
+class Shown:
+    """The tools that are visible from the first request on, and those found later.
+
+    Args:
+        offer: all tools of the turn.
+        order: where found tools go; see `Order`.
+        limit: maximum number of tools in a request beside those of the flow; None without one.
+    """
+
+    def __init__(self, offer: Offer, order: str, limit: int | None) -> None:
+        self._offer = offer
+        self._order = order
+        self._room = None if limit is None else max(0, limit - len(offer.unnamed))
+        self._visible: dict[str, None] = {}
+        self._known: list[str] = []
+        self._found: list[str] = []
+        self._near: list[str] = []
+        self._nearest: tuple[str, Sequence[str]] = "", ()
+        """A query, and the names nearest to it."""
+        self._brought: dict[str, None] = {}
+        self.keep(name for name, tool in offer.by_name.items() if _is_marked(tool))
+
+    def keep(self, names: Iterable[str]) -> None:
+        """Make tools visible from the first request on."""
+        self._visible.update({name: None for name in names if name in self._offer.by_name})
+
+    def know(self, names: Iterable[str]) -> None:
+        """Take tools as found before the turn, instead of those taken so before."""
+        self._known = [
+            name
+            for name in dict.fromkeys(names)
+            if name in self._offer.by_name and name not in self._visible
+        ]
+
+    def guess(self, query: str) -> None:
+        """Show what is near to a query where there is room, until something is found."""
+        self._near = self.every(query)
+
+    def find(self, names: Iterable[str], is_answer: bool = True) -> tuple[list[str], list[str]]:
+        """Show found tools; return those that can be shown, and those that were not shown before.
+
+        Args:
+            names: those found; raw definitions that are no objects are left out.
+            is_answer: whether they answer a search, so that they stay in the conversation.
+        """
+        shown, new = [], []
+        for name in names:
+            if not isinstance(self._offer.by_name.get(name), dict):
+                logger.warning("skipping a found tool without a valid definition")
+                continue
+            shown.append(name)
+            if not (name in self._visible or name in self._known or name in self._found):
+                new.append(name)
+        self._found = [*new, *self._found] if self._order == "rank" else [*self._found, *new]
+        if is_answer:
+            self._brought.update(dict.fromkeys(new))
+        return shown, new
+
+    def lasting(self, with_all: bool) -> list[str]:
+        """Return the names to show in the next turn of the conversation too, oldest first.
+
+        Args:
+            with_all: whether those belong to it that answered no search.
+        """
+        return [*self._known, *(self._found if with_all else self._brought)]
+
+    def every(self, query: str) -> list[str]:
+        """Return all names, or of too many those already shown and those nearest to a query."""
+        names = self._offer.names
+        room = self._room
+        if room is None or len(names) <= room:
+            return list(names)
+        if self._nearest[0] != query or not self._nearest[1]:  # 10,000 tools take 0.2 s
+            near = local.filter_tools(
+                query, self._offer.everything, min_tools=room, max_tools=room, target_ratio=1.0
+            )
+            self._nearest = query, near.kept
+        kept = self._fitting(self._nearest[1])
+        return [name for name in names if name in kept]
+
+    def tools(self, every: Sequence[Any]) -> Tools:
+        """Return the tools in the order in which they are to be declared."""
+        offer, shown = self._offer, self._fitting(self._near)
+        if self._order == "catalog":
+            return Tools(every, (), offer.pick(name for name in offer.names if name in shown), ())
+        first = offer.pick(name for name in offer.names if name in self._visible and name in shown)
+        before = dict.fromkeys([*self._known, *self._near])
+        known, found = (
+            [offer.by_name[name] for name in names if name in shown and name not in self._visible]
+            for names in ((n for n in before if n not in self._found), self._found)
+        )
+        if self._order == "rank":
+            return Tools(every, first, [*found, *known], ())
+        return Tools(every, first, known, found)
+
+    def __len__(self) -> int:
+        return len(self._fitting(self._near))
+
+    def _fitting(self, others: Iterable[str]) -> set[str]:
+        """The names that one request has room for: of too many, the latest finds."""
+        found = self._found if self._order == "rank" else reversed(self._found)
+        names = [*self._visible, *found, *reversed(self._known), *others]
+        return set([*dict.fromkeys(names)][: self._room])
+
+
+def _is_marked(tool: Any) -> bool:
+    """Whether a tool ends the part of the prompt that is cached, so that it stays where it is."""
+    return isinstance(tool, dict) and MARKER in tool

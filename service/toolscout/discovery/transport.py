@@ -1,0 +1,321 @@
+"""Transports for httpx2: every request of an SDK goes through the discovery flow.
+
+    client = OpenAI(http_client=httpx2.Client(transport=Transport("http://127.0.0.1:8080")))
+
+A request of a known interface that holds tools is read, its tools are deferred and searched, and
+the SDK gets a response without a trace of it. Every other request is passed on untouched, and so is
+one that cannot be read.
+"""
+
+import asyncio
+import logging
+import re
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
+from functools import partial
+from typing import Any, NamedTuple, Unpack
+
+import httpx2
+
+from toolscout.discovery import wire
+from toolscout.discovery.blocking import Blocking, run
+from toolscout.discovery.config import DiscoveryConfig
+from toolscout.discovery.exchange import (
+    LARGE_BYTES,
+    MAX_SEARCHED_BYTES,
+    Exchange,
+    ProviderError,
+    UnreadError,
+    exchange_of,
+    gateway_error,
+    joined,
+    json_of,
+    provider_of,
+    response_with,
+    streamed_response,
+)
+from toolscout.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, first_answer
+from toolscout.discovery.preparation import DiscoveryOptions
+from toolscout.discovery.turn import Turn
+from toolscout.errors import InvalidArgument, check_names
+
+FEW_TOOLS = 10
+"""Requests with at most this many tools are passed on: a model chooses well among so few."""
+
+logger = logging.getLogger("toolscout.client")
+
+LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
+
+
+class Answer(NamedTuple):
+    """A response for the SDK."""
+
+    response: httpx2.Response
+    pieces: AsyncGenerator[bytes, None] | None = None
+    """Its body, if that is not what the response has."""
+    is_raw: bool = False
+    """Whether the pieces are encoded as the headers say."""
+
+
+class _Exchanges:
+    """What both transports do, as coroutines; those of the blocking one never wait."""
+
+    discovery: Flow
+    _scope_headers: tuple[str, ...] = ()
+
+    _waits = False
+    """Whether there is an event loop, which large requests must not hold up."""
+
+    @abstractmethod
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
+        """Forward a request; the response is open and not read."""
+
+    @abstractmethod
+    def _raw(self, response: httpx2.Response) -> AsyncGenerator[bytes, None] | Blocking:
+        """Yield the body of a response as it comes, and close it."""
+
+    def _pieces(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+        """Yield the decoded body of a response, and close it."""
+        return wire.inflated(self._raw(response), response.headers)
+
+    async def _whole(self, response: httpx2.Response) -> httpx2.Response:
+        """Read and decode a response.
+
+        Raises:
+            UnreadError: it cannot be decoded, or is too large to be looked into.
+        """
+        raw = self._raw(response)
+        held, size = [], 0
+        async for piece in raw:
+            held.append(piece)
+            size += len(piece)
+            if size > MAX_SEARCHED_BYTES:
+                raise UnreadError(response, joined(held, raw))
+        content = wire.decoded(b"".join(held), response.headers, MAX_SEARCHED_BYTES)
+        if content is None:
+            raise UnreadError(response, joined(held, raw))
+        return response_with(response, content)
+
+    async def _handle(self, exchange: Exchange) -> Answer:
+        """Return the response for the SDK, and its pieces if it streams."""
+        begun = await self.discovery.prepare(
+            exchange.body,
+            exchange.provider,
+            None,
+            exchange.scope,
+            exchange.streams,
+            in_thread=self._waits and exchange.is_large,
+        )
+        if begun is exchange.body:
+            return Answer(await self._send(exchange.request))
+        if not isinstance(begun, Turn):
+            return Answer(await self._send(exchange.forward(begun)))
+        if exchange.streams:
+            return await self._stream(exchange, begun)
+        return await self._complete(exchange, begun)
+
+    async def _complete(self, exchange: Exchange, turn: Turn) -> Answer:
+        last: httpx2.Response | None = None
+        answer: dict[str, Any] | None = None
+
+        async def forward(body: dict[str, Any]) -> dict[str, Any]:
+            nonlocal last, answer
+            last = await self._whole(await self._send(exchange.forward(body)))
+            answer = json_of(last)
+            return answer
+
+        try:
+            final = await self.discovery.complete_turn(turn, forward)
+        except ProviderError as refused:
+            return Answer(refused.response)
+        except UnreadError as error:
+            if turn.rounds == 0:
+                return Answer(error.response, error.pieces, is_raw=True)
+            await error.pieces.aclose()
+            return Answer(gateway_error(str(error)))
+        except (httpx2.HTTPError, httpx2.StreamError):
+            raise
+        except Exception:
+            if last is None:
+                logger.exception("a request could not be sent changed; it goes out as it came")
+                return Answer(await self._send(exchange.request))
+            logger.exception("a response could not be read and is passed on as it came")
+            return Answer(last)
+        assert last is not None
+        return Answer(last if final is answer else response_with(last, wire.encode(final)))
+
+    async def _stream(self, exchange: Exchange, turn: Turn) -> Answer:
+        async def opened(body: dict[str, Any]) -> httpx2.Response:
+            response = await self._send(exchange.forward(body))
+            if response.is_error:
+                raise ProviderError(await self._whole(response))
+            return response
+
+        async def forward(body: dict[str, Any]) -> AsyncIterator[bytes]:
+            async for piece in self._pieces(await opened(body)):
+                yield piece
+
+        try:
+            first = await first_answer(turn, opened)
+        except ProviderError as refused:
+            turn.end()
+            return Answer(refused.response)
+        except UnreadError as error:
+            turn.end()
+            return Answer(error.response, error.pieces, is_raw=True)
+        except BaseException:
+            turn.end()
+            raise
+        if not wire.can_decode(first.headers):
+            turn.end()
+            return Answer(first)
+        return Answer(first, self.discovery.stream_turn(turn, self._pieces(first), forward))
+
+
+class Transport(_Exchanges, httpx2.BaseTransport):
+    """For `httpx2.Client`, and with it for the blocking client of any SDK that is built on it.
+
+    Args:
+        config: the URL of the service, or a configuration of the proxy.
+        inner: sends the requests; by default connections as an `httpx2.Client` makes them, through
+            the proxies of the environment.
+        scope_headers: names of headers that tell callers apart, beside those of keys, organisations
+            and sessions. Two callers never share what their conversations have found.
+        options: those of `ToolDiscovery`; `defer_above` is 10 here.
+    """
+
+    discovery: ToolDiscovery
+
+    def __init__(
+        self,
+        config: DiscoveryConfig | str,
+        *,
+        inner: httpx2.BaseTransport | None = None,
+        scope_headers: Collection[str] = (),
+        **options: Unpack[DiscoveryOptions],
+    ) -> None:
+        options.setdefault("defer_above", FEW_TOOLS)
+        self._scope_headers = _header_names(scope_headers)
+        self.discovery = ToolDiscovery(config, **options)
+        self.discovery.searches_without_tools = False  # an SDK leaves them out on purpose
+        self._client = httpx2.Client(transport=inner, limits=LIMITS, timeout=None)
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Forward a request, with searches where the model asks for them."""
+        exchange = None
+        if (provider := provider_of(request)) is not None:
+            request.read()
+            exchange = exchange_of(request, provider, self._scope_headers)
+        if exchange is None:
+            return self._client.send(request, stream=True)
+        answer = run(self._handle(exchange))
+        if answer.pieces is None:
+            return answer.response
+        pieces = _Pieces(answer.pieces, answer.response)
+        return streamed_response(answer.response, pieces, is_raw=answer.is_raw)
+
+    def close(self) -> None:
+        """Close the connections to the provider and to the service."""
+        self._client.close()
+        self.discovery.close()
+
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
+        return self._client.send(request, stream=True)
+
+    def _raw(self, response: httpx2.Response) -> Blocking:
+        return Blocking(response.iter_raw())
+
+
+class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
+    """For `httpx2.AsyncClient`; as `Transport`, with `limits` of the connections it makes."""
+
+    discovery: AsyncToolDiscovery
+    _waits = True
+
+    def __init__(
+        self,
+        config: DiscoveryConfig | str,
+        *,
+        inner: httpx2.AsyncBaseTransport | None = None,
+        limits: httpx2.Limits = LIMITS,
+        scope_headers: Collection[str] = (),
+        **options: Unpack[DiscoveryOptions],
+    ) -> None:
+        options.setdefault("defer_above", FEW_TOOLS)
+        self._scope_headers = _header_names(scope_headers)
+        self.discovery = AsyncToolDiscovery(config, **options)
+        self.discovery.searches_without_tools = False  # an SDK leaves them out on purpose
+        self._client = httpx2.AsyncClient(transport=inner, limits=limits, timeout=None)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Forward a request, with searches where the model asks for them."""
+        exchange = None
+        if (provider := provider_of(request)) is not None:
+            content = await request.aread()
+            read = partial(exchange_of, request, provider, self._scope_headers)
+            is_large = len(content) > LARGE_BYTES
+            exchange = await asyncio.to_thread(read) if is_large else read()
+        if exchange is None:
+            return await self._client.send(request, stream=True)
+        answer = await self._handle(exchange)
+        if answer.pieces is None:
+            return answer.response
+        pieces = _AsyncPieces(answer.pieces, answer.response)
+        return streamed_response(answer.response, pieces, is_raw=answer.is_raw)
+
+    async def pass_on(self, request: httpx2.Request) -> httpx2.Response:
+        """Forward a request without looking into it."""
+        return await self._client.send(request, stream=True)
+
+    async def aclose(self) -> None:
+        """Close the connections to the provider and to the service."""
+        await self._client.aclose()
+        await self.discovery.aclose()
+
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
+        return await self._client.send(request, stream=True)
+
+    def _raw(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+        return response.aiter_raw()
+
+
+class _AsyncPieces(httpx2.AsyncByteStream):
+    """The events of a response as the SDK gets them."""
+
+    def __init__(self, pieces: AsyncGenerator[bytes, None], first: httpx2.Response) -> None:
+        self._made = pieces
+        self._first = first
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._made
+
+    async def aclose(self) -> None:
+        await self._made.aclose()
+        await self._first.aclose()  # nothing closes it if no piece was ever asked for
+
+
+class _Pieces(httpx2.SyncByteStream):
+    """The same for blocking code."""
+
+    def __init__(self, pieces: AsyncGenerator[bytes, None], first: httpx2.Response) -> None:
+        self._made = pieces
+        self._first = first
+
+    def __iter__(self) -> Iterator[bytes]:
+        while (piece := run(anext(self._made, None))) is not None:
+            yield piece
+
+    def close(self) -> None:
+        run(self._made.aclose())
+        self._first.close()
+
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+def _header_names(given: Collection[str]) -> tuple[str, ...]:
+    check_names("scope_headers", given)
+    for name in given:
+        if not _HEADER_NAME.fullmatch(name):
+            raise InvalidArgument(f"scope_headers: {name!r} is no name of a header")
+    return tuple(name.lower() for name in given)

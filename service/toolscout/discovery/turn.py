@@ -1,0 +1,350 @@
+"""One turn of a conversation with deferred tools, without any input or output.
+
+    turn = begin(…)                    tools deferred behind a search tool
+    forward turn.request               → response
+    turn.searches(response)            the searches the model asks for; empty: the turn is over
+    turn.resume(response, selections)  adds the found tools and the results: forward again
+    turn.finish(response)              the response for the client, without the search tool
+    turn.end()                         report the turn to the observers
+
+At most five rounds of searches; the forward after the last has every tool and no search tool, so
+a model that only ever searches still gets to act.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Any, cast
+
+from toolscout.client.offer import Offer
+from toolscout.client.selection import Reason, Selection
+from toolscout.discovery.dispatch import NAME, Dispatch
+from toolscout.discovery.history import History, seed_of
+from toolscout.discovery.providers import Call, Json, Provider, native_of
+from toolscout.discovery.providers.marks import is_of_model
+from toolscout.discovery.providers.provider import QUERY_SCHEMA, Answered
+from toolscout.discovery.providers.usage import summed
+from toolscout.discovery.refusals import names_native_form, refuses_form
+from toolscout.discovery.settings import TurnSettings
+from toolscout.discovery.shown import Shown
+from toolscout.discovery.texts import description, free_name, result_text
+
+logger = logging.getLogger("toolscout.client")
+
+Found = tuple[Call, Selection[Any]]
+"""A search of the model, and its result."""
+
+Searched = tuple[int, str, Selection[Any]]
+"""The round of a search (0 before the first forward), its query and its result."""
+
+
+class Turn:
+    """A request whose tools are deferred, until it is answered.
+
+    Args:
+        request: as it came.
+        provider: whose shapes these are.
+        tools: the tools of the request, or those that its session has deferred.
+        offer: the same tools by name.
+        session: the conversation; empty when it is unknown.
+        settings: those of the flow.
+        scope: what tells the caller from others.
+    """
+
+    def __init__(  # noqa: PLR0913  # what one request is
+        self,
+        request: Json,
+        provider: Provider,
+        tools: Sequence[Any],
+        offer: Offer,
+        session: str,
+        settings: TurnSettings,
+        scope: str = "",
+    ) -> None:
+        self.session = session
+        self.offer = offer
+        self.rounds = 0
+        self.search_count = 0
+        """Number of searches that were answered."""
+        self.searched: list[Searched] = []
+        self.called: list[str] = []
+        """Names of the tools that the last response calls, without the search tool."""
+        self.was_mixed = False
+        """Whether the turn ended with searches and other calls in one response."""
+        self._responses: list[Json] = []
+        self._spent: Json = {}
+        self._restored = False
+        """Whether every tool was to come back."""
+        self._fell_back = False  # whether the native form was just refused
+        self._settings = settings
+        self._scope = scope
+        self._is_accepted = False
+        self._new_first: Sequence[str] | None = None  # unless it is known from before
+        self._has_ended = False
+        self._tools = tools
+        self._asked = request
+        if settings.dispatch:
+            provider = cast("Provider", Dispatch(provider, free_name(NAME, offer.names)))
+        self._emulated = self.provider = provider
+        self._model = (provider.name, str(request.get("model")))
+        native = native_of(provider, request) if settings.native else None
+        if native is not None and settings.refusing.get(self._model) is None:
+            self.provider = native
+        order = "append" if settings.dispatch else settings.order
+        own = 2 if settings.dispatch else 1
+        limit = None if provider.max_tools is None else provider.max_tools - own
+        self._shown = Shown(offer, order, limit)
+        endings = offer.endings(provider.must_call(request))
+        self._shown.keep((*settings.always_keep, *endings, *provider.listed(request)))
+        self._catalog = offer.digest()
+        self._shown.keep(self._first or ())
+        self._begin()
+
+    def _begin(self) -> None:
+        """Write the first request in the form of the provider."""
+        provider, store = self.provider, self._settings.store
+        self.search_name = provider.search_name or free_name(
+            self._settings.search_name, self.offer.names
+        )
+        about = description(self.offer.names)
+        self._search_tool = provider.function(self.search_name, about, QUERY_SCHEMA)
+        request = self._asked
+        # What the provider stores of a conversation holds its searches already.
+        is_stored = bool(provider.previous(request))
+        known_here = self.session and not is_stored
+        form = type(provider).__name__
+        seed = seed_of(form, self.session, self._catalog, request) if known_here else b""
+        self._history = history = History(provider.history(request), store, seed)
+        if history.searches:  # else the caller's own bytes stay as they are
+            request = provider.with_history(request, history.whole)
+        # Where messages were changed or other tools offered, the session is what is left.
+        names = history.names if history.is_known else store.expanded(self.session)
+        # A search may have no result in the history: its session was lost, or its turn was mixed.
+        known = [*names, *provider.recent(self._asked)]
+        loaded = provider.referred(history.searches)
+        if is_stored and provider is not self._emulated:
+            loaded = set(known)
+        self._known = known
+        self._shown.know([name for name in known if name not in loaded])
+        self._has_additions = bool(names or history.searches)
+        self.original = self._with_every_tool(self._asked)
+        self.request = self._with_tools(request)
+
+    @property
+    def user_query(self) -> str:
+        """The text of the user's last message."""
+        return self.provider.query(self._asked)
+
+    @property
+    def chosen(self) -> list[str]:
+        """The tools that the last response calls because the model chose them, each once.
+
+        What the request forces or lists was chosen by the caller, and what ends a run fits any.
+        """
+        must_call = self.provider.must_call(self._asked)
+        is_forced = must_call and len(self.offer.names) == 1
+        if is_forced or self.provider.listed(self._asked):
+            return []
+        others = self.offer.by_name.keys() - self.offer.endings(must_call)
+        return [name for name in dict.fromkeys(self.called) if name in others]
+
+    @property
+    def wants_first(self) -> bool:
+        """Whether the tools that fit the first message of the conversation are not known yet."""
+        return self._first is None
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the provider loads the deferred tools by itself."""
+        return self.provider is not self._emulated
+
+    @property
+    def fits_whole(self) -> bool:
+        """Whether the provider takes every tool in one request."""
+        return len(self._shown.every("")) == len(self.offer.names)
+
+    @property
+    def unsearched(self) -> Json | None:
+        """The request to forward where nothing can be searched; None where something can.
+
+        It has every tool if none was shown before. Of several answers none could be continued, so
+        that there is no search among the tools; elsewhere the tools stay as they are.
+        """
+        provider, asked = self._emulated, self._asked
+        is_single = provider.choices(asked) == 1
+        if is_single and provider.may_search(asked):
+            return None
+        if not self._settings.store.deferred(self.session):
+            return self.original
+        if is_single:
+            return None
+        self._shown.know(self._known)
+        _, visible, known, _ = self._shown.tools(self._tools)
+        tools = [*visible, *known]
+        return provider.with_tools(asked, tools) if tools else self.original
+
+    def show_first(self, names: Sequence[str]) -> None:
+        """Show the tools that fit the first message, in this and in all later requests."""
+        self._new_first = names
+        self._shown.keep(names)
+        self._begin()
+
+    def show_without_answer(self) -> None:
+        """Show every tool, because nobody answers; of too many, those nearest to the message."""
+        if self.fits_whole:
+            self.request = self.start_over()
+        else:
+            self._shown.guess(self.user_query)
+            self._begin()
+
+    def was_sent_with(self, fields: Json) -> None:
+        """Note that the request was forwarded with other fields than it was prepared with."""
+        self.original = {**fields, "tools": self.original["tools"]}
+        self.request = {**fields, "tools": self.request["tools"]}
+        self._history.forget()
+
+    def accept(self) -> None:
+        """Store the conversation: the provider takes this request, and so knows its caller."""
+        if self._is_accepted or not self.session:
+            return
+        self._is_accepted = True
+        store = self._settings.store
+        store.store_deferred(self.session, self.offer.names, self._tools, self.provider.name)
+        if self._new_first is not None:
+            store.mark_visible(self.session, self._catalog, self._new_first)
+
+    def falls_back_after(self, error: Exception) -> bool:
+        """Whether to repeat a refused first forward, whose request has a plainer form now.
+
+        First the emulated form, then the request as it came if it held what earlier turns found.
+        """
+        if self.rounds or not refuses_form(error):
+            return False
+        if not self.is_native:
+            if self._has_additions:
+                self.request = self.start_over()
+            return self._has_additions
+        self._fell_back = names_native_form(error)
+        self.provider = self._emulated
+        self._begin()
+        return True
+
+    def searches(self, response: Json) -> list[Call]:
+        """Return the searches that a response asks for; empty if it is for the client."""
+        if self._fell_back:
+            self._fell_back = False
+            self._settings.refusing.put(self._model, True)
+            logger.warning("model %s takes no deferred tools; they are emulated", self._model[1])
+        self.accept()
+        if self.session and (stored := self.provider.stored_as(response)):
+            self._settings.store.keep_response(stored, self.session, self._scope)
+        self._responses.append(response)
+        calls = self.provider.calls(response)
+        found = [call for call in calls if call.name == self.search_name]
+        self.called = [call.name for call in calls if call.name != self.search_name]
+        return found if self.rounds < self._settings.max_rounds else []
+
+    def is_mixed(self, response: Json) -> bool:
+        """Whether a response calls other tools besides the search.
+
+        Only the client can answer those calls, and providers refuse a turn with unanswered calls.
+        So they are returned immediately, and the found tools are in the client's next request.
+        """
+        return any(call.name != self.search_name for call in self.provider.calls(response))
+
+    def resume(self, response: Json, found: Sequence[Found]) -> Json | None:
+        """Add the found tools; return the next request to forward, or None in a mixed turn."""
+        self.rounds += 1
+        self.search_count += len(found)
+        asked = [(call.query, selection) for call, selection in found if call.query.strip()]
+        self.searched += [(self.rounds, *one) for one in asked]
+        results = [self._answered(call, selection) for call, selection in found]
+        if self.is_mixed(response):
+            self.was_mixed = True
+            self.provider.leave_open(response, results)
+            if self._restored and self.session:
+                # Only the client continues this turn, and its next request needs every tool.
+                self._settings.store.mark_expanded(self.session, self.offer.names)
+            return None
+        self._spent = summed(self._spent, response, self.provider.usage_keys)
+        self.request = self._with_tools(self.provider.continued(self.request, response, results))
+        return self.request
+
+    def start_over(self) -> Json:
+        """End searching, and return the request as it came."""
+        self.rounds = self._settings.max_rounds
+        self._history.forget()
+        return self.original
+
+    def finish(self, response: Json) -> Json:
+        """Return the response as the client sees it: no search, and the usage of all forwards."""
+        return self.with_usage(self.provider.without_calls(response, self.search_name))
+
+    def end(self) -> None:
+        """Report the end of the turn once, with its last response or with an error."""
+        if not self._has_ended:
+            self._has_ended = True
+            try:
+                self._keep()
+            except Exception:  # the response is for the client all the same
+                logger.exception("a turn could not be stored; its searches will not be put back")
+            self._settings.on_end(self)
+
+    def _keep(self) -> None:
+        """Store what the turn has added to its conversation."""
+        said = [self.provider.without_calls(one, self.search_name) for one in self._responses]
+        names = self._shown.lasting(with_all=self.was_mixed)
+        self._history.keep(self.provider.history(self.request), names, said)
+
+    def with_usage(self, response: Json) -> Json:
+        """Add the usage of the forwards before it to a response's own."""
+        if not self._spent:
+            return response
+        return {**response, **summed(self._spent, response, self.provider.usage_keys)}
+
+    @property
+    def shown(self) -> int:
+        """Number of tools the model sees in the current request, the search tool counted."""
+        if self.rounds >= self._settings.max_rounds:
+            return len(self._shown.every(self.user_query))
+        return 1 + len(self._shown)
+
+    @property
+    def _first(self) -> Sequence[str] | None:
+        """The tools that fit the first message.
+
+        Other tools were offered in another conversation that began with the same words, or earlier
+        in this one, where what is visible is to stay.
+        """
+        if self._new_first is not None:
+            return self._new_first
+        store = self._settings.store
+        names = store.visible(self.session, self._catalog)
+        if names is None and any(map(is_of_model, self._emulated.history(self._asked))):
+            return store.visible_before(self.session)
+        return names
+
+    def _answered(self, call: Call, selection: Selection[Any]) -> Answered:
+        """Show the tools of a selection, and say so to the model."""
+        names: Sequence[str] = selection.names
+        if selection.reason is Reason.EMPTY_SELECTION and not self._settings.restore_on_no_match:
+            names = ()
+        elif selection.fell_open:
+            self._restored = True
+            names = self._shown.every(call.query)
+        names, new = self._shown.find(names, is_answer=not selection.fell_open)
+        if self.session and not selection.fell_open:
+            self._settings.store.mark_expanded(self.session, new)
+        text = result_text(selection, names, len(new), self.offer)
+        return Answered(call, text, [self.offer.by_name[name] for name in names])
+
+    def _with_every_tool(self, request: Json) -> Json:
+        """The request with every tool up to the provider's maximum."""
+        names = self._shown.every(self.user_query)
+        if len(names) < len(self.offer.names):
+            return self.provider.with_tools(request, self.offer.pick(names))
+        return request if request is self._asked else self.provider.with_tools(request, self._tools)
+
+    def _with_tools(self, request: Json) -> Json:
+        if self.rounds >= self._settings.max_rounds:
+            return self._with_every_tool(request)
+        return self.provider.offered(request, self._search_tool, self._shown.tools(self._tools))
