@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from tests.client.turns import Json
-from toolscout.discovery.providers.models import version_of
+from toolscout.discovery.providers.native import version_of
 
 MAX_TOOLS = 128
 

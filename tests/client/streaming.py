@@ -16,7 +16,7 @@ from tests.client.gemini_streaming import gemini_events, read_gemini
 from tests.client.responses_streaming import read_responses, responses_events
 from tests.client.shapes import Json, Said, Shape
 from tests.client.upstream import peer
-from toolscout.discovery.providers.provider import Stream
+from toolscout.discovery.providers.stream import Stream
 
 PHANTOM = "gateway_search_tools"
 DONE = Said("All done.")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.client.bedrock_streaming import bedrock_events, frame, unframed
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.streaming import DONE, PHANTOM, READING, StreamingModel, fed, search
+from toolscout.discovery.providers.bedrock.converse import BedrockStream
 from toolscout.discovery.providers.bedrock.framing import Splitter, write
-from toolscout.discovery.providers.bedrock.stream import BedrockStream
 
 SHAPE = next(shape for shape in SHAPES if shape.name == "bedrock")
 LOOK = search("read", text="Let me look. ")

@@ -6,7 +6,7 @@ A flow works on dicts. A caller that forwards with an SDK gets an object of the 
 from collections.abc import Mapping
 from typing import Any
 
-from toolscout.discovery.providers.provider import Json, as_dict
+from toolscout.discovery.providers.fields import Json, as_dict
 from toolscout.errors import InvalidArgument
 
 _REQUEST_ID = "_request_id"

@@ -12,7 +12,8 @@ import msgspec
 from toolscout.contract.bounds import count_values
 from toolscout.discovery import wire
 from toolscout.discovery.providers import Json, ProviderName
-from toolscout.discovery.providers.provider import Stream, mapping
+from toolscout.discovery.providers.fields import mapping
+from toolscout.discovery.providers.stream import Stream
 
 PATHS: tuple[tuple[str, ProviderName], ...] = (
     ("/chat/completions", "openai"),

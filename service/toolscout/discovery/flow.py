@@ -24,7 +24,7 @@ from toolscout.discovery.bodies import body_of, in_type_of
 from toolscout.discovery.exchange import PassedOnError, ProviderError, outputs
 from toolscout.discovery.preparation import Preparation
 from toolscout.discovery.providers import Call, Json, ProviderName
-from toolscout.discovery.providers.provider import Stream
+from toolscout.discovery.providers.stream import Stream
 from toolscout.discovery.refusals import may_be_ours
 from toolscout.discovery.turn import Found, Turn
 

@@ -22,7 +22,7 @@ from toolscout.common.lru import Lru
 from toolscout.discovery import local
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.discovery.providers import Call, Json, Provider, ProviderName, provider_named
-from toolscout.discovery.providers.provider import mapping
+from toolscout.discovery.providers.fields import mapping
 from toolscout.discovery.reporter import reporter_of
 from toolscout.discovery.session import SessionStore, canonical, hashed
 from toolscout.discovery.settings import MAX_ROUNDS, Order, TurnSettings

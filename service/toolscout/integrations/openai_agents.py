@@ -15,7 +15,7 @@ from agents import FunctionTool, Model, ModelProvider, MultiProvider, ToolSearch
 from toolscout.client import AsyncSelector
 from toolscout.client.offer import Offer
 from toolscout.client.request import latest, sendable
-from toolscout.discovery.providers.provider import text_of
+from toolscout.discovery.providers.fields import text_of
 
 
 class SelectingModel(Model):

@@ -20,7 +20,7 @@ from toolscout.discovery import local
 from toolscout.discovery.agents import answers
 from toolscout.discovery.agents.answers import MAX_SCHEMAS, PAGE_SIZE
 from toolscout.discovery.providers import ProviderName, provider_named
-from toolscout.discovery.providers.provider import arguments_of
+from toolscout.discovery.providers.fields import arguments_of
 from toolscout.discovery.risk import RiskGate
 
 _TEXT = {"type": "string"}

@@ -1,13 +1,13 @@
 """The providers whose requests a flow understands, by name."""
 
-from toolscout.discovery.providers.anthropic.messages import Anthropic
-from toolscout.discovery.providers.anthropic.native import NativeAnthropic
+from toolscout.discovery.providers.anthropic import Anthropic
 from toolscout.discovery.providers.bedrock.converse import AnthropicOnBedrock, BedrockConverse
+from toolscout.discovery.providers.fields import Json
 from toolscout.discovery.providers.gemini.generate import Gemini
+from toolscout.discovery.providers.native import NativeAnthropic, NativeResponses
 from toolscout.discovery.providers.openai.chat import OpenAIChat
-from toolscout.discovery.providers.openai.native import NativeResponses
 from toolscout.discovery.providers.openai.responses import OpenAIResponses
-from toolscout.discovery.providers.provider import Call, Json, Provider, ProviderName
+from toolscout.discovery.providers.provider import Call, Provider, ProviderName
 from toolscout.errors import InvalidArgument
 
 __all__ = [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from toolscout.discovery import wire
-from toolscout.discovery.providers.provider import Json, arguments_of, as_dict, mapping, mappings
+from toolscout.discovery.providers.fields import Json, arguments_of, as_dict, mapping, mappings
 
 Change = Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
 """From the name and the arguments of a call to others."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from toolscout.discovery import wire
-from toolscout.discovery.providers.provider import Json, mapping, mappings, text_of
+from toolscout.discovery.providers.fields import Json, mapping, mappings, text_of
 
 _ROLES = ("assistant", "model")
 

@@ -1,24 +1,28 @@
-"""The interface of a provider: its requests, its responses and its stream.
+"""The interface of a provider: its requests and its responses, and what most providers share.
 
 Requests and responses are plain JSON-like dicts. None of these functions changes what it is given.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
-from toolscout.discovery import wire
-
-Json = dict[str, Any]
+from toolscout.discovery.providers.fields import (
+    Json,
+    arguments_of,
+    has_more,
+    mapping,
+    mappings,
+    names_once,
+    text_of,
+)
+from toolscout.discovery.providers.stream import Stream
 
 ProviderName = Literal[
     "openai", "openai-responses", "anthropic", "bedrock", "bedrock-anthropic", "gemini"
 ]
-
-
-_RESULTS = frozenset(("toolResult", "functionResponse", "function_response"))
-"""Keys of a part that is the result of a call."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -59,35 +63,6 @@ class Answered(NamedTuple):
     """The definitions of the tools that were found, as the caller wrote them."""
 
 
-class Stream(Protocol):
-    """One turn of the client, made of one or more streams of the model.
-
-    All events are passed on as they come, except calls of the search tool and the end of the turn,
-    which is sent only after a turn without a search.
-    """
-
-    wrote: bool
-    """Whether any part of the model's current turn was sent to the client."""
-
-    def feed(self, chunk: bytes) -> bytes:
-        """Take bytes of the model, in any pieces; return the bytes for the client."""
-
-    def response(self) -> Json:
-        """Return the model's turn as a response without streaming."""
-
-    def next_turn(self) -> None:
-        """Begin another turn of the model, after a search."""
-
-    def finish(self) -> bytes:
-        """End the client's turn; return the events that were held back."""
-
-    def rest(self) -> bytes:
-        """Return the bytes that no event ended yet; what follows them is not read."""
-
-    def fail(self, status: int, error: Json) -> bytes:
-        """End it with an error of the provider, in the form that its streams have for that."""
-
-
 class OpenStream(Protocol):
     """Makes the reader of a stream."""
 
@@ -95,103 +70,179 @@ class OpenStream(Protocol):
         """Make it from the names of the search tool and of that through which tools are called."""
 
 
-class Provider(Protocol):
-    """One provider's shapes."""
+Called = tuple[Any, Any, Any]
+"""The id, the name and the arguments of a call, as the provider wrote them."""
+
+
+class Provider:
+    """One provider's shapes; what is defined here holds for most of them."""
 
     name: ProviderName
-    usage_keys: tuple[str, ...]
+    usage_keys: tuple[str, ...] = ("usage",)
     """Where a response has its usage."""
-    stream: OpenStream | None
+    stream: OpenStream | None = None
     """Reads a stream; None: streams are passed on unread."""
-    max_tools: int | None
+    max_tools: int | None = None
     """Maximum number of tools that a request may hold; None without a known one."""
-    search_name: str | None
+    search_name: str | None = None
     """The name of every search call, where the provider has a search tool without a name."""
+    history_key: str = "messages"
+    """Where a request has its conversation."""
+    parts_key: str = "content"
+    """Where a turn of the conversation has its parts."""
+    default_role: str | None = None
+    """The role of a turn that names none."""
 
     def defers(self, request: Json) -> bool:
-        """Whether the model of a request loads deferred tools by itself."""
+        """Return whether the model of a request loads deferred tools by itself."""
+        return False
 
     def resumed(self, request: Json) -> Json:
-        """The request with what the client cannot know of the turns that it never saw."""
+        """Return the request with what the client cannot know of turns that it never saw."""
+        return request
 
     def leave_open(self, response: Json, results: Sequence[Answered]) -> None:
-        """Note the results of searches in a response whose other calls the client answers."""
+        """Note the results of searches in a response whose other calls the client answers.
 
-    def tools(self, request: Json) -> list[Any]:
-        """The tools of a request, unchanged."""
-
-    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
-        """The request with other tools."""
-
-    def offered(self, request: Json, search: Any, tools: Tools) -> Json:
-        """The request with the search tool, and with the tools that the model is to see.
-
-        Where the provider loads tools by itself, all others are declared as deferred.
+        Nothing is noted where the client's next request has no trace of the searches.
         """
 
+    def tools(self, request: Json) -> list[Any]:
+        """Return the tools of a request, unchanged, built-ins among them."""
+        return list(request.get("tools") or [])
+
+    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
+        """Return the request with other tools; without any, no key, because `[]` is refused."""
+        rest = {key: value for key, value in request.items() if key != "tools"}
+        return {**rest, "tools": list(tools)} if tools else rest
+
+    def offered(self, request: Json, search: Any, tools: Tools) -> Json:
+        """Return the request with the search tool, and the tools that the model is to see.
+
+        Found tools come last, so that the tools before them stay byte for byte. Where the provider
+        loads tools by itself, all others are declared as deferred.
+        """
+        return self.with_tools(request, [search, *tools.visible, *tools.known, *tools.found])
+
     def previous(self, request: Json) -> str:
-        """The id of the stored response that a request goes on with; empty without one."""
+        """Return the id of the stored response that a request goes on with; empty without one."""
+        return ""
 
     def stored_as(self, response: Json) -> str:
-        """The id under which the provider has stored a response; empty where it stores none."""
+        """Return the id under which the provider has stored a response; empty if it has not."""
+        return ""
 
     def history(self, request: Json) -> list[Any]:
-        """The messages of the conversation as they are there, oldest first."""
+        """Return the messages of the conversation as they are there, oldest first."""
+        found = request.get(self.history_key)
+        return list(found) if isinstance(found, list) else []
 
     def with_history(self, request: Json, history: Sequence[Any]) -> Json:
-        """The request with other messages."""
+        """Return the request with other messages."""
+        return {**request, self.history_key: list(history)}
 
     def referred(self, history: Sequence[Any]) -> set[str]:
-        """Names of tools that the results of searches in a history have loaded."""
+        """Return names of tools that the results of searches in a history have loaded."""
+        return set()
+
+    def turns(self, request: Json) -> list[Json]:
+        """Return the messages of the conversation as dicts, oldest first."""
+        return mappings(self.history(request))
+
+    def user_turns(self, request: Json) -> list[Json]:
+        """Return those of the user, oldest first."""
+        return [turn for turn in self.turns(request) if self._is_users(turn)]
 
     def query(self, request: Json) -> str:
-        """The text of the user's last message; empty if there is none."""
+        """Return the text of the user's last message; empty if there is none."""
+        turns = self.user_turns(request)
+        return text_of(turns[-1].get(self.parts_key)) if turns else ""
 
     def first_message(self, request: Json) -> Any:
-        """The first message of a user, which names the session; None when there is none."""
+        """Return the first message of a user, which names the session; None if there is none."""
+        return next(iter(self.user_turns(request)), None)
 
     def ends_with_user(self, request: Json) -> bool:
-        """Whether a request ends with a user's message, and not with the results of calls."""
+        """Return whether a request ends with a user's words, not with results of calls."""
+        last = self.turns(request)[-1:]
+        return any(self._is_users(turn) and has_more(turn, self.parts_key) for turn in last)
 
     def recent(self, request: Json) -> list[str]:
-        """Names of tools that the conversation has called already, each once."""
+        """Return names of tools that the conversation has called already, each once."""
+        parts = (part for turn in self.turns(request) for part in self.parts_of(turn))
+        return names_once(call[1] for part in parts if (call := self.call_in(part)))
 
     def passes(self, request: Json) -> bool:
-        """Whether no search may be in a request: the provider keeps it, or answers it elsewhere."""
+        """Return whether no search may be in it: the provider keeps it, or answers elsewhere."""
+        return False
 
     def may_search(self, request: Json) -> bool:
-        """Whether the model may call a search tool."""
+        """Return whether the model may call a search tool: no choice forbids or lists calls."""
+        choice = request.get("tool_choice")
+        kind = choice if isinstance(choice, str) else mapping(choice).get("type")
+        return kind not in ("none", "allowed_tools")
 
     def choices(self, request: Json) -> int:
-        """The number of answers that a request asks for; only of one can a search be continued."""
+        """Return how many answers a request asks for; a search can go on only in a single one."""
+        return 1
 
     def listed(self, request: Json) -> list[str]:
-        """Names of the tools that a request forces or allows; they must be declared."""
+        """Return names of the tools that a request forces or allows; they must be declared."""
+        choice = mapping(request.get("tool_choice"))
+        allowed = mapping(choice.get("allowed_tools")) or choice
+        tools = (choice, *mappings(allowed.get("tools")))
+        return names_once(mapping(t.get("function")).get("name") or t.get("name") for t in tools)
 
     def must_call(self, request: Json) -> bool:
-        """Whether the model must call some tool, whichever."""
+        """Return whether the model must call a tool, whichever: `required` (OpenAI) or `any`."""
+        choice = request.get("tool_choice")
+        return choice == "required" or mapping(choice).get("type") == "any"
 
+    @abstractmethod
     def function(self, name: str, description: str, schema: Json) -> Any:
-        """The definition of a tool with an input of this JSON Schema."""
+        """Return the definition of a tool with an input of this JSON Schema."""
+
+    @abstractmethod
+    def turn_of(self, response: Json) -> Json:
+        """Return the model's turn in a response, the first where it has several."""
+
+    def parts_of(self, turn: Json) -> list[Json]:
+        """Return the parts of a turn, calls among them."""
+        return mappings(turn.get(self.parts_key))
+
+    @abstractmethod
+    def call_in(self, part: Json, place: int = 0) -> Called | None:
+        """Return the call that a part of a turn is; None if it is something else."""
 
     def calls(self, response: Json) -> list[Call]:
-        """The tool calls of a response, in order."""
+        """Return the tool calls of a response, in order."""
+        parts = enumerate(self.parts_of(self.turn_of(response)))
+        found = [call for place, part in parts if (call := self.call_in(part, place))]
+        return [
+            Call(str(id_ or ""), name, arguments_of(raw))
+            for id_, name, raw in found
+            if isinstance(name, str)
+        ]
 
+    def answered(self, response: Json, results: Sequence[Answered]) -> list[Json]:
+        """Return the parts of the model's turn, but no call without a result."""
+        known = {call.id for call, *_ in results}
+        return [
+            part
+            for place, part in enumerate(self.parts_of(self.turn_of(response)))
+            if (call := self.call_in(part, place)) is None or call[0] in known
+        ]
+
+    @abstractmethod
     def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
-        """The request with the model's turn and the results of its calls appended."""
+        """Return the request with the model's turn and the results of its calls appended."""
 
+    @abstractmethod
     def without_calls(self, response: Json, name: str) -> Json:
-        """The response without calls of one tool, as if they had never been made."""
+        """Return the response without calls of one tool, as if they had never been made."""
 
-
-def has_more(turn: Json, key: str) -> bool:
-    """Whether a turn has more under a key than results of calls, in any provider's shape."""
-    parts = turn.get(key)
-    return not isinstance(parts, list) or not all(map(_is_result, mappings(parts)))
-
-
-def _is_result(part: Json) -> bool:
-    return part.get("type") == "tool_result" or not _RESULTS.isdisjoint(part)
+    def _is_users(self, turn: Json) -> bool:
+        return turn.get("role", self.default_role) == "user"
 
 
 def _joined(value: Any) -> str:
@@ -199,59 +250,6 @@ def _joined(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(filter(None, map(_joined, value)))
     return value if isinstance(value, str) else ""
-
-
-def names_once(names: Iterable[Any]) -> list[str]:
-    """Return the strings among some names, each once, in their order."""
-    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
-
-
-def arguments_of(raw: Any) -> Mapping[str, Any]:
-    """Return arguments as a mapping, decoded if they are JSON text; empty otherwise."""
-    if isinstance(raw, str | bytes):
-        try:
-            raw = wire.decode(raw)
-        except wire.UNREADABLE:
-            return {}
-    return raw if isinstance(raw, Mapping) else {}
-
-
-def mappings(value: Any) -> list[Json]:
-    """Return the objects of a list as dicts; empty for anything else."""
-    if not isinstance(value, list):
-        return []
-    return [found for item in value if (found := as_dict(item)) is not None]
-
-
-def mapping(value: Any) -> Json:
-    """An object as a dict; empty for anything else."""
-    return as_dict(value) or {}
-
-
-def as_dict(value: Any) -> Json | None:
-    """A dict as it is, a pydantic object as the JSON that it was sent as; None for others."""
-    if isinstance(value, dict):
-        return value
-    dump = getattr(value, "model_dump", None)
-    if not callable(dump) or isinstance(value, type):
-        return None
-    try:
-        found = dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
-    except Exception:
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def text_of(content: Any, kinds: Sequence[str] = ("text", "input_text")) -> str:
-    """The text of a message's content: a text, or the text parts of a list."""
-    if isinstance(content, str):
-        return content
-    parts = [
-        part["text"]
-        for part in mappings(content)
-        if part.get("type", "text") in kinds and isinstance(part.get("text"), str)
-    ]
-    return "\n".join(parts)
 
 
 QUERY_SCHEMA: Json = {

@@ -12,13 +12,19 @@ LONGEST_END = 4
 """Bytes of the longest end of an event."""
 
 
+DONE = "[DONE]"
+"""The last event of OpenAI's chat completions, which is no JSON."""
+
+
 class Event(msgspec.Struct, frozen=True):
     """One event: its bytes as they came, and its data where that is a JSON object."""
 
     raw: bytes
     data: dict[str, Any] | None = None
-    is_done: bool = False
-    """OpenAI's last event, `[DONE]`, which is no JSON."""
+    kind: str = ""
+    """`type` or, of Bedrock, `:event-type`; empty for an exception and for bytes that are none."""
+    headers: bytes = b""
+    """Of Bedrock."""
 
 
 class Splitter:
@@ -57,10 +63,10 @@ def write(data: dict[str, Any], name: str | None = None) -> bytes:
 def _read(raw: bytes) -> Event:
     lines = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
     body = b"\n".join(lines)
-    if body == b"[DONE]":
-        return Event(raw, is_done=True)
+    if body == DONE.encode():
+        return Event(raw, kind=DONE)
     try:
         data = wire.decode(body)
     except wire.UNREADABLE:
         return Event(raw)
-    return Event(raw, data if isinstance(data, dict) else None)
+    return Event(raw, data, str(data.get("type"))) if isinstance(data, dict) else Event(raw)

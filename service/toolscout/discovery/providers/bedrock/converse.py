@@ -1,22 +1,82 @@
-"""Bedrock: the Converse shape, and Anthropic's messages for `InvokeModel`."""
+"""Bedrock: the Converse shape with its stream, and Anthropic's messages for `InvokeModel`."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from toolscout.discovery.providers.anthropic.messages import Anthropic
-from toolscout.discovery.providers.bedrock.stream import BedrockStream
-from toolscout.discovery.providers.provider import (
-    Answered,
-    Call,
-    Json,
-    OpenStream,
-    ProviderName,
-    arguments_of,
-    mapping,
-    mappings,
-    names_once,
-)
-from toolscout.discovery.providers.shape import Turns
+from toolscout.discovery.providers.anthropic import Anthropic
+from toolscout.discovery.providers.bedrock import framing
+from toolscout.discovery.providers.blocks import Blocks, BlockStream, Names
+from toolscout.discovery.providers.fields import Json, mapping, names_once
+from toolscout.discovery.providers.provider import Called, OpenStream, ProviderName
+from toolscout.discovery.providers.sse import Event
+
+_AT = "contentBlockIndex"
+
+
+class BedrockStream(BlockStream):
+    """The stream of `ConverseStream`."""
+
+    splitter = framing.Splitter
+    names = Names(
+        start="messageStart",
+        blocks=("contentBlockStart", "contentBlockDelta", "contentBlockStop"),
+        ends=("messageStop", "metadata"),
+        error="",
+        at=_AT,
+    )
+
+    def response(self) -> Json:
+        """Return the message with all its blocks."""
+        return {"output": {"message": super().response()}}
+
+    def finish(self) -> bytes:
+        """Return the end, and what is left of an event that did not end."""
+        return super().finish() + self.rest()
+
+    def fail(self, status: int, error: Json) -> bytes:
+        """Return an exception in a frame."""
+        return framing.write_exception(status, error)
+
+    def _end(self, event: Event) -> bytes:
+        """Without a real call the stop reason is `end_turn`."""
+        data = self._with_usage(event.data or {})
+        if data.get("stopReason") == "tool_use" and not self._calls:
+            data = {**data, "stopReason": "end_turn"}
+        return self._with_data(event, data)
+
+    def _write(self, event: Event, data: Json) -> bytes:
+        return framing.write(event.headers, data)
+
+    def _called(self, block: Json) -> Any:
+        return mapping(block.get("toolUse")).get("name")
+
+    def _is_thinking(self, block: Json) -> bool:
+        return "reasoningContent" in block
+
+    def _collect(self, event: Event, index: Any) -> Json:
+        data = event.data or {}
+        block = self._blocks.setdefault(index, {})
+        block |= mapping(data.get("start"))
+        delta = mapping(data.get("delta"))
+        if isinstance(delta.get("text"), str):
+            block["text"] = block.get("text", "") + delta["text"]
+        if "toolUse" in block:
+            piece = mapping(delta.get("toolUse")).get("input")
+            self._inputs.setdefault(index, []).append(piece if isinstance(piece, str) else "")
+        if "reasoningContent" in delta:
+            _add_reasoning(block.setdefault("reasoningContent", {}), delta["reasoningContent"])
+        return block
+
+    def _with_input(self, block: Json, given: Any) -> Json:
+        return {"toolUse": {**block["toolUse"], "input": given}}
+
+    def _events_of(self, call: Json, held: list[Event]) -> list[Event]:
+        use = call["toolUse"]
+        block = {key: value for key, value in use.items() if key != "input"}
+        parts = ({"start": {"toolUse": block}}, {"delta": {"toolUse": {"input": use["input"]}}})
+        at = {_AT: (held[0].data or {}).get(_AT)}
+        events = zip(held[:-1], parts, strict=False)  # a call without input has no pieces
+        return [Event(b"", {**at, **part}, headers=event.headers) for event, part in events]
 
 
 class AnthropicOnBedrock(Anthropic):
@@ -27,94 +87,66 @@ class AnthropicOnBedrock(Anthropic):
     """No SDK hands out the bytes of this stream."""
 
 
-class BedrockConverse(Turns):
+class BedrockConverse(Blocks):
     """`Converse`."""
 
     name: ProviderName = "bedrock"
     stream: OpenStream | None = BedrockStream
+    reason_key = "stopReason"
 
     def tools(self, request: Json) -> list[Any]:
-        """`toolConfig.tools`: specifications, and cache points without a name."""
+        """Return `toolConfig.tools`: specifications, and cache points without a name."""
         return list(mapping(request.get("toolConfig")).get("tools") or [])
 
     def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
-        """The request with other tools; without any, `toolConfig` goes."""
+        """Return the request with other tools; without any, `toolConfig` goes."""
         rest = {key: value for key, value in request.items() if key != "toolConfig"}
         config = mapping(request.get("toolConfig"))
         return {**rest, "toolConfig": {**config, "tools": list(tools)}} if tools else rest
 
-    def query(self, request: Json) -> str:
-        """The last user message with text; those with only tool results are skipped."""
-        return next(filter(None, map(_text, reversed(self.user_turns(request)))), "")
-
-    def recent(self, request: Json) -> list[str]:
-        """Names in `toolUse` blocks."""
-        names = [
-            mapping(block.get("toolUse")).get("name")
-            for message in self.turns(request)
-            for block in mappings(message.get("content"))
-        ]
-        return names_once(names)
-
     def listed(self, request: Json) -> list[str]:
-        """`toolConfig.toolChoice.tool.name`."""
+        """Return `toolConfig.toolChoice.tool.name`."""
         return names_once([mapping(_choice(request).get("tool")).get("name")])
 
     def must_call(self, request: Json) -> bool:
-        """Whether `toolConfig.toolChoice` is `any`."""
+        """Return whether `toolConfig.toolChoice` is `any`."""
         return "any" in _choice(request)
 
     def function(self, name: str, description: str, schema: Json) -> Any:
-        """A tool specification."""
+        """Return a tool specification."""
         wrapped = {"json": schema}
         return {"toolSpec": {"name": name, "description": description, "inputSchema": wrapped}}
 
-    def calls(self, response: Json) -> list[Call]:
-        """The `toolUse` blocks."""
-        used = (mapping(block.get("toolUse")) for block in _blocks(response))
-        return [
-            Call(str(use.get("toolUseId") or ""), name, arguments_of(use.get("input")))
-            for use in used
-            if isinstance(name := use.get("name"), str)
-        ]
+    def turn_of(self, response: Json) -> Json:
+        """Return `output.message`."""
+        return mapping(mapping(response.get("output")).get("message"))
 
-    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
-        """The model's whole turn, reasoning included, then the results."""
-        answered = {call.id for call, *_ in results}
-        content = [
-            block
-            for block in _blocks(response)
-            if "toolUse" not in block or mapping(block["toolUse"]).get("toolUseId") in answered
-        ]
-        blocks = [
-            {"toolResult": {"toolUseId": call.id, "content": [{"text": text}]}}
-            for call, text, _ in results
-        ]
-        turns = [{"role": "assistant", "content": content}, {"role": "user", "content": blocks}]
-        return {**request, "messages": [*(request.get("messages") or []), *turns]}
+    def call_in(self, part: Json, place: int = 0) -> Called | None:
+        """Return that of a `toolUse` block."""
+        use = mapping(part.get("toolUse"))
+        called = use.get("toolUseId"), use.get("name"), use.get("input")
+        return called if "toolUse" in part else None
 
-    def without_calls(self, response: Json, name: str) -> Json:
-        """Remove these blocks; a turn without other calls ends with `end_turn`."""
-        blocks = _blocks(response)
-        kept = [b for b in blocks if mapping(b.get("toolUse")).get("name") != name]
-        if len(kept) == len(blocks):
-            return response
-        output = mapping(response.get("output"))
-        message = {**mapping(output.get("message")), "content": kept}
-        stripped = {**response, "output": {**output, "message": message}}
-        if not any("toolUse" in block for block in kept):
-            stripped["stopReason"] = "end_turn"
-        return stripped
+    def result(self, call_id: str, text: str) -> Json:
+        """Return a `toolResult` block."""
+        return {"toolResult": {"toolUseId": call_id, "content": [{"text": text}]}}
+
+    def with_blocks(self, response: Json, blocks: list[Json]) -> Json:
+        """Return the response with another content of its message."""
+        message = {**self.turn_of(response), "content": blocks}
+        return {**response, "output": {**mapping(response.get("output")), "message": message}}
 
 
 def _choice(request: Json) -> Json:
     return mapping(mapping(request.get("toolConfig")).get("toolChoice"))
 
 
-def _blocks(response: Json) -> list[Json]:
-    return mappings(mapping(mapping(response.get("output")).get("message")).get("content"))
-
-
-def _text(message: Json) -> str:
-    blocks = mappings(message.get("content"))
-    return "\n".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
+def _add_reasoning(block: Json, piece: Any) -> None:
+    """Add a piece of reasoning; a request has its texts one level deeper than the stream."""
+    given = mapping(piece)
+    if isinstance(given.get("redactedContent"), str):
+        block["redactedContent"] = block.get("redactedContent", "") + given["redactedContent"]
+    for key in ("text", "signature"):
+        if isinstance(given.get(key), str):
+            text = block.setdefault("reasoningText", {})
+            text[key] = text.get(key, "") + given[key]

@@ -10,9 +10,8 @@ import struct
 from typing import Any
 from zlib import crc32
 
-import msgspec
-
 from toolscout.discovery import wire
+from toolscout.discovery.providers.sse import Event
 
 _PRELUDE = struct.Struct(">II")
 _CRC = struct.Struct(">I")
@@ -29,16 +28,6 @@ _MESSAGE = {":message-type": "exception"}
 _TEXT = 7
 _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """Bytes of the values of each type; those of types 6 and 7 have their length in 2 bytes."""
-
-
-class Event(msgspec.Struct, frozen=True):
-    """One event: its bytes as they came, its headers, and its payload where that is an object."""
-
-    raw: bytes
-    headers: bytes = b""
-    kind: str = ""
-    """`:event-type`; empty for an exception and for bytes that are no event."""
-    data: dict[str, Any] | None = None
 
 
 class Splitter:
@@ -104,8 +93,8 @@ def _read(raw: bytes) -> Event:
         kind = _texts(headers).get(":event-type", "")
         data = wire.decode(raw[_HEAD_BYTES + size : end])
     except (struct.error, KeyError, *wire.UNREADABLE):
-        return Event(raw, headers)
-    return Event(raw, headers, kind, data if isinstance(data, dict) else None)
+        return Event(raw, headers=headers)
+    return Event(raw, data if isinstance(data, dict) else None, kind, headers)
 
 
 def _texts(headers: bytes) -> dict[str, str]:

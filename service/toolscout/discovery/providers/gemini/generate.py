@@ -3,39 +3,29 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolscout.discovery.providers.gemini.parts import (
-    called,
-    content_of,
-    contents,
-    parts_of,
-    text_of,
-    without_calls,
-)
+from toolscout.discovery.providers.fields import Json, mapping, mappings, names_once
+from toolscout.discovery.providers.gemini.parts import called, contents, text_of, without_calls
 from toolscout.discovery.providers.gemini.stream import GeminiStream
 from toolscout.discovery.providers.provider import (
     Answered,
-    Call,
-    Json,
+    Called,
     OpenStream,
+    Provider,
     ProviderName,
-    arguments_of,
-    has_more,
-    mapping,
-    mappings,
-    names_once,
 )
-from toolscout.discovery.providers.shape import Shape
 
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 
 
-class Gemini(Shape):
+class Gemini(Provider):
     """One tool holds many function declarations; each declaration counts as a tool here."""
 
     name: ProviderName = "gemini"
     usage_keys: tuple[str, ...] = ("usageMetadata", "usage_metadata")
     stream: OpenStream | None = GeminiStream
     history_key = "contents"
+    parts_key = "parts"
+    default_role: str | None = "user"
 
     def tools(self, request: Json) -> list[Any]:
         """All declarations, and the tools that declare none (a search, code execution)."""
@@ -64,26 +54,8 @@ class Gemini(Shape):
         return list(contents(request))
 
     def query(self, request: Json) -> str:
-        """The last user content with text; those with only function responses are skipped."""
-        for content in reversed(contents(request)):
-            if content.get("role", "user") == "user" and (text := text_of(content)):
-                return text
-        return ""
-
-    def first_message(self, request: Json) -> Any:
-        """The first content of role `user`."""
-        given = contents(request)
-        return next((c for c in given if c.get("role", "user") == "user"), None)
-
-    def ends_with_user(self, request: Json) -> bool:
-        """Whether the last content is a user's and has more than function responses."""
-        last = contents(request)[-1:]
-        return any(c.get("role", "user") == "user" and has_more(c, "parts") for c in last)
-
-    def recent(self, request: Json) -> list[str]:
-        """Names in `functionCall` parts."""
-        names = [called(part).get("name") for c in contents(request) for part in parts_of(c)]
-        return names_once(names)
+        """Return the last user content with text; skip those with only function responses."""
+        return next(filter(None, map(text_of, reversed(self.user_turns(request)))), "")
 
     def may_search(self, request: Json) -> bool:
         """Whether the mode is not `NONE` and no allowed functions are listed."""
@@ -103,22 +75,20 @@ class Gemini(Shape):
         """A function declaration; its types are spelled in capitals."""
         return {"name": name, "description": description, "parameters": _capitals(schema)}
 
-    def calls(self, response: Json) -> list[Call]:
-        """The `functionCall` parts of the first candidate; their position replaces a missing id."""
-        return [
-            Call(_id(part, place), name, arguments_of(called(part).get("args")))
-            for place, part in enumerate(parts_of(content_of(response)))
-            if isinstance(name := called(part).get("name"), str)
-        ]
+    def turn_of(self, response: Json) -> Json:
+        """Return the content of the first candidate, the only one that a loop can continue."""
+        candidates = mappings(response.get("candidates"))
+        return mapping(candidates[0].get("content")) if candidates else {}
+
+    def call_in(self, part: Json, place: int = 0) -> Called | None:
+        """Return that of a `functionCall` part; its position replaces a missing id."""
+        call = called(part)
+        id_ = str(call.get("id") or f"part-{place}")
+        return (id_, call.get("name"), call.get("args")) if call else None
 
     def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
-        """The model's content (thought signatures must come back unchanged), then the responses."""
-        answered = {call.id for call, *_ in results}
-        parts = [
-            part
-            for place, part in enumerate(parts_of(content_of(response)))
-            if not called(part) or _id(part, place) in answered
-        ]
+        """Append the content (thought signatures must come back unchanged), then the responses."""
+        parts = self.answered(response, results)
         given = {called(part).get("id") for part in parts}
         answers = []
         for call, text, _ in results:
@@ -126,7 +96,7 @@ class Gemini(Shape):
             if call.id in given:
                 answer["id"] = call.id
             answers.append({"functionResponse": answer})
-        turns = [{**content_of(response), "parts": parts}, {"role": "user", "parts": answers}]
+        turns = [{**self.turn_of(response), "parts": parts}, {"role": "user", "parts": answers}]
         return {**request, "contents": [*contents(request), *turns]}
 
     def without_calls(self, response: Json, name: str) -> Json:
@@ -157,7 +127,3 @@ def _capitals(schema: Json) -> Json:
     if isinstance(schema.get("items"), dict):
         changed["items"] = _capitals(schema["items"])
     return changed
-
-
-def _id(part: Json, place: int) -> str:
-    return str(called(part).get("id") or f"part-{place}")

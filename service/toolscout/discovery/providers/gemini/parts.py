@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from toolscout.discovery.providers.provider import Json, mapping, mappings
+from toolscout.discovery.providers.fields import Json, mapping, mappings
 
 _SIGNATURES = ("thoughtSignature", "thought_signature")
 
@@ -21,12 +21,6 @@ def parts_of(content: Json) -> list[Json]:
 def called(part: Json) -> Json:
     """The call of a part; empty if it has none."""
     return mapping(part.get("functionCall") or part.get("function_call"))
-
-
-def content_of(response: Json) -> Json:
-    """The content of the first candidate, the only one that a loop can continue."""
-    candidates = mappings(response.get("candidates"))
-    return mapping(candidates[0].get("content")) if candidates else {}
 
 
 def text_of(content: Json) -> str:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from toolscout.discovery import wire
 from toolscout.discovery.providers import sse
-from toolscout.discovery.providers.calls import called_through, with_calls
+from toolscout.discovery.providers.fields import Json, mapping, mappings
 from toolscout.discovery.providers.gemini.parts import Remover, parts_of
-from toolscout.discovery.providers.provider import Json, mapping, mappings
+from toolscout.discovery.providers.sse import Event
+from toolscout.discovery.providers.stream import Stream
 from toolscout.discovery.providers.usage import add
 
 _USAGES = ("usageMetadata", "usage_metadata")
@@ -14,72 +14,54 @@ _IDS = ("responseId", "response_id")
 _ENDS = ("finishReason", "finish_reason")
 
 
-class GeminiStream:
+class GeminiStream(Stream):
     """Removes the parts that are searches; every event is a whole response with new parts.
 
     After a search the end of the turn and its usage are held back, because more may follow.
     """
 
     def __init__(self, search_name: str, dispatch_name: str = "") -> None:
-        self._search_name = search_name
-        self._dispatch_name = dispatch_name
         self._ids: Json = {}
-        self._spent: Json | None = None
-        self._usage: Json | None = None
-        self.next_turn()
+        super().__init__(search_name, dispatch_name)
 
     def next_turn(self) -> None:
         """Reset, except for the id and the usage."""
-        self._spent, self._usage = add(self._spent, self._usage), None
-        self.wrote = False
-        self._splitter = sse.Splitter()
+        super().next_turn()
         self._content: Json = {}
         self._parts: list[Json] = []
         self._removers: dict[Any, Remover] = {}
-        self._end: Json | None = None
         self._ends: dict[Any, Json] = {}
-
-    def feed(self, chunk: bytes) -> bytes:
-        """See `Stream.feed`."""
-        out = wire.handled(self._splitter.feed(chunk), self._handle)
-        self.wrote = self.wrote or bool(out)
-        return out
 
     def response(self) -> Json:
         """Return the first candidate with all of its parts as they came."""
         return {"candidates": [{"content": {**self._content, "parts": self._parts}}]}
 
-    def finish(self) -> bytes:
-        """Return the end of a turn that searched."""
-        end, self._end = self._end, None
-        if end is None:
-            return b""
-        return sse.write(self._as_one({**end, "candidates": list(self._ends.values())}))
-
-    def rest(self) -> bytes:
-        """See `Stream.rest`."""
-        return self._splitter.end()
-
     def fail(self, status: int, error: Json) -> bytes:
         """Return an event with the `error`, which has its status as `code`."""
         return sse.write({"error": {"code": status, **error}})
 
-    def _handle(self, event: sse.Event) -> bytes:
+    def _end(self, event: Event) -> bytes:
+        """Return the end of a turn that searched."""
+        whole = {**(event.data or {}), "candidates": list(self._ends.values())}
+        return self._with_data(event, self._as_one(whole))
+
+    def _handle(self, event: Event) -> bytes:
         data = event.data
         if data is None:
             return event.raw
         if "error" in data:
             # Nothing is searched for a turn that broke off.
-            self._parts, self._end, self._removers = [], None, {}
+            self._parts, self._held, self._removers = [], [], {}
         for key in _USAGES:
             self._usage = mapping(data.get(key)) or self._usage
         candidates = mappings(data.get("candidates"))
         self._collect(candidates)
         kept = list(map(self._without_searches, candidates))
         if not any(remover.removed for remover in self._removers.values()):
-            seen = self._as_one({**data, "candidates": kept} if kept != candidates else data)
-            return event.raw if seen == data else sse.write(seen)
-        self._end = {**(self._end or {}), **data}
+            seen = {**data, "candidates": kept} if kept != candidates else data
+            return self._with_data(event, self._as_one(seen))
+        before = self._held[0].data if self._held else None
+        self._held = [Event(b"", {**(before or {}), **data})]
         for candidate in kept:
             content = {**mapping(candidate.get("content")), "parts": []}
             self._ends[candidate.get("index")] = {**candidate, "content": content}
@@ -102,9 +84,7 @@ class GeminiStream:
         remover = self._removers.setdefault(index, Remover(self._search_name))
         content = mapping(candidate.get("content"))
         parts = parts_of(content)
-        kept = remover.kept(parts)
-        if self._dispatch_name:
-            kept = with_calls(kept, called_through(self._dispatch_name))
+        kept = self._dispatched(remover.kept(parts))
         return candidate if kept == parts else {**candidate, "content": {**content, "parts": kept}}
 
     def _as_one(self, data: Json) -> Json:

@@ -3,75 +3,65 @@
 from collections.abc import Sequence
 from typing import Any
 
+from toolscout.discovery.providers.fields import Json, mapping, mappings
 from toolscout.discovery.providers.openai.stream import OpenAIStream
 from toolscout.discovery.providers.provider import (
     Answered,
-    Call,
-    Json,
+    Called,
     OpenStream,
+    Provider,
     ProviderName,
-    arguments_of,
-    mapping,
-    mappings,
-    names_once,
 )
-from toolscout.discovery.providers.shape import Turns
 
 MAX_TOOLS = 128
 """Maximum number of tools of a request; OpenAI refuses more."""
 
 
-class OpenAIChat(Turns):
+class OpenAIChat(Provider):
     """`POST /v1/chat/completions`."""
 
     name: ProviderName = "openai"
     stream: OpenStream | None = OpenAIStream
     max_tools: int | None = MAX_TOOLS
 
-    def recent(self, request: Json) -> list[str]:
-        """Names in the assistant's `tool_calls`."""
-        names = [
-            mapping(call.get("function")).get("name")
-            for message in self.turns(request)
-            for call in mappings(message.get("tool_calls"))
-        ]
-        return names_once(names)
-
     def choices(self, request: Json) -> int:
-        """`n`."""
+        """Return `n`."""
         number = request.get("n")
         return number if isinstance(number, int) else 1
 
     def function(self, name: str, description: str, schema: Json) -> Any:
-        """A function tool."""
+        """Return a function tool."""
         function = {"name": name, "description": description, "parameters": schema}
         return {"type": "function", "function": function}
 
-    def calls(self, response: Json) -> list[Call]:
-        """The `tool_calls` of the first choice, the only one that a loop can continue.
-
-        Its position replaces a missing id.
-        """
+    def turn_of(self, response: Json) -> Json:
+        """Return the message of the first choice, the only one that a loop can continue."""
         choices = mappings(response.get("choices"))
-        message = mapping(choices[0].get("message")) if choices else {}
+        return mapping(choices[0].get("message")) if choices else {}
+
+    def parts_of(self, turn: Json) -> list[Json]:
+        """Return the `tool_calls` of a message; their position replaces a missing id."""
         return [
-            Call(call["id"], name, arguments_of(function.get("arguments")))
-            for call in _identified(message)
-            if isinstance(name := (function := mapping(call.get("function"))).get("name"), str)
+            call if isinstance(call.get("id"), str) and call["id"] else {**call, "id": f"call_{at}"}
+            for at, call in enumerate(mappings(turn.get("tool_calls")))
         ]
+
+    def call_in(self, part: Json, place: int = 0) -> Called | None:
+        """Return that of the `function`."""
+        function = mapping(part.get("function"))
+        return part["id"], function.get("name"), function.get("arguments")
 
     def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
         """The assistant's message with the answered calls, then one `tool` message for each.
 
         The message keeps its other fields, because some models need their reasoning.
         """
-        answered = {call.id for call, *_ in results}
-        message = mapping(mappings(response.get("choices"))[0].get("message"))
+        message = self.turn_of(response)
         turn = {
             **{key: value for key, value in message.items() if value is not None},
             "role": "assistant",
             "content": message.get("content"),
-            "tool_calls": [call for call in _identified(message) if call["id"] in answered],
+            "tool_calls": self.answered(response, results),
         }
         if isinstance(turn.get("audio"), dict):
             turn["audio"] = {"id": turn["audio"].get("id")}  # the only key that requests accept
@@ -97,10 +87,3 @@ class OpenAIChat(Turns):
                     choice["finish_reason"] = "stop"
             choices.append(choice)
         return {**response, "choices": choices} if changed else response
-
-
-def _identified(message: Json) -> list[Json]:
-    return [
-        call if isinstance(call.get("id"), str) and call["id"] else {**call, "id": f"call_{place}"}
-        for place, call in enumerate(mappings(message.get("tool_calls")))
-    ]

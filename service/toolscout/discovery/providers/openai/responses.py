@@ -6,21 +6,17 @@ from typing import Any
 
 from toolscout.common.lru import Lru
 from toolscout.discovery import wire
+from toolscout.discovery.providers.fields import Json, mappings
 from toolscout.discovery.providers.openai.chat import MAX_TOOLS
-from toolscout.discovery.providers.openai.namespaces import flattened, grouped, name_in
+from toolscout.discovery.providers.openai.items import flattened, grouped, name_in, without_searches
 from toolscout.discovery.providers.openai.responses_stream import ResponsesStream
-from toolscout.discovery.providers.openai.searches import without_searches
 from toolscout.discovery.providers.provider import (
     Answered,
-    Call,
-    Json,
+    Called,
     OpenStream,
+    Provider,
     ProviderName,
-    arguments_of,
-    mappings,
-    names_once,
 )
-from toolscout.discovery.providers.shape import Turns
 
 MAX_LAST_IDS = 10_000
 """Responses whose last id is remembered."""
@@ -32,7 +28,7 @@ RESULTS = ("function_call_output", "tool_search_output")
 """Types of items that are results."""
 
 
-class OpenAIResponses(Turns):
+class OpenAIResponses(Provider):
     """`POST /v1/responses`.
 
     With `previous_response_id` the request does not contain the conversation's first message; its
@@ -82,15 +78,13 @@ class OpenAIResponses(Turns):
         return _text(response.get("id"))
 
     def history(self, request: Json) -> list[Any]:
-        """The items of `input`; one that is a text is a user's."""
+        """Return the items of `input`; one that is a text is a user's."""
         given = request.get("input")
-        if isinstance(given, str):
-            return [{"role": "user", "content": given}]
-        return list(given) if isinstance(given, list) else []
-
-    def turns(self, request: Json) -> list[Json]:
-        """The same as dicts."""
-        return mappings(self.history(request))
+        return (
+            [{"role": "user", "content": given}]
+            if isinstance(given, str)
+            else super().history(request)
+        )
 
     def tools(self, request: Json) -> list[Any]:
         """`tools`, with the functions of namespaces as tools of their own."""
@@ -99,11 +93,6 @@ class OpenAIResponses(Turns):
     def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
         """The request with other tools, functions back in their namespaces."""
         return super().with_tools(request, grouped(tools))
-
-    def recent(self, request: Json) -> list[str]:
-        """Names in `function_call` items."""
-        calls = [item for item in self.turns(request) if item.get("type") == "function_call"]
-        return names_once(name_in(call.get("namespace"), call.get("name")) for call in calls)
 
     def passes(self, request: Json) -> bool:
         """Whether `background` or `conversation` is set.
@@ -118,31 +107,30 @@ class OpenAIResponses(Turns):
         tool = {"type": "function", "name": name, "description": description}
         return {**tool, "parameters": schema}
 
-    def calls(self, response: Json) -> list[Call]:
-        """The `function_call` items."""
-        return [
-            Call(
-                str(item.get("call_id") or ""),
-                name_in(item.get("namespace"), name),
-                arguments_of(item.get("arguments")),
-            )
-            for item in mappings(response.get("output"))
-            if item.get("type") == "function_call" and isinstance(name := item.get("name"), str)
-        ]
+    def turn_of(self, response: Json) -> Json:
+        """Return the response itself."""
+        return response
+
+    def parts_of(self, turn: Json) -> list[Json]:
+        """Return the items of a response; an item of a conversation has but itself."""
+        return mappings(turn["output"]) if isinstance(turn.get("output"), list) else [turn]
+
+    def call_in(self, part: Json, place: int = 0) -> Called | None:
+        """Return that of a `function_call` item."""
+        if part.get("type") != "function_call":
+            return None
+        name = part.get("name")
+        whole = name_in(part.get("namespace"), name) if isinstance(name, str) else None
+        return part.get("call_id"), whole, part.get("arguments")
 
     def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
         """Every item of the turn (calls need the reasoning before them), then the outputs.
 
         With `store: false` the provider knows reasoning by its encrypted content alone.
         """
-        answered = {call.id for call, *_ in results}
         forgotten = request.get("store") is False
-        turn = [
-            item
-            for item in mappings(response.get("output"))
-            if (item.get("type") != "function_call" or item.get("call_id") in answered)
-            and not (forgotten and _is_only_an_id(item))
-        ]
+        items = self.answered(response, results)
+        turn = [item for item in items if not (forgotten and _is_only_an_id(item))]
         outputs = [
             {"type": "function_call_output", "call_id": call.id, "output": text}
             for call, text, _ in results

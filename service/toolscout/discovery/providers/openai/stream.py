@@ -1,12 +1,11 @@
 """The stream of OpenAI chat completions."""
 
-from typing import Any
+from collections.abc import Iterable
 
-from toolscout.discovery import wire
 from toolscout.discovery.providers import sse
-from toolscout.discovery.providers.calls import called_through, with_calls
-from toolscout.discovery.providers.provider import Json, mapping, mappings
-from toolscout.discovery.providers.usage import add
+from toolscout.discovery.providers.fields import Json, mapping, mappings
+from toolscout.discovery.providers.sse import Event
+from toolscout.discovery.providers.stream import Stream
 
 Key = tuple[int, int]
 """A choice and the position of a call in it, by the model's index or by arrival."""
@@ -18,7 +17,7 @@ THOUGHTS = ("reasoning_content", "reasoning")
 """Fields of a message that some APIs want back with its calls (DeepSeek, vLLM, OpenRouter)."""
 
 
-class OpenAIStream:
+class OpenAIStream(Stream):
     """Removes pieces of searches from chunks and renumbers the other calls.
 
     Some models send no index, or names in pieces or repeatedly: a new id begins a new call, and a
@@ -26,145 +25,110 @@ class OpenAIStream:
     """
 
     def __init__(self, search_name: str, dispatch_name: str = "") -> None:
-        self._dispatch_name = dispatch_name
         self._hidden = [name for name in (search_name, dispatch_name) if name]
-        self._id: Any = None
         self._roles: set[int] = set()
-        self._spent: Json | None = None
-        self._usage: Json | None = None
-        self.next_turn()
+        super().__init__(search_name, dispatch_name)
 
     def next_turn(self) -> None:
         """Reset, except for the calls sent to the client and the usage."""
-        self._spent, self._usage = add(self._spent, self._usage), None
-        self.wrote = False
-        self._splitter = sse.Splitter()
+        super().next_turn()
         self._calls: dict[Key, Json] = {}
         self._current: dict[Key, Key] = {}
         self._waiting: dict[Key, Json] = {}
         self._base: Json = {}
-        self._places: dict[Key, int] = {}
         self._next_place: dict[int, int] = {}
-        self._text: list[str] = []
+        self._said: dict[str, list[str]] = {}
+        """Pieces of what the first choice says and thinks, by their field."""
         self._thinking: list[Json] = []
-        self._thoughts: dict[str, list[str]] = {}
-        self._held: list[sse.Event] = []
-
-    def feed(self, chunk: bytes) -> bytes:
-        """See `Stream.feed`."""
-        out = wire.handled(self._splitter.feed(chunk), self._handle)
-        self.wrote = self.wrote or bool(out)
-        return out
 
     def response(self) -> Json:
         """Return the first choice: its text, its calls and what it thought."""
-        first = [call for (choice, _), call in self._calls.items() if choice == 0]
-        message = {"role": "assistant", "content": "".join(self._text) or None, "tool_calls": first}
-        message |= {key: "".join(pieces) for key, pieces in self._thoughts.items()}
+        calls = [call for (choice, _), call in self._calls.items() if choice == 0]
+        message: Json = {"role": "assistant", "content": None, "tool_calls": calls}
+        message |= {key: "".join(pieces) for key, pieces in self._said.items()}
+        message["content"] = message["content"] or None
         if self._thinking:
             message["thinking_blocks"] = self._thinking
         return {"choices": [{"index": 0, "message": message}]}
-
-    def finish(self) -> bytes:
-        """Return the finish reason, the usage and `[DONE]`; without a real call it is `stop`."""
-        out = self._calls_that_waited() + self._dispatched_calls()
-        for event in self._held:
-            data = event.data
-            if data is None:
-                out += event.raw
-                continue
-            choices = []
-            for choice in mappings(data.get("choices")):
-                called = choice.get("finish_reason") == "tool_calls"
-                if called and not self._next_place.get(_index(choice)):
-                    choice = {**choice, "finish_reason": "stop"}
-                choices.append(choice)
-            changed = self._with_usage(self._with_first_id({**data, "choices": choices}))
-            out += event.raw if event.raw and changed == data else sse.write(changed)
-        self._held = []
-        return out
-
-    def rest(self) -> bytes:
-        """See `Stream.rest`."""
-        return self._splitter.end()
 
     def fail(self, status: int, error: Json) -> bytes:
         """Return an event with the `error`, on which the SDK raises."""
         return sse.write({"error": error})
 
-    def _calls_that_waited(self) -> bytes:
-        """Return calls that were held back until the end."""
-        choices = [
-            {"index": key[0], "delta": {"tool_calls": [self._begin_call(key[0], key, piece)]}}
-            for key, piece in tuple(self._waiting.items())
+    def _release(self) -> bytes:
+        """Return calls that were held back until the end, and those through the dispatch tool."""
+        waited = [(key, self._begin_call(key, piece)) for key, piece in [*self._waiting.items()]]
+        dispatched = [
+            (key, {**self._dispatched(call), "index": self._next(key)})
+            for key, call in self._calls.items()
+            if call["function"]["name"] == self._dispatch_name
         ]
-        return (
-            sse.write(self._with_first_id({**self._base, "choices": choices})) if choices else b""
-        )
+        return self._chunk(waited) + self._chunk(dispatched)
 
-    def _dispatched_calls(self) -> bytes:
-        """Return the calls that were made through the dispatch tool."""
-        calls = []
-        for key, call in self._calls.items():
-            if call["function"]["name"] == self._dispatch_name:
-                whole = with_calls(call, called_through(self._dispatch_name))
-                place = self._next_place.get(key[0], 0)
-                self._next_place[key[0]] = place + 1
-                calls.append(
-                    {"index": key[0], "delta": {"tool_calls": [{**whole, "index": place}]}}
-                )
-        return sse.write(self._with_first_id({**self._base, "choices": calls})) if calls else b""
+    def _chunk(self, calls: Iterable[tuple[Key, Json]]) -> bytes:
+        """Return a chunk with some calls; nothing without any."""
+        choices = [{"index": key[0], "delta": {"tool_calls": [call]}} for key, call in calls]
+        return sse.write(self._as_one({**self._base, "choices": choices})) if choices else b""
 
-    def _handle(self, event: sse.Event) -> bytes:
+    def _end(self, event: Event) -> bytes:
+        """Without a real call the finish reason is `stop`."""
+        if event.data is None:
+            return event.raw
+        choices = []
+        for choice in mappings(event.data.get("choices")):
+            called = choice.get("finish_reason") == "tool_calls"
+            is_stop = called and not self._next_place.get(_index(choice))
+            choices.append({**choice, "finish_reason": "stop"} if is_stop else choice)
+        return self._with_data(event, self._as_one({**event.data, "choices": choices}))
+
+    def _handle(self, event: Event) -> bytes:
         data = event.data
-        if event.is_done:
+        if event.kind == sse.DONE:
             self._held.append(event)
             return b""
         if data is None or "choices" not in data:
             return event.raw
-        self._usage = mapping(data.get("usage")) or self._usage
+        usage = mapping(data.get("usage"))
+        self._usage = usage or self._usage
         self._base = {key: data[key] for key in data if key not in ("choices", "usage")}
         choices = mappings(data["choices"])
-        if (self._held or mapping(data.get("usage"))) and all(map(_is_empty, choices)):
+        if (self._held or usage) and all(map(_is_empty, choices)):
             self._held.append(event)  # the usage belongs to the end of the turn
             return b""
         kept = [choice for choice in map(self._choice, choices) if choice is not None]
         ending = [choice for choice in kept if choice.get("finish_reason")]
         if ending:
-            whole = event if ending == choices else sse.Event(b"", {**data, "choices": ending})
+            whole = event if ending == choices else Event(b"", {**data, "choices": ending})
             self._held.append(whole)
         going = [choice for choice in kept if not choice.get("finish_reason")]
-        if not going:
-            return b""
-        changed = self._with_usage(self._with_first_id({**data, "choices": going}))
-        return event.raw if changed == data else sse.write(changed)
+        return self._with_data(event, self._as_one({**data, "choices": going})) if going else b""
 
     def _choice(self, choice: Json) -> Json | None:
         """Remove pieces of searches from a choice; None if nothing is left."""
         number = _index(choice)
         delta = dict(mapping(choice.get("delta")))
-        if number == 0 and isinstance(delta.get("content"), str):
-            self._text.append(delta["content"])
+        was_bare = not delta
         if number == 0:
-            self._collect_thinking(mappings(delta.get("thinking_blocks")))
-            for key in THOUGHTS:
-                if isinstance(delta.get(key), str):
-                    self._thoughts.setdefault(key, []).append(delta[key])
+            self._collect(delta)
         if delta.get("role") and number in self._roles:
             del delta["role"]
         elif delta.get("role"):
             self._roles.add(number)
-        pieces = mappings(delta.get("tool_calls"))
-        if pieces:
-            kept = [piece for piece in (self._call_piece(number, p) for p in pieces) if piece]
-            delta["tool_calls"] = kept
-            if not kept:
+        if pieces := mappings(delta.get("tool_calls")):
+            delta["tool_calls"] = [k for p in pieces if (k := self._call_piece(number, p))]
+            if not delta["tool_calls"]:
                 del delta["tool_calls"]
-        filled = {key: value for key, value in delta.items() if value not in (None, "")}
-        was_bare = not mapping(choice.get("delta"))
-        if not filled and not choice.get("finish_reason") and not was_bare:
+        is_empty = all(value in (None, "") for value in delta.values())
+        if is_empty and not was_bare and not choice.get("finish_reason"):
             return None
         return {**choice, "delta": delta}
+
+    def _collect(self, delta: Json) -> None:
+        """Record what the first choice says and thinks."""
+        for key in ("content", *THOUGHTS):
+            if isinstance(delta.get(key), str):
+                self._said.setdefault(key, []).append(delta[key])
+        self._collect_thinking(mappings(delta.get("thinking_blocks")))
 
     def _collect_thinking(self, pieces: list[Json]) -> None:
         """Join the pieces of thinking blocks; Claude refuses a call whose thinking is missing.
@@ -203,15 +167,19 @@ class OpenAIStream:
         if may_be_hidden and not whole["arguments"]:
             self._waiting.setdefault(key, piece)
             return None
-        return self._begin_call(number, key, piece)
+        return self._begin_call(key, piece)
 
-    def _begin_call(self, number: int, key: Key, piece: Json) -> Json:
+    def _begin_call(self, key: Key, piece: Json) -> Json:
         """Return everything received of a call, as its first piece for the client."""
-        self._places[key] = self._next_place.get(number, 0)
-        self._next_place[number] = self._places[key] + 1
-        if self._waiting.pop(key, None) is None:
-            return {**piece, "index": self._places[key]}
-        return {**piece, **self._calls[key], "index": self._places[key]}
+        self._places[key] = self._next(key)
+        whole = {} if self._waiting.pop(key, None) is None else self._calls[key]
+        return {**piece, **whole, "index": self._places[key]}
+
+    def _next(self, key: Key) -> int:
+        """Return the position of a new call among those of its choice."""
+        place = self._next_place.get(key[0], 0)
+        self._next_place[key[0]] = place + 1
+        return place
 
     def _key_of(self, number: int, piece: Json) -> Key:
         """Return the call of a piece: the one of its index, unless it has a new id."""
@@ -224,17 +192,11 @@ class OpenAIStream:
         self._current[counted] = key
         return key
 
-    def _with_usage(self, data: Json) -> Json:
-        """Add the usage of the model's earlier turns to that of a chunk."""
-        if self._spent is None or not mapping(data.get("usage")):
-            return data
-        return {**data, "usage": add(self._spent, data["usage"])}
-
-    def _with_first_id(self, data: Json) -> Json:
-        """Give every chunk the first one's id, because the client sees one completion."""
+    def _as_one(self, data: Json) -> Json:
+        """Give a chunk the first one's id and the whole usage: the client sees one completion."""
         if self._id is None:
             self._id = data.get("id")
-        return {**data, "id": self._id} if "id" in data else data
+        return self._with_usage({**data, "id": self._id} if "id" in data else data)
 
 
 def _is_empty(choice: Json) -> bool:

@@ -1,1 +1,0 @@
-"""Anthropic messages and their stream."""

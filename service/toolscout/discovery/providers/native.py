@@ -1,0 +1,169 @@
+"""Providers whose models load deferred tools by themselves; a search is answered by the caller.
+
+Every tool is declared, most of them with `defer_loading: true`. The model sees such a tool from the
+result that loads it on: the declarations before the conversation stay the same, and so does the
+start of the prompt in the provider's cache.
+
+Anthropic: the result of a custom search tool has a `tool_reference` for each tool.
+OpenAI: `{"type": "tool_search", "execution": "client"}` is declared beside the functions; the model
+asks with an item `tool_search_call`, and the `tool_search_output` has the definitions.
+Sources: Anthropic's documentation of tool search with a custom search tool, and OpenAI's of
+client-executed tool search.
+"""
+
+import re
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from toolscout.discovery.providers.anthropic import Anthropic
+from toolscout.discovery.providers.fields import Json, arguments_of, mapping, mappings
+from toolscout.discovery.providers.openai.items import NATIVE, grouped, is_search
+from toolscout.discovery.providers.openai.responses import OpenAIResponses
+from toolscout.discovery.providers.provider import Answered, Call, Provider, Tools
+
+_VERSIONS = {
+    "claude": re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"),
+    # One digit: Azure writes 3.5 as `gpt-35-turbo`.
+    "gpt": re.compile(r"gpt-(\d)(?:\.(\d{1,2}))?(?!\d)"),
+}
+
+
+def version_of(family: str, model: Any) -> tuple[int, int]:
+    """Return the version in a model's name, as `(4, 5)`; `(0, 0)` for other families or none.
+
+    Dates are no versions: `claude-sonnet-4-20250514` is `(4, 0)`.
+    """
+    return _read(family, model) if isinstance(model, str) else (0, 0)
+
+
+@lru_cache(256)
+def _read(family: str, model: str) -> tuple[int, int]:
+    found = _VERSIONS[family].search(model.lower())
+    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+
+
+MAX_DECLARED = 10_000
+"""Tools that Anthropic's API declines to have declared."""
+
+
+class Native(Provider):
+    """Base of both: which models load tools, and how tools are declared to them."""
+
+    family: str
+    first_version: tuple[int, int]
+    """Of the family's models, the first that loads deferred tools."""
+
+    @abstractmethod
+    def can_defer(self, tool: Json) -> bool:
+        """Return whether a tool can be deferred; built-ins cannot."""
+
+    def deferred(self, tool: Any) -> Any:
+        """Return a tool as one that is loaded later; a built-in as it is."""
+        given = mapping(tool)
+        return {**given, "defer_loading": True} if self.can_defer(given) else tool
+
+    def defers(self, request: Json) -> bool:
+        """Return whether the model is of a version that loads tools."""
+        return version_of(self.family, request.get("model")) >= self.first_version
+
+    def offered(self, request: Json, search: Any, tools: Tools) -> Json:
+        """Declare every tool where it was, deferred unless visible; the history has those found."""
+        seen = set(map(id, (*tools.visible, *tools.known)))
+        declared = [tool if id(tool) in seen else self.deferred(tool) for tool in tools.all]
+        return self.with_tools(request, [search, *declared])
+
+
+class NativeResponses(Native, OpenAIResponses):
+    """`POST /v1/responses` with `defer_loading`."""
+
+    search_name: str | None = NATIVE
+    max_tools: int | None = None
+    family = "gpt"
+    first_version = (5, 4)
+
+    def can_defer(self, tool: Json) -> bool:
+        """Return whether it is a function."""
+        return tool.get("type") == "function"
+
+    def function(self, name: str, description: str, schema: Json) -> Any:
+        """The search tool, which has no name."""
+        execution = {"type": NATIVE, "execution": "client"}
+        return {**execution, "description": description, "parameters": schema}
+
+    def calls(self, response: Json) -> list[Call]:
+        """The calls of functions, and the searches that are the caller's to answer."""
+        searches = [
+            Call(str(item.get("call_id") or ""), NATIVE, arguments_of(item.get("arguments")))
+            for item in mappings(response.get("output"))
+            if is_search(item, NATIVE)
+        ]
+        return [*super().calls(response), *searches]
+
+    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
+        """Every item of the turn, then the definitions that each search loads."""
+        continued = super().continued(request, response, ())
+        outputs = [
+            {
+                "type": "tool_search_output",
+                "call_id": call.id,
+                "status": "completed",
+                "execution": "client",
+                "tools": grouped([self.deferred(tool) for tool in tools]),
+            }
+            for call, _, tools in results
+        ]
+        # Such an output has no room for words, and nothing in it says why it is empty.
+        words = [{"role": "developer", "content": text} for _, text, tools in results if not tools]
+        return {**continued, "input": [*continued["input"], *outputs, *words]}
+
+    def referred(self, history: Sequence[Any]) -> set[str]:
+        """Names of the functions in `tool_search_output` items."""
+        loaded = [
+            tool
+            for item in mappings(list(history))
+            if item.get("type") == "tool_search_output"
+            for tool in self.tools(item)
+        ]
+        return {name for tool in loaded if isinstance(name := mapping(tool).get("name"), str)}
+
+
+class NativeAnthropic(Native, Anthropic):
+    """`POST /v1/messages` with `defer_loading`."""
+
+    family = "claude"
+    first_version = (4, 5)
+
+    def can_defer(self, tool: Json) -> bool:
+        """Return whether it has a schema."""
+        return "input_schema" in tool
+
+    def defers(self, request: Json) -> bool:
+        """Return whether no more tools are there than may be declared, too."""
+        return super().defers(request) and len(self.tools(request)) < MAX_DECLARED
+
+    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
+        """The results refer to the tools they load; only declared ones may be referred to."""
+        next_request = super().continued(request, response, results)
+        *before, answer = next_request["messages"]
+        loaded = {call.id: list(map(_reference, tools)) for call, _, tools in results}
+        content = [
+            {**block, "content": loaded[block["tool_use_id"]] or block["content"]}
+            for block in answer["content"]
+        ]
+        return {**next_request, "messages": [*before, {**answer, "content": content}]}
+
+    def referred(self, history: Sequence[Any]) -> set[str]:
+        """Names in `tool_reference` blocks."""
+        return {
+            name
+            for message in mappings(list(history))
+            for block in mappings(message.get("content"))
+            for inner in mappings(block.get("content"))
+            if isinstance(name := inner.get("tool_name"), str)
+        }
+
+
+def _reference(tool: Any) -> Json:
+    return {"type": "tool_reference", "tool_name": mapping(tool)["name"]}

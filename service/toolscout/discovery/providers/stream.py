@@ -1,0 +1,123 @@
+"""The reader of a provider's stream: what is the same for all of them."""
+
+from abc import abstractmethod
+from typing import Any, Protocol
+
+from toolscout.discovery import wire
+from toolscout.discovery.providers import sse
+from toolscout.discovery.providers.calls import called_through, with_calls
+from toolscout.discovery.providers.fields import Json, mapping
+from toolscout.discovery.providers.sse import Event
+from toolscout.discovery.providers.usage import add
+
+
+class Splitter(Protocol):
+    """Takes bytes in any pieces, gives whole events."""
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """Return the events that are complete now."""
+
+    def end(self) -> bytes:
+        """Return what no event has ended yet."""
+
+
+class Stream:
+    """One turn of the client, made of one or more streams of the model.
+
+    All events are passed on as they come, except calls of the search tool and the end of the turn,
+    which is sent only after a turn without a search.
+
+    Args:
+        search_name: name of the search tool.
+        dispatch_name: name of the tool through which others are called; empty without one.
+    """
+
+    splitter: type[Splitter] = sse.Splitter
+    """Cuts the bytes of the provider into events."""
+
+    wrote: bool
+    """Whether any part of the model's current turn was sent to the client."""
+
+    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
+        self._search_name = search_name
+        self._dispatch_name = dispatch_name
+        self._id: Any = None
+        """The id that the client got, which stays the same for all turns of the model."""
+        self._count = 0
+        """Blocks or items that went to the client."""
+        self._spent: Json | None = None
+        self._usage: Json = {}
+        self.next_turn()
+
+    def next_turn(self) -> None:
+        """Begin another turn of the model, after a search; keep what the client has got."""
+        self._spent, self._usage = add(self._spent, self._usage or None), {}
+        self.wrote = False
+        self._splitter = self.splitter()
+        self._places: dict[Any, int] = {}
+        """Positions in the client's turn, by those in the model's."""
+        self._held: list[Event] = []
+        """Events of the end of the turn."""
+
+    def feed(self, chunk: bytes) -> bytes:
+        """Take bytes of the model, in any pieces; return the bytes for the client."""
+        out = wire.handled(self._splitter.feed(chunk), self._handle)
+        self.wrote = self.wrote or bool(out)
+        return out
+
+    @abstractmethod
+    def response(self) -> Json:
+        """Return the model's turn as a response without streaming."""
+
+    def finish(self) -> bytes:
+        """End the client's turn; return the events that were held back."""
+        out = self._release() + b"".join(map(self._end, self._held))
+        self._held = []
+        return out
+
+    def rest(self) -> bytes:
+        """Return the bytes that no event ended yet; what follows them is not read."""
+        return self._splitter.end()
+
+    @abstractmethod
+    def fail(self, status: int, error: Json) -> bytes:
+        """End the turn with an error, in the form that the provider's streams have for that."""
+
+    @abstractmethod
+    def _handle(self, event: Event) -> bytes:
+        """Return what the client gets for an event."""
+
+    def _release(self) -> bytes:
+        """Return what waits for a later event of the same turn."""
+        return b""
+
+    @abstractmethod
+    def _end(self, event: Event) -> bytes:
+        """Return an event of the end of the turn, as it is after all turns of the model."""
+
+    def _write(self, event: Event, data: Json) -> bytes:
+        """Return an event with other data."""
+        return sse.write(data)
+
+    def _with_data(self, event: Event, data: Json) -> bytes:
+        """Return an event with this data, and as it came where that is its own."""
+        is_same = event.raw and data == (event.data or {})
+        return event.raw if is_same else self._write(event, data)
+
+    def _with_usage(self, data: Json) -> Json:
+        """Add the usage of the model's earlier turns to what has that of the current one."""
+        if self._spent is None or not mapping(data.get("usage")):
+            return data
+        return {**data, "usage": add(self._spent, data["usage"])}
+
+    def _place(self, key: Any) -> int:
+        """Return the position of a block or an item in the client's turn."""
+        if key not in self._places:
+            self._places[key] = self._count
+            self._count += 1
+        return self._places[key]
+
+    def _dispatched(self, calls: Any) -> Any:
+        """Return calls through the dispatch tool as those of the tools that they name."""
+        name = self._dispatch_name
+        return with_calls(calls, called_through(name)) if name else calls
