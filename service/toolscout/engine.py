@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import msgspec
 
 from toolscout.contract.answers import Counts, Match, Resolution
-from toolscout.contract.fields import DEFAULT_TOP_K, Detail, Fill, Outcome, RankerName
+from toolscout.contract.fields import DEFAULT_TOP_K, Outcome, RankerName
 from toolscout.contract.messages import Messages
-from toolscout.contract.requests import Context, Filters, Session
+from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest
 from toolscout.index.cache import CatalogCache
@@ -32,7 +32,7 @@ from toolscout.index.source import Source
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import Embedder, Floats
-from toolscout.ranking.ask import Ask, Decision, Prior
+from toolscout.ranking.ask import Ask, Decision, Prior, SearchOptions
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.chain import Chain
 from toolscout.ranking.choose import NoMatch
@@ -102,9 +102,11 @@ class Engine:
         words, taxonomy = load_lexicon(synonyms, domains)
         self.compiler = Compiler(self.embedder, taxonomy=taxonomy, synonyms=words)
         self._encodings = ToolEncodings(load_encoder(), self.embedder) if encoder else None
-        self._ranker: RankerName = ranker
-        self._no_match: NoMatch = no_match
-        self._no_match_below = _checked_share("no_match_below", no_match_below)
+        self._defaults: dict[str, Any] = {
+            "ranker": ranker,
+            "no_match": no_match,
+            "no_match_below": _checked_share("no_match_below", no_match_below),
+        }
         self._store = CatalogCache().tools(_TENANT)
         self._tools: dict[str, Tool] = {}
         self.add(tools)
@@ -139,23 +141,13 @@ class Engine:
             return compiled
         return compiled.with_encoded(self._encodings.of(_TENANT, tools.tools))
 
-    def search(  # noqa: PLR0913  # options of the public call
+    def search(
         self,
         pattern: str | Sequence[Any],
         top_k: int = DEFAULT_TOP_K,
         *,
-        always_keep: Sequence[str] = (),
-        ranker: RankerName | None = None,
         explain: bool = False,
-        filters: Filters | None = None,
-        min_score: float = 0.0,
-        budget_tokens: int | None = None,
-        detail: Detail | None = None,
-        session: Session | None = None,
-        context: Context | None = None,
-        no_match_below: float | None = None,
-        prerequisites: bool = True,
-        fill: Fill = "all",
+        **options: Unpack[SearchOptions],
     ) -> Result:
         """Select the tools for a query, or for what the messages of a conversation ask for.
 
@@ -170,47 +162,35 @@ class Engine:
             EmptyPattern: the pattern is blank, or no message is a user's.
             InvalidRequest: a message has no known shape, `top_k` is below 1, `min_score` or
                 `no_match_below` not within 0 to 1, or `budget_tokens` below 0.
+            TypeError: there is no such option.
         """
         said = Conversation(pattern) if isinstance(pattern, str) else _read(pattern)
         if not said.pattern.strip():
             raise EmptyPattern("pattern is blank")
         if top_k < 1:
             raise InvalidRequest(f"top_k must be at least 1, got {top_k}")
-        _checked_share("min_score", min_score)
-        if filters is not None and not isinstance(filters, Filters):
-            raise InvalidRequest(f"filters must be a Filters, got {type(filters).__name__}")
-        if no_match_below is None:
-            no_match_below = self._no_match_below
-        _checked_share("no_match_below", no_match_below)
-        if budget_tokens is not None and budget_tokens < 0:
-            raise InvalidRequest(f"budget_tokens must be at least 0, got {budget_tokens}")
-        ask = Ask(
-            pattern=said.pattern,
-            earlier=said.earlier,
-            top_k=top_k,
-            always_keep=always_keep,
-            ranker=ranker or self._ranker,
-            no_match=self._no_match,
-            no_match_below=no_match_below,
-            filters=filters,
-            min_score=min_score,
-            budget_tokens=budget_tokens,
-            detail=detail,
-            prerequisites=prerequisites,
-            fill=fill,
-            session=session,
-            context=context,
-        )
+        ask = self._ask(said, top_k, options)
         catalog = self.catalog
         encoder_vector = None
         if self._encodings is not None and is_for_encoder(catalog, ask, self.embedder):
             encoder_vector = self._encodings.encoder.query(ask.ranking_part)
         decision = self.decide(catalog, ask, encoder_vector=encoder_vector)
         found = self.result(catalog, decision, explain)
-        if detail is None:
+        if ask.detail is None:
             return found
-        shown = details(catalog, decision.rows, detail)
+        shown = details(catalog, decision.rows, ask.detail)
         return msgspec.structs.replace(found, tools=shown)
+
+    def _ask(self, said: Conversation, top_k: int, options: SearchOptions) -> Ask:
+        given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+        for name in ("min_score", "no_match_below"):
+            _checked_share(name, given.get(name, 0))
+        filters, budget = given.get("filters"), given.get("budget_tokens", 0)
+        if filters is not None and not isinstance(filters, Filters):
+            raise InvalidRequest(f"filters must be a Filters, got {type(filters).__name__}")
+        if budget < 0:
+            raise InvalidRequest(f"budget_tokens must be at least 0, got {budget}")
+        return Ask(**self._defaults | given, **msgspec.structs.asdict(said), top_k=top_k)
 
     def resolve(self, name: str) -> list[str]:
         """Return the tools of a written name: one, several when ambiguous, or none."""

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from toolscout import Engine, Result
+from toolscout.ranking.ask import SearchOptions
 
 TEXT = (Path(__file__).parents[2] / "docs" / "engine.md").read_text("utf-8")
 
@@ -21,7 +22,8 @@ def test_the_examples_give_what_they_show():
 
 
 def test_every_argument_field_and_call_is_described():
-    for name in (*list(inspect.signature(Engine.search).parameters)[2:], *Result.__struct_fields__):
+    options = SearchOptions.__annotations__
+    for name in ("top_k", "explain", *options, *Result.__struct_fields__):
         assert f"`{name}`" in TEXT, name
     for name in inspect.signature(Engine).parameters:
         assert re.search(rf"Engine\(.*\b{name}\b", TEXT), name

@@ -1,7 +1,7 @@
 """The values of the pipeline: a question, its state between stages, and the answer."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import msgspec
 import numpy as np
@@ -64,7 +64,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     budget_tokens: int | None = None
     detail: Detail | None = None
     """The level of detail of the selected tools, which the budget pays for."""
-    definitions: bool = False
+    include_definitions: bool = False
     prerequisites: bool = True
     """Whether tools that find required identifiers are selected too."""
     fill: Fill = "all"
@@ -76,6 +76,22 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     def ranking_part(self) -> str:
         """Return the characters of the pattern to rank by."""
         return self.pattern.strip()[: self.max_pattern_chars]
+
+
+class SearchOptions(TypedDict, total=False):
+    """Arguments of a search beside its query; as fields of `Ask`, but None means the default."""
+
+    always_keep: Sequence[str]
+    ranker: RankerName | None
+    filters: Filters | None
+    min_score: float
+    budget_tokens: int | None
+    detail: Detail | None
+    session: Session | None
+    context: Context | None
+    no_match_below: float | None
+    prerequisites: bool
+    fill: Fill
 
 
 class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):

@@ -151,7 +151,7 @@ def limit(ranking: Ranking) -> Ranking:
         ask.top_k - len(ranking.kept),
         score=partial(judging.score, ranking),
         min_score=ask.min_score,
-        cost=lambda row: cost_of(ranking.source.tool(row), ask.detail, ask.definitions),
+        cost=lambda row: cost_of(ranking.source.tool(row), ask.detail, ask.include_definitions),
         budget=ask.budget_tokens,
     )
     return replace(ranking, ranked=ranked)

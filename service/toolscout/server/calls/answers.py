@@ -48,7 +48,7 @@ class Showing:
             InvalidRequest: there are too many tools to show, or they have too many bytes.
         """
         ask = decision.ranking.ask
-        if not (explained or ask.detail or ask.definitions):
+        if not (explained or ask.detail or ask.include_definitions):
             return SearchAnswer(decision.names)
         nbytes = _shown_bytes(decision)
         self._tools, self._nbytes = self._tools + len(decision.names), self._nbytes + nbytes
@@ -75,18 +75,18 @@ def encode(answer: SearchAnswer, *, newer_contract: bool) -> bytes:
 def _shown_bytes(decision: Decision) -> int:
     """Estimate the bytes of the tools that an answer shows, before it is built."""
     ask = decision.ranking.ask
-    if not (ask.definitions or ask.detail == "full"):
+    if not (ask.include_definitions or ask.detail == "full"):
         return BRIEF_BYTES * len(decision.rows)
-    times = int(ask.definitions) + int(ask.detail == "full")
+    times = int(ask.include_definitions) + int(ask.detail == "full")
     return times * sum(map(decision.ranking.source.tool_bytes, decision.rows))
 
 
 def _show(trace: Trace, decision: Decision, *, explained: bool) -> SearchAnswer:
     ask = decision.ranking.ask
     answer = _explain(trace, decision) if explained else SearchAnswer(decision.names)
-    if ask.detail or ask.definitions:
+    if ask.detail or ask.include_definitions:
         source = decision.ranking.source
-        shown = details(source, decision.rows, ask.detail, ask.definitions)
+        shown = details(source, decision.rows, ask.detail, ask.include_definitions)
         answer = msgspec.structs.replace(answer, tools=shown)
     return answer
 
@@ -96,7 +96,9 @@ def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
     ranking = decision.ranking
     ask, source = ranking.ask, ranking.source
     offered = int(source.tokens.sum())
-    selected = sum(cost_of(source.tool(row), ask.detail, ask.definitions) for row in decision.rows)
+    selected = sum(
+        cost_of(source.tool(row), ask.detail, ask.include_definitions) for row in decision.rows
+    )
     return SearchAnswer(
         selected_names=decision.names,
         matches=explain(decision),

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from toolscout.contract.fields import DEFAULT_TOP_K, is_absent
+from toolscout.contract.fields import is_absent
 from toolscout.contract.requests import (
     BatchRequest,
     FilterRequest,
@@ -50,7 +50,10 @@ HASHED_AT_ONCE = 1 << 18
 MAX_LISTS = 16
 """Maximum number of lists of names after the tools that are skipped to find their end."""
 
-_SET = ("no_match_below", "prerequisites", "fill", "max_pattern_chars")
+_ASKED = tuple(set(Ask.__struct_fields__) & set(SearchFields.__struct_fields__))
+"""Fields of a request that are those of a question."""
+
+_SET = tuple(set(Ask.__struct_fields__) & set(Settings.__struct_fields__))
 """Fields of a question that a setting has the default of."""
 
 _PADDING = 64
@@ -169,34 +172,17 @@ def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) 
     if not pattern.strip():
         raise EmptyPattern(f"{path} is blank", (FieldError(path, "must not be blank"),))
     need_tools(request)
-    return ask_with(
-        settings,
-        pattern=pattern,
-        top_k=whole("top_k", request.top_k)
-        or whole("max_tools", request.max_tools)
-        or DEFAULT_TOP_K,
-        always_keep=request.always_keep or (),
-        ranker=request.ranker or settings.ranker,
-        no_match=settings.no_match,
-        no_match_below=request.no_match_below,
-        filters=request.filters,
-        min_score=request.min_score or 0.0,
-        budget_tokens=whole("budget_tokens", request.budget_tokens),
-        detail=request.detail,
-        definitions=bool(request.include_definitions),
-        prerequisites=request.prerequisites,
-        fill=request.fill,
-        session=request.session,
-        context=request.context,
-    )
+    given = {name: getattr(request, name) for name in _ASKED}
+    for name in ("top_k", "budget_tokens"):
+        given[name] = whole(name, given[name])
+    given["top_k"] = given["top_k"] or whole("max_tools", request.max_tools)
+    return ask_with(settings, pattern=pattern, **given)
 
 
 def ask_with(settings: Settings, **fields: Any) -> Ask:
-    """Make a question; the settings replace those of its fields that are missing or None."""
-    for name in _SET:
-        if fields.get(name) is None:
-            fields[name] = getattr(settings, name)
-    return Ask(**fields)
+    """Make a question; settings, and then defaults, replace what is missing or None."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    return Ask(**{name: getattr(settings, name) for name in _SET} | given)
 
 
 def need_tools(request: SearchFields | ResolveRequest | FilterRequest | HotRequest) -> None:
