@@ -9,7 +9,6 @@ spend tracking hold for every forward. A request that the hook cannot handle is 
 """
 
 import copy
-from collections import OrderedDict
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.llms.openai import GenericEvent
 from litellm.types.utils import all_litellm_params
 
+from toolscout.common.lru import Lru
 from toolscout.discovery import AsyncToolDiscovery
 from toolscout.discovery.exchange import ProviderError
 from toolscout.discovery.providers import ProviderName
@@ -28,7 +28,7 @@ from toolscout.integrations.litellm_arguments import (
     forwardable,
     has_own_connection,
     private_copy,
-    provider_fields,
+    sent_by_caller,
 )
 from toolscout.integrations.litellm_settings import discovery_from_environment
 
@@ -59,7 +59,8 @@ class OpenTurn(NamedTuple):
 
     turn: Turn
     call_type: str
-    provider_fields: Json
+    sent: frozenset[str]
+    """Names of the arguments that came from the caller."""
 
 
 class ToolscoutHook(CustomLogger):
@@ -68,7 +69,7 @@ class ToolscoutHook(CustomLogger):
     def __init__(self, discovery: AsyncToolDiscovery | None = None) -> None:
         super().__init__()
         self.discovery = discovery or discovery_from_environment()
-        self._open: OrderedDict[str, OpenTurn] = OrderedDict()
+        self._open: Lru[str, OpenTurn] = Lru(MAX_TURNS)
 
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: Json, call_type: str
@@ -83,10 +84,8 @@ class ToolscoutHook(CustomLogger):
         scope = str(user_api_key_dict.api_key or "")
         begun = await self.discovery.prepare(request, shape, scope=scope)
         if isinstance(begun, Turn):
-            fields = provider_fields(data, all_litellm_params)
-            self._open[call] = OpenTurn(begun, call_type, fields)
-            while len(self._open) > MAX_TURNS:
-                self._open.popitem(last=False)
+            sent = sent_by_caller(data, all_litellm_params)
+            self._open.put(call, OpenTurn(begun, call_type, sent))
             data["tools"] = copy.deepcopy(begun.request["tools"])
         else:
             data["tools"] = begun["tools"]
@@ -150,16 +149,16 @@ class ToolscoutHook(CustomLogger):
         traceback_str: str | None = None,
     ) -> None:
         """Drop the turn of a call that failed."""
-        self._open.pop(request_data.get("litellm_call_id", ""), None)
+        self._open.pop(request_data.get("litellm_call_id", ""))
 
     def _take(self, data: Json) -> OpenTurn | None:
         """Remove a turn from memory, and give it the request as the first forward had it.
 
         Guardrails that run after this hook may have masked the messages; they stay masked.
         """
-        opened = self._open.pop(data.get("litellm_call_id", ""), None)
+        opened = self._open.pop(data.get("litellm_call_id", ""))
         if opened is not None:
-            opened.turn.was_sent_with({**opened.provider_fields, **forwardable(data)})
+            opened.turn.was_sent_with(forwardable(data, opened.sent))
         return opened
 
 

@@ -1,8 +1,8 @@
 """Choose the arguments of a LiteLLM request that go out again after a search.
 
 Between the first forward and the next one LiteLLM adds arguments of its own to a request, among
-them `deployment` with the provider's key. So only what is listed here is forwarded again, and what
-the caller itself sent for its provider.
+them `deployment` with the provider's key. So only what the caller itself sent is forwarded again,
+and what is listed here.
 """
 
 import copy
@@ -10,126 +10,6 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 Json = dict[str, Any]
-
-CHAT_COMPLETIONS = frozenset(
-    (
-        "audio",
-        "frequency_penalty",
-        "function_call",
-        "functions",
-        "logit_bias",
-        "logprobs",
-        "max_completion_tokens",
-        "max_tokens",
-        "messages",
-        "metadata",
-        "modalities",
-        "model",
-        "moderation",
-        "n",
-        "parallel_tool_calls",
-        "prediction",
-        "presence_penalty",
-        "prompt_cache_key",
-        "prompt_cache_options",
-        "prompt_cache_retention",
-        "reasoning_effort",
-        "response_format",
-        "safety_identifier",
-        "seed",
-        "service_tier",
-        "stop",
-        "store",
-        "stream",
-        "stream_options",
-        "temperature",
-        "tool_choice",
-        "tools",
-        "top_logprobs",
-        "top_p",
-        "user",
-        "verbosity",
-        "web_search_options",
-    )
-)
-"""Body parameters of OpenAI's `POST /v1/chat/completions`."""
-
-MESSAGES = frozenset(
-    (
-        "betas",
-        "billing_policy",
-        "cache_control",
-        "compaction",
-        "container",
-        "context_management",
-        "diagnostics",
-        "fallback_credit_token",
-        "fallbacks",
-        "inference_geo",
-        "max_tokens",
-        "mcp_servers",
-        "messages",
-        "metadata",
-        "model",
-        "output_config",
-        "output_format",
-        "service_tier",
-        "speed",
-        "stop_sequences",
-        "stream",
-        "system",
-        "temperature",
-        "thinking",
-        "thread",
-        "tool_choice",
-        "tools",
-        "top_k",
-        "top_p",
-        "user_profile_id",
-        "workspace_id",
-    )
-)
-"""Body parameters of Anthropic's `POST /v1/messages`, stable and beta."""
-
-RESPONSES = frozenset(
-    (
-        "access_programs",
-        "background",
-        "background_options",
-        "context_management",
-        "conversation",
-        "image",
-        "include",
-        "input",
-        "instructions",
-        "max_output_tokens",
-        "max_tool_calls",
-        "metadata",
-        "model",
-        "moderation",
-        "parallel_tool_calls",
-        "previous_response_id",
-        "prompt",
-        "prompt_cache_key",
-        "prompt_cache_options",
-        "prompt_cache_retention",
-        "reasoning",
-        "safety_identifier",
-        "service_tier",
-        "store",
-        "stream",
-        "stream_options",
-        "temperature",
-        "text",
-        "tool_choice",
-        "tools",
-        "top_logprobs",
-        "top_p",
-        "truncation",
-        "user",
-    )
-)
-"""Body parameters of OpenAI's `POST /v1/responses`."""
 
 LITELLM = frozenset(
     (
@@ -166,6 +46,7 @@ LITELLM = frozenset(
         "litellm_metadata",
         "litellm_session_id",
         "litellm_trace_id",
+        "metadata",
         "no-log",
         "tags",
         # Caching, guardrails and prompts.
@@ -187,8 +68,6 @@ LITELLM = frozenset(
 )
 """Arguments that LiteLLM documents, or that its proxy derives from keys and headers."""
 
-FORWARDED = CHAT_COMPLETIONS | MESSAGES | RESPONSES | LITELLM
-
 OWN_CONNECTION = frozenset(
     (
         "api_base",
@@ -208,11 +87,11 @@ def has_own_connection(data: Mapping[str, Any]) -> bool:
     return not OWN_CONNECTION.isdisjoint(data)
 
 
-def provider_fields(data: Mapping[str, Any], owned: Collection[str]) -> Json:
-    """Return the fields of the caller's own body that only its provider knows.
+def sent_by_caller(data: Mapping[str, Any], owned: Collection[str]) -> frozenset[str]:
+    """Return the names of the arguments that came in the caller's own body.
 
-    LiteLLM passes such fields (`guided_json`, `min_p`) on to the provider. A second forward without
-    them would be a different request, and coming from the caller they hold no secret of the proxy.
+    Fields that only the provider knows (`guided_json`, `min_p`) are among them: a second forward
+    without them would be a different request, and they hold no secret of the proxy.
 
     Args:
         data: the request before it is routed; its `proxy_server_request` has the caller's body.
@@ -220,15 +99,12 @@ def provider_fields(data: Mapping[str, Any], owned: Collection[str]) -> Json:
     """
     received = data.get("proxy_server_request")
     body = received.get("body") if isinstance(received, Mapping) else None
-    if not isinstance(body, Mapping):
-        return {}
-    known = FORWARDED | OWN_CONNECTION | frozenset(owned)
-    return {key: value for key, value in body.items() if key not in known and key in data}
+    return frozenset(body if isinstance(body, Mapping) else data) - OWN_CONNECTION - set(owned)
 
 
-def forwardable(data: Mapping[str, Any]) -> Json:
+def forwardable(data: Mapping[str, Any], sent: Collection[str]) -> Json:
     """Return the arguments of a request that may be forwarded again."""
-    return {key: value for key, value in data.items() if key in FORWARDED}
+    return {key: value for key, value in data.items() if key in sent or key in LITELLM}
 
 
 def private_copy(arguments: Mapping[str, Any]) -> Json:

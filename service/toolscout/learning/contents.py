@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from toolscout.common.lru import Lru
 from toolscout.errors import NOT_JSON
 from toolscout.index.catalog import Catalog
 
@@ -26,7 +27,7 @@ class Contents:
 
     def __init__(self, catalog: Callable[[str, str], Catalog | None]) -> None:
         self._catalog = catalog
-        self._known: dict[str, tuple[str, ...]] = {}
+        self._known: Lru[str, tuple[str, ...]] = Lru(CATALOGS)
 
     def find(self, tenant: str, tool: str, catalogs: Iterable[str]) -> Catalog | None:
         """Return the first catalog that has a tool, if it is still cached."""
@@ -37,9 +38,8 @@ class Contents:
         """Return the content digests of a catalog's tools."""
         known = self._known.get(catalog.digest)
         if known is None:
-            if len(self._known) >= CATALOGS:
-                self._known.clear()
-            known = self._known[catalog.digest] = tuple(map(content_digest, catalog.wires))
+            known = tuple(map(content_digest, catalog.wires))
+            self._known.put(catalog.digest, known)
         return known
 
 

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from secrets import token_hex
 
+from toolscout.common.lru import Lru
 from toolscout.index.catalog import Catalog
 from toolscout.learning.chains import Chains
 from toolscout.learning.contents import CATALOGS, Contents
@@ -50,7 +51,7 @@ class Tenant:
         self._contents = contents
         self._latest = ""
         self._recent: OrderedDict[str, None] = OrderedDict()
-        self._indexes: OrderedDict[str, LearnedIndex] = OrderedDict()
+        self._indexes: Lru[str, LearnedIndex] = Lru(INDEXES)
         self._making: dict[str, asyncio.Task[None]] = {}
         """Indexes of large catalogs that are being made."""
 
@@ -79,10 +80,8 @@ class Tenant:
                     making = asyncio.create_task(self._make_beside(catalog, now))
                     self._making[digest] = making
                 return index
-            index = self._indexes[digest] = self._make(catalog, now)
-        self._indexes.move_to_end(digest)
-        if len(self._indexes) > INDEXES:
-            self._indexes.popitem(last=False)
+            index = self._make(catalog, now)
+            self._indexes.put(digest, index)
         return index
 
     def _make(self, catalog: Catalog, now: float) -> LearnedIndex:
@@ -91,7 +90,7 @@ class Tenant:
 
     async def _make_beside(self, catalog: Catalog, now: float) -> None:
         try:
-            self._indexes[catalog.digest] = await asyncio.to_thread(self._make, catalog, now)
+            self._indexes.put(catalog.digest, await asyncio.to_thread(self._make, catalog, now))
         finally:
             del self._making[catalog.digest]
 

@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from toolscout.common.lru import Lru
 from toolscout.learning.experience import Observation
 from toolscout.learning.patterns import WORDS_KEPT, Pattern, pack
 
@@ -59,9 +60,9 @@ class Turns:
     """The turns and reports of one tenant."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Turn] = {}
-        self._reports: dict[str, None] = {}
-        self._sources: dict[str, int] = {}
+        self._known: Lru[str, Turn] = Lru(TURNS)
+        self._reports: Lru[str, bool] = Lru(REPORTS)
+        self._sources: Lru[str, int] = Lru(REPORTS)
         self._unwritten: deque[str] = deque(maxlen=TURNS)
 
     def remember(self, name: str, turn: Turn, *, write: bool) -> None:
@@ -69,14 +70,10 @@ class Turns:
 
         `name` is the digest of the caller's identifier.
         """
-        known = self._known
-        before = known.get(name)
+        before = self._known.get(name)
         if before is not None and before.time > turn.time:
             return  # read from the store, and searched again since it was written
-        known.pop(name, None)
-        known[name] = turn
-        if len(known) > TURNS:
-            del known[next(iter(known))]
+        self._known.put(name, turn)
         if write:
             self._unwritten.append(name)
 
@@ -89,25 +86,22 @@ class Turns:
         """Return the turns that were remembered since the last call."""
         names = dict.fromkeys(self._unwritten)
         self._unwritten.clear()
-        return {name: self._known[name] for name in names if name in self._known}
+        known = {name: self._known.get(name) for name in names}
+        return {name: turn for name, turn in known.items() if turn is not None}
 
     def is_counted(self, report: str) -> bool:
         """Whether a report was counted."""
-        return report in self._reports
+        return self._reports.get(report) is not None
 
     def count(self, seen: Observation) -> bool:
         """Count a report; False if it was counted before, or its source has reported enough."""
-        told = self._sources.get(seen.source, 0)
-        if self.is_counted(seen.report) or told >= REPORTS_PER_SOURCE:
+        counted = self._sources.get(seen.source) or 0
+        if self.is_counted(seen.report) or counted >= REPORTS_PER_SOURCE:
             return False
         if seen.report:
-            self._reports[seen.report] = None
+            self._reports.put(seen.report, True)
         if seen.source:
-            self._sources.pop(seen.source, None)  # the one that reported last is kept longest
-            self._sources[seen.source] = told + 1
-        for known in (self._reports, self._sources):
-            if len(known) > REPORTS:
-                del known[next(iter(known))]
+            self._sources.put(seen.source, counted + 1)
         return True
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from toolscout.common.lru import Lru
 from toolscout.contract.answers import TierTokens
 from toolscout.contract.stats import CacheCounts, LearningSize, Quantiles, StatsAnswer, TokenTotals
 from toolscout.index.catalog import Catalog
@@ -51,7 +52,7 @@ class Tally:
 
     def __init__(self) -> None:
         self._of: dict[str, _Figures] = {}
-        self._totals: dict[str, int] = {}
+        self._totals: Lru[str, int] = Lru(REMEMBERED)
         """Tokens of whole catalogs, by digest."""
 
     def note(self, note: Note) -> None:
@@ -82,9 +83,8 @@ class Tally:
     def _total(self, catalog: Catalog) -> int:
         total = self._totals.get(catalog.digest)
         if total is None:
-            if len(self._totals) >= REMEMBERED:
-                self._totals.clear()
-            total = self._totals[catalog.digest] = int(catalog.tokens.sum())
+            total = int(catalog.tokens.sum())
+            self._totals.put(catalog.digest, total)
         return total
 
     def of(
