@@ -46,7 +46,6 @@ MOST_QUESTIONS = 1_500
 HOPELESS = 150
 """Queries of another domain that are asked, and strings of letters, per set."""
 
-HALF_LIFE_DAYS = 30.0
 TENANT = "agent"
 MEASURES = ("nDCG@5", "P@1", "R@5")
 
@@ -163,7 +162,6 @@ class User:
         self._learner = Learner(
             Guard(MemoryStore()),
             ours.embedder,
-            HALF_LIFE_DAYS,
             lambda *_: catalog,
             lasting=False,
         )

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from evals import curves, metrics
 from evals import report as reporting
-from evals.learning import HALF_LIFE_DAYS, hopeless_queries
+from evals.learning import hopeless_queries
 from evals.rankers import Ours
 from evals.sets import DEV, Question, ToolSet, load_set
 from toolscout.index.catalog import Catalog
@@ -122,9 +122,7 @@ class Agent:
         self._catalog = catalog
         self._embedder = ours.embedder
         guard = Guard(MemoryStore())
-        self._learner = Learner(
-            guard, ours.embedder, HALF_LIFE_DAYS, lambda *_: catalog, lasting=False
-        )
+        self._learner = Learner(guard, ours.embedder, lambda *_: catalog, lasting=False)
         self._reported = 0
 
     async def use(self, question: Question, turn: str) -> None:

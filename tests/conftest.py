@@ -46,7 +46,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A service with tight limits that returns the pins when nothing matches, and logs all."""
     flags = ["--max-body-bytes", "4096", "--max-tools", "5", "--no-match", "pins"]
-    flags += ["--body-timeout-s", "0.5", "--log", "full"]
+    flags += ["--caller-timeout-s", "0.5", "--log", "full"]
     with running(tmp_path_factory.mktemp("small"), *flags) as started:
         yield started
 

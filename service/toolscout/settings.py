@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import msgspec
 
-from toolscout.contract.fields import Fill, RankerName
+from toolscout.contract.fields import RankerName
 from toolscout.errors import ConfigurationError
 
 PREFIX = "TOOLSCOUT_"
@@ -73,10 +73,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     prerequisites: Annotated[
         bool, about("select the tools that find what other selected tools require, such as an id")
     ] = True
-    fill: Annotated[
-        Fill,
-        about("fill the answer up to top_k, or leave slots behind an evident winner empty"),
-    ] = "all"
     no_match_below: Annotated[
         float,
         about("report no match if the best tool's calibrated score is below this, 0 to 1", 0, 1),
@@ -87,18 +83,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_body_bytes: Annotated[
         int, about("accept request bodies of up to this many bytes", 1_024, 1_024 * MIB)
     ] = 16 * MIB
-    max_answer_bytes: Annotated[
-        int, about("send answers of up to this many bytes", 65_536, 1_024 * MIB)
-    ] = 4 * MIB
     max_tools: Annotated[
         int, about("accept up to this many distinct tools in one request", 1, 200_000)
     ] = 10_000
-    max_catalogs: Annotated[
-        int, about("let each tenant register up to this many catalogs", 1, 1_000_000)
-    ] = 1_000
-    max_pattern_chars: Annotated[
-        int, about("rank by up to this many characters of a pattern", 1, 65_536)
-    ] = 4_096
     cache_bytes: Annotated[
         int,
         about("keep compiled catalogs in up to this many bytes of memory", MIB, 1_024_000 * MIB),
@@ -117,31 +104,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             1_000_000,
         ),
     ] = 0
-    max_bytes_in_flight: Annotated[
-        int,
-        about(
-            "hold up to this many bytes of request bodies in memory; more get 503",
-            MIB,
-            1_024_000 * MIB,
-        ),
-    ] = 256 * MIB
-    max_head_bytes: Annotated[
-        int,
-        about(
-            "accept request lines with headers and trailers of up to this many bytes", 1_024, MIB
-        ),
-    ] = 65_536
     max_connections_per_address: Annotated[
         int, about("allow each address this many open connections; 0 sets no limit", 0, 1_000_000)
     ] = 0
-    head_timeout_s: Annotated[
-        float, about("wait this many seconds for the head of a request", 0.1, 3_600)
-    ] = 10
-    body_timeout_s: Annotated[
-        float, about("wait this many seconds for the body of a request", 0.1, 3_600)
-    ] = 30
-    write_timeout_s: Annotated[
-        float, about("wait this many seconds for a caller to read an answer", 0.1, 3_600)
+    caller_timeout_s: Annotated[
+        float,
+        about(
+            "wait this many seconds for the body of a request and for a caller to read an answer, "
+            "and a third of it for a head",
+            0.1,
+            3_600,
+        ),
     ] = 30
     keep_alive_s: Annotated[
         int, about("close idle connections after this many seconds", 1, 3_600)
@@ -162,9 +135,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = 1_024 * MIB
     learning: Annotated[bool, about("accept feedback and rank by it")] = True
-    learning_half_life_days: Annotated[
-        float, about("count feedback half at this age in days", 0.01, 36_500)
-    ] = 30
     playground: Annotated[
         Literal["auto", "on", "off"],
         about("serve the playground at /; auto serves it on loopback addresses only"),

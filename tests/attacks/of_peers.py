@@ -96,7 +96,7 @@ def _worker_killed(server: Server) -> None:
 def of_peers() -> Iterator[Attack]:
     """List the attacks of readers that stop, stores that are none, and a worker that dies."""
     yield Attack("worker: killed while it compiles", _worker_killed)
-    impatient = with_flags("--write-timeout-s", "2")
+    impatient = with_flags("--caller-timeout-s", "2")
     yield Attack("readers: 40 that read no answer", _unread, start=impatient, is_short=True)
     yield Attack("readers: of the log, stopped", _log_unread, start=_log_to_nobody, is_short=True)
     ask = _all_ways_to_the_store

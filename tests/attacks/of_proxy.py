@@ -118,7 +118,7 @@ def serving(upstream: str, folder: Path) -> Iterator[Server]:
         command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", upstream]
         command += ["--selector", selector.url, "--port", str(port)]
         with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
-            impatient = {"TOOLSCOUT_HEAD_TIMEOUT_S": "2", "TOOLSCOUT_BODY_TIMEOUT_S": "5"}
+            impatient = {"TOOLSCOUT_CALLER_TIMEOUT_S": "6"}
             process = subprocess.Popen(
                 command, stdout=out, stderr=err, env=environment(**impatient)
             )

@@ -13,6 +13,7 @@ from tests.attacks.stalls import LIMIT_UNITS, least_stall
 from tests.support import SEARCH, TOOLS, Server, crowd, problem_of, running, until
 from toolscout.contract.bounds import (
     BOUNDS,
+    MAX_ANSWER_BYTES,
     MAX_EVENTS,
     MAX_FILE_CHARS,
     MAX_FILTER_CHARS,
@@ -117,17 +118,16 @@ def test_statuses_of_a_change_are_bounded(server: Server):
     )
 
 
-def test_an_answer_has_a_largest_size_and_says_what_to_lower(tmp_path: Path):
-    tools = [{"name": f"tool_{n}", "definition": {"text": "x" * 4_000}} for n in range(50)]
-    with running(tmp_path, "--max-answer-bytes", "65536") as small:
-        fields = {"include_definitions": True, "top_k": 50, "min_score": 0}
-        problem = problem_of(small.search("tool", tools, **fields), 422, "invalid_request")
-        assert "65536" in problem["detail"]
-        assert "top_k" in problem["detail"]
-        assert small.search("tool", tools, include_definitions=True, top_k=5).status_code == 200
-        small.client.put(CATALOG, json={"tools": tools}).raise_for_status()
-        page = small.get(f"{CATALOG}/tools?detail=full&page_size=50")
-        assert page.status_code in (200, 422)
+def test_an_answer_has_a_largest_size_and_says_what_to_lower(server: Server):
+    tools = [{"name": f"tool_{n}", "definition": {"text": "x" * 100_000}} for n in range(50)]
+    fields = {"include_definitions": True, "top_k": 50, "min_score": 0}
+    problem = problem_of(server.search("tool", tools, **fields), 422, "invalid_request")
+    assert str(MAX_ANSWER_BYTES) in problem["detail"]
+    assert "top_k" in problem["detail"]
+    assert server.search("tool", tools, include_definitions=True, top_k=5).status_code == 200
+    server.client.put(CATALOG, json={"tools": tools}).raise_for_status()
+    page = server.get(f"{CATALOG}/tools?detail=full&page_size=50")
+    assert page.status_code in (200, 422)
 
 
 def test_shown_tools_are_bounded_over_a_batch(server: Server):

@@ -24,7 +24,7 @@ MIB = 1024 * 1024
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A service of two tenants with few slots, which does not wait long to be read."""
     folder = tmp_path_factory.mktemp("shared")
-    impatient = ("--max-in-flight", "32", "--write-timeout-s", "3")
+    impatient = ("--max-in-flight", "32", "--caller-timeout-s", "3")
     with running(folder, *impatient, TOOLSCOUT_API_KEYS=KEYS) as server:
         yield server
 

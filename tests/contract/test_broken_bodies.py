@@ -249,7 +249,7 @@ def test_random_tools(server: Server, tool: dict):
 
 
 def test_a_body_that_never_comes_frees_its_place(tmp_path: Path):
-    with running(tmp_path, "--body-timeout-s", "0.3", "--max-in-flight", "1") as server:
+    with running(tmp_path, "--caller-timeout-s", "0.3", "--max-in-flight", "1") as server:
         with server.connect() as silent:
             head = f"POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
             silent.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())

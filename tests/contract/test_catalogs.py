@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import ACME_OLD, ZENITH
 from tests.support import TOOLS, Server, crowd, problem_of, running, until
+from toolscout.contract.bounds import MAX_CATALOGS
 
 FILTER = "/v1/tool-discovery/filter"
 TOOL = {"name": "turn_wheel", "description": "Turn the wheel of the mill. Slowly, e.g. by hand."}
@@ -42,13 +43,14 @@ def test_a_name_that_cannot_be_is_told_what_can(server: Server, name: str, rest:
 
 
 def test_a_tenant_has_a_limited_number_of_names(tmp_path: Path):
-    with running(tmp_path, "--max-catalogs", "2") as few:
-        for name in ("one", "two", "two"):
-            assert put(few, name).is_success
-        problem = problem_of(put(few, "three"), 422, "invalid_request")
-        assert "at most 2" in problem["detail"]
-        assert few.client.delete(url("one")).status_code == 204
-        assert put(few, "three").status_code == 201
+    with running(tmp_path) as full:
+        for number in range(MAX_CATALOGS):
+            assert put(full, f"catalog{number}").is_success
+        assert put(full, "catalog1").is_success
+        problem = problem_of(put(full, "one-more"), 422, "invalid_request")
+        assert f"at most {MAX_CATALOGS}" in problem["detail"]
+        assert full.client.delete(url("catalog1")).status_code == 204
+        assert put(full, "one-more").status_code == 201
 
 
 def test_a_change_that_makes_a_list_too_long_is_refused(small: Server):

@@ -31,7 +31,7 @@ def upstream():
 
 @pytest.fixture(scope="module")
 def running(upstream: Peer):
-    with proxy(f"{upstream.url}/tenant/v1", TOOLSCOUT_HEAD_TIMEOUT_S="0.3") as started:
+    with proxy(f"{upstream.url}/tenant/v1", TOOLSCOUT_CALLER_TIMEOUT_S="0.9") as started:
         yield started
 
 
@@ -199,7 +199,7 @@ CHAT_HEAD = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: applicati
 
 def test_a_slow_body_is_passed_on_unsearched_and_one_that_stops_is_refused(upstream: Peer):
     count = len(upstream.requests)
-    with proxy(upstream.url, TOOLSCOUT_BODY_TIMEOUT_S="1") as started:
+    with proxy(upstream.url, TOOLSCOUT_CALLER_TIMEOUT_S="1") as started:
         port = int(started.url.rpartition(":")[2])
         with socket.create_connection(("127.0.0.1", port), timeout=20) as trickle:
             trickle.sendall(f"{CHAT_HEAD}Content-Length: 9\r\n\r\n{{".encode())
@@ -275,7 +275,7 @@ def test_running_streams_may_end_after_sigterm(drain: str, whole: bool):
 
 
 def test_callers_without_end_do_not_keep_others_out(upstream: Peer):
-    with proxy(upstream.url, TOOLSCOUT_HEAD_TIMEOUT_S="0.3") as started, ExitStack() as stack:
+    with proxy(upstream.url, TOOLSCOUT_CALLER_TIMEOUT_S="0.9") as started, ExitStack() as stack:
         port = int(started.url.rpartition(":")[2])
         connect = partial(socket.create_connection, ("127.0.0.1", port))
         halves = [stack.enter_context(connect()) for _ in range(50)]

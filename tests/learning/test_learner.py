@@ -30,7 +30,7 @@ def learner(store: StateStore, clock: Callable[[], float] = time) -> Learner:
     def known(tenant: str, digest: str):
         return CATALOG if digest == CATALOG.digest else None
 
-    return Learner(Guard(store), ENGINE.embedder, 30, known, clock)
+    return Learner(Guard(store), ENGINE.embedder, known, clock)
 
 
 def first(learner: Learner, tenant: str = "acme", pattern: str = PATTERN) -> str | None:

@@ -8,7 +8,7 @@ from toolscout import Engine
 from toolscout.index.vectors import QueryVectors
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.patterns import Pattern, read_pattern
-from toolscout.learning.prior import CAP, DAY_S, RAISING, STALE_S, LearnedIndex
+from toolscout.learning.prior import CAP, HALF_LIFE_S, RAISING, STALE_S, LearnedIndex
 from toolscout.ranking.ask import Ask
 from toolscout.text.query import Query, analyse
 
@@ -41,9 +41,9 @@ def learn(
         experience.learn(seen, point(pattern))
 
 
-def prior(experience: Experience, pattern: str, now: float = 0.0, days: float = 30) -> dict:
+def prior(experience: Experience, pattern: str, now: float = 0.0) -> dict:
     """What is added, by tool."""
-    found = LearnedIndex(KEYS, experience, days, now).prior(asked(pattern))
+    found = LearnedIndex(KEYS, experience, now).prior(asked(pattern))
     return {} if found is None else dict(zip(NAMES, found[0].tolist(), strict=True))
 
 
@@ -95,7 +95,7 @@ def test_evidence_that_is_spread_over_tools_moves_each_less():
 def test_old_experience_fades():
     experience = Experience()
     learn(experience, "ship the parcel", "send_email", times=2)
-    fresh, old = (prior(experience, "ship the parcel", now) for now in (0.0, 90 * DAY_S))
+    fresh, old = (prior(experience, "ship the parcel", now) for now in (0.0, 3 * HALF_LIFE_S))
     assert 0 < old["send_email"] < fresh["send_email"]
 
 
@@ -122,14 +122,14 @@ def test_other_content_of_a_tool_says_nothing_and_no_content_counts_for_the_name
 
 def test_an_index_follows_what_is_learned_later():
     experience = Experience()
-    index = LearnedIndex(KEYS, experience, 30, 0.0)
+    index = LearnedIndex(KEYS, experience, 0.0)
     for tool in NAMES:
         learn(experience, f"use {tool} now", tool, times=2)
         assert index.is_current(experience, 0.0)
         found = index.prior(asked(f"use {tool} now"))
         assert found is not None
         assert NAMES[int(found[0].argmax())] == tool
-        anew = LearnedIndex(KEYS, experience, 30, 0.0).prior(asked(f"use {tool} now"))
+        anew = LearnedIndex(KEYS, experience, 0.0).prior(asked(f"use {tool} now"))
         assert anew is not None
         assert anew[0] == pytest.approx(found[0], abs=1e-6)
 
@@ -137,7 +137,7 @@ def test_an_index_follows_what_is_learned_later():
 def test_an_index_is_made_anew_when_it_is_old_or_of_other_experience():
     experience = Experience()
     learn(experience, "ship the parcel", "send_email")
-    index = LearnedIndex(KEYS, experience, 30, 0.0)
+    index = LearnedIndex(KEYS, experience, 0.0)
     assert not index.is_current(experience, 2 * STALE_S)
     assert not index.is_current(Experience(), 0.0)
 
@@ -153,7 +153,7 @@ def test_what_worked_for_an_unlike_query_makes_a_match_of_nothing():
     uses = ("ship the parcel", "paint the fence", "water the roses", "tune the piano")
     for pattern, name in zip(uses, NAMES, strict=False):
         learn(experience, pattern, name, times=10)
-    index = LearnedIndex(KEYS, experience, 30, 0.0)
+    index = LearnedIndex(KEYS, experience, 0.0)
 
     def told(query: Query, vectors: QueryVectors | None) -> tuple[np.ndarray, float] | None:
         return index.prior(read_pattern(query, vectors))
@@ -178,7 +178,7 @@ def test_of_thousands_of_past_patterns_the_nearest_vote():
         for thing in ("stamps", "coins", "shells"):
             seen = Observation("", name, True, time=0.0)
             experience.learn(seen, point(pattern.format(thing, number % 20, number)))
-    index = LearnedIndex(keys, experience, 30, 0.0)
+    index = LearnedIndex(keys, experience, 0.0)
     for number in range(0, 400, 7):
         found = index.prior(asked(pattern.format("coins", number % 20, number)))
         assert found is not None
@@ -193,7 +193,7 @@ def test_a_learned_tool_is_found_though_words_and_meaning_rank_a_hundred_before_
     for _ in range(3):
         vector = point("spin a gadget")
         experience.learn(Observation("", "resize_image", True, time=0.0), vector)
-    index = LearnedIndex([(name, "") for name in names], experience, 30, 0.0)
+    index = LearnedIndex([(name, "") for name in names], experience, 0.0)
     ask = Ask(pattern="spin the gadgets")
     assert (
         "resize_image"
@@ -212,7 +212,7 @@ def names_after(
     experience = Experience()
     learn(experience, pattern, tool, times=times)
     learn(experience, "translate this", "translate_text", gain=gain)
-    index = LearnedIndex(KEYS, experience, 30, 0.0)
+    index = LearnedIndex(KEYS, experience, 0.0)
     return ENGINE.decide(
         ENGINE.catalog,
         Ask(pattern=asked or pattern),

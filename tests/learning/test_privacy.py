@@ -23,7 +23,7 @@ WORDS = (b"ship", b"parcel")
 
 
 def of_model(store: StateStore, model: str, **options: bool) -> Learner:
-    return Learner(Guard(store), ENGINE.embedder, 30, lambda *_: CATALOG, model=model, **options)
+    return Learner(Guard(store), ENGINE.embedder, lambda *_: CATALOG, model=model, **options)
 
 
 def observed(one: Learner) -> int:

@@ -9,7 +9,7 @@ from toolscout.learning.tenants import Tenants
 
 
 def made() -> Tenants:
-    return Tenants(30, Contents(lambda *_: None))
+    return Tenants(Contents(lambda *_: None))
 
 
 def test_the_tenants_used_longest_ago_are_forgotten_first(monkeypatch: pytest.MonkeyPatch):

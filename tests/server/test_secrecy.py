@@ -132,7 +132,7 @@ def ask(server: Server, asked: tuple[str, str, Any], **headers: str) -> int:
 def called(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Called]:
     folder = tmp_path_factory.mktemp("secrecy")
     flags = ["--mcp", "--max-tools", "50", "--max-body-bytes", "500000"]
-    flags += ["--body-timeout-s", "0.3"]
+    flags += ["--caller-timeout-s", "0.3"]
     with running(folder, *flags, TOOLSCOUT_API_KEYS=f"acme={KEY}") as server:
         bearer = {"authorization": f"Bearer {KEY}"}
         strangers = [

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import TOOLS, select
-from toolscout.text.query import MAX_PATTERN_CHARS, analyse
+from toolscout.contract.bounds import MAX_PATTERN_CHARS
+from toolscout.text.query import analyse
 
 
 def weights(pattern: str) -> dict[str, float]:

@@ -33,10 +33,8 @@ from toolscout.client.connections import (
 from toolscout.client.encoding import Digests, Encoder
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Reason
+from toolscout.contract.bounds import MAX_PATTERN_CHARS
 from toolscout.contract.fields import Outcome
-
-MAX_PATTERN_CHARS = 4_096
-"""Characters of a pattern that are sent; the service ranks by no more."""
 
 MAX_MESSAGES = 256
 """Latest messages of a conversation that are sent; the service reads no more."""

@@ -28,6 +28,9 @@ MAX_VALUES = 100_000
 MAX_TOOL_VALUES = 50_000
 MAX_OFFERED = 4
 MAX_SHOWN = 5_000
+MAX_PATTERN_CHARS = 4_096
+MAX_CATALOGS = 1_000
+MAX_ANSWER_BYTES = 4 * 1024 * 1024
 MAX_TAGS = 32
 MAX_MCP_BYTES = 1 << 18
 MAX_MCP_SHOWN = 1 << 19
@@ -90,6 +93,13 @@ BOUNDS: tuple[Bound, ...] = (
         MAX_SHOWN,
         "with `explain`, `detail` or `include_definitions`, over all patterns of a batch",
     ),
+    Bound(
+        "characters of a pattern that count; the rest is ignored",
+        MAX_PATTERN_CHARS,
+        "`pattern`, `query`",
+    ),
+    Bound("catalogs that a tenant registers", MAX_CATALOGS, "`PUT /v1/catalogs/{id}`"),
+    Bound("bytes of an answer", MAX_ANSWER_BYTES, "every call; more is a 422"),
     Bound("entity tags", MAX_TAGS, "`If-Match`, `If-None-Match`"),
     Bound("bytes of a call", MAX_MCP_BYTES, "`/mcp`"),
     Bound("bytes of tools shown whole in one answer", MAX_MCP_SHOWN, "`/mcp`"),
@@ -100,5 +110,4 @@ BOUNDS: tuple[Bound, ...] = (
     ),
     Bound("levels of nesting, about", MAX_DEPTH, "any JSON; more is `invalid_json` (400)"),
 )
-"""Bounds that are no settings; `max_body_bytes`, `max_tools`, `max_pattern_chars`,
-`max_catalogs` and `max_answer_bytes` are."""
+"""Bounds that are no settings; `max_body_bytes` and `max_tools` are."""

@@ -135,7 +135,7 @@ def proxy(parsed: argparse.Namespace) -> int:
         guard=guard,
         key=key,
         timeout=timeout,
-        body_timeout_s=settings.body_timeout_s,
+        body_timeout_s=settings.caller_timeout_s,
         max_held_bytes=parsed.max_held_bytes,
     )
     try:

@@ -38,9 +38,8 @@ class Insight(NamedTuple):
 class Chains:
     """The chains of one tenant."""
 
-    def __init__(self, half_life_days: float) -> None:
+    def __init__(self) -> None:
         self._experience = Experience(MAX_CHAINS)
-        self._half_life = half_life_days
         self._keys: list[tuple[str, str]] = []
         self._index: LearnedIndex | None = None
 
@@ -87,5 +86,5 @@ class Chains:
             or not self._index.is_current(self._experience, now)
         ):
             self._keys = keys
-            self._index = LearnedIndex(keys, self._experience, self._half_life, now)
+            self._index = LearnedIndex(keys, self._experience, now)
         return self._index

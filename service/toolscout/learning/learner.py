@@ -18,7 +18,7 @@ from toolscout.learning.contents import Contents, content_digest
 from toolscout.learning.experience import Experience, Observation, Use
 from toolscout.learning.log import Log, Report, Seen
 from toolscout.learning.patterns import LAYOUT, pack, read_pattern, unpack
-from toolscout.learning.prior import DAY_S
+from toolscout.learning.prior import HALF_LIFE_S
 from toolscout.learning.slices import Slices
 from toolscout.learning.tenants import Tenant, Tenants
 from toolscout.learning.turns import TURN_S, Turn, digest, report_of, source_of
@@ -49,17 +49,15 @@ class Learner:
     Args:
         guard: the store.
         embedder: the model that embeds patterns.
-        half_life_days: age at which an observation counts half.
         catalog: returns a tenant's catalog by its digest, if it is still cached.
         model: the name of the model; vectors of other models cannot be compared.
         lasting: whether observations are written to the store at all.
     """
 
-    def __init__(  # noqa: PLR0913  # the parts, and how long and in what form to keep patterns
+    def __init__(  # the parts, and how long and in what form to keep patterns
         self,
         guard: Guard,
         embedder: Embedder,
-        half_life_days: float,
         catalog: Callable[[str, str], Catalog | None],
         clock: Callable[[], float] = time,
         *,
@@ -69,9 +67,8 @@ class Learner:
         self._embedder = embedder
         self._clock = clock
         self._model = f"{model}/{LAYOUT}"
-        self._half_life_s = half_life_days * DAY_S
         self._contents = Contents(catalog)
-        self._tenants = Tenants(half_life_days, self._contents)
+        self._tenants = Tenants(self._contents)
         self._log = Log(guard, self._model) if lasting else None
 
     def experience(self, tenant: str) -> Experience:
@@ -293,7 +290,7 @@ class Learner:
             report=report,
             gain=gain if seen.success else 0.0,
         )
-        period = int(now // self._half_life_s)
+        period = int(now // HALF_LIFE_S)
         packed = seen.vector or await self._packed(seen.pattern)
         # As other processes will read it.
         complete = replace(complete, pattern="", vector=packed, model=self._model)

@@ -87,7 +87,9 @@ ROUND = 127
 AT_ONCE = 100
 """Changed tools that are written to the index while a search waits: some 9 ms."""
 
-DAY_S = 86_400.0
+HALF_LIFE_S = 30 * 86_400.0
+"""Age in seconds at which an observation counts half."""
+
 STALE_S = 3_600.0
 """Age in seconds after which an index is rebuilt, so that old uses fade."""
 
@@ -97,18 +99,14 @@ class LearnedIndex:
 
     Args:
         keys: name and content digest of each tool, in the order of the catalog.
-        half_life_days: age at which a use counts half.
     """
 
-    def __init__(
-        self, keys: Sequence[Key], experience: Experience, half_life_days: float, now: float
-    ) -> None:
+    def __init__(self, keys: Sequence[Key], experience: Experience, now: float) -> None:
         self._experience = experience
         self._row_of: dict[Key, int] = {}
         for row, (name, digest) in enumerate(keys):
             self._row_of[name, digest] = row
             self._row_of[name, ""] = row  # observed by name alone
-        self._half_life = half_life_days * DAY_S
         self._slots = min(SLOTS, max(1, MAX_ROWS // max(len(keys), 1)))
         self._size = len(keys)
         self._made = now
@@ -224,7 +222,7 @@ class LearnedIndex:
             self._leading[row] = slot.point.meaning[:LEADING]
             self._rest[row] = slot.point.meaning[LEADING:]
             self._words[slot.point.places, row] = np.rint(slot.point.weights * ROUND)
-            fading = 0.5 ** (max(0.0, now - slot.seen) / self._half_life)
+            fading = 0.5 ** (max(0.0, now - slot.seen) / HALF_LIFE_S)
             uses = slot.successes + slot.failures
             counted = fading * min(1.0, MOST_USES / max(uses, 1.0))
             self._uses[row] = uses * counted

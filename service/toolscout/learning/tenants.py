@@ -33,9 +33,9 @@ ALL_TOOLS = 4 * MAX_TOOLS
 class Tenant:
     """The experience of one tenant, and the positions in its logs."""
 
-    def __init__(self, half_life_days: float, contents: Contents) -> None:
+    def __init__(self, contents: Contents) -> None:
         self.experience = Experience()
-        self.chains = Chains(half_life_days)
+        self.chains = Chains()
         self.turns = Turns()
         self.positions: dict[str, str] = {}
         """Positions of the last entries that were read, by log."""
@@ -47,7 +47,6 @@ class Tenant:
         """When its logs were last checked for texts and old turns."""
         self.foreign = 0
         """Entries of other models, which were passed over."""
-        self._half_life = half_life_days
         self._contents = contents
         self._latest = ""
         self._recent: OrderedDict[str, None] = OrderedDict()
@@ -86,7 +85,7 @@ class Tenant:
 
     def _make(self, catalog: Catalog, now: float) -> LearnedIndex:
         keys = list(zip(catalog.names, self._contents.of(catalog), strict=True))
-        return LearnedIndex(keys, self.experience, self._half_life, now)
+        return LearnedIndex(keys, self.experience, now)
 
     async def _make_beside(self, catalog: Catalog, now: float) -> None:
         try:
@@ -98,8 +97,7 @@ class Tenant:
 class Tenants:
     """The tenants, bounded in number and in tools of all together."""
 
-    def __init__(self, half_life_days: float, contents: Contents) -> None:
-        self._half_life = half_life_days
+    def __init__(self, contents: Contents) -> None:
         self._contents = contents
         self._known: OrderedDict[str, Tenant] = OrderedDict()
         self._latest = ""
@@ -116,7 +114,7 @@ class Tenants:
 
     def renew(self, name: str) -> Tenant:
         """Return a tenant anew, without experience."""
-        known = self._known[name] = Tenant(self._half_life, self._contents)
+        known = self._known[name] = Tenant(self._contents)
         self._known.move_to_end(name)
         self._latest = name
         while len(self._known) > MAX_TENANTS:

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from toolscout.contract.bounds import MAX_PATTERN_CHARS
 from toolscout.contract.fields import DEFAULT_TOP_K, Detail, Fill, Outcome, RankerName
 from toolscout.contract.requests import Context, Filters, Session
 from toolscout.index.bm25 import LexicalScores
@@ -20,7 +21,7 @@ from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.chain import Chain
 from toolscout.ranking.choose import NoMatch
 from toolscout.text.conversation import Earlier
-from toolscout.text.query import MAX_PATTERN_CHARS, Query
+from toolscout.text.query import Query
 
 Floats = NDArray[np.float32]
 
@@ -57,8 +58,6 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     no_match: NoMatch = "empty"
     no_match_below: float = WEAK
     """The outcome is no match if the best tool's calibrated score, 0 to 1, is below this."""
-    max_pattern_chars: int = MAX_PATTERN_CHARS
-    """Characters of the pattern to rank by; the rest is ignored, never an error."""
     filters: Filters | None = None
     min_score: float = 0.0
     budget_tokens: int | None = None
@@ -74,8 +73,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ranking_part(self) -> str:
-        """Return the characters of the pattern to rank by."""
-        return self.pattern.strip()[: self.max_pattern_chars]
+        """Return the characters of the pattern to rank by; the rest is ignored, never an error."""
+        return self.pattern.strip()[:MAX_PATTERN_CHARS]
 
 
 class SearchOptions(TypedDict, total=False):

@@ -8,6 +8,7 @@ from time import perf_counter, time
 
 from litestar.types import Receive, Scope, Send
 
+from toolscout.contract.bounds import MAX_ANSWER_BYTES
 from toolscout.errors import Overloaded
 from toolscout.server.calls import lookup
 from toolscout.server.compiling import work_threads
@@ -142,7 +143,7 @@ async def _handle(service: Service, request: Request, trace: Trace, handler: Han
         if "id" in request.parameters:
             lookup.check_name(request.parameters["id"])
         answer = await handler(service, request, trace)
-        _check_size(service, request, answer)
+        _check_size(request, answer)
         return "ok" if answer.status < HTTPStatus.BAD_REQUEST else RELAYED, answer
     except BytesInFlight as error:
         service.metrics.shed.labels(error.reason).inc()
@@ -164,10 +165,10 @@ async def _handle(service: Service, request: Request, trace: Trace, handler: Han
         return await _refuse(service, request, Refused("internal_error", "see the service's log"))
 
 
-def _check_size(service: Service, request: Request, answer: Answer) -> None:
-    most, size = service.settings.max_answer_bytes, len(answer.body)
-    if size > most and answer.is_bounded and request.slot is not None:
-        raise too_long(size, most)
+def _check_size(request: Request, answer: Answer) -> None:
+    size = len(answer.body)
+    if size > MAX_ANSWER_BYTES and answer.is_bounded and request.slot is not None:
+        raise too_long(size, MAX_ANSWER_BYTES)
 
 
 def _refuse_at_once(request: Request, refused: Refused) -> Result:
@@ -178,7 +179,7 @@ def _refuse_at_once(request: Request, refused: Refused) -> Result:
 
 async def _refuse(service: Service, request: Request, refused: Refused) -> Result:
     settings = service.settings
-    await request.drain(settings.max_body_bytes, min(settings.body_timeout_s, 1.0))
+    await request.drain(settings.max_body_bytes, min(settings.caller_timeout_s, 1.0))
     return _refused(request, refused)
 
 

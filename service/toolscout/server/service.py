@@ -107,9 +107,7 @@ class Service:
         self.records = Recorder(settings.log, self.metrics, self.tally, self.writer)
         self.costs = Costs()
         self.deadlines = Deadlines()
-        self.admission = Admission(
-            settings.max_in_flight, settings.max_lag_ms, settings.max_bytes_in_flight
-        )
+        self.admission = Admission(settings.max_in_flight, settings.max_lag_ms)
         self.callers = CallerGuard(settings.host, settings.allowed_hosts)
         self.cache = CatalogCache(settings.cache_bytes)
         self.engine = Engine(
@@ -213,7 +211,6 @@ class Service:
         return Learner(
             self.guard,
             self.engine.embedder,
-            settings.learning_half_life_days,
             self.cache.by_digest,
             model=model_digest(settings.model or BUNDLED_MODEL),
             lasting=not isinstance(self.guard.store, MemoryStore),

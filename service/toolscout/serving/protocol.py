@@ -19,6 +19,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from toolscout.serving.connections import Connections
 from toolscout.serving.transport import ClosingTransport, ReadingFlow
 
+MAX_HEAD_BYTES = 65_536
+"""Bytes of a request line with headers and trailers: room for a pattern of 4,096 characters of any
+script in a query string."""
+
+HEAD_SHARE = 1 / 3
+"""The head's share of `caller_timeout_s`."""
+
 MAX_HEADERS = 128
 """Headers and trailers of one request."""
 
@@ -58,7 +65,6 @@ class LimitedProtocol(HttpToolsProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.limits: Connections = self.config.loaded_app.connections
-        self._max_head_bytes = self.limits.settings.max_head_bytes
         self.url = b""
         self._address = ""
         self._unfed = b""
@@ -144,14 +150,14 @@ class LimitedProtocol(HttpToolsProtocol):
                     self._refuse("bad_request", "this is not HTTP/1.1")
                 break
             self._pending = 0 if self._has_progressed else self._pending + len(part)
-            if self._head_bytes + self._pending > self.limits.settings.max_head_bytes:
+            if self._head_bytes + self._pending > MAX_HEAD_BYTES:
                 self._refuse("headers_too_large", self._size_detail())
         self._unfed = bytes(view[at:]) if self._is_open() else b""
         if self.cycle is None or len(self.cycle.body) <= HIGH_WATER_LIMIT:
             self.flow.resume_reading()
         self.limits.unwatch(self, "silent")
         if self._in_head and (self._has_begun or self._pending) and self._is_open():
-            self.limits.watch(self, "head", self.limits.settings.head_timeout_s)
+            self.limits.watch(self, "head", self.limits.settings.caller_timeout_s * HEAD_SHARE)
         else:
             self.limits.unwatch(self, "head")
 
@@ -181,7 +187,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._header_count = count = self._header_count + 1
         self._head_bytes = total = self._head_bytes + size + 4
         self._has_progressed = True
-        if count > MAX_HEADERS or size > MAX_HEADER_BYTES or total > self._max_head_bytes:
+        if count > MAX_HEADERS or size > MAX_HEADER_BYTES or total > MAX_HEAD_BYTES:
             raise HeadRefused("headers_too_large", self._header_detail(count, size))
         if self._in_head:
             name = name.lower()
@@ -241,7 +247,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """Set a deadline for the caller to read its answer."""
         super().pause_writing()
-        self.limits.watch(self, "unread", self.limits.settings.write_timeout_s)
+        self.limits.watch(self, "unread", self.limits.settings.caller_timeout_s)
 
     def resume_writing(self) -> None:
         """Resume writing."""
@@ -254,7 +260,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def _count(self, size: int) -> None:
         self._has_progressed = True
         self._head_bytes += size
-        if self._head_bytes > self.limits.settings.max_head_bytes:
+        if self._head_bytes > MAX_HEAD_BYTES:
             raise HeadRefused("headers_too_large", self._size_detail())
 
     def _header_detail(self, count: int, size: int) -> str:
@@ -265,8 +271,7 @@ class LimitedProtocol(HttpToolsProtocol):
         return self._size_detail()
 
     def _size_detail(self) -> str:
-        most = self.limits.settings.max_head_bytes
-        return f"request line, headers and trailers may have at most {most} bytes"
+        return f"request line, headers and trailers may have at most {MAX_HEAD_BYTES} bytes"
 
     def _refuse(self, code: str, detail: str, reason: str = "") -> None:
         """Answer with a problem, unless another answer has begun, and close."""

@@ -81,7 +81,7 @@ class ClosingTransport(OneWrite):
         if self.is_ended or not self._connection.is_receiving():
             self.is_ended = True
             if self._transport.get_write_buffer_size():
-                connections.watch(self._connection, "unread", settings.write_timeout_s)
+                connections.watch(self._connection, "unread", settings.caller_timeout_s)
             self._transport.close()
             return
         self.is_ended = True

@@ -12,9 +12,6 @@ from toolscout.text import senses
 from toolscout.text.conversation import Earlier
 from toolscout.text.tokens import MAX_WORD, is_cjk, normalise, word_terms, words
 
-MAX_PATTERN_CHARS = 4_096
-"""Characters of a pattern that are ranked by, unless configured otherwise."""
-
 MAX_QUERY_WORDS = 256
 """Maximum number of distinct words to rank by; a pasted page gains nothing from more."""
 

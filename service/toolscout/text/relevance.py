@@ -13,14 +13,13 @@ from math import inf
 from time import monotonic
 from typing import NamedTuple
 
+from toolscout.contract.bounds import MAX_PATTERN_CHARS
+
 EXPANDED, KEPT, RECENT, NAMED, WORD = 1_000, 100, 100, 50, 10
 """Scores of a tool that is expanded, always kept, recently used, named in the query, and for each
 shared word of the query (repeats count)."""
 
 MIN_TOOLS, MAX_TOOLS, TARGET_RATIO = 5, 25, 0.8
-
-MAX_QUERY_CHARS = 4_096
-"""Characters of a query that count by default."""
 
 MAX_TEXT_CHARS = 8_192
 """Characters of a description that count: more is documentation pasted into it."""
@@ -40,7 +39,6 @@ about which when into than them then some these those other your over also after
 each
 """
 _STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
-
 
 Pause = Callable[[], None]
 """What long work calls after each of its small pieces: it may end it by what it raises."""
@@ -77,12 +75,11 @@ def keep_relevant(  # noqa: PLR0913  # the calling proxy's options
     always_keep: Collection[str] = (),
     recent: Collection[str] = (),
     expanded: Collection[str] = (),
-    max_query_chars: int = MAX_QUERY_CHARS,
     pause: Pause = at_once,
 ) -> tuple[list[str], list[str]]:
     """Split tools into those that are kept and those that are deferred.
 
-    The first `max_query_chars` of the query count. Expanded and always kept tools come first and
+    Expanded and always kept tools come first and
     are kept even if they exceed the number of places. `pause` is called after each tool; an
     exception of it ends the work.
 
@@ -90,7 +87,7 @@ def keep_relevant(  # noqa: PLR0913  # the calling proxy's options
         The names kept and the names deferred, each by falling score; equals in the given order.
     """
     keep = keep_count(len(tools), min_tools, max_tools, target_ratio)
-    said = Said(query, max_query_chars)
+    said = Said(query)
     forced = {*always_keep, *expanded}
     pinned, used, shown = set(always_keep), set(recent), set(expanded)
     scored = []
@@ -141,9 +138,9 @@ class Said:
 
     __slots__ = ("_counts", "_marked", "_units", "_words")
 
-    def __init__(self, query: str, most: int = MAX_QUERY_CHARS) -> None:
-        """Take the first `most` characters of a query; the others are ignored."""
-        query = query[:most]
+    def __init__(self, query: str) -> None:
+        """Take the first characters of a query; those past the bound are ignored."""
+        query = query[:MAX_PATTERN_CHARS]
         text = query.lower()
         self._counts = Counter(tokens(query))
         self._words = frozenset(self._counts)

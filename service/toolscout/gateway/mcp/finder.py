@@ -23,8 +23,6 @@ from toolscout.state.store import StoreUnavailable
 from toolscout.tools.advice import CANDIDATES, MAX_WHOLE_BYTES
 
 TENANT = "local"
-HALF_LIFE_DAYS = 30.0
-"""Age at which a call counts half, as is the service's default."""
 
 
 class Best(NamedTuple):
@@ -56,7 +54,6 @@ class Finder:
         self._learner = Learner(
             self._guard,
             self._engine.embedder,
-            HALF_LIFE_DAYS,
             lambda _, digest: self._catalog if digest == self._catalog.digest else None,
             model=__version__,
             lasting=not isinstance(opened, MemoryStore),

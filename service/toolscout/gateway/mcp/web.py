@@ -161,7 +161,10 @@ async def serve_http(
     guard = CallerGuard(listener.getsockname()[0], settings.allowed_hosts)
     logger = logging.getLogger("toolscout.mcp")
     web = _Web(
-        Callers(application, guard, key, Bodies(settings.body_timeout_s)), settings, logger, GRACE_S
+        Callers(application, guard, key, Bodies(settings.caller_timeout_s)),
+        settings,
+        logger,
+        GRACE_S,
     )
 
     async def end() -> None:

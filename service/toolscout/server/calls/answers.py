@@ -11,7 +11,7 @@ from toolscout.contract.answers import (
     SearchAnswer,
     TokenCounts,
 )
-from toolscout.contract.bounds import MAX_SHOWN
+from toolscout.contract.bounds import MAX_ANSWER_BYTES, MAX_SHOWN
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index.details import cost_of, details
 from toolscout.ranking.ask import Decision
@@ -60,8 +60,8 @@ class Showing:
         if self._tools > MAX_SHOWN:
             message = f"at most {MAX_SHOWN} tools are explained or shown, got {self._tools}"
             raise InvalidRequest(f"top_k: {message}", (FieldError("top_k", message),))
-        if self._nbytes > self._service.settings.max_answer_bytes:
-            raise too_long(self._nbytes, self._service.settings.max_answer_bytes)
+        if self._nbytes > MAX_ANSWER_BYTES:
+            raise too_long(self._nbytes, MAX_ANSWER_BYTES)
 
 
 def encode(answer: SearchAnswer, *, newer_contract: bool) -> bytes:

@@ -119,7 +119,6 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         request=sent,
         min_tools=MIN_TOOLS if min_tools is None else min_tools,
         max_tools=MAX_TOOLS if max_tools is None else max_tools,
-        max_query_chars=service.settings.max_pattern_chars,
     )
     if is_absent(raw):
         tools = await _listed(service, sent.catalog, trace)
@@ -185,7 +184,6 @@ def _split(
     request: FilterRequest,
     min_tools: int,
     max_tools: int,
-    max_query_chars: int,
 ) -> FilterAnswer:
     ratio = TARGET_RATIO if request.target_ratio is None else request.target_ratio
     kept, deferred = keep_relevant(
@@ -197,7 +195,6 @@ def _split(
         always_keep=request.always_keep or (),
         recent=request.recent or (),
         expanded=request.expanded or (),
-        max_query_chars=max_query_chars,
         pause=Deadline(),
     )
     return FilterAnswer(kept, deferred)

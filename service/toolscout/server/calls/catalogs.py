@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import msgspec
 
+from toolscout.contract.bounds import MAX_CATALOGS
 from toolscout.contract.catalogs import CatalogInfo, CatalogPatch, CatalogPut
 from toolscout.contract.fields import is_absent
 from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooManyTools
@@ -131,9 +132,8 @@ async def delete_catalog(service: Service, request: Request, trace: Trace) -> An
 
 async def _check_room(service: Service, trace: Trace) -> None:
     """Refuse more names than a tenant may have; simultaneous requests may exceed it by a few."""
-    most = service.settings.max_catalogs
-    if len(await service.registry.names(trace.tenant)) >= most:
-        message = f"at most {most} catalogs may be registered; delete one first"
+    if len(await service.registry.names(trace.tenant)) >= MAX_CATALOGS:
+        message = f"at most {MAX_CATALOGS} catalogs may be registered; delete one first"
         raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
 
 

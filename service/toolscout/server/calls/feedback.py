@@ -7,6 +7,7 @@ from time import perf_counter
 
 import msgspec
 
+from toolscout.contract.bounds import MAX_PATTERN_CHARS
 from toolscout.contract.learning import (
     ChainReport,
     FeedbackAnswer,
@@ -127,7 +128,7 @@ async def show_insight(service: Service, request: Request, trace: Trace) -> Answ
         EmptyPattern: there is no pattern.
     """
     learner = _learner(service)
-    pattern = request.arguments().get("pattern", "")[: service.settings.max_pattern_chars]
+    pattern = request.arguments().get("pattern", "")[:MAX_PATTERN_CHARS]
     if not pattern.strip():
         raise EmptyPattern("pattern is blank", (FieldError("pattern", "must not be blank"),))
     await learner.prepare(pattern)

@@ -33,12 +33,15 @@ FEW = 8
 because a late answer is better than none.
 """
 
+MAX_HELD_BYTES = 256 * 1024 * 1024
+"""Bytes of bodies that are being read or answered; more get 503. Tenants share them like slots."""
+
 PATIENCE = 4
 """Multiple of the permitted lag at which tenants that send no more than others are refused."""
 
 
 class BytesInFlight(Overloaded):
-    """The bodies of other requests use all of `max_bytes_in_flight`."""
+    """The bodies of other requests use all of `MAX_HELD_BYTES`."""
 
     reason = "bytes_in_flight"
 
@@ -66,7 +69,9 @@ class Slot:
 class Admission:
     """Counts requests in flight and measures how late the event loop runs."""
 
-    def __init__(self, max_in_flight: int, max_lag_ms: float, max_bytes: int = 1 << 30) -> None:
+    def __init__(
+        self, max_in_flight: int, max_lag_ms: float, max_bytes: int = MAX_HELD_BYTES
+    ) -> None:
         self._max_lag = max_lag_ms / 1_000
         self._slots = Shares(max_in_flight)
         self._bytes = Shares(max_bytes)

@@ -35,7 +35,7 @@ class Answer(msgspec.Struct, frozen=True):
     status: int = 200
     media: bytes = JSON
     is_bounded: bool = True
-    """Whether `max_answer_bytes` limits it, where a call is answered."""
+    """Whether `MAX_ANSWER_BYTES` limits it, where a call is answered."""
 
     def head(self, request_id: str, *, close: bool) -> list[tuple[bytes, bytes]]:
         """Return all headers of the answer; `close` ends the connection after it."""

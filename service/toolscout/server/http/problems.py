@@ -80,7 +80,7 @@ CODES: dict[str, Code] = {
     "body_timeout": Code(
         408,
         "The request did not arrive in time",
-        "Its head took longer than `head_timeout_s`, or its body longer than `body_timeout_s`.",
+        "Its body took longer than `caller_timeout_s`, or its head longer than a third of it.",
     ),
     "precondition_failed": Code(
         412,
@@ -129,7 +129,7 @@ CODES: dict[str, Code] = {
     "headers_too_large": Code(
         431,
         "The head of the request is too large",
-        "The request line with headers and trailers may have `max_head_bytes`, one header 16 KiB, "
+        "The request line with headers and trailers may have 64 KiB, one header 16 KiB, "
         "and there may be 128 of them.",
     ),
     "internal_error": Code(

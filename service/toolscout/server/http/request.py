@@ -122,7 +122,7 @@ class Request:
             raise Refused("unsupported_media_type", "send the body without Content-Encoding")
         most = settings.max_body_bytes
         reading = self._body(most if limit is None else min(limit, most))
-        body = await self._deadlines.keep(reading, settings.body_timeout_s)
+        body = await self._deadlines.keep(reading, settings.caller_timeout_s)
         self.arrived = perf_counter()
         return body
 
