@@ -17,9 +17,11 @@ class AnthropicStream(BlockStream):
     """The stream of `POST /v1/messages`."""
 
     names = Names(
-        start="message_start",
-        blocks=("content_block_start", "content_block_delta", "content_block_stop"),
-        ends=("message_delta", "message_stop"),
+        message_start="message_start",
+        start="content_block_start",
+        delta="content_block_delta",
+        stop="content_block_stop",
+        message_ends=("message_delta", "message_stop"),
         error="error",
         at="index",
     )
@@ -49,14 +51,14 @@ class AnthropicStream(BlockStream):
 
     def _collect(self, event: Event, index: Any) -> Json:
         data = event.data or {}
-        if "content_block" in data:
-            self._blocks[index] = dict(mapping(data["content_block"]))
+        if event.kind == self.names.start:
+            self._blocks[index] = dict(mapping(data.get("content_block")))
         block = self._blocks.get(index, {})
         delta = mapping(data.get("delta"))
         kind = str(delta.get("type"))
         if field := _PIECES.get(kind):
             block[field] = str(block.get(field) or "") + str(delta.get(field) or "")
-        elif kind == "input_json_delta" and block:
+        elif kind == "input_json_delta" and index in self._blocks:
             self._inputs.setdefault(index, []).append(str(delta.get("partial_json") or ""))
         elif kind == "citations_delta":
             block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
@@ -65,11 +67,12 @@ class AnthropicStream(BlockStream):
     def _with_input(self, block: Json, given: Any) -> Json:
         return {**block, "input": given}
 
-    def _events_of(self, call: Json, held: list[Event]) -> list[Event]:
-        start = held[0].data or {}
+    def _events_of(self, call: Json, opened: list[Event]) -> list[Event]:
+        kind, data = opened[0].kind, opened[0].data or {}
         piece = {"type": "input_json_delta", "partial_json": call["input"]}
-        delta = {"type": "content_block_delta", "index": start.get("index"), "delta": piece}
-        return [Event(b"", {**start, "content_block": {**call, "input": {}}}), Event(b"", delta)]
+        delta = {"type": self.names.delta, "index": data.get("index"), "delta": piece}
+        block = {**call, "input": {}}
+        return [Event(b"", {**data, "content_block": block}, kind), Event(b"", delta)]
 
 
 class Anthropic(Blocks):

@@ -51,10 +51,12 @@ class Blocks(Provider):
 class Names(NamedTuple):
     """What a provider calls the events of a stream of blocks."""
 
+    message_start: str
     start: str
-    blocks: tuple[str, str, str]
-    """Start, piece and end of a block."""
-    ends: tuple[str, str]
+    """Of a block, as the next two."""
+    delta: str
+    stop: str
+    message_ends: tuple[str, str]
     error: str
     at: str
     """Key of the position of a block."""
@@ -82,7 +84,7 @@ class BlockStream(Stream):
         """Events of calls through the dispatch tool, which wait for the end of their block."""
         self._waiting: list[Event] = []
         self._calls = 0
-        """Calls of other tools than the search tool."""
+        """Calls that went to the client."""
 
     def response(self) -> Json:
         """Return the message with all its blocks."""
@@ -97,35 +99,32 @@ class BlockStream(Stream):
 
     def _handle(self, event: Event) -> bytes:
         data = event.data or {}
-        if event.kind in self.names.blocks:
+        if event.kind in (self.names.start, self.names.delta, self.names.stop):
             return self._handle_block(event, data.get(self.names.at))
-        if event.kind == self.names.start:
+        if event.kind == self.names.message_start:
             self._count_usage(mapping(data.get("message")))
             started, self._started = self._started, True
             return b"" if started else event.raw
-        if event.kind in self.names.ends:
+        if event.kind in self.names.message_ends:
             self._count_usage(data)
             self._held.append(event)
             return b""
         if event.kind == self.names.error:
             # After an error no block ends properly, not even a search that has begun.
             self._waiting, self._held, self._calls = [], [], 0
-            self._blocks, self._places = {}, {}
+            self._blocks, self._inputs, self._places = {}, {}, {}
         return event.raw
 
     def _handle_block(self, event: Event, index: Any) -> bytes:
-        start, _, stop = self.names.blocks
         block = self._collect(event, index)
         name = self._called(block)
-        self._calls += event.kind == start and name not in (None, self._search_name)
         if name == self._search_name:
             return b""
         if self._dispatch_name and name == self._dispatch_name:
-            held = self._unnamed.setdefault(index, [])
-            held.append(event)
-            if event.kind != stop:
+            self._unnamed.setdefault(index, []).append(event)
+            if event.kind != self.names.stop:
                 return b""
-            self._waiting += self._named(index, held)
+            self._waiting += self._named(index, self._unnamed.pop(index))
         else:
             self._waiting.append(event)
         return b"" if self._is_thinking(block) else self._release()
@@ -136,14 +135,18 @@ class BlockStream(Stream):
 
     def _renumbered(self, event: Event) -> bytes:
         """Renumber an event of a block for the client."""
-        data, index = event.data or {}, self.names.at
-        return self._with_data(event, {**data, index: self._place(data.get(index))})
+        data, at = event.data or {}, self.names.at
+        index = data.get(at)
+        if event.kind == self.names.start and self._called(self._blocks.get(index, {})):
+            self._calls += 1
+        return self._with_data(event, {**data, at: self._place(index)})
 
     def _named(self, index: Any, held: list[Event]) -> list[Event]:
         """Return the events of a call through the dispatch tool, as of a call of its tool."""
         given = "".join(self._inputs.get(index, ()))
         call = self._dispatched(self._with_input(self._blocks[index], given))
-        return [*self._events_of(call, held), held[-1]]
+        *opened, stop = held
+        return [*self._events_of(call, opened), stop]
 
     def _count_usage(self, holder: Json) -> None:
         """Record a usage; later events of a turn replace earlier ones."""
@@ -167,5 +170,5 @@ class BlockStream(Stream):
         """Return a call with its input."""
 
     @abstractmethod
-    def _events_of(self, call: Json, held: list[Event]) -> list[Event]:
-        """Return the events of a whole call but for its end, from those of another."""
+    def _events_of(self, call: Json, opened: list[Event]) -> list[Event]:
+        """Return the events of a call but for its end, made from those of another."""

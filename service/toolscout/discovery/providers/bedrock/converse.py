@@ -18,9 +18,11 @@ class BedrockStream(BlockStream):
 
     splitter = framing.Splitter
     names = Names(
-        start="messageStart",
-        blocks=("contentBlockStart", "contentBlockDelta", "contentBlockStop"),
-        ends=("messageStop", "metadata"),
+        message_start="messageStart",
+        start="contentBlockStart",
+        delta="contentBlockDelta",
+        stop="contentBlockStop",
+        message_ends=("messageStop", "metadata"),
         error="",
         at=_AT,
     )
@@ -70,13 +72,13 @@ class BedrockStream(BlockStream):
     def _with_input(self, block: Json, given: Any) -> Json:
         return {"toolUse": {**block["toolUse"], "input": given}}
 
-    def _events_of(self, call: Json, held: list[Event]) -> list[Event]:
+    def _events_of(self, call: Json, opened: list[Event]) -> list[Event]:
         use = call["toolUse"]
         block = {key: value for key, value in use.items() if key != "input"}
         parts = ({"start": {"toolUse": block}}, {"delta": {"toolUse": {"input": use["input"]}}})
-        at = {_AT: (held[0].data or {}).get(_AT)}
-        events = zip(held[:-1], parts, strict=False)  # a call without input has no pieces
-        return [Event(b"", {**at, **part}, headers=event.headers) for event, part in events]
+        at = {_AT: (opened[0].data or {}).get(_AT)}
+        events = zip(opened, parts, strict=False)  # a call without input has no pieces
+        return [Event(b"", {**at, **part}, e.kind, e.headers) for e, part in events]
 
 
 class AnthropicOnBedrock(Anthropic):

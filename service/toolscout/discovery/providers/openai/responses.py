@@ -6,7 +6,7 @@ from typing import Any
 
 from toolscout.common.lru import Lru
 from toolscout.discovery import wire
-from toolscout.discovery.providers.fields import Json, mappings
+from toolscout.discovery.providers.fields import Json, mappings, names_once
 from toolscout.discovery.providers.openai.chat import MAX_TOOLS
 from toolscout.discovery.providers.openai.items import flattened, grouped, name_in, without_searches
 from toolscout.discovery.providers.openai.responses_stream import ResponsesStream
@@ -94,6 +94,10 @@ class OpenAIResponses(Provider):
         """The request with other tools, functions back in their namespaces."""
         return super().with_tools(request, grouped(tools))
 
+    def recent(self, request: Json) -> list[str]:
+        """Return names in `function_call` items."""
+        return names_once(call[1] for item in self.turns(request) if (call := self.call_in(item)))
+
     def passes(self, request: Json) -> bool:
         """Whether `background` or `conversation` is set.
 
@@ -112,8 +116,8 @@ class OpenAIResponses(Provider):
         return response
 
     def parts_of(self, turn: Json) -> list[Json]:
-        """Return the items of a response; an item of a conversation has but itself."""
-        return mappings(turn["output"]) if isinstance(turn.get("output"), list) else [turn]
+        """Return the items of `output`."""
+        return mappings(turn.get("output"))
 
     def call_in(self, part: Json, place: int = 0) -> Called | None:
         """Return that of a `function_call` item."""
