@@ -25,10 +25,10 @@ SUBMODULES = {
     "toolscout.client.observe.events": ("SearchEvent", "TurnEvent", "log_event", "log_turn"),
     "toolscout.client.observe.jsonl": ("JsonLines",),
     "toolscout.client.observe.metrics": ("PrometheusMetrics",),
-    "toolscout.client.risk": ("RiskGate",),
     "toolscout.client.selector.breaker": ("BreakerPolicy",),
     "toolscout.client.selector.rollout": ("Rollout",),
     "toolscout.client.selector.selection": ("Shadow",),
+    "toolscout.metatools.gate": ("RiskGate",),
 }
 """Names that the documentation imports from submodules."""
 

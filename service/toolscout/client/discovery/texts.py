@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolscout.client.offer import Offer
-from toolscout.client.overview import overview
 from toolscout.client.selector.selection import Reason, Selection
+from toolscout.tools.overview import overview
 from toolscout.tools.shapes import texts
 from toolscout.tools.summary import first_sentence
 

@@ -17,6 +17,7 @@ from toolscout.contract import (
     ToolDetail,
     ToolPage,
 )
+from toolscout.contract.bounds import MAX_PAGE_SIZE, PAGE_SIZE
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
@@ -32,9 +33,6 @@ from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
-
-PAGE_SIZE = 50
-MAX_PAGE_SIZE = 1_000
 
 AT_ONCE = 200
 """Tools that are shown on the event loop; more are shown in a thread."""

@@ -15,6 +15,7 @@ from toolscout.contract import (
     ToolDetail,
     ToolPage,
 )
+from toolscout.contract.bounds import MAX_PAGE_SIZE, PAGE_SIZE
 from toolscout.server.calls import catalog_reads
 from toolscout.server.calls.catalogs import delete_catalog, get_catalog, patch_catalog, put_catalog
 from toolscout.server.http.route import Parameter, Route
@@ -30,8 +31,8 @@ def _levels(*names: str) -> dict[str, Any]:
 _SIZE = {
     "type": "integer",
     "minimum": 1,
-    "maximum": catalog_reads.MAX_PAGE_SIZE,
-    "default": catalog_reads.PAGE_SIZE,
+    "maximum": MAX_PAGE_SIZE,
+    "default": PAGE_SIZE,
 }
 
 _route = partial(Route, tag="catalogs")
