@@ -125,7 +125,6 @@ def test_several_schemas_come_in_one_answer_and_count_as_read():
     names = ["readFile", "send_email", "read_file", "run_test"]
     answer = ask("get_tool_schemas", names=names, gate=gate)
     assert [shown["name"] for shown in answer["schemas"]] == ["read_file", "send_email"]
-    assert answer["schemas"][0] == ask("tool_info", name="read_file")
     assert all(gate.refusal(tool) is None for tool in TOOLS if tool["name"] == "send_email")
     assert RiskGate().refusal({"name": "send_email"}) is not None
 
@@ -160,7 +159,3 @@ def test_a_tool_that_cannot_be_called_now_says_so_and_stays_read():
     gate = RiskGate()
     assert ask("tool_info", [gone], name="send_email", gate=gate)["status"] == "unavailable"
     assert gate.refusal(there) is None
-    (listed,) = ask("list_tools_meta", [gone])["tools"]
-    assert listed["status"] == "unavailable"
-    (listed,) = ask("list_tools_meta", [there])["tools"]
-    assert "status" not in listed

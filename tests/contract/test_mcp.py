@@ -10,7 +10,6 @@ from tests.attacks.test_patterns import COUNTED
 from tests.conftest import ACME_OLD, ZENITH
 from tests.contract.mcp_client import KEYED, call, failure, session
 from tests.support import TOOLS, Server, crowd, running
-from toolscout.contract import MAX_NAME_CHARS
 
 pytestmark = pytest.mark.anyio
 
@@ -130,20 +129,6 @@ async def test_mistakes_are_answered_in_words(facade: Server):
             assert refused.value.code == INVALID_PARAMS
 
 
-async def test_names_are_as_long_as_over_http(facade: Server):
-    long = "read_file" + "_" * MAX_NAME_CHARS
-    said = f"expected at most {MAX_NAME_CHARS:,} characters"
-    async with session(facade) as client:
-        for tool, arguments in (
-            ("tool_info", {"name": long}),
-            ("get_required_keys_for_tool", {"name": long}),
-            ("get_tool_schemas", {"names": ["read_file", long]}),
-        ):
-            text = await failure(client, tool, **arguments)
-            assert said in text
-            assert len(text) < 100
-
-
 async def test_a_step_down_is_said_in_the_text_and_beside_it(facade: Server):
     async with session(facade) as client:
         answer = await client.call_tool("search_tools", {"query": f"pay {COUNTED}"})
@@ -200,11 +185,3 @@ async def test_the_status_compiles_nothing(tmp_path: Path):
             assert after.metric("toolscout_catalog_cache_entries") == 0
             (content,) = (await client.read_resource("toolscout://Office/overview")).contents
             assert f"{len(TOOLS)} tools" in content.text  # type: ignore[union-attr]
-
-
-async def test_a_long_page_is_whole(facade: Server):
-    tools = crowd(900)
-    facade.client.put("/v1/catalogs/crowd", json={"tools": tools}, headers={"x-api-key": ZENITH})
-    async with session(facade, ZENITH) as client:
-        page = await call(client, "list_tools_meta", catalog="crowd", page_size=1_000)
-        assert len(page["tools"]) == page["total"] == 900

@@ -111,9 +111,7 @@ async def test_a_large_tool_is_shown_in_brief(facade: Server):
 
 async def test_a_task_is_needed_and_a_catalog_where_there_are_several(shop: Server):
     async with session(shop) as client:
-        assert (
-            await refusal(client, "find_tool", task=" ", catalog="shop") == "task: expected a text"
-        )
+        assert "task: " in await refusal(client, "find_tool", task=" ", catalog="shop")
         assert "office, shop" in await refusal(client, "find_tool", task="refund")
         assert "known" in await refusal(client, "find_tool", task="refund", catalog="nowhere")
         assert "catalog" in await refusal(client, "backend_status", catalog="nowhere")

@@ -3,10 +3,10 @@
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from toolscout.common.spelling import forms, key
-from toolscout.contract import Tool
+from toolscout.contract import Filters, Tool
 from toolscout.errors import NOT_JSON, BadCursor, FieldError
 from toolscout.index.catalog import Catalog
 from toolscout.tools.cost import text_tokens
@@ -38,6 +38,14 @@ def page(catalog: Catalog, cursor: str | None, size: int) -> tuple[range, str | 
     end = min(start + size, len(catalog))
     following = f"{catalog.digest[:_MARK]}:{end}".encode()
     return range(start, end), urlsafe_b64encode(following).decode() if end < len(catalog) else None
+
+
+def names(catalog: Catalog, filters: Filters | None) -> Sequence[str]:
+    """Return the names of the tools that pass, sorted, also of those that are not available."""
+    if filters is None:
+        return catalog.names
+    passing = catalog.facets.passing(filters, catalog.rows)
+    return [catalog.names[row] for row in passing.nonzero()[0]]
 
 
 def index(catalog: Catalog, rows: Iterable[int] | None = None) -> Iterator[tuple[str, str]]:

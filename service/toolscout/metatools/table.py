@@ -12,17 +12,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from toolscout.contract import SchemasAnswer, ToolDetail, ToolPage
-from toolscout.metatools import answers
-from toolscout.metatools.answers import RequiredKeys, Source, ToolsFound
-from toolscout.metatools.arguments import (
-    Arguments,
-    GetRequiredKeys,
-    GetToolSchemas,
-    ListToolsMeta,
-    SearchTools,
-    ToolInfo,
-    read_arguments,
-)
+from toolscout.metatools import answers, arguments
+from toolscout.metatools.answers import Source
 
 
 class MetaTool(NamedTuple):
@@ -30,7 +21,7 @@ class MetaTool(NamedTuple):
 
     title: str
     handler: Callable[[Source, Any], Awaitable[msgspec.Struct]]
-    arguments: type[Arguments]
+    arguments: type[arguments.Arguments]
     answer: type[msgspec.Struct]
 
     @property
@@ -49,15 +40,20 @@ class MetaTool(NamedTuple):
         Raises:
             CallError: the arguments are wrong, or name nothing that there is.
         """
-        return await self.handler(source, read_arguments(self.arguments, given))
+        return await self.handler(source, arguments.read_arguments(self.arguments, given))
 
 
 _ROWS = (
-    ("Search tools", answers.search_tools, SearchTools, ToolsFound),
-    ("List all tools", answers.list_tools_meta, ListToolsMeta, ToolPage),
-    ("Show one tool", answers.tool_info, ToolInfo, ToolDetail),
-    ("Show several tools", answers.get_tool_schemas, GetToolSchemas, SchemasAnswer),
-    ("Keys of a tool", answers.get_required_keys_for_tool, GetRequiredKeys, RequiredKeys),
+    ("Search tools", answers.search_tools, arguments.SearchTools, answers.ToolsFound),
+    ("List all tools", answers.list_tools_meta, arguments.ListToolsMeta, ToolPage),
+    ("Show one tool", answers.tool_info, arguments.ToolInfo, ToolDetail),
+    ("Show several tools", answers.get_tool_schemas, arguments.GetToolSchemas, SchemasAnswer),
+    (
+        "Keys of a tool",
+        answers.get_required_keys_for_tool,
+        arguments.GetRequiredKeys,
+        answers.RequiredKeys,
+    ),
 )
 TOOLS = {tool.name: tool for tool in starmap(MetaTool, _ROWS)}
 

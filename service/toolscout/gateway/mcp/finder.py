@@ -7,6 +7,7 @@ from typing import Any
 from toolscout import __version__
 from toolscout.contract import Filters, Resolution
 from toolscout.engine import Engine
+from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
@@ -69,11 +70,9 @@ class Finder:
         prior = self._learner.prior(TENANT, self._catalog)
         return self._engine.decide(self._catalog, ask, prior=prior)
 
-    def names(self, filters: Filters) -> list[str]:
+    def names(self, filters: Filters) -> Sequence[str]:
         """Return the names of the tools that pass, sorted."""
-        catalog = self._catalog
-        passing = catalog.facets.passing(filters, catalog.rows)
-        return [catalog.names[row] for row in passing.nonzero()[0]]
+        return pages.names(self._catalog, filters)
 
     def resolve(self, name: str) -> Resolution:
         """Return the tool that a written name means, or similar names."""

@@ -5,21 +5,10 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TypeVar
 
+import mcp_types as types
 import msgspec
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    GetPromptRequestParams,
-    GetPromptResult,
-    ListPromptsResult,
-    PaginatedRequestParams,
-    Prompt,
-    PromptArgument,
-    PromptMessage,
-    TextContent,
-)
 
 from toolscout.metatools import answers
 from toolscout.server.compiling.work_threads import TENANT, run_in_thread
@@ -36,26 +25,26 @@ MAX_UNAVAILABLE = 20
 """Unavailable tools that the status of a catalog names."""
 
 PROMPTS = [
-    Prompt(
+    types.Prompt(
         name="discover",
         title="How to find tools",
         description="How to find and load tools step by step",
         arguments=[],
     ),
-    Prompt(
+    types.Prompt(
         name="find_tool",
         title="Find a tool",
         description="Search a tool for a task, and show how to call the best one",
         arguments=[
-            PromptArgument(name="task", description="What you want to do", required=True),
-            PromptArgument(name="catalog", description="Needed where there are several"),
+            types.PromptArgument(name="task", description="What you want to do", required=True),
+            types.PromptArgument(name="catalog", description="Needed where there are several"),
         ],
     ),
-    Prompt(
+    types.Prompt(
         name="backend_status",
         title="Status of the catalogs",
         description="Which catalogs there are, their size, and which tools are unavailable",
-        arguments=[PromptArgument(name="catalog", description="Only this catalog")],
+        arguments=[types.PromptArgument(name="catalog", description="Only this catalog")],
     ),
 ]
 
@@ -79,21 +68,23 @@ async def or_error(answer: Awaitable[T]) -> T:
     try:
         return await answer
     except ValueError as error:
-        raise MCPError(INVALID_PARAMS, str(error)) from None
+        raise MCPError(types.INVALID_PARAMS, str(error)) from None
     except REFUSALS as error:
         refused = refusal(error)
         is_theirs = CODES[refused.code].status < HTTPStatus.INTERNAL_SERVER_ERROR
-        raise MCPError(INVALID_PARAMS if is_theirs else INTERNAL_ERROR, refused.detail) from None
+        raise MCPError(
+            types.INVALID_PARAMS if is_theirs else types.INTERNAL_ERROR, refused.detail
+        ) from None
 
 
-def check_only_page(params: PaginatedRequestParams | None) -> None:
+def check_only_page(params: types.PaginatedRequestParams | None) -> None:
     """Check that no further page is asked for of a list that has one.
 
     Raises:
         MCPError: there is a cursor.
     """
     if params and params.cursor is not None:
-        raise MCPError(INVALID_PARAMS, "cursor: this list has one page")
+        raise MCPError(types.INVALID_PARAMS, "cursor: this list has one page")
 
 
 class Prompts:
@@ -103,21 +94,23 @@ class Prompts:
         self._service = service
 
     async def list_prompts(
-        self, _: ServerRequestContext, params: PaginatedRequestParams | None
-    ) -> ListPromptsResult:
+        self, _: ServerRequestContext, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
         """List the prompts."""
         check_only_page(params)
-        return ListPromptsResult(prompts=PROMPTS)
+        return types.ListPromptsResult(prompts=PROMPTS)
 
-    async def get(self, _: ServerRequestContext, params: GetPromptRequestParams) -> GetPromptResult:
+    async def get(
+        self, _: ServerRequestContext, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
         """Return the messages of a prompt.
 
         Raises:
             MCPError: there is no such prompt, or its arguments are wrong.
         """
         text = await or_error(self._text(params.name, params.arguments or {}))
-        message = PromptMessage(role="user", content=TextContent(text=text))
-        return GetPromptResult(messages=[message])
+        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+        return types.GetPromptResult(messages=[message])
 
     async def _text(self, name: str, arguments: dict[str, str]) -> str:
         if name == "discover":

@@ -2,24 +2,10 @@
 
 from urllib.parse import unquote
 
+import mcp_types as types
 import msgspec
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CompleteRequestParams,
-    CompleteResult,
-    Completion,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    PaginatedRequestParams,
-    PromptReference,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    Resource,
-    ResourceTemplate,
-    TextResourceContents,
-)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolscout.contract import MAX_NAME_CHARS
@@ -45,7 +31,7 @@ RESOURCE_NOT_FOUND = -32002
 """The code of revisions before 2026-07-28, which uses `INVALID_PARAMS`."""
 
 TEMPLATES = [
-    ResourceTemplate(
+    types.ResourceTemplate(
         name=name, title=title, uri_template=SCHEME + path, description=text, mime_type=media
     )
     for name, title, path, text, media in (
@@ -74,12 +60,12 @@ class Resources:
         self._service = service
 
     async def list_resources(
-        self, _: ServerRequestContext, params: PaginatedRequestParams | None
-    ) -> ListResourcesResult:
+        self, _: ServerRequestContext, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
         """List an overview and an index of every registered catalog, in pages."""
         shown, following = await or_error(self._page(params.cursor if params else None))
         resources = [
-            Resource(
+            types.Resource(
                 name=f"{kind} of {name}",
                 title=f"{kind.capitalize()} of {name}",
                 uri=f"{SCHEME}{name}/{kind}",
@@ -88,18 +74,18 @@ class Resources:
             for name in shown
             for kind in KINDS
         ]
-        return ListResourcesResult(resources=resources, next_cursor=following)
+        return types.ListResourcesResult(resources=resources, next_cursor=following)
 
     async def list_templates(
-        self, _: ServerRequestContext, params: PaginatedRequestParams | None
-    ) -> ListResourceTemplatesResult:
+        self, _: ServerRequestContext, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
         """List the templates of all resources."""
         check_only_page(params)
-        return ListResourceTemplatesResult(resource_templates=TEMPLATES)
+        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def read(
-        self, context: ServerRequestContext, params: ReadResourceRequestParams
-    ) -> ReadResourceResult:
+        self, context: ServerRequestContext, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         """Return the text of a resource.
 
         Raises:
@@ -109,27 +95,27 @@ class Resources:
             text, media = await or_error(self._content(params.uri))
         except _NoResourceError as error:
             is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-            code = INVALID_PARAMS if is_modern else RESOURCE_NOT_FOUND
+            code = types.INVALID_PARAMS if is_modern else RESOURCE_NOT_FOUND
             raise MCPError(code, str(error), {"uri": params.uri}) from None
-        content = TextResourceContents(uri=params.uri, mime_type=media, text=text)
-        return ReadResourceResult(contents=[content])
+        content = types.TextResourceContents(uri=params.uri, mime_type=media, text=text)
+        return types.ReadResourceResult(contents=[content])
 
     async def complete(
-        self, _: ServerRequestContext, params: CompleteRequestParams
-    ) -> CompleteResult:
+        self, _: ServerRequestContext, params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
         """Complete the argument of a prompt, or the variable of a resource template.
 
         Raises:
             MCPError: there is no such prompt, template, argument or variable.
         """
         ref, argument = params.ref, params.argument
-        place = ref.name if isinstance(ref, PromptReference) else ref.uri
+        place = ref.name if isinstance(ref, types.PromptReference) else ref.uri
         if argument.name not in _COMPLETED.get(place, ()):
-            raise MCPError(INVALID_PARAMS, "there is nothing of that name to complete")
+            raise MCPError(types.INVALID_PARAMS, "there is nothing of that name to complete")
         chosen = (params.context and params.context.arguments) or {}
         values = await or_error(self._values(argument.name, argument.value, chosen.get("catalog")))
-        shown = Completion(values=values[:MAX_VALUES], has_more=len(values) > MAX_VALUES)
-        return CompleteResult(completion=shown)
+        shown = types.Completion(values=values[:MAX_VALUES], has_more=len(values) > MAX_VALUES)
+        return types.CompleteResult(completion=shown)
 
     async def _page(self, cursor: str | None) -> tuple[list[str], str | None]:
         shown, following = page_of(await catalog_names(self._service), cursor, PAGE_CATALOGS)

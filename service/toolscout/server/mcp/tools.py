@@ -5,10 +5,8 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Annotated, Any
 
+import mcp_types as types
 import msgspec
-from mcp_types import CallToolResult, TextContent
-from mcp_types import Tool as Definition
-from mcp_types import ToolAnnotations as Hints
 from msgspec import UNSET, Meta, UnsetType
 
 from toolscout.contract import Detail, Filters, Resolution, ToolDetail
@@ -74,13 +72,13 @@ def _of_catalog(tool: MetaTool) -> MetaTool:
 
 OFFERED = {name: _of_catalog(tool) for name, tool in TOOLS.items()}
 DEFINITIONS = [
-    Definition(
+    types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
         input_schema=schema_of(tool.arguments),
         output_schema=answer_schema(tool.answer),
-        annotations=Hints(read_only_hint=True, open_world_hint=False),
+        annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
     )
     for tool in OFFERED.values()
 ]
@@ -113,11 +111,7 @@ class CatalogTools:
 
     async def names(self, filters: Filters | None) -> Sequence[str]:
         """Return the names of the tools that pass, sorted."""
-        catalog = self._catalog
-        if filters is None:
-            return catalog.names
-        passing = await beside(len(catalog), AT_ONCE, catalog.facets.passing, filters, catalog.rows)
-        return [catalog.names[row] for row in passing.nonzero()[0]]
+        return await beside(len(self._catalog), AT_ONCE, pages.names, self._catalog, filters)
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
         """Return the tools that written names mean, or similar names."""
@@ -148,7 +142,7 @@ class CatalogTools:
         return self._catalog.tool(self._catalog.rows[name]).required_keys or ()
 
 
-async def call(service: Service, name: str, given: dict[str, Any] | None) -> CallToolResult:
+async def call(service: Service, name: str, given: dict[str, Any] | None) -> types.CallToolResult:
     """Call a tool; what is wrong is in the result, where a model can correct it."""
     tool = OFFERED[name]
     try:
@@ -157,7 +151,7 @@ async def call(service: Service, name: str, given: dict[str, Any] | None) -> Cal
         answer: Any = await tool.handler(CatalogTools(service, catalog), wanted)
     except (CallError, *REFUSALS) as error:
         text = str(error) if isinstance(error, CallError) else refusal(error).detail
-        return CallToolResult(content=[TextContent(text=text)], is_error=True)
+        return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
     if isinstance(answer, ToolDetail):
         answer = with_use(service, TENANT.get(), catalog, answer)
     structured = msgspec.to_builtins(answer)
@@ -165,7 +159,9 @@ async def call(service: Service, name: str, given: dict[str, Any] | None) -> Cal
         text = "\n".join(_lines_of_search(catalog, answer))
     else:  # compact, because an indented text would have a third more tokens
         text = msgspec.json.encode(structured).decode()
-    return CallToolResult(content=[TextContent(text=text)], structured_content=structured)
+    return types.CallToolResult(
+        content=[types.TextContent(text=text)], structured_content=structured
+    )
 
 
 def _lines_of_search(catalog: Catalog, found: ToolsFound) -> list[str]:
