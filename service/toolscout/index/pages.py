@@ -3,7 +3,7 @@
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from toolscout.common.spelling import forms, key
 from toolscout.contract import Filters, Tool
@@ -40,10 +40,8 @@ def page(catalog: Catalog, cursor: str | None, size: int) -> tuple[range, str | 
     return range(start, end), urlsafe_b64encode(following).decode() if end < len(catalog) else None
 
 
-def names(catalog: Catalog, filters: Filters | None) -> Sequence[str]:
+def names(catalog: Catalog, filters: Filters) -> list[str]:
     """Return the names of the tools that pass, sorted, also of those that are not available."""
-    if filters is None:
-        return catalog.names
     passing = catalog.facets.passing(filters, catalog.rows)
     return [catalog.names[row] for row in passing.nonzero()[0]]
 

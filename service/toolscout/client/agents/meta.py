@@ -140,7 +140,7 @@ class _Tools:
     async def _select(self, wanted: SearchTools) -> Selection[Any]:
         query, count, filters = wanted.query, wanted.top_k, wanted.filters
         if self._selector is None:
-            names = await self.names(filters)
+            names = set(await self.names(filters))
             tools = [tool for name, tool in self.offer.by_name.items() if name in names]
             found = local.search(query, tools, count) or local.keyword_search(query, tools, count)
             return Selection(found, [])

@@ -70,7 +70,7 @@ class Finder:
         prior = self._learner.prior(TENANT, self._catalog)
         return self._engine.decide(self._catalog, ask, prior=prior)
 
-    def names(self, filters: Filters) -> Sequence[str]:
+    def names(self, filters: Filters) -> list[str]:
         """Return the names of the tools that pass, sorted."""
         return pages.names(self._catalog, filters)
 

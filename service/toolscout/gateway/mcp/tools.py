@@ -1,7 +1,7 @@
 """The meta-tools over the tools of all servers, and the gate before a call of one of them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -53,8 +53,11 @@ class ServerTools:
 
     def __init__(self, gateway: Gateway, session: Session) -> None:
         self._gateway = gateway
-        self._offered = gateway.listing.tools
         self._session = session
+
+    @property
+    def _offered(self) -> Mapping[str, Offered]:
+        return self._gateway.listing.tools
 
     async def search(self, wanted: SearchTools) -> ToolsFound:
         """Search the tools of the servers that answer, and name the others."""

@@ -111,6 +111,8 @@ class CatalogTools:
 
     async def names(self, filters: Filters | None) -> Sequence[str]:
         """Return the names of the tools that pass, sorted."""
+        if filters is None:
+            return self._catalog.names
         return await beside(len(self._catalog), AT_ONCE, pages.names, self._catalog, filters)
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
