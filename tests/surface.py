@@ -25,7 +25,7 @@ SUBMODULES = {
     "toolscout.client.events": ("SearchEvent", "TurnEvent", "log_event", "log_turn"),
     "toolscout.client.jsonl": ("JsonLines",),
     "toolscout.client.metrics": ("PrometheusMetrics",),
-    "toolscout.discovery.risk": ("RiskGate",),
+    "toolscout.metatools.gate": ("RiskGate",),
     "toolscout.client.breaker": ("BreakerPolicy",),
     "toolscout.client.rollout": ("Rollout",),
     "toolscout.client.selection": ("Shadow",),

@@ -18,7 +18,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("learning",),
     ("engine", "state"),
     ("ranking",),
-    ("index",),
+    ("index", "metatools"),
     ("tools",),
     ("text",),
     ("serving", "settings_sources"),
@@ -47,7 +47,10 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
 CLIENT_SIDE = ("client", "discovery")
 """Rooms that install without the service."""
 
-CLIENT_MAY_IMPORT = {*CLIENT_SIDE, "common", "contract", "data", "errors", "text", "tools"}
+CLIENT_MAY_IMPORT = {
+    *CLIENT_SIDE,
+    *("common", "contract", "data", "errors", "metatools", "text", "tools"),
+}
 
 
 NO_CODE = {

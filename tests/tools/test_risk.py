@@ -1,13 +1,15 @@
 """How much harm a tool can do, the same for the client and the service."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from toolscout.contract.tools import Tool
-from toolscout.discovery.risk import requires_confirmation, risk_of
 from toolscout.text.domains import bundled
+from toolscout.tools.risk import LEVELS, needs_confirmation, needs_schema, risk_of
 from toolscout.tools.traits import read_traits
 
 DESTRUCTIVE = [
@@ -168,5 +170,46 @@ def test_client_and_service_judge_alike(tool: dict[str, Any], level: str):
 
 
 def test_people_are_asked_before_what_cannot_be_undone():
-    assert all(requires_confirmation({"name": name}) for name in DESTRUCTIVE)
-    assert not any(requires_confirmation({"name": name}) for name in [*READ_ONLY, *REMOTE])
+    assert all(needs_confirmation(risk_of({"name": name})) for name in DESTRUCTIVE)
+    assert not any(needs_confirmation(risk_of({"name": name})) for name in [*READ_ONLY, *REMOTE])
+
+
+@pytest.mark.parametrize(
+    ("tool", "risk"),
+    [
+        ({"name": "x", "risk": "destructive"}, "destructive"),
+        ({"name": "deleteFile", "annotations": {"readOnlyHint": True}}, "read_only"),
+        ({"name": "get", "annotations": {"destructiveHint": True}}, "destructive"),
+        ({"name": "x", "annotations": {"readOnlyHint": False}}, "write_remote"),
+        ({"name": "x", "annotations": {"destructiveHint": False}}, "write_remote"),
+        (
+            {"name": "x", "annotations": {"destructiveHint": False, "openWorldHint": False}},
+            "write_local",
+        ),
+        ({"name": "deleteFile"}, "destructive"),
+        ({"name": "get_weather"}, "read_only"),
+        ({"name": "search_and_replace"}, "write_remote"),
+        ({"name": "get_or_delete"}, "destructive"),
+        ({"name": "create_file"}, "write_local"),
+        ({"name": "github__create_issue"}, "write_remote"),
+        ({"name": "thing", "description": "This deletes all of it"}, "destructive"),
+        ({"name": "thing"}, "write_remote"),
+        ({"type": "function", "function": {"name": "send_mail"}}, "write_remote"),
+    ],
+)
+def test_risks_are_given_annotated_or_in_the_verbs(tool, risk):
+    assert risk_of(tool) == risk
+
+
+def test_the_risks_of_known_tools(data: Path):
+    for row in json.loads((data / "cases/locus.json").read_text())["cases"]:
+        if row["kind"] == "risk":
+            tool = row["tools"][0]
+            assert risk_of(tool) == row["expect_risk"], row["id"]
+            level = risk_of(tool)
+            assert needs_schema(level) == row["expect_requires_full_schema"], row["id"]
+            assert needs_confirmation(level) == row["expect_requires_confirmation"], row["id"]
+
+
+def test_levels_go_from_harmless_to_worst():
+    assert LEVELS == ("read_only", "write_local", "write_remote", "destructive")

@@ -6,7 +6,7 @@ from typing import Any
 
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Reason, Selection
-from toolscout.discovery.overview import overview
+from toolscout.tools.overview import overview
 from toolscout.tools.shapes import texts
 from toolscout.tools.summary import first_sentence
 

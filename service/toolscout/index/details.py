@@ -11,16 +11,11 @@ from toolscout.errors import NOT_JSON
 from toolscout.index.source import Source
 from toolscout.tools.cost import text_tokens, tool_tokens
 from toolscout.tools.documents import input_schema, read_tool
+from toolscout.tools.risk import needs_confirmation, needs_schema
 from toolscout.tools.summary import first_sentence
 from toolscout.tools.traits import Traits
 
 _encode = msgspec.json.Encoder().encode
-
-NEEDS_SCHEMA = frozenset(("write_remote", "destructive"))
-"""Risks of which a model should see the whole schema before it calls."""
-
-NEEDS_CONFIRMATION = frozenset(("destructive",))
-"""Risks that a person should confirm."""
 
 
 def details(
@@ -49,8 +44,8 @@ def detail_of(
         input_schema=schema if full else None,
         status="unavailable" if tool.status == "unavailable" else None,
         risk=traits.risk,
-        requires_full_schema=traits.risk in NEEDS_SCHEMA or None,
-        requires_confirmation=traits.risk in NEEDS_CONFIRMATION or None,
+        requires_full_schema=needs_schema(traits.risk) or None,
+        requires_confirmation=needs_confirmation(traits.risk) or None,
         namespace=traits.namespace or None,
         domain=traits.domain or None,
         tags=traits.tags or None,

@@ -4,7 +4,7 @@ Values of one facet are alternatives, facets add up: `namespaces ["git", "ci"]` 
 "read_only"` leaves the harmless tools of either server. Unavailable tools are never allowed.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,9 @@ from toolscout.contract.tools import Tool
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold
 from toolscout.tools.documents import decode_tool
+from toolscout.tools.filters import VALUES, passes, wanted_of
 from toolscout.tools.risk import LEVELS
-from toolscout.tools.traits import Traits, declared, infer, read_traits, unpack_clues
+from toolscout.tools.traits import Traits, infer, unpack_clues
 
 Allowed = NDArray[np.bool_]
 """Whether each tool of a catalog may be selected, shape (tools,)."""
@@ -72,10 +73,13 @@ class Facets:
         """The tools that pass, or None when all do; `rows` finds the tools to exclude."""
         if filters is None:
             return self.available
+        passed = self.passing(filters, rows)
+        return passed if self.available is None else passed & self.available
+
+    def passing(self, filters: Filters, rows: Mapping[str, int]) -> Allowed:
+        """Return the tools that pass, also those that are not available."""
         passed = np.ones(len(self._wires), np.bool_)
-        if self.available is not None:
-            passed &= self.available
-        for facet, wanted in _wanted(filters):
+        for facet, wanted in wanted_of(filters):
             owners = self._owners(facet)
             mask = np.zeros(len(passed), np.bool_)
             for value in wanted:
@@ -97,7 +101,7 @@ class Facets:
         owners = self._index.get(facet)
         if owners is None:
             owners = {}
-            values_of = _VALUES[facet]
+            values_of = VALUES[facet]
             for row, traits in enumerate(self.prepare()):
                 for value in values_of(traits):
                     owners.setdefault(value, []).append(row)
@@ -126,11 +130,11 @@ def allowed_by_score(
     """
     passed = np.zeros(len(tools), np.bool_)
     for row in considered:
-        passed[row] = _passes(tools[row], filters, taxonomy)
+        passed[row] = _is_allowed(tools[row], filters, taxonomy)
     found = 0
     order = np.argsort(-scores, kind="stable")
     for row in order[scores[order] > 0].tolist():
-        passed[row] = _passes(tools[row], filters, taxonomy)
+        passed[row] = _is_allowed(tools[row], filters, taxonomy)
         found += bool(passed[row])
         if found >= top_k:
             break
@@ -144,51 +148,7 @@ def declared_elsewhere(tools: Sequence[Tool], domain: str) -> list[int]:
     ]
 
 
-def _passes(tool: Tool, filters: Filters | None, taxonomy: Taxonomy) -> bool:  # noqa: PLR0911  # the cheapest test that decides ends it
-    """Whether one tool passes; its text is only read for what has to be inferred from it."""
+def _is_allowed(tool: Tool, filters: Filters | None, taxonomy: Taxonomy) -> bool:
     if tool.status == "unavailable":
         return False
-    if filters is None:
-        return True
-    if tool.name in (filters.exclude or ()):
-        return False
-    facets = _wanted(filters)
-    said = declared(tool)
-    inferred = [facet for facet, _ in facets if facet == "domains" and not said.domain]
-    if any(
-        wanted.isdisjoint(_VALUES[facet](said)) for facet, wanted in facets if facet not in inferred
-    ):
-        return False
-    if filters.max_risk is None and not inferred:
-        return True
-    if inferred or tool.risk is None:
-        said = read_traits(tool, taxonomy)
-    if filters.max_risk is not None and _LEVEL[said.risk] > _LEVEL[filters.max_risk]:
-        return False
-    return all(not wanted.isdisjoint(_VALUES[facet](said)) for facet, wanted in facets)
-
-
-def _wanted(filters: Filters) -> list[tuple[str, set[str]]]:
-    """Each facet that is filtered by, with the values asked for."""
-    given = [(facet, getattr(filters, facet)) for facet in _VALUES]
-    return [(facet, set(map(fold, values))) for facet, values in given if values]
-
-
-def _prefixes(namespace: str) -> list[str]:
-    """A namespace and those it lies in: `git.api` is also found as `git`."""
-    parts = fold(namespace).split(".")
-    return [".".join(parts[:end]) for end in range(1, len(parts) + 1)] if namespace else []
-
-
-def _one(value: str) -> Iterable[str]:
-    return (fold(value),) if value else ()
-
-
-_VALUES: dict[str, Callable[[Traits], Iterable[str]]] = {
-    "namespaces": lambda traits: _prefixes(traits.namespace),
-    "domains": lambda traits: map(fold, (*_one(traits.domain), *traits.named_domains)),
-    "tags": lambda traits: map(fold, traits.tags),
-    "sources": lambda traits: _one(traits.source),
-    "capabilities": lambda traits: map(fold, traits.capabilities),
-}
-"""For each facet of `Filters` the values of a tool."""
+    return filters is None or passes(tool, filters, taxonomy)

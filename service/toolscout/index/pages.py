@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from toolscout.common.spelling import forms, key
+from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, BadCursor, FieldError
 from toolscout.index.catalog import Catalog
@@ -38,6 +39,12 @@ def page(catalog: Catalog, cursor: str | None, size: int) -> tuple[range, str | 
     end = min(start + size, len(catalog))
     following = f"{catalog.digest[:_MARK]}:{end}".encode()
     return range(start, end), urlsafe_b64encode(following).decode() if end < len(catalog) else None
+
+
+def names(catalog: Catalog, filters: Filters) -> list[str]:
+    """Return the names of the tools that pass, sorted, also of those that are not available."""
+    passing = catalog.facets.passing(filters, catalog.rows)
+    return [catalog.names[row] for row in passing.nonzero()[0]]
 
 
 def index(catalog: Catalog, rows: Iterable[int] | None = None) -> Iterator[tuple[str, str]]:

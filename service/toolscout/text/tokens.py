@@ -8,12 +8,16 @@ so `s3`, `k8s` and `base64` are found both ways.
 """
 
 import re
+from collections.abc import Callable
 from itertools import chain, groupby
-
-import Stemmer
 
 from toolscout.common.spelling import fold as fold
 from toolscout.common.spelling import normalise as normalise
+
+try:
+    import Stemmer
+except ImportError:  # the client alone, which infers domains by unstemmed words
+    Stemmer = None
 
 MAX_WORD = 64
 """Characters of one word that count; longer runs are encoded data, not language."""
@@ -49,7 +53,10 @@ _CJK = (
 _SPACED = bytes(code if chr(code).isascii() and chr(code).isalnum() else 32 for code in range(256))
 """ASCII with a space for every character that separates words."""
 
-_stemmer = Stemmer.Stemmer("english", 0)  # our own cache holds the finished terms
+# Without a cache, since ours holds the finished terms.
+_stem_word: Callable[[str], str] = (
+    str if Stemmer is None else Stemmer.Stemmer("english", 0).stemWord
+)
 _terms_of: dict[str, tuple[str, ...]] = {}
 
 
@@ -127,7 +134,7 @@ def _identifier_terms(word: str, parts: list[str]) -> tuple[str, ...]:
 def _stem(term: str) -> str:
     if len(term) < 3 or not term.isascii() or not term.isalpha():
         return term
-    return str(_stemmer.stemWord(term))
+    return _stem_word(term)
 
 
 def _bigrams(run: str) -> list[str]:

@@ -12,6 +12,8 @@ from typing import Any, get_args
 
 from toolscout import data
 from toolscout.contract.fields import Risk
+from toolscout.tools.namespace import namespace_in
+from toolscout.tools.shapes import as_mapping, texts
 
 LEVELS: tuple[Risk, ...] = get_args(Risk)
 """From harmless to destructive."""
@@ -60,6 +62,27 @@ def risk(name: str, description: str, annotations: Any, *, is_elsewhere: bool) -
         if found is not None:
             return found
     return _spoken(name, description[:PURPOSE_CHARS], is_elsewhere=is_elsewhere)
+
+
+def risk_of(tool: Any) -> Risk:
+    """Return the risk of a tool of any shape."""
+    fields = as_mapping(tool)
+    level = fields.get("risk")
+    if level in LEVELS:
+        return level  # type: ignore[no-any-return]
+    name, description = texts(tool)
+    elsewhere = bool(fields.get("namespace") or namespace_in(name))
+    return risk(name, description, fields.get("annotations"), is_elsewhere=elsewhere)
+
+
+def needs_schema(level: Risk) -> bool:
+    """Return whether a model must have read the whole schema before it may call the tool."""
+    return level in ("write_remote", "destructive")
+
+
+def needs_confirmation(level: Risk) -> bool:
+    """Return whether a person should be asked before the tool is called."""
+    return level == "destructive"
 
 
 def verb_kind(name: str) -> str | None:

@@ -53,7 +53,7 @@ def test_no_tool_of_a_higher_risk_is_offered(tmp_path: Path):
         names = office.names()
         assert "notes__list_notes" in names
         assert not {"notes__send_note", "notes__erase_notebook"} & names
-        assert set(office.found("erase a notebook", max_results=50)) <= names
+        assert set(office.found("erase a notebook", top_k=50)) <= names
         (call,) = (tool for tool in office.tools() if tool.name == "call_tool")
         assert call.annotations is not None
         assert call.annotations.read_only_hint

@@ -17,7 +17,7 @@ VALUES = st.recursive(
 OWN = ("search_tools", "tool_info", "call_tool", "list_tools_meta", "get_required_keys_for_tool")
 NAMES = st.sampled_from((*OWN, "notes__list_notes", "notes__send_note", "list_notes")) | TEXT
 FIELDS = st.sampled_from(
-    ("name", "arguments", "query", "namespace", "domain", "max_results", "cursor", "page_size")
+    ("name", "arguments", "query", "namespace", "domain", "top_k", "cursor", "page_size")
 )
 
 

@@ -44,10 +44,9 @@ def test_find_tool_says_that_nothing_fits(office: Host):
     assert f"None of the {len(office.names())} tools fits this task" in text
 
 
-@pytest.mark.parametrize("arguments", [{}, {"task": " "}])
-def test_find_tool_needs_a_task(office: Host, arguments: dict[str, str]):
+def test_find_tool_needs_a_task(office: Host):
     with pytest.raises(MCPError, match="task: expected a text"):
-        prompt(office, "find_tool", **arguments)
+        prompt(office, "find_tool")
 
 
 @pytest.mark.parametrize("more", [{}, {"namespace": "GONE"}], ids=["anywhere", "there"])

@@ -9,67 +9,38 @@
 None of them ever executes a tool.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from inspect import isawaitable
 from typing import Any
 
+import msgspec
+from msgspec.structs import asdict
+
 from toolscout.client.offer import Offer
-from toolscout.client.selection import Selection
+from toolscout.client.selection import Reason, Selection
 from toolscout.client.selector import AsyncSelector, Selector
-from toolscout.contract.fields import DEFAULT_TOP_K
+from toolscout.contract.answers import Resolution
+from toolscout.contract.fields import Detail
+from toolscout.contract.requests import Filters
+from toolscout.contract.tools import ToolDetail
 from toolscout.discovery import local
-from toolscout.discovery.agents import answers
-from toolscout.discovery.agents.answers import MAX_SCHEMAS, PAGE_SIZE
+from toolscout.discovery.blocking import run
+from toolscout.discovery.names import Names
 from toolscout.discovery.providers import ProviderName, provider_named
 from toolscout.discovery.providers.fields import arguments_of
-from toolscout.discovery.risk import RiskGate
+from toolscout.errors import InvalidRequest
+from toolscout.metatools import table
+from toolscout.metatools.answers import ToolsFound, none_found, show
+from toolscout.metatools.arguments import CallError, SearchTools, schema_of
+from toolscout.metatools.gate import RiskGate
+from toolscout.metatools.table import TOOLS
+from toolscout.text.domains import bundled
+from toolscout.tools.conversion import read_tools
+from toolscout.tools.filters import passes
+from toolscout.tools.shapes import as_mapping
 
-_TEXT = {"type": "string"}
-_META: dict[str, tuple[str, dict[str, Any]]] = {
-    "search_tools": (
-        "Find tools for a task. Returns names and what they do, best first.",
-        {
-            "type": "object",
-            "properties": {
-                "query": {**_TEXT, "description": "The task in a few words, or a tool's name"},
-                "top_k": {"type": "integer", "description": "Most tools to return; default 5"},
-            },
-            "required": ["query"],
-        },
-    ),
-    "list_tools_meta": (
-        "List all tools by name, a page at a time. Prefer search_tools.",
-        {
-            "type": "object",
-            "properties": {
-                "cursor": {**_TEXT, "description": "next_cursor of the page before"},
-                "page_size": {"type": "integer", "description": f"Default {PAGE_SIZE}"},
-            },
-        },
-    ),
-    "tool_info": (
-        "Everything about one tool: description, input schema, risk. Read it before a call.",
-        {
-            "type": "object",
-            "properties": {"name": {**_TEXT, "description": "The tool's name"}},
-            "required": ["name"],
-        },
-    ),
-    "get_tool_schemas": (
-        "Return the full schemas of several tools in one call.",
-        {
-            "type": "object",
-            "properties": {
-                "names": {
-                    "type": "array",
-                    "items": _TEXT,
-                    "description": f"Names of tools, at most {MAX_SCHEMAS}",
-                }
-            },
-            "required": ["names"],
-        },
-    ),
-}
-META_TOOL_NAMES = tuple(_META)
+META_TOOL_NAMES = ("search_tools", "list_tools_meta", "tool_info", "get_tool_schemas")
 
 
 def meta_tools(provider: ProviderName = "openai") -> list[Any]:
@@ -79,22 +50,23 @@ def meta_tools(provider: ProviderName = "openai") -> list[Any]:
         InvalidArgument: there is no provider of that name.
     """
     shapes = provider_named(provider)
-    return [shapes.function(name, about, schema) for name, (about, schema) in _META.items()]
+    return [
+        shapes.function(tool.name, tool.description, _schema(tool.arguments))
+        for tool in map(TOOLS.__getitem__, META_TOOL_NAMES)
+    ]
 
 
 def instructions() -> str:
     """Return the instructions for a system prompt with the meta-tools."""
-    return (
-        "You have more tools than are listed. Call search_tools with the task in a few words to "
-        "find them, then tool_info to read the input schema of the one you choose, or "
-        "get_tool_schemas for several, then call it by its exact name. Never guess a name or a "
-        "parameter. Tools that write elsewhere or destroy something can only be called after "
-        "their schema was read; ask before you call one that needs confirmation. If a search "
-        "finds nothing, try other words before you say it cannot be done."
+    return table.instructions(
+        "You have more tools than are listed.",
+        "call it by its exact name",
+        "Tools that write elsewhere or destroy something can only be called after their schema "
+        "was read; ask before you call one that needs confirmation.",
     )
 
 
-def handle_meta_call(  # noqa: PLR0911  # one answer for each kind of call
+def handle_meta_call(
     name: str,
     arguments: Mapping[str, Any] | str | bytes | None,
     tools: Sequence[Any],
@@ -113,23 +85,8 @@ def handle_meta_call(  # noqa: PLR0911  # one answer for each kind of call
     Raises:
         InvalidArgument: `tools` is no sequence of tools.
     """
-    offer = Offer(tools)
-    if name not in _META or name in offer.names:
-        return None
-    given = arguments_of(arguments)
-    if name == "list_tools_meta":
-        return answers.list_answer(given, offer)
-    if name == "tool_info":
-        return answers.info_answer(given, offer, gate)
-    if name == "get_tool_schemas":
-        return answers.schemas_answer(given, offer, gate)
-    wanted = _search_arguments(given)
-    if isinstance(wanted, str):
-        return wanted
-    query, top_k = wanted
-    if selector is None:
-        return answers.search_answer(_local(query, tools, top_k), offer)
-    return answers.search_answer(selector.select(query, tools, top_k), offer)
+    answer = _answer(name, arguments, _Tools(tools, selector, gate))
+    return None if answer is None else run(answer)
 
 
 async def handle_meta_call_async(
@@ -140,27 +97,87 @@ async def handle_meta_call_async(
     gate: RiskGate | None = None,
 ) -> str | None:
     """As `handle_meta_call`, with an `AsyncSelector`."""
-    given = arguments_of(arguments)
-    wanted = _search_arguments(given)
-    if name != "search_tools" or isinstance(wanted, str):
-        return handle_meta_call(name, given, tools, None, gate)
-    offer = Offer(tools)
-    if name in offer.names:
+    answer = _answer(name, arguments, _Tools(tools, selector, gate))
+    return None if answer is None else await answer
+
+
+class _Tools:
+    """All tools of one call, as the meta-tools look into them."""
+
+    def __init__(
+        self, tools: Sequence[Any], selector: Selector | AsyncSelector | None, gate: RiskGate | None
+    ) -> None:
+        self.offer = Offer(tools)
+        self._all = tools
+        self._selector = selector
+        self._gate = gate
+
+    async def search(self, wanted: SearchTools) -> ToolsFound:
+        selection = await self._select(wanted)
+        if selection.fell_open and selection.reason is not Reason.EMPTY_SELECTION:
+            # A model gains nothing from hundreds of names at once.
+            raise CallError(
+                f"the search is not available ({selection.reason}); use list_tools_meta"
+            )
+        if selection.fell_open or not selection.names:
+            return none_found(self.offer.names)
+        return ToolsFound(await self.show(selection.names, wanted.detail))
+
+    async def names(self, filters: Filters | None) -> list[str]:
+        names = sorted(self.offer.names)
+        return names if filters is None else [one for one in names if self._passes(one, filters)]
+
+    async def resolve(self, names: Sequence[str]) -> list[Resolution]:
+        return list(map(Names(self.offer.names).resolve, names))
+
+    async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
+        tools = [self.offer.by_name[name] for name in names]
+        if self._gate is not None and detail == "full":
+            for tool in tools:
+                self._gate.note_read(tool)
+        return [show(tool, detail) for tool in tools]
+
+    async def required_keys(self, name: str) -> Sequence[str]:
+        return as_mapping(self.offer.by_name[name]).get("required_keys") or ()
+
+    async def _select(self, wanted: SearchTools) -> Selection[Any]:
+        query, count, filters = wanted.query, wanted.top_k, wanted.filters
+        if self._selector is None:
+            names = set(await self.names(filters))
+            tools = [tool for name, tool in self.offer.by_name.items() if name in names]
+            found = local.search(query, tools, count) or local.keyword_search(query, tools, count)
+            return Selection(found, [])
+        sent = {name: value for name, value in asdict(filters).items() if value} if filters else {}
+        fields = {"filters": sent} if sent else None
+        chosen = self._selector.select(query, self._all, count, fields=fields)
+        selection: Selection[Any] = await chosen if isawaitable(chosen) else chosen
+        return selection
+
+    def _passes(self, name: str, filters: Filters) -> bool:
+        with suppress(InvalidRequest):
+            (tool,) = read_tools([self.offer.by_name[name]])
+            return passes(tool, filters, bundled())
+        return False
+
+
+def _answer(
+    name: str, arguments: Mapping[str, Any] | str | bytes | None, tools: _Tools
+) -> Coroutine[Any, Any, str] | None:
+    if name not in META_TOOL_NAMES or name in tools.offer.names:
         return None
-    query, top_k = wanted
-    return answers.search_answer(await selector.select(query, tools, top_k), offer)
+    return _written(TOOLS[name].call(tools, arguments_of(arguments)))
 
 
-def _search_arguments(arguments: Mapping[str, Any]) -> tuple[str, int] | str:
-    query, top_k = arguments.get("query"), arguments.get("top_k")
-    top_k = DEFAULT_TOP_K if top_k is None else top_k
-    if not isinstance(query, str) or not query.strip():
-        return answers.error_answer("query: expected a text")
-    if isinstance(top_k, bool) or not isinstance(top_k, int):
-        return answers.error_answer("top_k: expected a whole number")
-    return query, top_k
+async def _written(answer: Awaitable[msgspec.Struct]) -> str:
+    try:
+        content: Any = await answer
+    except CallError as error:
+        content = {"error": str(error)}
+    return msgspec.json.encode(content, enc_hook=str).decode()
 
 
-def _local(query: str, tools: Sequence[Any], top_k: int) -> Selection[Any]:
-    found = local.search(query, tools, top_k) or local.keyword_search(query, tools, top_k)
-    return Selection(found, [])
+def _schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the schema of arguments, without the one keyword that Gemini does not know."""
+    schema = schema_of(arguments)
+    del schema["additionalProperties"]
+    return schema

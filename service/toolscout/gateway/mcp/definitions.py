@@ -1,25 +1,29 @@
-"""The definitions of the gateway's own tools, as hosts list them."""
+"""What the gateway offers of its own: tools, prompts and instructions, as hosts list them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 import mcp_types
+from fastmcp.exceptions import PromptError
+from fastmcp.prompts import Prompt
+from fastmcp.prompts.base import PromptArgument
 from fastmcp.tools import Tool
 
 from toolscout.contract.fields import Risk
-from toolscout.discovery.agents.answers import MAX_PAGE_SIZE, PAGE_SIZE
+from toolscout.gateway.mcp.gateway import Gateway, Session, Status
 from toolscout.gateway.mcp.listing import Offered
 from toolscout.gateway.mcp.servers import Config
+from toolscout.gateway.mcp.tools import CALL, CallTool, ServerTools
+from toolscout.metatools import table
+from toolscout.metatools.answers import find_tool
+from toolscout.metatools.arguments import CallError, schema_of
+from toolscout.metatools.table import TOOLS
 
-DEFAULT_RESULTS = 5
-MAX_RESULTS = 50
 MAX_NAMED_SERVERS = 20
 
-SEARCH, INFO, CALL = "search_tools", "tool_info", "call_tool"
-LIST, KEYS = "list_tools_meta", "get_required_keys_for_tool"
+OWN = ("search_tools", "tool_info", "list_tools_meta", "get_required_keys_for_tool")
 
-_TEXT = {"type": "string"}
-_NAME = {**_TEXT, "description": "The tool's name, as server__tool"}
+HOW_TO_CALL = "Call it with call_tool, and with the token that tool_info shows if there is one."
 
 
 class Listed(Tool):
@@ -30,64 +34,43 @@ class Listed(Tool):
         return super().to_mcp_tool(**{"_meta": self.meta, **overrides})
 
 
+class Written(Prompt):
+    """A prompt of one text."""
+
+    write: Callable[[Mapping[str, Any]], Awaitable[str]]
+
+    async def render(self, arguments: dict[str, Any] | None = None) -> str:
+        """Return the text for some arguments."""
+        return await self.write(arguments or {})
+
+
 def own_tools(max_risk: Risk) -> list[Tool]:
     """Return the gateway's own tools.
 
     `call_tool` is annotated with the worst that it may do.
     """
-    return [
-        _tool(
-            SEARCH,
-            "Find tools for a task. Returns names and what they do, best first.",
-            ["query"],
-            query={**_TEXT, "description": "The task in a few words, or a tool's name"},
-            namespace={**_TEXT, "description": "Only tools of this server"},
-            domain={**_TEXT, "description": "Only tools of this field, such as git or email"},
-            max_results={
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_RESULTS,
-                "default": DEFAULT_RESULTS,
-            },
-        ),
-        _tool(
-            INFO,
-            "Everything about one tool: description, input schema, risk.",
-            ["name"],
-            name=_NAME,
-        ),
-        _tool(
-            CALL,
-            "Call a tool that search_tools found. Read tool_info first for its arguments.",
-            ["name"],
-            mcp_types.ToolAnnotations(
-                read_only_hint=max_risk == "read_only",
-                destructive_hint=max_risk == "destructive",
-                open_world_hint=max_risk in ("write_remote", "destructive"),
-            ),
-            name=_NAME,
-            arguments={"type": "object", "description": "As its input schema says"},
-            token={**_TEXT, "description": "From tool_info, if that has one"},
-        ),
-        _tool(
-            LIST,
-            "List all tools by name, a page at a time. Prefer search_tools.",
-            [],
-            cursor={**_TEXT, "description": "next_cursor of the page before"},
-            page_size={
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_PAGE_SIZE,
-                "default": PAGE_SIZE,
-            },
-        ),
-        _tool(
-            KEYS,
-            "Which keys a tool's server was given: names of variables and headers, no values.",
-            ["name"],
-            name=_NAME,
-        ),
+    worst = mcp_types.ToolAnnotations(
+        read_only_hint=max_risk == "read_only",
+        destructive_hint=max_risk == "destructive",
+        open_world_hint=max_risk in ("write_remote", "destructive"),
+    )
+    harmless = mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    definitions = [
+        Listed(
+            name=one.name,
+            description=one.description,
+            parameters=schema_of(one.arguments),
+            annotations=harmless,
+        )
+        for one in map(TOOLS.__getitem__, OWN)
     ]
+    call = Listed(
+        name=CALL,
+        description=CallTool.__doc__,
+        parameters=schema_of(CallTool),
+        annotations=worst,
+    )
+    return [*definitions[:2], call, *definitions[2:]]
 
 
 def pinned_tools(offered: Iterable[Offered]) -> list[Tool]:
@@ -110,33 +93,55 @@ def pinned_tools(offered: Iterable[Offered]) -> list[Tool]:
 def instructions(config: Config) -> str:
     """Return what a host tells its model of the gateway."""
     names = list(config.servers)
-    listed = ", ".join(names[:MAX_NAMED_SERVERS]) + (
-        ", …" if len(names) > MAX_NAMED_SERVERS else ""
-    )
-    return (
-        f"Tools of these servers are behind search_tools: {listed}. Search with the task in a few "
-        "words, read tool_info of the tool you choose, then call it with call_tool. Never guess a "
-        "name or an argument. Tools that write elsewhere or destroy something need the token that "
-        "tool_info shows; ask before you call one that needs confirmation. If a search finds "
-        "nothing, try other words before you say it cannot be done."
+    more = ", …" if len(names) > MAX_NAMED_SERVERS else ""
+    return table.instructions(
+        "Tools of these servers are behind search_tools: "
+        f"{', '.join(names[:MAX_NAMED_SERVERS])}{more}.",
+        f"call it with {CALL}",
+        "Tools that write elsewhere or destroy something need the token that tool_info shows; "
+        "ask before you call one that needs confirmation.",
     )
 
 
-def _tool(
-    name: str,
-    description: str,
-    required: Sequence[str],
-    hints: mcp_types.ToolAnnotations | None = None,
-    /,
-    **properties: Any,
-) -> Tool:
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-    harmless = mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    return Listed(
-        name=name, description=description, parameters=schema, annotations=hints or harmless
-    )
+def prompts(gateway: Gateway) -> list[Prompt]:
+    """Return the prompts to offer: find a tool for a task, and see which servers answer."""
+
+    async def best(arguments: Mapping[str, Any]) -> str:
+        await gateway.ready()
+        try:
+            return await find_tool(
+                ServerTools(gateway, Session()), arguments.get("task"), HOW_TO_CALL
+            )
+        except CallError as error:
+            raise PromptError(str(error)) from None
+
+    async def status(_: Mapping[str, Any]) -> str:
+        await gateway.ready()
+        return "\n".join(map(_line, gateway.status()))
+
+    task = PromptArgument(name="task", description="What you want to do", required=True)
+    return [
+        Written(
+            name="find_tool",
+            title="Find a tool",
+            description="Search a tool for a task, and show how to call the best one",
+            arguments=[task],
+            write=best,
+        ),
+        Written(
+            name="backend_status",
+            title="Status of the servers",
+            description="Which servers answer, and how many tools of each are offered",
+            write=status,
+        ),
+    ]
+
+
+def _line(server: Status) -> str:
+    """Return the state of a server in a line."""
+    tools = f"{server.tools} tool" if server.tools == 1 else f"{server.tools} tools"
+    line = f"{server.name}: answers, {tools}"
+    if server.reason is not None:
+        kept = f"; {tools} of its last list cannot be called" if server.tools else ""
+        line = f"{server.name}: does not answer: {server.reason}{kept}"
+    return f"{line}; left out: {server.left_out}" if server.left_out else line

@@ -36,10 +36,6 @@ class Unavailable(CallFailed):
     """The server cannot be reached."""
 
 
-class Refusal(CallFailed):
-    """The risk gate refuses the call, or its arguments are none."""
-
-
 def is_lost(error: MCPError) -> bool:
     """Whether an error tells of the connection, not of the request."""
     return error.error.message in LOST

@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolscout import __version__
 from toolscout.contract.answers import Resolution
-from toolscout.contract.fields import Detail
 from toolscout.contract.requests import Filters
-from toolscout.contract.tools import ToolDetail
 from toolscout.engine import Engine
+from toolscout.index import pages
 from toolscout.index.catalog import Catalog
-from toolscout.index.details import details
 from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ask import Ask, Decision
@@ -20,19 +18,8 @@ from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.opening import open_store
 from toolscout.state.store import StoreUnavailable
-from toolscout.tools.advice import CANDIDATES, MAX_WHOLE_BYTES
 
 TENANT = "local"
-
-
-class Best(NamedTuple):
-    """The best tool for a query."""
-
-    tool: ToolDetail
-    others: list[str]
-    """Names of the next ones."""
-    is_clear: bool
-    """Whether it fits, and is not only the nearest."""
 
 
 class Finder:
@@ -75,30 +62,15 @@ class Finder:
         """Load what a query in another language needs, in a thread."""
         await self._learner.prepare(query)
 
-    def search(
-        self, query: str, count: int, namespace: str | None = None, domain: str | None = None
-    ) -> list[str]:
-        """Return the names of the tools for a query, best first; unavailable ones are left out."""
-        filters = Filters(
-            namespaces=None if namespace is None else (namespace,),
-            domains=None if domain is None else (domain,),
-        )
-        return self._decide(self._catalog, Ask(pattern=query, top_k=count, filters=filters)).names
+    def search(self, query: str, count: int, filters: Filters | None) -> Decision:
+        """Search the tools, best first; unavailable ones are left out."""
+        ask = Ask(pattern=query, top_k=count, filters=filters)
+        prior = self._learner.prior(TENANT, self._catalog)
+        return self._engine.decide(self._catalog, ask, prior=prior)
 
-    def best(self, query: str) -> Best | None:
-        """Return the best tool for a query; None where none fits."""
-        catalog = self._catalog
-        decision = self._decide(catalog, Ask(pattern=query, top_k=CANDIDATES))
-        if not decision.rows or decision.outcome == "no_match":
-            return None
-        best, *others = decision.rows
-        detail: Detail = "full" if catalog.tool_bytes(best) <= MAX_WHOLE_BYTES else "brief"
-        (tool,) = details(catalog, [best], detail)
-        names = [catalog.names[row] for row in others]
-        return Best(tool, names, decision.outcome == "match")
-
-    def _decide(self, catalog: Catalog, ask: Ask) -> Decision:
-        return self._engine.decide(catalog, ask, prior=self._learner.prior(TENANT, catalog))
+    def names(self, filters: Filters) -> list[str]:
+        """Return the names of the tools that pass, sorted."""
+        return pages.names(self._catalog, filters)
 
     def resolve(self, name: str) -> Resolution:
         """Return the tool that a written name means, or similar names."""

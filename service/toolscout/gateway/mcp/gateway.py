@@ -2,29 +2,59 @@
 
 import asyncio
 import logging
-from collections import Counter
+import os
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import mcp_types
 
-from toolscout.contract.answers import Resolution
+from toolscout.contract.fields import Outcome
+from toolscout.contract.requests import Filters
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.connection import Connection, Progress, ended
-from toolscout.gateway.mcp.finder import Best, Finder
+from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, Offered
 from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.session import Gate, Session
+from toolscout.metatools.gate import RiskGate
 
 START_S = 5.0
 """Seconds after the start that the first questions of a host wait for servers that are slow."""
+
+MAX_SEARCHES = 16
+"""Latest searches of a session that a call may belong to."""
 
 MAX_LOGGED = 20
 """Changed tools that are logged each."""
 
 logger = logging.getLogger("toolscout.mcp")
+
+
+class Search(NamedTuple):
+    """A search and what it found."""
+
+    id: str
+    query: str
+    names: tuple[str, ...]
+
+
+class Session:
+    """What is remembered of one host's session; a gateway over stdio has one."""
+
+    def __init__(self) -> None:
+        self.peer: Any = None
+        """The library's session, for notifications; None before its first list."""
+        self._searches: deque[Search] = deque(maxlen=MAX_SEARCHES)
+
+    def note_search(self, query: str, names: list[str]) -> None:
+        """Remember what a search found."""
+        self._searches.append(Search(os.urandom(8).hex(), query, tuple(names)))
+
+    def search_for(self, name: str) -> Search | None:
+        """Return the latest search that found a tool."""
+        return next((one for one in reversed(self._searches) if name in one.names), None)
 
 
 class Status(NamedTuple):
@@ -53,11 +83,11 @@ class Gateway:
 
     def __init__(self, config: Config, store: str = "memory", pins: Pins | None = None) -> None:
         self.config = config
-        self.gate = Gate()
+        self.gate = RiskGate()
         self.listing = Listing()
         self.listeners: list[Any] = []
         """Called with the new pinned tools when they have changed."""
-        self._finder = Finder(store)
+        self.finder = Finder(store)
         self._known = Known(pins)
         self._connections = [
             Connection(name, server, self._note_change) for name, server in config.servers.items()
@@ -70,13 +100,13 @@ class Gateway:
     async def running(self) -> AsyncIterator[None]:
         """Keep the servers connected."""
         coroutines = [one.run() for one in self._connections]
-        coroutines += [self._finder.follow(), self._start()]
+        coroutines += [self.finder.follow(), self._start()]
         tasks = [asyncio.create_task(one) for one in coroutines]
         try:
             yield
         finally:
             await asyncio.gather(*map(ended, tasks))
-            await self._finder.close()
+            await self.finder.close()
 
     async def ready(self) -> Listing:
         """Return the tools, as soon as every server was tried or the start has taken too long."""
@@ -88,24 +118,17 @@ class Gateway:
         tools = self.listing.tools
         return [tools[name] for name in self.config.options.pinned if name in tools]
 
-    def resolve(self, name: str) -> Resolution:
-        """Return the tool that a written name means, or similar names."""
-        return self._finder.resolve(name)
-
     async def search(
-        self, session: Session, query: str, count: int, namespace: str | None, domain: str | None
-    ) -> list[str]:
-        """Return the names of the tools for a query, best first."""
-        await self._finder.prepare(query)
-        found = self._finder.search(query, count, namespace, domain)
-        names = [name for name in found if name in self.listing.tools]  # which may just change
+        self, session: Session, query: str, count: int, filters: Filters | None
+    ) -> tuple[list[str], Outcome]:
+        """Return the names of the tools for a query, best first, and how well they fit."""
+        await self.finder.prepare(query)
+        found = self.finder.search(query, count, filters)
+        names = [
+            name for name in found.names if name in self.listing.tools
+        ]  # which may just change
         session.note_search(query, names)
-        return names
-
-    async def best(self, query: str) -> Best | None:
-        """Return the best tool for a query; None where none fits."""
-        await self._finder.prepare(query)
-        return self._finder.best(query)
+        return names, found.outcome
 
     def status(self) -> list[Status]:
         """Return the state of each server."""
@@ -138,7 +161,7 @@ class Gateway:
         result = await offered.connection.call(offered.tool.name, arguments, progress)
         search = session.search_for(name)
         if search is not None:
-            await self._finder.learn(search.query, name, not result.is_error, search.id)
+            await self.finder.learn(search.query, name, not result.is_error, search.id)
         return result
 
     async def _start(self) -> None:
@@ -185,7 +208,7 @@ class Gateway:
         for name, why in listing.left_out.items():
             if why != self.listing.left_out.get(name):
                 logger.warning("%s: left out: %s", name, why)
-        self._finder.use(listing.offer.everything)
+        self.finder.use(listing.offer.everything)
         if pins is not None:
             try:
                 for line in pins.save():

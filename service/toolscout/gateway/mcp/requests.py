@@ -1,7 +1,7 @@
 """Answer the requests of hosts: the gateway's own tools, pinned ones, and no stack trace ever."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import mcp_types
@@ -14,13 +14,14 @@ from mcp import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolscout.common.lru import Lru
-from toolscout.discovery.agents.answers import is_error_answer
-from toolscout.gateway.mcp.calls import ReadingCalls
 from toolscout.gateway.mcp.connection import Progress
-from toolscout.gateway.mcp.definitions import CALL, own_tools, pinned_tools
-from toolscout.gateway.mcp.failures import CallFailed, Refusal
-from toolscout.gateway.mcp.gateway import Gateway
-from toolscout.gateway.mcp.session import Session
+from toolscout.gateway.mcp.definitions import OWN, own_tools, pinned_tools
+from toolscout.gateway.mcp.failures import CallFailed
+from toolscout.gateway.mcp.gateway import Gateway, Session
+from toolscout.gateway.mcp.tools import CALL, CallTool, ServerTools
+from toolscout.metatools.answers import resolved
+from toolscout.metatools.arguments import CallError, read_arguments
+from toolscout.metatools.table import TOOLS
 
 MAX_SESSIONS = 1_000
 """Sessions that are remembered; calls of a forgotten one teach nothing, and it is told nothing."""
@@ -34,7 +35,6 @@ class Requests(Middleware):
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._own = own_tools(gateway.config.options.max_risk)
-        self._reading = ReadingCalls(gateway)
         self._sessions: Lru[str, Session] = Lru(MAX_SESSIONS)
         gateway.listeners.append(self._notify)
 
@@ -46,7 +46,7 @@ class Requests(Middleware):
         self._session(context.fastmcp_context)  # to tell it of changes
         pinned = self._gateway.pinned()
         for one in pinned:
-            self._gateway.gate.note_listed(one)
+            self._gateway.gate.note_read(one.shown)  # hosts have its schema
         return [*self._own, *pinned_tools(pinned)]
 
     async def on_call_tool(
@@ -61,20 +61,21 @@ class Requests(Middleware):
         try:
             await self._gateway.ready()
             session = self._session(context.fastmcp_context)
-            read = self._reading.by_name.get(name)
-            if read is not None:
-                answer = await read(session, arguments)
-                return _text(answer, is_error=is_error_answer(answer))
-            token = arguments.get("token") if name == CALL else None
+            tools = ServerTools(self._gateway, session)
+            if name in OWN:
+                answer = await TOOLS[name].call(tools, arguments)
+                return _text(msgspec.json.encode(answer).decode())
+            token: object = None
             if name == CALL:
-                name, arguments = _wanted(arguments)
-            name = self._reading.resolved(name)
-            refusal = self._reading.refusal(name, token)
+                wanted = read_arguments(CallTool, arguments)
+                name, arguments, token = wanted.name, wanted.inner(), wanted.token
+            name = await resolved(tools, name)
+            refusal = tools.refusal(name, token)
             if refusal is not None:
                 return _text(refusal, is_error=True)
             progress = _progress(context.fastmcp_context)
             return await self._gateway.call(session, name, arguments, progress)
-        except CallFailed as error:
+        except (CallFailed, CallError) as error:
             return _text(str(error), is_error=True)
         except MCPError:
             raise  # as the server said it
@@ -121,25 +122,6 @@ def _progress(context: Context) -> Progress:
             )
 
     return progress
-
-
-def _wanted(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the tool and the arguments of a `call_tool`.
-
-    Raises:
-        Refusal: they are none.
-    """
-    name, inner = arguments.get("name"), arguments.get("arguments")
-    if isinstance(inner, str):  # some models write the object as a text
-        try:
-            inner = msgspec.json.decode(inner)
-        except (msgspec.DecodeError, RecursionError):
-            raise Refusal("arguments: expected an object, got a text that is no JSON") from None
-    if not isinstance(name, str):
-        raise Refusal("name: expected a text")
-    if not isinstance(inner, dict | None):
-        raise Refusal("arguments: expected an object")
-    return name, inner or {}
 
 
 def _text(text: str, is_error: bool = False) -> ToolResult:

@@ -13,9 +13,8 @@ from fastmcp import FastMCP
 
 from toolscout import __version__
 from toolscout.common.addresses import listen
-from toolscout.gateway.mcp.definitions import instructions
+from toolscout.gateway.mcp.definitions import instructions, prompts
 from toolscout.gateway.mcp.gateway import Gateway
-from toolscout.gateway.mcp.prompts import prompts
 from toolscout.gateway.mcp.requests import Requests
 from toolscout.gateway.mcp.web import KEY, serve_http
 from toolscout.serving.callers import check_key

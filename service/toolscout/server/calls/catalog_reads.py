@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from toolscout.contract.bounds import MAX_NAME_CHARS
+from toolscout.contract.bounds import MAX_NAME_CHARS, MAX_PAGE_SIZE, PAGE_SIZE
 from toolscout.contract.catalogs import (
     CompletionAnswer,
     IndexAnswer,
@@ -32,9 +32,6 @@ from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
-
-PAGE_SIZE = 50
-MAX_PAGE_SIZE = 1_000
 
 AT_ONCE = 200
 """Tools that are shown on the event loop; more are shown in a thread."""

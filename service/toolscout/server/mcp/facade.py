@@ -24,13 +24,9 @@ from toolscout.errors import NOT_JSON
 from toolscout.server.http.answer import JSON, Answer
 from toolscout.server.http.refusals import Refused, decode_error
 from toolscout.server.http.request import Request
-from toolscout.server.mcp.calls import ToolCalls
-from toolscout.server.mcp.completions import Completions
-from toolscout.server.mcp.paging import check_only_page
-from toolscout.server.mcp.prompts import Prompts
-from toolscout.server.mcp.reading import TRACE
+from toolscout.server.mcp.prompts import Prompts, check_only_page
 from toolscout.server.mcp.resources import Resources
-from toolscout.server.mcp.texts import INSTRUCTIONS, TOOLS
+from toolscout.server.mcp.tools import DEFINITIONS, INSTRUCTIONS, OFFERED, TRACE, call
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 
@@ -48,7 +44,7 @@ _FIXED: tuple[CacheableMethod, ...] = (
 _FIXED_MS = 3_600_000
 """Milliseconds for which clients may keep what only another release changes."""
 
-_INPUT_SCHEMAS = {tool.name: tool.input_schema for tool in TOOLS}
+_INPUT_SCHEMAS = {tool.name: tool.input_schema for tool in DEFINITIONS}
 
 
 def _silence_sdk() -> None:
@@ -63,7 +59,7 @@ class McpFacade:
 
     def __init__(self, service: Service) -> None:
         _silence_sdk()
-        self._tools = ToolCalls(service)
+        self._service = service
         prompts, resources = Prompts(service), Resources(service)
         server = Server(
             "toolscout",
@@ -79,7 +75,7 @@ class McpFacade:
             on_list_resources=resources.list_resources,
             on_list_resource_templates=resources.list_templates,
             on_read_resource=resources.read,
-            on_completion=Completions(service).complete,
+            on_completion=resources.complete,
         )
         # The SDK's spans would name what callers send; the service makes its own.
         server.middleware.clear()
@@ -114,16 +110,16 @@ class McpFacade:
     async def _call_tool(
         self, _: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        if params.name not in self._tools:
+        if params.name not in OFFERED:
             raise MCPError(types.INVALID_PARAMS, "there is no tool of that name")
-        return await self._tools.call(params.name, params.arguments)
+        return await call(self._service, params.name, params.arguments)
 
 
 async def _list_tools(
     _: Context, params: types.PaginatedRequestParams | None
 ) -> types.ListToolsResult:
     check_only_page(params)
-    return types.ListToolsResult(tools=TOOLS)
+    return types.ListToolsResult(tools=DEFINITIONS)
 
 
 def _whole(start: Mapping[str, Any], *parts: Mapping[str, Any]) -> Answer:

@@ -1,31 +1,54 @@
 """The prompts of the MCP facade."""
 
+from collections.abc import Awaitable
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import TypeVar
+
+import mcp_types as types
 import msgspec
 from mcp.server.context import ServerRequestContext
-from mcp_types import (
-    GetPromptRequestParams,
-    GetPromptResult,
-    ListPromptsResult,
-    PaginatedRequestParams,
-    PromptMessage,
-    TextContent,
-)
+from mcp.shared.exceptions import MCPError
 
-from toolscout.contract.fields import Detail
+from toolscout.metatools import answers
 from toolscout.server.compiling.work_threads import TENANT, run_in_thread
-from toolscout.server.mcp.calls import search
-from toolscout.server.mcp.errors import or_error
-from toolscout.server.mcp.paging import check_only_page
-from toolscout.server.mcp.reading import catalog_names, named_catalog, show
-from toolscout.server.mcp.texts import INSTRUCTIONS, PROMPTS, status_line
+from toolscout.server.http.problems import CODES
+from toolscout.server.http.refusals import REFUSALS, refusal
+from toolscout.server.mcp.tools import INSTRUCTIONS, CatalogTools, catalog_names, named_catalog
 from toolscout.server.service import Service
 from toolscout.state.registry import Record
-from toolscout.tools.advice import CANDIDATES, MAX_WHOLE_BYTES, Ways, best_tool, no_tool
-
-WAYS = Ways(schema="tool_info with detail full", call="Call it where it lives.")
 
 MAX_CATALOGS = 20
 """Catalogs of which `backend_status` reads the tools."""
+
+MAX_UNAVAILABLE = 20
+"""Unavailable tools that the status of a catalog names."""
+
+PROMPTS = [
+    types.Prompt(
+        name="discover",
+        title="How to find tools",
+        description="How to find and load tools step by step",
+        arguments=[],
+    ),
+    types.Prompt(
+        name="find_tool",
+        title="Find a tool",
+        description="Search a tool for a task, and show how to call the best one",
+        arguments=[
+            types.PromptArgument(name="task", description="What you want to do", required=True),
+            types.PromptArgument(name="catalog", description="Needed where there are several"),
+        ],
+    ),
+    types.Prompt(
+        name="backend_status",
+        title="Status of the catalogs",
+        description="Which catalogs there are, their size, and which tools are unavailable",
+        arguments=[types.PromptArgument(name="catalog", description="Only this catalog")],
+    ),
+]
+
+T = TypeVar("T")
 
 
 class _Status(msgspec.Struct):
@@ -36,6 +59,34 @@ class _Status(msgspec.Struct):
 _decode_statuses = msgspec.json.Decoder(list[_Status]).decode
 
 
+async def or_error(answer: Awaitable[T]) -> T:
+    """Await an answer to a message.
+
+    Raises:
+        MCPError: the caller made a mistake (-32602), or the service cannot answer (-32603).
+    """
+    try:
+        return await answer
+    except ValueError as error:
+        raise MCPError(types.INVALID_PARAMS, str(error)) from None
+    except REFUSALS as error:
+        refused = refusal(error)
+        is_theirs = CODES[refused.code].status < HTTPStatus.INTERNAL_SERVER_ERROR
+        raise MCPError(
+            types.INVALID_PARAMS if is_theirs else types.INTERNAL_ERROR, refused.detail
+        ) from None
+
+
+def check_only_page(params: types.PaginatedRequestParams | None) -> None:
+    """Check that no further page is asked for of a list that has one.
+
+    Raises:
+        MCPError: there is a cursor.
+    """
+    if params and params.cursor is not None:
+        raise MCPError(types.INVALID_PARAMS, "cursor: this list has one page")
+
+
 class Prompts:
     """The prompts of one service."""
 
@@ -43,44 +94,34 @@ class Prompts:
         self._service = service
 
     async def list_prompts(
-        self, _: ServerRequestContext, params: PaginatedRequestParams | None
-    ) -> ListPromptsResult:
+        self, _: ServerRequestContext, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
         """List the prompts."""
         check_only_page(params)
-        return ListPromptsResult(prompts=PROMPTS)
+        return types.ListPromptsResult(prompts=PROMPTS)
 
-    async def get(self, _: ServerRequestContext, params: GetPromptRequestParams) -> GetPromptResult:
+    async def get(
+        self, _: ServerRequestContext, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
         """Return the messages of a prompt.
 
         Raises:
             MCPError: there is no such prompt, or its arguments are wrong.
         """
         text = await or_error(self._text(params.name, params.arguments or {}))
-        message = PromptMessage(role="user", content=TextContent(text=text))
-        return GetPromptResult(messages=[message])
+        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+        return types.GetPromptResult(messages=[message])
 
     async def _text(self, name: str, arguments: dict[str, str]) -> str:
         if name == "discover":
             return INSTRUCTIONS
         if name == "find_tool":
-            return await self._find_tool(arguments.get("task", ""), arguments.get("catalog"))
+            catalog = await named_catalog(self._service, arguments.get("catalog") or None)
+            tools = CatalogTools(self._service, catalog)
+            return await answers.find_tool(tools, arguments.get("task"), "Call it where it lives.")
         if name == "backend_status":
             return "\n".join(await self._status(arguments.get("catalog")))
         raise ValueError("there is no prompt of that name")
-
-    async def _find_tool(self, task: str, name: str | None) -> str:
-        if not task.strip():
-            raise ValueError("find_tool needs a task")
-        catalog = await named_catalog(self._service, name or None)
-        decision = await search(self._service, catalog, task, CANDIDATES)
-        if not decision.rows or decision.outcome == "no_match":
-            return no_tool(task, len(catalog))
-        best, *others = decision.rows
-        detail: Detail = "full" if catalog.tool_bytes(best) <= MAX_WHOLE_BYTES else "brief"
-        (shown,) = await show(catalog, [best], detail)
-        is_clear = decision.outcome == "match"
-        names = [catalog.names[row] for row in others]
-        return best_tool(task, shown, names, WAYS, is_clear=is_clear)
 
     async def _status(self, name: str | None) -> list[str]:
         """Return a line for each catalog, without compiling any.
@@ -88,20 +129,27 @@ class Prompts:
         Raises:
             ValueError: the named catalog does not exist.
         """
-        registry, tenant = self._service.registry, TENANT.get()
         names = [name] if name else await catalog_names(self._service)
         lines = []
         for each in names[:MAX_CATALOGS]:
-            record = await registry.record(tenant, each)
+            record = await self._service.registry.record(TENANT.get(), each)
             if record is not None:
-                lines.append(status_line(each, record, await self._unavailable(each, record)))
+                lines.append(await self._line(each, record))
         if name and not lines:
             raise ValueError("there is no catalog of that name")
         if len(names) > MAX_CATALOGS:
             lines.append(f"and {len(names) - MAX_CATALOGS} more; name one in `catalog`")
         return lines or ["No catalog is registered."]
 
-    async def _unavailable(self, name: str, record: Record) -> list[str]:
+    async def _line(self, name: str, record: Record) -> str:
         raw = await self._service.registry.tools(TENANT.get(), name, record)
         tools = [] if raw is None else await run_in_thread(_decode_statuses, raw)
-        return [tool.name for tool in tools if tool.status == "unavailable"]
+        unavailable = [tool.name for tool in tools if tool.status == "unavailable"]
+        line = f"{name}: {record.tools} tools"
+        if unavailable:
+            more = ", …" if len(unavailable) > MAX_UNAVAILABLE else ""
+            shown = ", ".join(unavailable[:MAX_UNAVAILABLE])
+            line += f", {len(unavailable)} unavailable ({shown}{more})"
+        if record.expires is not None:
+            line += f", expires {datetime.fromtimestamp(record.expires, UTC):%Y-%m-%dT%H:%M:%SZ}"
+        return line

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from toolscout.contract.bounds import MAX_PAGE_SIZE, PAGE_SIZE
 from toolscout.contract.catalogs import (
     CatalogInfo,
     CatalogPatch,
@@ -30,8 +31,8 @@ def _levels(*names: str) -> dict[str, Any]:
 _SIZE = {
     "type": "integer",
     "minimum": 1,
-    "maximum": catalog_reads.MAX_PAGE_SIZE,
-    "default": catalog_reads.PAGE_SIZE,
+    "maximum": MAX_PAGE_SIZE,
+    "default": PAGE_SIZE,
 }
 
 _route = partial(Route, tag="catalogs")

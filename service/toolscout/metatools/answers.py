@@ -1,0 +1,211 @@
+"""Answers of the meta-tools, made from whatever holds the tools.
+
+A `Source` finds, resolves and shows tools; the handlers here make of that what a model reads. Their
+docstrings are the descriptions of the tools.
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as NotBase64
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from toolscout.contract.answers import Resolution
+from toolscout.contract.catalogs import SchemaError, SchemasAnswer, ToolPage
+from toolscout.contract.fields import Detail, Outcome
+from toolscout.contract.requests import Filters
+from toolscout.contract.tools import ToolDetail
+from toolscout.metatools.arguments import (
+    CallError,
+    GetRequiredKeys,
+    GetToolSchemas,
+    ListToolsMeta,
+    SearchTools,
+    ToolInfo,
+)
+from toolscout.tools.advice import CANDIDATES, best_tool, no_tool
+from toolscout.tools.overview import MAX_HINTS, examples, namespaces
+from toolscout.tools.risk import needs_confirmation, needs_schema, risk_of
+from toolscout.tools.shapes import as_mapping, schema_of, texts
+from toolscout.tools.summary import first_sentence
+
+_AFTER = "after:"
+
+
+class Shown(ToolDetail, frozen=True, omit_defaults=True):
+    """A tool that was not compiled, and the token that a call of it has to repeat."""
+
+    token: str | None = None
+
+
+class ToolsFound(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The answer of `search_tools`."""
+
+    tools: Sequence[ToolDetail]
+    outcome: Outcome | None = None
+    catalog: str | None = None
+    """The digest of the catalog."""
+    degraded: str | None = None
+    """The ranker that ran instead of the configured one, because time was short."""
+    message: str | None = None
+    total: int | None = None
+    """The number of all tools, where none fits."""
+    namespaces: dict[str, int] | None = None
+    for_example: list[str] | None = None
+    unavailable: dict[str, str] | None = None
+    """Servers whose tools are left out, and why."""
+
+
+class RequiredKeys(msgspec.Struct, frozen=True):
+    """The answer of `get_required_keys_for_tool`."""
+
+    name: str
+    required_keys: Sequence[str]
+
+
+class Source(Protocol):
+    """Tools to look into; each method may raise a `CallError`."""
+
+    async def search(self, wanted: SearchTools) -> ToolsFound:
+        """Search the tools."""
+
+    async def names(self, filters: Filters | None) -> Sequence[str]:
+        """Return the names of the tools that pass, sorted."""
+
+    async def resolve(self, names: Sequence[str]) -> Sequence[Resolution]:
+        """Return the tools that written names mean, or similar names."""
+
+    async def show(self, names: Sequence[str], detail: Detail) -> Sequence[ToolDetail]:
+        """Return tools at a level of detail; whole, they count as read."""
+
+    async def required_keys(self, name: str) -> Sequence[str]:
+        """Return the keys that a tool needs."""
+
+
+async def search_tools(source: Source, wanted: SearchTools) -> ToolsFound:
+    """Find tools for a task. Returns names and what they do, best first."""
+    return await source.search(wanted)
+
+
+async def list_tools_meta(source: Source, wanted: ListToolsMeta) -> ToolPage:
+    """List all tools by name, a page at a time. Prefer search_tools."""
+    names = await source.names(wanted.filters)
+    page, following = page_of(names, wanted.cursor or None, wanted.page_size)
+    shown = await source.show(page, wanted.detail)
+    return ToolPage(list(shown), len(names), following)
+
+
+async def tool_info(source: Source, wanted: ToolInfo) -> ToolDetail:
+    """Show one tool: description, input schema, risk. Read it before a call."""
+    (shown,) = await source.show([await resolved(source, wanted.name)], wanted.detail)
+    return shown
+
+
+async def get_tool_schemas(source: Source, wanted: GetToolSchemas) -> SchemasAnswer:
+    """Show several tools whole, and for names that do not exist similar ones."""
+    answers = await source.resolve(list(dict.fromkeys(wanted.names)))
+    names = dict.fromkeys(one.name for one in answers if one.name is not None)
+    errors = [
+        SchemaError(one.query, one.ambiguous and one.ambiguous[:MAX_HINTS], one.suggestions)
+        for one in answers
+        if one.name is None
+    ]
+    shown = await source.show(list(names), "full")
+    return SchemasAnswer(list(shown), errors, len(shown))
+
+
+async def get_required_keys_for_tool(source: Source, wanted: GetRequiredKeys) -> RequiredKeys:
+    """List the keys that a tool needs to be called: their names, no values."""
+    name = await resolved(source, wanted.name)
+    return RequiredKeys(name, await source.required_keys(name))
+
+
+async def find_tool(source: Source, task: Any, call: str) -> str:
+    """Write the prompt that shows the best tool for a task; `call` says how it is called.
+
+    Raises:
+        CallError: there is no task.
+    """
+    if not isinstance(task, str) or not task.strip():
+        raise CallError("task: expected a text")
+    found = await source.search(SearchTools(query=task, top_k=CANDIDATES, detail="names"))
+    if not found.tools or found.outcome == "no_match":
+        return no_tool(task, len(await source.names(None)))
+    best, *others = (tool.name for tool in found.tools)
+    (tool,) = await source.show([best], "full")
+    return best_tool(task, tool, others, call, is_clear=found.outcome == "match")
+
+
+async def resolved(source: Source, name: str) -> str:
+    """Return the name of the tool that a written name means.
+
+    Raises:
+        CallError: there is none, or there are several; the message has similar names.
+    """
+    (answer,) = await source.resolve([name])
+    if answer.name is not None:
+        return answer.name
+    what = "several tools answer to" if answer.ambiguous else "there is no tool of"
+    near = ", ".join((answer.ambiguous or answer.suggestions or [])[:MAX_HINTS])
+    raise CallError(f"{what} this name{'; near: ' if near else ''}{near}")
+
+
+def show(tool: Any, detail: Detail, token: str | None = None) -> Shown:
+    """Show a tool of any provider's shape; in brief by a sentence and its risk."""
+    name, description = texts(tool)
+    if detail == "names":
+        return Shown(name)
+    level, is_full = risk_of(tool), detail == "full"
+    return Shown(
+        name,
+        summary=None if is_full else first_sentence(description),
+        description=description if is_full else None,
+        input_schema=dict(schema_of(tool)) if is_full else None,
+        status="unavailable" if as_mapping(tool).get("status") == "unavailable" else None,
+        risk=level,
+        requires_full_schema=needs_schema(level) or None,
+        requires_confirmation=needs_confirmation(level) or None,
+        token=token,
+    )
+
+
+def none_found(names: Sequence[str]) -> ToolsFound:
+    """Say that nothing fits, how many tools there are, and some namespaces or names."""
+    spaces = namespaces(names)
+    return ToolsFound(
+        [],
+        message=f"No tool fits this query. There are {len(names)} tools: try other words, "
+        "or page through them with list_tools_meta.",
+        total=len(names),
+        namespaces=spaces or None,
+        for_example=None if spaces else examples(names) or None,
+    )
+
+
+def page_of(
+    names: Sequence[str], cursor: str | None, size: int
+) -> tuple[Sequence[str], str | None]:
+    """Return a page of sorted names, and the cursor of the next one; None after the last.
+
+    A cursor names the last name of its page, so that names may come and go between two pages.
+
+    Raises:
+        CallError: the cursor is malformed.
+    """
+    start = 0 if cursor is None else bisect_right(names, _last_name(cursor))
+    page = names[start : start + size]
+    if start + size >= len(names):
+        return page, None
+    return page, urlsafe_b64encode(f"{_AFTER}{page[-1]}".encode()).decode()
+
+
+def _last_name(cursor: str) -> str:
+    try:
+        text = urlsafe_b64decode(cursor.encode()).decode()
+    except (NotBase64, ValueError):
+        text = ""
+    if not text.startswith(_AFTER):
+        raise CallError("cursor: not one of this list; begin again without a cursor")
+    return text.removeprefix(_AFTER)

@@ -1,0 +1,143 @@
+"""The arguments of the meta-tools: their JSON Schemas, and how a model's arguments are read."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from toolscout.contract.bounds import MAX_NAME_CHARS, MAX_PAGE_SIZE, PAGE_SIZE
+from toolscout.contract.fields import DEFAULT_TOP_K, Detail
+from toolscout.contract.requests import Filters
+from toolscout.errors import wrong_field
+
+MAX_TOP_K = 100
+MAX_SCHEMAS = 20
+"""Most schemas in one answer; each may have thousands of tokens."""
+
+_MAX_SHOWN = 100
+"""Characters of a message, because it may repeat the name of an unknown argument."""
+
+_REF = "#/$defs/{name}"
+_NULL = {"type": "null"}
+_INVALID_CHOICE = "Invalid enum value"
+_TEXT = Meta(extra_json_schema={"type": "string"})
+
+TopK = Annotated[int, Meta(ge=1, le=MAX_TOP_K)]
+Text = Annotated[str, Meta(max_length=MAX_NAME_CHARS)]
+ToolName = Annotated[Text, Meta(min_length=1, description="A tool's name in any spelling")]
+
+
+class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The arguments of one tool."""
+
+
+class Filtered(Arguments, frozen=True, kw_only=True):
+    """Arguments that choose among all tools."""
+
+    namespace: Annotated[Text, Meta(description="Only tools of this server")] | UnsetType = UNSET
+    domain: (
+        Annotated[Text, Meta(description="Only tools of this field, such as git or email")]
+        | UnsetType
+    ) = UNSET
+    detail: Annotated[Detail, _TEXT] = "brief"
+
+    @property
+    def filters(self) -> Filters | None:
+        """Return the filters of a search; None if there are none."""
+        namespaces = (self.namespace,) if self.namespace else None
+        domains = (self.domain,) if self.domain else None
+        return Filters(namespaces, domains) if namespaces or domains else None
+
+
+class SearchTools(Filtered, frozen=True, kw_only=True):
+    """The arguments of `search_tools`."""
+
+    query: Annotated[
+        str, Meta(min_length=1, description="The task in a few words, or a tool's name")
+    ]
+    top_k: TopK = DEFAULT_TOP_K
+
+    def __post_init__(self) -> None:
+        if not self.query.strip():
+            raise ValueError("`query` is blank")
+
+
+class ListToolsMeta(Filtered, frozen=True, kw_only=True):
+    """The arguments of `list_tools_meta`."""
+
+    cursor: Annotated[str, Meta(description="next_cursor of the page before")] | UnsetType = UNSET
+    page_size: Annotated[int, Meta(ge=1, le=MAX_PAGE_SIZE)] = PAGE_SIZE
+
+
+class GetRequiredKeys(Arguments, frozen=True, kw_only=True):
+    """The arguments of `get_required_keys_for_tool`."""
+
+    name: ToolName
+
+
+class ToolInfo(GetRequiredKeys, frozen=True, kw_only=True):
+    """The arguments of `tool_info`."""
+
+    detail: Annotated[Literal["brief", "full"], _TEXT] = "full"
+
+
+class GetToolSchemas(Arguments, frozen=True, kw_only=True):
+    """The arguments of `get_tool_schemas`."""
+
+    names: Annotated[list[ToolName], Meta(min_length=1, max_length=MAX_SCHEMAS)]
+
+
+class CallError(ValueError):
+    """What is wrong with a call, in words for the model."""
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+def read_arguments(kind: type[A], given: Mapping[str, Any] | None) -> A:
+    """Decode the arguments of a call, in which null is as good as nothing, and 5.0 as 5.
+
+    Raises:
+        CallError: they do not fit the schema; the message names the argument.
+    """
+    written = {name: value for name, value in (given or {}).items() if value is not None}
+    try:
+        return msgspec.convert(written, kind, strict=False)
+    except msgspec.ValidationError as error:
+        wrong = wrong_field("", error)
+    where, message = wrong.path, wrong.message[:_MAX_SHOWN]
+    if message == _INVALID_CHOICE:
+        message = f"expected one of {', '.join(schema_of(kind)['properties'][where]['enum'])}"
+    raise CallError(f"{'arguments' if where == 'body' else where}: {message}")
+
+
+def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON Schema of a struct, with what it refers to in `$defs`."""
+    _, parts = msgspec.json.schema_components([struct], ref_template=_REF)
+    for part in parts.values():
+        for key in ("title", "description"):  # a tool has its own
+            part.pop(key, None)
+        for field in part["properties"].values():
+            for key in ("minLength", "maxLength"):  # every model reads them, and few send so much
+                field.pop(key, None)
+    schema: dict[str, Any] = parts.pop(struct.__name__)
+    return schema | ({"$defs": parts} if parts else {})
+
+
+def answer_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON Schema of answers, in which fields are absent but never null.
+
+    Raw JSON, which has an empty schema, is never answered.
+    """
+    schema = schema_of(struct)
+    for part in (schema, *schema.get("$defs", {}).values()):
+        part["properties"] = {
+            name: _without_null(field) for name, field in part["properties"].items() if field
+        }
+    return schema
+
+
+def _without_null(field: dict[str, Any]) -> dict[str, Any]:
+    options = [option for option in field.get("anyOf", ()) if option != _NULL]
+    return options[0] if len(options) == 1 else field

@@ -1,0 +1,206 @@
+"""The meta-tools over registered catalogs, which the metrics count like calls over HTTP."""
+
+from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
+from time import perf_counter
+from typing import Annotated, Any
+
+import mcp_types as types
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from toolscout.contract.answers import Resolution
+from toolscout.contract.bounds import MAX_MCP_SHOWN
+from toolscout.contract.fields import Detail
+from toolscout.contract.requests import Filters
+from toolscout.contract.tools import ToolDetail
+from toolscout.index import pages
+from toolscout.index.catalog import Catalog
+from toolscout.index.details import details
+from toolscout.metatools.answers import ToolsFound
+from toolscout.metatools.arguments import (
+    CallError,
+    SearchTools,
+    TopK,
+    answer_schema,
+    read_arguments,
+    schema_of,
+)
+from toolscout.metatools.table import TOOLS, MetaTool, instructions
+from toolscout.ranking.resolve import Resolver
+from toolscout.server.calls import lookup
+from toolscout.server.calls.catalog_reads import AT_ONCE
+from toolscout.server.calls.decide import deadline_of, decide
+from toolscout.server.calls.envelope import ask_with
+from toolscout.server.calls.feedback import with_use
+from toolscout.server.compiling.work_threads import TENANT, Deadline, beside
+from toolscout.server.http.refusals import REFUSALS, refusal
+from toolscout.server.observe.trace import Trace
+from toolscout.server.service import Service
+
+TOP_K = 10
+"""Tools that a search returns by default: in lines, ten cost what five do as JSON."""
+
+TRACE: ContextVar[Trace] = ContextVar("trace")
+"""The trace of the message that the running task answers."""
+
+INSTRUCTIONS = instructions(
+    "Toolscout finds tools; it never runs them.",
+    "call it where it lives",
+    'tool_info with detail "brief" shows a tool\'s parameters, where several may fit, '
+    "get_tool_schemas reads several at once, and get_required_keys_for_tool returns the keys "
+    "that a tool needs.",
+)
+
+_CatalogName = Annotated[
+    str, Meta(description="Name or digest of the catalog; may be left out where there is one")
+]
+
+
+def _of_catalog(tool: MetaTool) -> MetaTool:
+    """Add the argument `catalog` to a tool."""
+    fields: list[Any] = [("catalog", _CatalogName | UnsetType, UNSET)]
+    if tool.arguments is SearchTools:
+        fields.append(("top_k", TopK, TOP_K))
+    arguments: Any = msgspec.defstruct(
+        tool.arguments.__name__,
+        fields,
+        bases=(tool.arguments,),
+        frozen=True,
+        kw_only=True,
+        forbid_unknown_fields=True,
+    )
+    return tool._replace(arguments=arguments)
+
+
+OFFERED = {name: _of_catalog(tool) for name, tool in TOOLS.items()}
+DEFINITIONS = [
+    types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=schema_of(tool.arguments),
+        output_schema=answer_schema(tool.answer),
+        annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
+    )
+    for tool in OFFERED.values()
+]
+
+
+class CatalogTools:
+    """The tools of one catalog, as the meta-tools look into them."""
+
+    def __init__(self, service: Service, catalog: Catalog) -> None:
+        self._service = service
+        self._catalog = catalog
+
+    async def search(self, wanted: SearchTools) -> ToolsFound:
+        """Search the catalog; metrics and log count it as a search over HTTP."""
+        trace, settings = TRACE.get(), self._service.settings
+        ask = ask_with(
+            settings,
+            pattern=wanted.query,
+            top_k=wanted.top_k,
+            filters=wanted.filters,
+            ranker=settings.ranker,
+        )
+        trace.pattern, trace.top_k = ask.pattern, ask.top_k
+        trace.cache = "miss" if trace.offered else "hit"  # counted when they were compiled
+        trace.offered = trace.offered or trace.unique
+        deadline = deadline_of(self._service, perf_counter())
+        found = await decide(self._service, trace, self._catalog, ask, deadline)
+        shown = await self.show(found.names, wanted.detail)
+        return ToolsFound(shown, found.outcome, self._catalog.digest, found.degraded)
+
+    async def names(self, filters: Filters | None) -> Sequence[str]:
+        """Return the names of the tools that pass, sorted."""
+        if filters is None:
+            return self._catalog.names
+        return await beside(len(self._catalog), AT_ONCE, pages.names, self._catalog, filters)
+
+    async def resolve(self, names: Sequence[str]) -> list[Resolution]:
+        """Return the tools that written names mean, or similar names."""
+
+        def resolutions() -> list[Resolution]:
+            return list(map(Resolver(self._catalog, Deadline()).resolve, names))
+
+        return await beside(len(names) * len(self._catalog), AT_ONCE, resolutions)
+
+    async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
+        """Return tools at a level of detail.
+
+        Raises:
+            CallError: they are more than the SDK should copy and check on the event loop.
+        """
+        catalog = self._catalog
+        rows = [catalog.rows[name] for name in names]
+        nbytes = sum(len(catalog.wires[row]) for row in rows) if detail == "full" else 0
+        if nbytes > MAX_MCP_SHOWN:
+            raise CallError(
+                f"these tools have {nbytes} bytes, at most {MAX_MCP_SHOWN} are shown at once: "
+                "ask for fewer, or for detail brief"
+            )
+        return await beside(len(rows), AT_ONCE, details, catalog, rows, detail)
+
+    async def required_keys(self, name: str) -> Sequence[str]:
+        """Return the keys that a tool needs."""
+        return self._catalog.tool(self._catalog.rows[name]).required_keys or ()
+
+
+async def call(service: Service, name: str, given: dict[str, Any] | None) -> types.CallToolResult:
+    """Call a tool; what is wrong is in the result, where a model can correct it."""
+    tool = OFFERED[name]
+    try:
+        wanted: Any = read_arguments(tool.arguments, given)
+        catalog = await named_catalog(service, wanted.catalog)
+        answer: Any = await tool.handler(CatalogTools(service, catalog), wanted)
+    except (CallError, *REFUSALS) as error:
+        text = str(error) if isinstance(error, CallError) else refusal(error).detail
+        return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
+    if isinstance(answer, ToolDetail):
+        answer = with_use(service, TENANT.get(), catalog, answer)
+    structured = msgspec.to_builtins(answer)
+    if isinstance(answer, ToolsFound) and wanted.detail == "brief":
+        text = "\n".join(_lines_of_search(catalog, answer))
+    else:  # compact, because an indented text would have a third more tokens
+        text = msgspec.json.encode(structured).decode()
+    return types.CallToolResult(
+        content=[types.TextContent(text=text)], structured_content=structured
+    )
+
+
+def _lines_of_search(catalog: Catalog, found: ToolsFound) -> list[str]:
+    degraded = [f"degraded: {found.degraded}"] if found.degraded else []
+    rows = (catalog.rows[tool.name] for tool in found.tools)
+    return [f"outcome: {found.outcome}", *degraded, *lines_of(catalog, rows)]
+
+
+def lines_of(catalog: Catalog, rows: Iterable[int] | None = None) -> list[str]:
+    """Return the tools of some rows, or all, in a line each."""
+    return [f"{tool}: {summary}" for tool, summary in pages.index(catalog, rows)]
+
+
+async def catalog_names(service: Service) -> list[str]:
+    """Return the names of the tenant's registered catalogs, sorted.
+
+    Raises:
+        StoreUnavailable: the store could not be read.
+    """
+    return await service.registry.names(TENANT.get())
+
+
+async def named_catalog(service: Service, name: str | UnsetType | None) -> Catalog:
+    """Return the catalog of a name or digest, or the only one.
+
+    Raises:
+        CallError: none is named, and there is not exactly one.
+        CatalogUnknown: there is none of this name.
+        StoreUnavailable: the store could not be read.
+    """
+    if not isinstance(name, str):
+        names = await catalog_names(service)
+        if len(names) != 1:
+            listed = f"one of {', '.join(names)}" if names else "none is registered"
+            raise CallError(f"name a catalog: {listed}")
+        name = names[0]
+    return await lookup.find(service, TRACE.get(), name)

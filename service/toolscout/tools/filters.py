@@ -1,0 +1,56 @@
+"""Filters: whether one tool passes, by what it declares and what is inferred from its text."""
+
+from collections.abc import Callable, Iterable
+
+from toolscout.contract.requests import Filters
+from toolscout.contract.tools import Tool
+from toolscout.text.domains import Taxonomy
+from toolscout.text.tokens import fold
+from toolscout.tools.risk import LEVELS
+from toolscout.tools.traits import Traits, declared, read_traits
+
+
+def passes(tool: Tool, filters: Filters, taxonomy: Taxonomy) -> bool:
+    """Whether a tool passes; its text is only read for what has to be inferred from it."""
+    if tool.name in (filters.exclude or ()):
+        return False
+    facets = wanted_of(filters)
+    said = declared(tool)
+    inferred = [facet for facet, _ in facets if facet == "domains" and not said.domain]
+    if any(
+        wanted.isdisjoint(VALUES[facet](said)) for facet, wanted in facets if facet not in inferred
+    ):
+        return False
+    if filters.max_risk is None and not inferred:
+        return True
+    if inferred or tool.risk is None:
+        said = read_traits(tool, taxonomy)
+    if filters.max_risk is not None and LEVELS.index(said.risk) > LEVELS.index(filters.max_risk):
+        return False
+    return all(not wanted.isdisjoint(VALUES[facet](said)) for facet, wanted in facets)
+
+
+def wanted_of(filters: Filters) -> list[tuple[str, set[str]]]:
+    """Each facet that is filtered by, with the values asked for."""
+    given = [(facet, getattr(filters, facet)) for facet in VALUES]
+    return [(facet, set(map(fold, values))) for facet, values in given if values]
+
+
+def _prefixes(namespace: str) -> list[str]:
+    """A namespace and those it lies in: `git.api` is also found as `git`."""
+    parts = fold(namespace).split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts) + 1)] if namespace else []
+
+
+def _one(value: str) -> Iterable[str]:
+    return (fold(value),) if value else ()
+
+
+VALUES: dict[str, Callable[[Traits], Iterable[str]]] = {
+    "namespaces": lambda traits: _prefixes(traits.namespace),
+    "domains": lambda traits: map(fold, (*_one(traits.domain), *traits.named_domains)),
+    "tags": lambda traits: map(fold, traits.tags),
+    "sources": lambda traits: _one(traits.source),
+    "capabilities": lambda traits: map(fold, traits.capabilities),
+}
+"""For each facet of `Filters` the values of a tool."""
