@@ -20,17 +20,17 @@ _DPKG = ("dpkg-query", "--show", "--showformat", "${Package} ${Version} ${Archit
 
 
 def run(*command: str) -> str:
-    """What a command prints; raises `CalledProcessError` when it fails."""
+    """Return what a command prints; raises `CalledProcessError` when it fails."""
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def component(name: str, version: str, purl: str, kind: str = "library") -> dict[str, str]:
-    """An entry of the bill."""
+    """Return an entry of the bill."""
     return {"bom-ref": purl, "type": kind, "name": name, "version": version, "purl": purl}
 
 
 def debian_packages() -> list[dict[str, str]]:
-    """What dpkg has installed."""
+    """Return what dpkg has installed."""
     release = platform.freedesktop_os_release()
     distribution = f"{release['ID']}-{release['VERSION_ID']}"
     packages = [line.split() for line in run(*_DPKG).splitlines()]
@@ -43,7 +43,7 @@ def debian_packages() -> list[dict[str, str]]:
 
 
 def bill_of(python: str) -> dict[str, Any]:
-    """The bill of the image, with the packages beside an interpreter."""
+    """Return the bill of the image, with the packages beside an interpreter."""
     bill: dict[str, Any] = json.loads(run(sys.executable, *_TOOL, python))
     (service,) = (part for part in bill["components"] if part["name"] == "toolscout")
     of_image = {"bom-ref": "image", "type": "container", "name": "toolscout"}

@@ -52,7 +52,7 @@ Found = tuple[str, str, Any, str]
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the command line."""
     found = argparse.ArgumentParser(
         prog="python -m evals",
         description=__doc__,

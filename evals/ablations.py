@@ -21,7 +21,7 @@ SECOND = "R@5"
 def report(
     sets: Sequence[ToolSet], model: str, plain: Path | None, limit: int | None
 ) -> tuple[str, Any]:
-    """The table as Markdown, and every figure."""
+    """Return the table as Markdown, and every figure."""
     variants = [BASE, *VARIANTS]
     if plain is not None:
         variants.append(with_model("plain distillation as the model", str(plain)))
@@ -74,7 +74,7 @@ def _table(results: dict[str, dict[str, list[Figures]]], sets: Sequence[str]) ->
 def _of_set(
     found: dict[str, list[Figures]], base: dict[str, list[Figures]], name: str, *, is_base: bool
 ) -> str:
-    """The hybrid on one set."""
+    """Return the hybrid on one set."""
     if "hybrid" not in found:
         return ""
     before = average(base["hybrid"], [name])[MEASURE]
@@ -83,5 +83,5 @@ def _of_set(
 
 
 def _change(difference: float) -> str:
-    """A signed difference; what rounds to nothing is written so."""
+    """Return a signed difference; what rounds to nothing is written so."""
     return "±0" if abs(difference) < 0.0005 else f"{difference:+.3f}".replace("-", "−")

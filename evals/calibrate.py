@@ -72,7 +72,7 @@ def gibberish(count: int, seed: int = 7) -> list[str]:
 
 
 def keywords(name: str, random: Random) -> Question:
-    """A search as models write them: two or three words of the name of the tool they want."""
+    """Return a search as models write them: two or three words of the wanted tool's name."""
     spoken = spoken_name(name).split()
     kept = sorted(random.sample(range(len(spoken)), min(len(spoken), random.randint(2, 3))))
     return Question(name, " ".join(spoken[i] for i in kept).lower(), frozenset({name}))

@@ -23,7 +23,7 @@ Encode = Callable[[list[str]], NDArray[Any]]
 
 
 def spoken_text(tool: Tool) -> str:
-    """A tool as a sentence encoder reads it best: its name as words, then its description."""
+    """Return a tool as a sentence encoder reads it best: name as words, then description."""
     return f"{spoken_name(tool.name)}. {tool.description or ''}"
 
 
@@ -35,7 +35,7 @@ class Encoder:
         self._known: dict[str, Floats] = {}
 
     def scorer(self, tools: Sequence[Tool]) -> Callable[[str], Floats]:
-        """The cosine of every tool for a query."""
+        """Return the cosine of every tool for a query."""
         texts = [spoken_text(tool) for tool in tools]
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
@@ -49,7 +49,7 @@ class Encoder:
         return scores
 
     def __call__(self, tools: Sequence[Tool]) -> Search:
-        """A search over the tools."""
+        """Return a search over the tools."""
         return by_scores(tools, self.scorer(tools))
 
 
@@ -74,7 +74,7 @@ def minilm() -> Encoder:
 
 
 def minilm_with_bm25(model: str) -> Ranker:
-    """The transformer and our BM25, fused as ours fuse."""
+    """Return the transformer and our BM25, fused as ours fuse."""
     encoder, ours = minilm(), Ours("bm25", model)
 
     def ranker(tools: Sequence[Tool]) -> Search:
@@ -92,7 +92,7 @@ def minilm_with_bm25(model: str) -> Ranker:
 
 
 def bare_model2vec(source: str) -> Ranker:
-    """A model2vec model as its own library uses it: one vector a text, cosine."""
+    """Return a model2vec model as its own library uses it: one vector a text, cosine."""
     from model2vec import StaticModel
 
     model = StaticModel.from_pretrained(source, force_download=False)

@@ -29,7 +29,7 @@ class Found(NamedTuple):
 
 
 def check(case: dict[str, Any], model: str) -> tuple[str, list[str]]:
-    """What came of a case of one of `KINDS`, and the expectations that do not hold."""
+    """Return what came of a case of one of `KINDS`, and the expectations that do not hold."""
     found = KINDS[case["kind"]](case, model)
     got = f"{found.said}: {', '.join(found.names) or 'nothing'}"
     missed = [wanted for wanted, holds in _expectations(case, found.names) if not holds]
@@ -108,7 +108,7 @@ def _budget(case: dict[str, Any], model: str) -> Found:
 
 
 def _cold_start(case: dict[str, Any], _: str) -> Found:
-    """The domain of a request, where the case names one beside the default.
+    """Return the domain of a request, where the case names one beside the default.
 
     The cases name domains in words of their own system; each stands for the domain of ours that
     it is a telling word of.

@@ -73,7 +73,7 @@ REPLAYS = (
 
 
 def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[str, Any]]]:
-    """The table as Markdown, and its figures."""
+    """Return the table as Markdown, and its figures."""
     ours = Ours("hybrid", model)
     header = ["set", "feedback", *MEASURES, "never used", *MEASURES[:2], "hopeless that match"]
     rows: list[dict[str, Any]] = []
@@ -113,7 +113,7 @@ def _cells(row: dict[str, Any], before: dict[str, Any]) -> list[str]:
 
 
 def hopeless_queries(folder: Path, name: str) -> list[str]:
-    """Queries that no tool of a set fits."""
+    """Return queries that no tool of a set fits."""
     found = gibberish(HOPELESS)
     for other in (other for other, on in FOREIGN.items() if name in on):
         path = folder / "toolsets" / "dev" / other
@@ -127,7 +127,7 @@ def hopeless_queries(folder: Path, name: str) -> list[str]:
 def _figures(
     asked: ToolSet, ours: Ours, limit: int, hopeless: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The figures without feedback, and after each way to give it."""
+    """Return the figures without feedback, and after each way to give it."""
     catalog = ours.compile(asked.tools)
     found: dict[str, list[dict[str, Any]]] = {}
     for seed in tqdm(SPLITS, desc=asked.name, unit="split", leave=False):
@@ -189,7 +189,7 @@ class User:
     def figures(
         self, tested: Sequence[Question], used: set[str], hopeless: Sequence[str]
     ) -> dict[str, Any]:
-        """The measures of all questions, and of those whose tools were never used."""
+        """Return the measures of all questions, and of those whose tools were never used."""
         answers = {question.id: self._ask(question.text).names for question in tested}
         never = [question for question in tested if not question.gold & used]
 

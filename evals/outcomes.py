@@ -53,7 +53,7 @@ def report(folder: Path, model: str, limit: int | None) -> tuple[str, Any]:
 
 
 def shares(answers: Sequence[Answer]) -> dict[str, float]:
-    """The share of each outcome."""
+    """Return the share of each outcome."""
     return {o: fmean(answer.outcome == o for answer in answers) for o in OUTCOMES}
 
 

@@ -52,7 +52,7 @@ class Ranker(Protocol):
     """Indexes tools."""
 
     def __call__(self, tools: Sequence[Tool]) -> Search:
-        """A search over the tools."""
+        """Return a search over the tools."""
 
 
 Scorer = Callable[[str], Any]
@@ -90,7 +90,7 @@ class Ours:
         self._encodings = ToolEncodings(_encoder(), self.embedder) if encoder else None
 
     def compile(self, tools: Sequence[Tool]) -> Catalog:
-        """A catalog of its own: nothing is kept from an earlier set or variant."""
+        """Return a catalog of its own: nothing is kept from an earlier set or variant."""
         unlimited = ToolList.of(tools, limit=len(tools))
         compiled = self._compiler.compile(unlimited, CatalogCache().tools("evals"))
         if self._encodings is None:
@@ -98,7 +98,7 @@ class Ours:
         return compiled.with_encoded(self._encodings.of("evals", unlimited.tools))
 
     def __call__(self, tools: Sequence[Tool]) -> Search:
-        """A search over the tools."""
+        """Return a search over the tools."""
         catalog = self.compile(tools)
         asked = self._asked(tools)
 
@@ -121,7 +121,7 @@ def _encoder() -> SentenceEncoder:
 
 
 def by_scores(tools: Sequence[Tool], scores: Scorer) -> Search:
-    """A search that sorts by scores; a score of zero or less is no hit, equals keep their order."""
+    """Return a search that sorts by scores; zero or less is no hit, equals keep their order."""
     last: tuple[str, Any] = ("", None)
 
     def search(query: str, top_k: int) -> Answer:
@@ -136,5 +136,5 @@ def by_scores(tools: Sequence[Tool], scores: Scorer) -> Search:
 
 
 def text_of(tool: Tool) -> str:
-    """What the baselines index of a tool: its name and its description."""
+    """Return what the baselines index of a tool: its name and its description."""
     return f"{tool.name} {tool.description or ''}"

@@ -26,7 +26,7 @@ NAMES = (*OURS, ENCODER, *BASELINES)
 
 
 def find(name: str, model: str = str(BUNDLED_MODEL)) -> Ranker:
-    """The ranker of a name; ours use the model2vec model given.
+    """Return the ranker of a name; ours use the model2vec model given.
 
     Raises:
         KeyError: there is no ranker of that name.
@@ -43,7 +43,7 @@ def find(name: str, model: str = str(BUNDLED_MODEL)) -> Ranker:
 
 
 def find_many(names: list[str], model: str) -> tuple[dict[str, Ranker], list[str]]:
-    """The rankers that can run, and why each of the others cannot."""
+    """Return the rankers that can run, and why each of the others cannot."""
     found: dict[str, Ranker] = {}
     skipped: list[str] = []
     for name in names:

@@ -53,7 +53,7 @@ def tables(figures: Sequence[Figures], *, markdown: bool) -> str:
 
 
 def overview(figures: Sequence[Figures]) -> str:
-    """The same figures in few Markdown tables: the average, each set in short, the requests."""
+    """Return the figures in few Markdown tables: the average, each set in short, the requests."""
     rankers = list(dict.fromkeys(f.ranker for f in figures))
     by_place = {(f.ranker, f.set): f for f in figures}
     plain = list(dict.fromkeys(f.set for f in figures if not _is_requests(f)))

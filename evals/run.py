@@ -39,7 +39,7 @@ class Figures:
 
 
 def limited(items: Sequence[_Item], limit: int | None) -> Sequence[_Item]:
-    """A fixed sample of at most `limit` questions or requests."""
+    """Return a fixed sample of at most `limit` questions or requests."""
     if limit is None or len(items) <= limit:
         return items
     return Random(SAMPLE_SEED).sample(items, limit)
@@ -69,7 +69,7 @@ def evaluate(
 def evaluate_requests(
     name: str, ranker: Ranker, requests: Sequence[ToolSet], limit: int | None = None
 ) -> Figures:
-    """Requests that bring their own few tools: hit@1, or what is said when nothing fits.
+    """Return requests that bring their own few tools: hit@1, or what is said when nothing fits.
 
     The time is that of the query alone, as everywhere: the few tools are indexed before.
     """
@@ -94,7 +94,7 @@ def evaluate_requests(
 
 
 def joined(figures: Sequence[Figures], earlier: Sequence[dict[str, Any]]) -> list[Figures]:
-    """New figures before those of an earlier run that were not measured anew, set by set."""
+    """Return new figures before those of an earlier run that were not measured anew, set by set."""
     new = {(f.ranker, f.set) for f in figures}
     kept = [Figures(**entry) for entry in earlier if (entry["ranker"], entry["set"]) not in new]
     sets = list(dict.fromkeys(f.set for f in (*figures, *kept)))
@@ -112,7 +112,7 @@ def outcome_shares(answers: Sequence[Answer]) -> dict[str, float]:
 
 
 def timed(search: Search, query: str) -> tuple[Answer, float]:
-    """An answer of five names, and the seconds it took."""
+    """Return an answer of five names, and the seconds it took."""
     began = perf_counter()
     answer = search(query, metrics.SHORT)
     return answer, perf_counter() - began

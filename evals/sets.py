@@ -38,7 +38,7 @@ class ToolSet:
 
 
 def data_folder(given: Path | None) -> Path | None:
-    """The data folder, from a flag or `TOOLSCOUT_DATA`; None when there is none."""
+    """Return the data folder, from a flag or `TOOLSCOUT_DATA`; None when there is none."""
     folder = given or Path(os.environ.get("TOOLSCOUT_DATA", ""))
     return folder if (folder / "toolsets").is_dir() else None
 

@@ -49,7 +49,7 @@ PICTURE = Path("images") / "learning.svg"
 def report(
     folder: Path, model: str, names: Sequence[str] | None, page: Path | None
 ) -> tuple[str, list[dict[str, Any]]]:
-    """The table as Markdown, and its figures; draws the curve beside a page."""
+    """Return the table as Markdown, and its figures; draws the curve beside a page."""
     ours = Ours("hybrid", model)
     rows: list[dict[str, Any]] = []
     for name in names or SETS:
@@ -106,7 +106,7 @@ def _figures(asked: ToolSet, ours: Ours, hopeless: Sequence[str]) -> dict[str, A
 async def _curve(
     agent: "Agent", asked: Sequence[Question], unseen: Sequence[Question]
 ) -> list[dict[str, float]]:
-    """The measures of the unseen questions after each step."""
+    """Return the measures of the unseen questions after each step."""
     found = []
     for turn in range(STEPS[-1] + 1):
         if turn in STEPS:
@@ -135,14 +135,14 @@ class Agent:
         self._reported += 1
 
     async def measured(self, questions: Sequence[Question]) -> dict[str, float]:
-        """The measures of answers with five tools."""
+        """Return the measures of answers with five tools."""
         while self._reported and self._learner.prior(TENANT, self._catalog) is None:
             await asyncio.sleep(0.01)  # a thread makes the index of a large catalog
         names = [self._search(question.text).names for question in questions]
         return metrics.score(questions, names, names)
 
     def told(self, hopeless: Sequence[str]) -> float:
-        """The share of hopeless queries that are not answered with a match."""
+        """Return the share of hopeless queries that are not answered with a match."""
         return fmean(self._search(text).outcome != "match" for text in hopeless)
 
     def _search(self, text: str) -> Decision:

@@ -43,12 +43,12 @@ SEMANTIC_WEIGHTS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def _nothing(_: Sequence[Tool]) -> dict[str, Any]:
-    """A question alone."""
+    """Return a question alone."""
     return {}
 
 
 def _used_at_random(tools: Sequence[Tool]) -> dict[str, Any]:
-    """A session in which a few tools served a moment ago, none of them for a reason."""
+    """Return a session in which a few tools served a moment ago, none of them for a reason."""
     used = Random(SESSION_SEED).sample([tool.name for tool in tools], SESSION_TOOLS)
     return {"session": Session(recent=tuple(Use(name, successes=1) for name in used))}
 
@@ -92,7 +92,7 @@ def _forget() -> None:
 
 
 def _without(**fields: Any) -> Callable[[Tool], Document]:
-    """Reading tools with some of their text fields emptied."""
+    """Return reading tools with some of their text fields emptied."""
     return lambda tool: replace(read_tool(tool), **fields)
 
 

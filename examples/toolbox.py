@@ -23,7 +23,7 @@ def read_file(path: str) -> str:
 
 
 def get_weather(city: str) -> str:
-    """Current weather and forecast for a city."""
+    """Return current weather and forecast for a city."""
     return f"sunny in {city}"
 
 
@@ -63,7 +63,7 @@ TOOLS: dict[str, Callable[..., str]] = {
 
 
 def schema(function: Callable[..., str]) -> Json:
-    """The JSON Schema of a function's arguments."""
+    """Return the JSON Schema of a function's arguments."""
     kinds = {int: "integer", str: "string"}
     parameters = inspect.signature(function).parameters
     return {
@@ -74,7 +74,7 @@ def schema(function: Callable[..., str]) -> Json:
 
 
 def openai_tools() -> list[Json]:
-    """The toolbox as OpenAI's chat completions take it."""
+    """Return the toolbox as OpenAI's chat completions take it."""
     return [
         {
             "type": "function",
@@ -85,7 +85,7 @@ def openai_tools() -> list[Json]:
 
 
 def anthropic_tools() -> list[Json]:
-    """The toolbox as Anthropic's messages take it."""
+    """Return the toolbox as Anthropic's messages take it."""
     return [
         {"name": name, "description": f.__doc__, "input_schema": schema(f)}
         for name, f in TOOLS.items()
@@ -93,7 +93,7 @@ def anthropic_tools() -> list[Json]:
 
 
 def bedrock_tools() -> list[Json]:
-    """The toolbox as Bedrock's Converse takes it."""
+    """Return the toolbox as Bedrock's Converse takes it."""
     return [
         {"toolSpec": {"name": name, "description": f.__doc__, "inputSchema": {"json": schema(f)}}}
         for name, f in TOOLS.items()
@@ -101,7 +101,7 @@ def bedrock_tools() -> list[Json]:
 
 
 def gemini_tools() -> list[Json]:
-    """The toolbox as Gemini's generateContent takes it."""
+    """Return the toolbox as Gemini's generateContent takes it."""
     declared = [
         {"name": name, "description": f.__doc__, "parameters": schema(f)}
         for name, f in TOOLS.items()

@@ -18,7 +18,7 @@ _serial = count()
 
 @cache
 def tools(size: int) -> str:
-    """A catalog of that many tools, as JSON."""
+    """Return a catalog of that many tools, as JSON."""
     folder = traffic.catalogs(None)
     if folder is not None and (folder / f"{size}.json").is_file():
         return json.dumps(traffic.load(folder, size))
@@ -26,7 +26,7 @@ def tools(size: int) -> str:
 
 
 def unseen(size: int) -> str:
-    """The same catalog with texts that no earlier call had, as JSON."""
+    """Return the same catalog with texts that no earlier call had, as JSON."""
     serial = next(_serial)
     renewed = [
         {**tool, "description": f"{tool.get('description') or ''} (edition {serial})"}

@@ -58,7 +58,7 @@ def sample(pid: int, seconds: float) -> Sample:
 
 
 def grown(samples: Sequence[Sample]) -> tuple[Sample, Sample, list[str]]:
-    """The process when it had settled, the same at the end, and what grew that should not.
+    """Return the process when it had settled, the same at the end, and what grew that should not.
 
     Both are medians of a fifth of the samples, at least one.
     """

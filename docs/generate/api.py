@@ -14,7 +14,7 @@ METHODS = ("get", "put", "post", "patch", "delete")
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     texts = notes("introductions")
     parts = [WRITTEN, "# API", texts["api"], "## Calls"]
     for path, method, operation in operations():

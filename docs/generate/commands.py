@@ -10,7 +10,7 @@ _SETTINGS = frozenset(setting.flag for setting in SETTINGS)
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     exits = "\n".join(f"- `{status}`: {text}" for status, text in EXITS.items())
     parts = [WRITTEN, "# Command line", notes("introductions")["cli"], "## Exit status", exits]
     for name, command in commands().items():
@@ -19,13 +19,13 @@ def page() -> str:
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
-    """The parser of each command."""
+    """Return the parser of each command."""
     (found,) = (a for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
     return dict(found.choices)
 
 
 def heading(command: str, action: argparse.Action) -> str:
-    """The heading of one flag or argument."""
+    """Return the heading of one flag or argument."""
     written = ", ".join(action.option_strings) or str(action.metavar or action.dest).upper()
     return f"### `{command} {written}`"
 
@@ -38,7 +38,7 @@ def takes_settings(command: argparse.ArgumentParser) -> bool:
 
 
 def flags(command: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Flags and arguments; those that are settings are in configuration.md."""
+    """Return flags and arguments; those that are settings are in configuration.md."""
     elsewhere = _SETTINGS if takes_settings(command) else frozenset()
     return [
         action

@@ -7,7 +7,7 @@ _KINDS = {bool: "on or off", int: "whole number", float: "number", str: "text"}
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     rows = [(f"[`{s.name}`](#{s.name})", _shown(s.default), s.help) for s in SETTINGS]
     return joined(
         [

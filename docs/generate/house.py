@@ -85,7 +85,7 @@ def imports() -> Iterator[tuple[str, str]]:
 
 
 def room(module: str) -> str:
-    """The room of a module: its folder, or itself where it lies beside them."""
+    """Return the room of a module: its folder, or itself where it lies beside them."""
     return module.partition(".")[0]
 
 

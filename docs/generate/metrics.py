@@ -11,7 +11,7 @@ from toolscout.server.observe.metrics import Metrics
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     texts = notes("introductions")
     return joined(
         [
@@ -29,7 +29,7 @@ def page() -> str:
 
 
 def families(holder: Any) -> list[MetricWrapperBase]:
-    """The metrics that are attributes of an object, in the order they were made."""
+    """Return the metrics that are attributes of an object, in the order they were made."""
     return [value for value in vars(holder).values() if isinstance(value, MetricWrapperBase)]
 
 
@@ -40,7 +40,7 @@ def process_metrics() -> list[tuple[str, str, str]]:
 
 
 def exposed(metric: MetricWrapperBase) -> str:
-    """The name that `/metrics` shows: a counter's ends in `_total`."""
+    """Return the name that `/metrics` shows: a counter's ends in `_total`."""
     (family,) = metric.describe()
     return family.name + ("_total" if family.type == "counter" else "")
 

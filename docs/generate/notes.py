@@ -12,19 +12,19 @@ WRITTEN = "<!-- Written by `make docs` from the code and docs/generate/notes.tom
 
 @cache
 def notes(kind: str) -> dict[str, str]:
-    """The notes of one kind (`settings`, `metrics`, `introductions`)."""
+    """Return the notes of one kind (`settings`, `metrics`, `introductions`)."""
     text = Path(__file__).with_name("notes.toml").read_text("utf-8")
     found: dict[str, Any] = tomllib.loads(text)[kind]
     return {name: note.strip() for name, note in found.items()}
 
 
 def joined(parts: list[str]) -> str:
-    """A page of its paragraphs."""
+    """Return a page of its paragraphs."""
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """A Markdown table; bars within cells are escaped."""
+    """Return a Markdown table; bars within cells are escaped."""
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join(
         "| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines

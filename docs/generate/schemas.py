@@ -4,7 +4,7 @@ from typing import Any
 
 
 def kind_of(schema: dict[str, Any]) -> str:
-    """What a value may be: `text`, `list of [Tool](#tool)`, `whole number, 1 to 32`."""
+    """Return what a value may be: `text`, `list of [Tool](#tool)`, `whole number, 1 to 32`."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"

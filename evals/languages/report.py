@@ -38,7 +38,7 @@ class Asked(NamedTuple):
 
 
 def questions(language: str) -> list[Asked]:
-    """The questions of one language over the tools of the development sets."""
+    """Return the questions of one language over the tools of the development sets."""
     return [
         Asked(row["set"], row[language], frozenset(row["tools"]))
         for row in _rows("questions.jsonl")

@@ -28,7 +28,7 @@ def measure(plan: Plan, ours: servers.Running) -> Iterator[Row]:
 
 
 def _first(plan: Plan) -> Iterator[Row]:
-    """The first list of a process, and later ones with words that it has never read."""
+    """Yield the first list of a process, and later ones with words that it has never read."""
     tools = traffic.load(plan.folder, 300)
     pattern, fields = traffic.PROSE[:1], {"latency_budget_ms": 60_000}
     first, later = [], []

@@ -25,7 +25,7 @@ SEARCH, FEEDBACK = "/v1/tool-discovery/search", "/v1/tool-discovery/feedback"
 
 
 def report(folder: Path, calls: int) -> Iterator[str]:
-    """A line of medians for each size and way of naming the tools, in milliseconds."""
+    """Yield a line of medians for each size and way of naming the tools, in milliseconds."""
     for size in SIZES:
         tools: list[dict[str, Any]] = json.loads((folder / f"{size}.json").read_text("utf-8"))
         with toolscout("--learning", "off") as off, toolscout() as on:

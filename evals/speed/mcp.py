@@ -16,7 +16,7 @@ REVISIONS = ("2025-11-25", "2026-07-28")
 
 
 def report(folder: Path, calls: int) -> Iterator[str]:
-    """A line for each: medians of several starts, and latencies of one connection."""
+    """Yield a line for each: medians of several starts, and latencies of one connection."""
     starts: dict[str, list[tuple[float, float, float]]] = {"off": [], "on": []}
     for _ in range(STARTS):
         for mcp, seen in starts.items():  # in turn, so that what else runs slows both

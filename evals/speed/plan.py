@@ -28,7 +28,7 @@ class Plan:
         return traffic.SIZES[:3] if self.quick else traffic.SIZES
 
     def calls(self, size: int) -> int:
-        """Calls per repeat, fewer for larger bodies."""
+        """Return the calls per repeat, fewer for larger bodies."""
         return max(20, (30_000 if self.quick else 120_000) // max(size, 60))
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def below(process: int) -> list[int]:
-    """The processes below one, its own children first."""
+    """Return the processes below one, its own children first."""
     found = []
     for path in Path(f"/proc/{process}/task").glob("*/children"):
         try:
@@ -15,17 +15,17 @@ def below(process: int) -> list[int]:
 
 
 def resident_mib(process: int) -> float:
-    """The resident memory of a process and all below; what they share counts for each."""
+    """Return the resident memory of a process and all below; what they share counts for each."""
     return sum(_figure(each, "status", "VmRSS") for each in (process, *below(process)))
 
 
 def own_mib(process: int) -> float:
-    """The resident memory of a process without those below."""
+    """Return the resident memory of a process without those below."""
     return _figure(process, "status", "VmRSS")
 
 
 def proportional_mib(process: int) -> float:
-    """The same; what they share counts once. It walks all their pages."""
+    """Return the same; what they share counts once. It walks all their pages."""
     return sum(_figure(each, "smaps_rollup", "Pss") for each in (process, *below(process)))
 
 

@@ -27,7 +27,7 @@ def measure(plan: Plan) -> list[Row]:
 
 
 def of_compiles(plan: Plan) -> list[Row]:
-    """What new lists cost, and nothing else."""
+    """Return what new lists cost, and nothing else."""
     with servers.toolscout() as ours:
         rows = [_started(ours)]
         rows += map(_said, _cold(plan, ours, ours))
@@ -70,7 +70,7 @@ def _busy(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator
 
 
 def _digest(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
-    """A known catalog by its digest."""
+    """Yield a known catalog by its digest."""
     for size in plan.sizes:
         tools = json.dumps(traffic.load(plan.folder, size))
         payloads = traffic.by_digest(learn(ours, tools, size), traffic.PROSE)
@@ -91,7 +91,7 @@ def _rankers(plan: Plan, floor: servers.Running, ours: servers.Running) -> Itera
 
 
 def _agents(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
-    """What agents ask beside searches: their tools for a turn, and single tools."""
+    """Yield what agents ask beside searches: their tools for a turn, and single tools."""
     tools = traffic.load(plan.folder, 300)
     digest = learn(ours, json.dumps(tools), 300)
     names = [tool["name"] for tool in tools]

@@ -26,7 +26,7 @@ class Running:
     ready_s: float
 
     def proportional_mib(self) -> float:
-        """The memory of all its processes."""
+        """Return the memory of all its processes."""
         return proportional_mib(self.pid)
 
     def cpu_s(self) -> float:
@@ -43,7 +43,7 @@ class Running:
 
 @contextmanager
 def toolscout(*flags: str) -> Iterator[Running]:
-    """The service as a user would start it, without its log."""
+    """Yield the service as a user would start it, without its log."""
     port = free_port()
     command = ["-m", "toolscout", "serve", "--port", str(port), "--log", "off", *flags]
     with _process([sys.executable, *command], port) as running:
@@ -52,7 +52,7 @@ def toolscout(*flags: str) -> Iterator[Running]:
 
 @contextmanager
 def floor() -> Iterator[Running]:
-    """The floor application on the same uvicorn."""
+    """Yield the floor application on the same uvicorn."""
     port = free_port()
     command = ["-m", "uvicorn", "evals.speed.floor:app", "--port", str(port)]
     command += ["--loop", "uvloop", "--http", "httptools", "--no-access-log"]
@@ -62,7 +62,7 @@ def floor() -> Iterator[Running]:
 
 
 def benchmark(*flags: str) -> subprocess.CompletedProcess[str]:
-    """The benchmark itself, as a process of its own."""
+    """Return the benchmark itself, as a process of its own."""
     command = [sys.executable, "-m", "evals.speed", *flags]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -94,7 +94,7 @@ def ready(port: int) -> bool:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return a port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -28,30 +28,30 @@ _serial = count()
 
 
 def catalogs(folder: Path | None) -> Path | None:
-    """The folder with the catalogs, from the flag or `TOOLSCOUT_DATA`; None when absent."""
+    """Return the folder with the catalogs, from the flag or `TOOLSCOUT_DATA`; None when absent."""
     root = folder or Path(os.environ.get("TOOLSCOUT_DATA", "."))
     found = root / "catalogs"
     return found if (found / "300.json").is_file() else None
 
 
 def load(folder: Path, size: int) -> list[dict[str, Any]]:
-    """The tools of one catalog."""
+    """Return the tools of one catalog."""
     tools: list[dict[str, Any]] = json.loads((folder / f"{size}.json").read_text("utf-8"))
     return tools
 
 
 def inline(tools: str, patterns: Sequence[str], **fields: Any) -> list[bytes]:
-    """Searches that carry their tools, each with its own pattern."""
+    """Return searches that carry their tools, each with its own pattern."""
     return [request(SEARCH, _body(pattern, f'"tools":{tools}', fields)) for pattern in patterns]
 
 
 def by_digest(digest: str, patterns: Sequence[str], **fields: Any) -> list[bytes]:
-    """Searches that name a known catalog."""
+    """Return searches that name a known catalog."""
     return [request(SEARCH, _body(p, f'"catalog":"{digest}"', fields)) for p in patterns]
 
 
 def unseen(tools: list[dict[str, Any]], changed: int | None = None) -> str:
-    """The same tools as JSON with new content: all of them, or only some."""
+    """Return the same tools as JSON with new content: all of them, or only some."""
     serial = next(_serial)
     limit = len(tools) if changed is None else changed
     renewed = [
@@ -62,7 +62,7 @@ def unseen(tools: list[dict[str, Any]], changed: int | None = None) -> str:
 
 
 def with_new_words(tools: list[dict[str, Any]]) -> str:
-    """The same tools as JSON, each with two words that nobody has ever written."""
+    """Return the same tools as JSON, each with two words that nobody has ever written."""
     chance = Random(next(_serial))
     renewed = [
         {**tool, "description": f"{tool['description']} {_word(chance)} {_word(chance)}"}

@@ -96,7 +96,7 @@ def train(lessons: Sequence[Lessons], rng: Generator) -> tuple[dict[str, Matrix]
 
 
 def _moved(vectors: torch.Tensor, down: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
-    """What `toolscout.index.encoder.Adapter` does."""
+    """Return what `toolscout.index.encoder.Adapter` does."""
     return torch.nn.functional.normalize(vectors + torch.tanh(vectors @ down) @ up, dim=1)
 
 

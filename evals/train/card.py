@@ -107,7 +107,7 @@ _ABLATIONS = """\
 def card(
     rows: list[tuple[str, Scores]], *, dimensions: int, tokens: int, texts: int, megabytes: float
 ) -> str:
-    """The README.md of the model; `rows` are the rankers' development scores."""
+    """Return the README.md of the model; `rows` are the rankers' development scores."""
     return _CARD.format(
         dimensions=dimensions,
         tokens=tokens,

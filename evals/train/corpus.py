@@ -26,7 +26,7 @@ class Corpus:
         return len(self.texts)
 
     def add(self, text: str) -> int:
-        """The number of a text; a text seen before keeps its number."""
+        """Return the number of a text; a text seen before keeps its number."""
         text = text.strip() or "[UNK]"
         number = self._place.setdefault(text, len(self.texts))
         if number == len(self.texts):
@@ -34,7 +34,7 @@ class Corpus:
         return number
 
     def add_all(self, texts: Sequence[str]) -> Ids:
-        """The numbers of several texts."""
+        """Return the numbers of several texts."""
         return np.array([self.add(text) for text in texts], dtype=np.int64)
 
     def freeze(self, tokenizer: Tokenizer, unknown: int) -> None:

@@ -51,7 +51,7 @@ class ToolSet:
 
 
 def data_root(given: str | None = None) -> Path:
-    """The folder that holds `toolsets/` and `catalogs/`.
+    """Return the folder that holds `toolsets/` and `catalogs/`.
 
     Raises:
         FileNotFoundError: no folder was given and TOOLSCOUT_DATA is unset, or it lacks them.

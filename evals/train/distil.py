@@ -16,7 +16,7 @@ DIMENSIONS = 256
 
 
 def plain() -> StaticModel:
-    """The distilled model without any training: principal components, frequency weights."""
+    """Return the distilled model without any training: principal components, frequency weights."""
     return distill(str(teacher_path()), pca_dims=DIMENSIONS, quantize_to="float32", device="cpu")
 
 
@@ -32,6 +32,6 @@ def token_vectors() -> StaticModel:
 
 
 def projection(texts: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The directions in which the teacher's text vectors differ most, shape (384, DIMENSIONS)."""
+    """Return the directions in which the teacher's vectors differ most: (384, DIMENSIONS)."""
     _, _, directions = np.linalg.svd(texts, full_matrices=False)
     return np.ascontiguousarray(directions[:DIMENSIONS].T, dtype=np.float32)

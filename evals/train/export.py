@@ -32,7 +32,7 @@ def quantise(rows: NDArray[np.float32]) -> NDArray[np.int8]:
 
 
 def build(rows: NDArray[np.float32], tokenizer: Tokenizer) -> StaticModel:
-    """The finished model in memory."""
+    """Return the finished model in memory."""
     return StaticModel(
         quantise(rows),
         tokenizer,

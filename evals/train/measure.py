@@ -111,11 +111,11 @@ class Bench:
         return self._scored(self.lexical)
 
     def semantic(self, encode: Encode, cosines: Cosines = plain_cosines) -> Scores:
-        """The cosine ranking alone."""
+        """Return the cosine ranking alone."""
         return self._scored([cosines(encode, tool_set) for tool_set in self.tool_sets])
 
     def hybrid(self, encode: Encode, cosines: Cosines = plain_cosines) -> tuple[Scores, float]:
-        """The fused ranking at the share of BM25 that is best on average, and that share."""
+        """Return the fused ranking at the share of BM25 that is best on average, and that share."""
         found = [cosines(encode, tool_set) for tool_set in self.tool_sets]
         results = []
         for share in LEXICAL_SHARES:

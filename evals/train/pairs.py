@@ -58,7 +58,7 @@ class QuestionPairs:
         self._wide = corpus.add_all([_wide_text(tool) for tool in tools])
 
     def sample(self, rng: Generator) -> Batch:
-        """Queries against one of their tools each, and other tools of the set."""
+        """Return queries against one of their tools each, and other tools of the set."""
         size = min(BATCH, len(self._queries))
         chosen = rng.choice(len(self._queries), size, replace=False)
         tools = np.unique([rng.choice(self._golds[i]) for i in chosen])

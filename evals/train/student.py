@@ -31,7 +31,7 @@ class Student(torch.nn.Module):  # type: ignore[misc, unused-ignore]  # torch ma
         self.log_weights = torch.nn.Parameter(torch.tensor(np.log(weights), dtype=torch.float32))
 
     def forward(self, corpus: Corpus, numbers: Ids) -> torch.Tensor:
-        """Unit vectors of the texts with these numbers."""
+        """Return unit vectors of the texts with these numbers."""
         tokens, starts = corpus.bags(numbers)
         weights = torch.exp(self.log_weights[tokens])
         total = functional.embedding_bag(
@@ -40,7 +40,7 @@ class Student(torch.nn.Module):  # type: ignore[misc, unused-ignore]  # torch ma
         return functional.normalize(total, dim=1)
 
     def table(self) -> NDArray[np.float32]:
-        """The rows to export: vector times weight, shape (tokens, dimensions)."""
+        """Return the rows to export: vector times weight, shape (tokens, dimensions)."""
         with torch.no_grad():
             rows = self.vectors * torch.exp(self.log_weights)[:, None]
         return np.asarray(rows.numpy(), dtype=np.float32)

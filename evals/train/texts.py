@@ -34,24 +34,24 @@ def split_identifiers(text: str) -> str:
 
 
 def spoken_name(name: str) -> str:
-    """A tool or property name as words: separators become spaces, identifiers are split."""
+    """Return a tool or property name as words: separators become spaces, identifiers are split."""
     return split_identifiers(_SEPARATORS.sub(" ", name))
 
 
 def shorten(text: str, limit: int) -> str:
-    """The first `limit` characters, cut at a word; 0 means no limit."""
+    """Return the first `limit` characters, cut at a word; 0 means no limit."""
     if not limit or len(text) <= limit:
         return text
     return text[:limit].rsplit(" ", 1)[0]
 
 
 def description_text(description: str, limit: int = DESCRIPTION_CHARS) -> str:
-    """A description as it is embedded: shortened, identifiers split."""
+    """Return a description as it is embedded: shortened, identifiers split."""
     return split_identifiers(shorten(description, limit))
 
 
 def tool_text(name: str, description: str, limit: int = DESCRIPTION_CHARS) -> str:
-    """What is embedded for a tool: its name as words, a full stop, its description."""
+    """Return what is embedded for a tool: its name as words, a full stop, its description."""
     return f"{spoken_name(name)}. {description_text(description, limit)}"
 
 
@@ -63,11 +63,11 @@ def properties_text(properties: Iterable[tuple[str, str]]) -> str:
 
 
 def query_text(query: str) -> str:
-    """What is embedded for a query: `<placeholders>` dropped, identifiers split."""
+    """Return what is embedded for a query: `<placeholders>` dropped, identifiers split."""
     return split_identifiers(_PLACEHOLDERS.sub(" ", query))
 
 
 def query_sentences(query: str) -> list[str]:
-    """The sentences of a query that say something; the whole query when none does."""
+    """Return the sentences of a query that say something; the whole query when none does."""
     found = [query_text(part) for part in _SENTENCE_END.split(query)]
     return [part for part in found if len(part) >= SENTENCE_CHARS] or [query_text(query)]

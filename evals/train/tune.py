@@ -112,7 +112,7 @@ def _cross_entropy(logits: torch.Tensor, positive: torch.Tensor) -> torch.Tensor
 def _steps(
     student: Student, count: int, rate: float, title: str
 ) -> Iterator[torch.optim.Optimizer]:
-    """An Adam optimiser before each step, its rates falling linearly to zero."""
+    """Yield an Adam optimiser before each step, its rates falling linearly to zero."""
     groups: list[Mapping[str, object]] = [
         {"params": [student.vectors], "lr": rate},
         {"params": [student.log_weights], "lr": rate * WEIGHT_RATE},

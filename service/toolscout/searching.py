@@ -79,7 +79,7 @@ def search(parsed: argparse.Namespace) -> int:
 
 
 def _from_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any]:
-    """The answer of an engine in this process, with the fields of the service's."""
+    """Return the answer of an engine in this process, with the fields of the service's."""
     from toolscout.engine import Engine
 
     engine = Engine(

@@ -58,7 +58,7 @@ class BoundedBody:
         self._parts.append(chunk)
 
     def finish(self) -> bytes:
-        """The whole body.
+        """Return the whole body.
 
         Raises:
             AnswerError: the gzip stream stops early.
@@ -118,6 +118,6 @@ def usable(
 
 
 def selection_header(value: str) -> dict[str, str]:
-    """The parts of `X-Tool-Selection: 258->5; ranker=hybrid; outcome=match; degraded=no`."""
+    """Return the parts of `X-Tool-Selection: 258->5; ranker=hybrid; outcome=match; degraded=no`."""
     pairs = (part.partition("=") for part in value.split(";"))
     return {key.strip().lower(): text.strip() for key, _, text in pairs if text}

@@ -211,7 +211,7 @@ class Connections:
         return Failure("no connection can be made with the environment's proxy", blame=False)
 
     def _connected(self) -> httpx2.AsyncClient:
-        """The client of the running event loop; connections cannot move between loops."""
+        """Return the client of the running event loop; connections cannot move between loops."""
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             self._loop = loop

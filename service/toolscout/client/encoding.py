@@ -45,7 +45,7 @@ class Encoder:
         self._encode = msgspec.json.Encoder(enc_hook=_foreign).encode
 
     def encode(self, offer: Offer, deadline: float = inf) -> tuple[bytes, bytes]:
-        """The array, and the SHA-256 by which it is recognised.
+        """Return the array, and the SHA-256 by which it is recognised.
 
         Raises:
             TimeoutError: the deadline (monotonic seconds) came before the end of the tools.
@@ -157,7 +157,7 @@ class Digests:
         self._paused_until = 0.0
 
     def get(self, tools: bytes, now: float) -> str | None:
-        """The digest to send instead of these tools, if there is one."""
+        """Return the digest to send instead of these tools, if there is one."""
         return None if now < self._paused_until else self._known.get(tools)
 
     def learn(self, tools: bytes, digest: str) -> None:

@@ -42,7 +42,7 @@ def read(endpoint: str | None) -> httpx2.URL | None:
 
 
 def feedback_path(search_path: str) -> str | None:
-    """The path of the feedback beside that of the search, below the same prefix.
+    """Return the path of the feedback beside that of the search, below the same prefix.
 
     None for a path that is not one of the service's.
     """
@@ -59,7 +59,7 @@ def is_web_address(text: str) -> bool:
 
 
 def without_secrets(endpoint: str) -> str:
-    """An endpoint as it may be shown: no user, no password, no query."""
+    """Return an endpoint as it may be shown: no user, no password, no query."""
     try:
         url = httpx2.URL(endpoint)
         return str(url.copy_with(username=None, password=None, query=None, fragment=None))
@@ -68,7 +68,7 @@ def without_secrets(endpoint: str) -> str:
 
 
 def _parsed(text: str) -> httpx2.URL | None:
-    """The URL, if it is one of an http(s) host."""
+    """Return the URL, if it is one of an http(s) host."""
     try:
         url = httpx2.URL(text)
     except (httpx2.InvalidURL, ValueError, TypeError):

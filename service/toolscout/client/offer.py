@@ -122,7 +122,7 @@ class Offer:
         self.names, self._named = tuple(self._by_name), tuple(self._by_name.values())
 
     def pick(self, names: Iterable[str]) -> tuple[Any, ...]:
-        """The tools of these names in their order, then those without a name."""
+        """Return the tools of these names in their order, then those without a name."""
         return (*map(self.by_name.__getitem__, names), *self.unnamed)
 
 
@@ -151,7 +151,7 @@ def _written(name: str, tool: Any) -> bytes:
 
 
 def _uniform_names(tools: Sequence[Any]) -> list[str] | None:
-    """The names of tools that share one everyday shape, at the speed of C.
+    """Return the names of tools that share one everyday shape, at the speed of C.
 
     None for all others: an open circuit is to cost next to nothing, however many tools there are.
     """

@@ -76,7 +76,7 @@ class DaemonPool(Executor):
         return self._running
 
     def __len__(self) -> int:
-        """Calls that wait for a thread."""
+        """Return the number of calls that wait for a thread."""
         return len(self._queue)
 
     def _drop_cancelled(self) -> None:

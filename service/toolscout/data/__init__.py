@@ -8,5 +8,5 @@ from typing import Any
 
 @cache
 def load(name: str) -> dict[str, Any]:
-    """The parsed content of `NAME.toml` in this folder."""
+    """Return the parsed content of `NAME.toml` in this folder."""
     return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))

@@ -59,7 +59,7 @@ class Dispatch:
         return getattr(self._provider, attribute)
 
     def offered(self, request: Json, search: Any, tools: Tools) -> Json:
-        """The constant tools and the visible ones; earlier calls of others as the model made them.
+        """Return the constant tools and the visible ones, and earlier calls as the model made them.
 
         Known tools are there as well: no result of a search has their definitions.
         """
@@ -74,7 +74,7 @@ class Dispatch:
         return self._provider.with_tools(request, declared)
 
     def calls(self, response: Json) -> list[Call]:
-        """The calls with the names of their tools."""
+        """Return the calls with the names of their tools."""
         return self._provider.calls(without_dispatch(response, self._name))
 
     def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
@@ -86,7 +86,7 @@ class Dispatch:
         self._provider.leave_open(response, self._defined(results))
 
     def without_calls(self, response: Json, name: str) -> Json:
-        """The response with the calls of found tools, and without those of one tool."""
+        """Return the response with the calls of found tools, and without those of one tool."""
         return self._provider.without_calls(without_dispatch(response, self._name), name)
 
     def referred(self, history: Sequence[Any]) -> set[str]:

@@ -154,7 +154,7 @@ class SessionStore:
         self._swept = clock()
 
     def deferred(self, session: str) -> tuple[str, ...]:
-        """The names deferred last; none if they were dropped for others."""
+        """Return the names deferred last; none if they were dropped for others."""
         with self._lock:
             found = self._live(session)
         return (found and self._names.get(found.deferred)) or ()
@@ -172,7 +172,7 @@ class SessionStore:
         return [] if written is None else msgspec.json.decode(written, type=list[Any])
 
     def expanded(self, session: str) -> tuple[str, ...]:
-        """The names found so far, oldest first."""
+        """Return the names found so far, oldest first."""
         with self._lock:
             found = self._live(session)
             return tuple(found.expanded) if found else ()
@@ -204,13 +204,13 @@ class SessionStore:
             found.expanded.update(dict.fromkeys(map(_shared, names)))
 
     def visible(self, session: str, catalog: bytes) -> tuple[str, ...] | None:
-        """The names that fitted its first message; None before `mark_visible` with this catalog."""
+        """Return the names that fitted its first message; None before `mark_visible`."""
         with self._lock:
             found = self._live(session)
             return found.visible.get(catalog) if found else None
 
     def visible_before(self, session: str) -> tuple[str, ...] | None:
-        """The names that fitted its first message with the latest catalog; None without one."""
+        """Return the names that fitted its first message with the latest catalog, if any."""
         with self._lock:
             found = self._live(session)
             return next(reversed(found.visible.values()), None) if found else None
@@ -223,7 +223,7 @@ class SessionStore:
                 del found.visible[next(iter(found.visible))]
 
     def session_of(self, response: str, scope: str = "") -> str:
-        """The session of a response that the provider stores for a caller; empty if unknown."""
+        """Return the session of a response that the provider stores; empty if unknown."""
         return self._responses.get(_key(response, scope)) or ""
 
     def keep_response(self, response: str, session: str, scope: str = "") -> None:

@@ -110,7 +110,7 @@ class Shown:
         return len(self._fitting(self._near))
 
     def _fitting(self, others: Iterable[str]) -> set[str]:
-        """The names that one request has room for: of too many, the latest finds."""
+        """Return the names that one request has room for: of too many, the latest finds."""
         found = self._found if self._order == "rank" else reversed(self._found)
         names = [*self._visible, *found, *reversed(self._known), *others]
         return set([*dict.fromkeys(names)][: self._room])

@@ -55,7 +55,7 @@ def result_text(selection: Selection[Any], shown: Sequence[str], new: int, offer
 
 
 def free_name(wanted: str, taken: Sequence[str]) -> str:
-    """The name of the search tool, numbered when a real tool has it already."""
+    """Return the name of the search tool, numbered when a real tool has it already."""
     if wanted not in taken:
         return wanted
     number = 2

@@ -338,7 +338,7 @@ class Turn:
         return Answered(call, text, [self.offer.by_name[name] for name in names])
 
     def _with_every_tool(self, request: Json) -> Json:
-        """The request with every tool up to the provider's maximum."""
+        """Return the request with every tool up to the provider's maximum."""
         names = self._shown.every(self.user_query)
         if len(names) < len(self.offer.names):
             return self.provider.with_tools(request, self.offer.pick(names))

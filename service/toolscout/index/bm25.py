@@ -176,7 +176,7 @@ class Postings:
         return None
 
     def rarity(self, term: str) -> float | None:
-        """The idf of a term; None for one that no tool has."""
+        """Return the idf of a term; None for one that no tool has."""
         slot = self._slot(term)
         return None if slot is None else self._idf[slot]
 
@@ -230,7 +230,7 @@ class Postings:
         return slot is None or self._is_rare(slot)
 
     def rows_named(self, term: str) -> NDArray[np.int32]:
-        """The tools that have a rare term in their name or namespace; none for a common one."""
+        """Return the tools with a rare term in name or namespace; none for a common one."""
         slot = self._slot(term)
         if slot is None or not self._is_rare(slot):
             return np.zeros(0, np.int32)
@@ -277,7 +277,7 @@ def _table(keys: NDArray[np.int64]) -> "tuple[int, array[int]]":
 
 
 def _array(code: str, values: NDArray[Any]) -> "array[Any]":
-    """The same numbers where reading one is as cheap as from a list, at their own size."""
+    """Return the same numbers where reading one is as cheap as from a list, at their own size."""
     made = array(code)
     made.frombytes(values.data.cast("B"))
     return made

@@ -47,7 +47,7 @@ class TenantTools:
         self._tenant = tenant
 
     def get(self, digest: bytes) -> CompiledTool | None:
-        """The compiled tool, if it is still kept."""
+        """Return the compiled tool, if it is still kept."""
         return self._tools.get((self._tenant, digest))
 
     def put(self, digest: bytes, tool: CompiledTool) -> None:
@@ -64,7 +64,7 @@ class CatalogCache:
         self._aliases: Lru[tuple[str, bytes], tuple[str, int, int]] = Lru(ALIAS_LIMIT)
 
     def by_alias(self, tenant: str, raw_hash: bytes) -> tuple[Catalog, int, int] | None:
-        """The catalog that these very bytes of `tools` were compiled to.
+        """Return the catalog that these very bytes of `tools` were compiled to.
 
         Besides, how many entries they hold, and how many of these were passed over.
         """
@@ -75,7 +75,7 @@ class CatalogCache:
         return None if catalog is None else (catalog, *alias[1:])
 
     def by_digest(self, tenant: str, digest: str) -> Catalog | None:
-        """The catalog of a digest, if this tenant has sent it."""
+        """Return the catalog of a digest, if this tenant has sent it."""
         return self._catalogs.get((tenant, digest))
 
     def add_alias(self, tenant: str, raw_hash: bytes, tools: Listed) -> None:
@@ -87,7 +87,7 @@ class CatalogCache:
         self._catalogs.put((tenant, catalog.digest), catalog, catalog.nbytes)
 
     def tools(self, tenant: str) -> TenantTools:
-        """The compiled tools of one tenant."""
+        """Return the compiled tools of one tenant."""
         return TenantTools(self._tools, tenant)
 
     @property

@@ -62,7 +62,7 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
     only_ranker: None = None
 
     def tool(self, row: int) -> Tool:
-        """A tool as it was sent."""
+        """Return a tool as it was sent."""
         return decode_tool(self.wires[row])
 
     def tool_bytes(self, row: int) -> int:
@@ -70,15 +70,15 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
         return len(self.wires[row])
 
     def traits(self, row: int) -> Traits:
-        """What filters and details say of a tool."""
+        """Return what filters and details say of a tool."""
         return self.facets.of(row)
 
     def scan(self, pattern: str) -> Scan:
-        """What a regular expression matches."""
+        """Return what a regular expression matches."""
         return lines.scan(pattern, self.lines)
 
     def expand(self, query: Query, is_word: Callable[[str], bool]) -> Query:
-        """The query with terms that stand for those that no tool has."""
+        """Return the query with terms that stand for those that no tool has."""
         return expand.expand(query, self.postings, is_word, self.synonyms)
 
     def lexical(self, query: Query) -> LexicalScores:
@@ -92,7 +92,7 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
         return msgspec.structs.replace(self.lexical(query), bm25=self.texts.scores(query))
 
     def mentions(self, text: str) -> list[Mention]:
-        """The tools that a text names."""
+        """Return the tools that a text names."""
         return self.spellings.mentions(text, self.postings.is_rare)
 
     def has_telling_word(self, query: Query, allowed: Allowed | None) -> bool:
@@ -110,7 +110,7 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
     def allowed(
         self, filters: Filters | None, pattern: str, keep: Sequence[str], top_k: int
     ) -> Allowed | None:
-        """The tools that may be selected, or None when all may."""
+        """Return the tools that may be selected, or None when all may."""
         return self.facets.allowed(filters, self.rows)
 
     def name_likeness(self, embedder: Embedder, query: TellingTokens, rows: Rows) -> Floats | None:
@@ -119,11 +119,11 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
         return None if names is None else names.likeness(embedder, query, rows)
 
     def providers(self, row: int) -> Sequence[tuple[str, Sequence[int]]]:
-        """The nouns whose identifiers a tool requires, each with the tools that may find it."""
+        """Return the nouns whose identifiers a tool requires, each with its possible finders."""
         return self.prerequisites.of(row)
 
     def elsewhere(self, domain: str) -> Sequence[int]:
-        """The tools that are known to belong to another domain."""
+        """Return the tools that are known to belong to another domain."""
         return self.facets.elsewhere(domain)
 
     def prepare(self) -> None:
@@ -133,13 +133,13 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
         self.lines.prepare()
 
     def with_vectors(self, vectors: Floats, names: NameVectors) -> "Catalog":
-        """The same catalog with the embeddings of its tools, shape (tools, dimension)."""
+        """Return the same catalog with the embeddings of its tools, shape (tools, dimension)."""
         made = VectorIndex(vectors)
         nbytes = self.nbytes + made.nbytes + names.nbytes
         return msgspec.structs.replace(self, vectors=made, name_vectors=names, nbytes=nbytes)
 
     def with_encoded(self, vectors: Floats) -> "Catalog":
-        """The same catalog with the encoder's vectors of its tools, shape (tools, 384)."""
+        """Return the same catalog with the encoder's vectors of its tools, shape (tools, 384)."""
         made = EncodedTools(vectors)
         return msgspec.structs.replace(self, encoded=made, nbytes=self.nbytes + made.nbytes)
 

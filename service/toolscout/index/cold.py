@@ -62,7 +62,7 @@ class ColdCatalog:
         return np.array([tool_tokens(tool) for tool in self._tools], np.int64)
 
     def tool(self, row: int) -> Tool:
-        """A tool as it was sent."""
+        """Return a tool as it was sent."""
         return self._tools[row]
 
     def tool_bytes(self, row: int) -> int:
@@ -70,14 +70,14 @@ class ColdCatalog:
         return 4 * tool_tokens(self._tools[row])
 
     def traits(self, row: int) -> Traits:
-        """What filters and details say of a tool, inferred now."""
+        """Return what filters and details say of a tool, inferred now."""
         return read_traits(self._tools[row], self.taxonomy)
 
     def scan(self, pattern: str) -> None:
         """Nothing: there is no text to match a regular expression against."""
 
     def expand(self, query: Query, is_word: Callable[[str], bool]) -> Query:
-        """The query as it is: without an index no word is known to be missing."""
+        """Return the query as it is: without an index no word is known to be missing."""
         return query
 
     def lexical(self, query: Query) -> KeywordScores:
@@ -89,11 +89,11 @@ class ColdCatalog:
         return self._scored[1]
 
     def okapi(self, query: Query) -> KeywordScores:
-        """Counts of words, as for every ranker: there is no index."""
+        """Return counts of words, as for every ranker: there is no index."""
         return self.lexical(query)
 
     def mentions(self, text: str) -> list[Mention]:
-        """The tools that a text names."""
+        """Return the tools that a text names."""
         return mentions_in_many(text, self.names)
 
     def has_telling_word(self, query: Query, allowed: Allowed | None) -> bool:
@@ -111,7 +111,7 @@ class ColdCatalog:
     def allowed(
         self, filters: Filters | None, pattern: str, keep: Sequence[str], top_k: int
     ) -> Allowed | None:
-        """The tools that may be selected, as far as they can be in the answer."""
+        """Return the tools that may be selected, as far as they can be in the answer."""
         if filters is None and all(tool.status != "unavailable" for tool in self._tools):
             return None
         query = analyse(pattern)
@@ -131,7 +131,7 @@ class ColdCatalog:
         return ()
 
     def elsewhere(self, domain: str) -> Sequence[int]:
-        """The tools that say themselves that they belong to another domain; none is inferred."""
+        """Return the tools that declare another domain; none is inferred."""
         return facets.declared_elsewhere(self._tools, domain)
 
     def __len__(self) -> int:

@@ -89,7 +89,7 @@ class ToolStore(Protocol):
     """Where compiled tools are kept between catalogs, by content digest."""
 
     def get(self, digest: bytes) -> CompiledTool | None:
-        """The compiled tool, if it is still kept."""
+        """Return the compiled tool, if it is still kept."""
 
     def put(self, digest: bytes, tool: CompiledTool) -> None:
         """Keep a compiled tool."""
@@ -111,7 +111,7 @@ class Compiler:
         self.synonyms = synonyms
 
     def lexical(self, tools: ToolList, store: ToolStore) -> tuple[Catalog, list[CompiledTool]]:
-        """A catalog that answers by words; `embed` completes it.
+        """Return a catalog that answers by words; `embed` completes it.
 
         A tool whose text cannot be compiled is left out, so that it never fails the others.
 
@@ -136,14 +136,14 @@ class Compiler:
         return self._assemble(tools.digest, tuple(compiled), parts, tuple(skipped)), parts
 
     def embed(self, catalog: Catalog, compiled: Sequence[CompiledTool]) -> Catalog:
-        """The same catalog with vectors; tools embedded before are not embedded again."""
+        """Return the same catalog with vectors; tools embedded before are not embedded again."""
         vectors = self.vectors(catalog.names, compiled)
         return catalog if vectors is None else catalog.with_vectors(*vectors)
 
     def vectors(
         self, names: Sequence[str], compiled: Sequence[CompiledTool]
     ) -> tuple[Floats, NameVectors] | None:
-        """The vectors of tools, shape (tools, dimension), and the tokens of their names.
+        """Return the vectors of tools, shape (tools, dimension), and the tokens of their names.
 
         None where there is no embedder.
         """
@@ -263,21 +263,21 @@ def compile_tool(tool: Tool, path: str) -> CompiledTool:
 
 
 def _hints(annotations: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The annotations that say yes or no, as MCP's do: others tell no risk, and may be deep."""
+    """Return the annotations that are booleans, as MCP's are: only they tell a risk."""
     if annotations is None:
         return None
     return {key: said for key, said in annotations.items() if isinstance(said, bool)}
 
 
 def _forms(name: str) -> tuple[str, ...]:
-    """The spellings of a name; of a long one only the whole."""
+    """Return the spellings of a name; of a long one only the whole."""
     return forms(name) if len(name) <= INDEXED_NAME_CHARS else forms(name)[:1]
 
 
 def _name_terms(
     name: list[str], terms_of_name: list[str], document: Document, namespace: str | None
 ) -> list[str]:
-    """The terms of the name, words written together, and its namespace and aliases."""
+    """Return the terms of the name, words written together, and its namespace and aliases."""
     found = list(terms_of_name)
     if len(name) > 1:
         found.append(fold("".join(name)))

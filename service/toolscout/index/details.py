@@ -28,7 +28,7 @@ def details(
 def detail_of(
     tool: Tool, traits: Traits, detail: Detail | None, definitions: bool = False
 ) -> ToolDetail:
-    """A tool at one level of detail; `definitions` adds its definition as it was sent."""
+    """Return a tool at one level of detail; `definitions` adds its definition as it was sent."""
     definition = _whole(tool) if definitions else msgspec.UNSET
     if detail is None or detail == "names":
         return ToolDetail(tool.name, definition=definition)
@@ -69,7 +69,7 @@ def cost_of(tool: Tool, detail: Detail | None, definitions: bool = False) -> int
 
 
 def _read(tool: Tool) -> tuple[str, dict[str, Any] | None]:
-    """Description and input schema; what is not JSON, or too deep to be written, says nothing."""
+    """Return description and input schema; nothing for what cannot be written as JSON."""
     try:
         schema = input_schema(tool)
         _encode([[[[[schema]]]]])  # it will lie a few levels down in an answer
@@ -110,7 +110,7 @@ def _brief_tokens(name: str, summary: str, parameters: dict[str, bool]) -> int:
 
 
 def _whole(tool: Tool) -> msgspec.Raw | msgspec.UnsetType:
-    """The definition, or the bare schema, as it was sent; nothing if it is not valid JSON."""
+    """Return the definition, or the bare schema, as it was sent; nothing if it is no JSON."""
     raw = tool.parameters if is_absent(tool.definition) else tool.definition
     try:
         return msgspec.UNSET if is_absent(raw) or msgspec.json.decode(raw) is None else raw

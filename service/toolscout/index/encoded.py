@@ -39,7 +39,7 @@ class EncodedTools:
         """Which tools have a vector; None when all have."""
 
     def similarities(self, query: Floats) -> Floats:
-        """The cosine of every tool with a query, shape (tools,)."""
+        """Return the cosine of every tool with a query, shape (tools,)."""
         return inner_products(self._vectors, query)
 
     @property
@@ -58,7 +58,7 @@ class ToolEncodings:
         self._known: Lru[tuple[str, bytes], bytes] = Lru(REMEMBERED_BYTES)
 
     def of(self, tenant: str, tools: Iterable[Tool]) -> Floats:
-        """The vectors of tools, shape (tools, 384)."""
+        """Return the vectors of tools, shape (tools, 384)."""
         packed = b"".join([self._of(tenant, tool_text(tool)) for tool in tools])
         return np.frombuffer(packed, np.float32).reshape(-1, DIMENSION)
 

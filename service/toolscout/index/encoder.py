@@ -58,11 +58,11 @@ class Adapter:
         self._tool = held["tool_down"], held["tool_up"]
 
     def query(self, vector: Floats) -> Floats:
-        """The adapted vector of a query."""
+        """Return the adapted vector of a query."""
         return _moved(vector, *self._query)
 
     def tool(self, vector: Floats) -> Floats:
-        """The adapted vector of a tool."""
+        """Return the adapted vector of a tool."""
         return _moved(vector, *self._tool)
 
 
@@ -88,17 +88,17 @@ class SentenceEncoder:
         self._adapter = adapter
 
     def tool(self, text: str) -> Floats:
-        """The vector of one tool, given as its `tool_text`, shape (384,)."""
+        """Return the vector of one tool, given as its `tool_text`, shape (384,)."""
         vector = self._encode(text, TOOL_TOKENS)
         return vector if self._adapter is None else self._adapter.tool(vector)
 
     def query(self, text: str) -> Floats:
-        """The vector of a query, shape (384,)."""
+        """Return the vector of a query, shape (384,)."""
         vector = self._encode(text, QUERY_TOKENS)
         return vector if self._adapter is None else self._adapter.query(vector)
 
     def _encode(self, text: str, most: int) -> Floats:
-        """The mean of a text's last hidden states, normalised.
+        """Return the mean of a text's last hidden states, normalised.
 
         One text at a time: batches of 4 and 16 took as long per text on one thread.
         """
@@ -115,14 +115,14 @@ class SentenceEncoder:
 
 
 def tool_text(tool: Tool) -> str:
-    """What is encoded of a tool: its name as words, a full stop, the start of its description."""
+    """Return what is encoded of a tool: its name as words, then how its description begins."""
     document = read_tool(tool)
     return f"{spoken_name(document.name)}. {document.said[:DESCRIPTION_CHARS]}"
 
 
 @cache
 def load_encoder() -> SentenceEncoder:
-    """The encoder with its adapter, loaded once per process.
+    """Return the encoder with its adapter, loaded once per process.
 
     Raises:
         ConfigurationError: as for `SentenceEncoder`.
@@ -132,7 +132,7 @@ def load_encoder() -> SentenceEncoder:
 
 
 def checked_model() -> Path:
-    """The network's file, with the content that it must have.
+    """Return the network's file, with the content that it must have.
 
     Raises:
         ConfigurationError: a package of the extra `encoder` is missing, or the wrong one.

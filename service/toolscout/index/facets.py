@@ -64,13 +64,13 @@ class Facets:
         return self._traits
 
     def of(self, row: int) -> Traits:
-        """The traits of one tool."""
+        """Return the traits of one tool."""
         if self._traits is not None:
             return self._traits[row]
         return infer(decode_tool(self._wires[row]), unpack_clues(self.clues[row]), self._taxonomy)
 
     def allowed(self, filters: Filters | None, rows: Mapping[str, int]) -> Allowed | None:
-        """The tools that pass, or None when all do; `rows` finds the tools to exclude."""
+        """Return the tools that pass, or None when all do; `rows` finds the tools to exclude."""
         if filters is None:
             return self.available
         passed = self.passing(filters, rows)
@@ -91,7 +91,7 @@ class Facets:
         return passed
 
     def elsewhere(self, domain: str) -> list[int]:
-        """The tools that are known to belong to another domain, by more than a word of the name."""
+        """Return the tools known to belong to another domain, by more than a word of the name."""
         here = fold(domain)
         domains = enumerate(traits.domain for traits in self.prepare())
         return [row for row, other in domains if other and fold(other) != here]
@@ -123,7 +123,7 @@ def allowed_by_score(
     considered: Iterable[int],
     top_k: int,
 ) -> Allowed:
-    """The tools that pass among those that can be in the answer.
+    """Return the tools that pass among those that can be in the answer.
 
     Nothing is indexed, and inferring takes time: tools are looked at from the best score down
     until `top_k` have passed, and those of the rows `considered` in any case.
@@ -142,7 +142,7 @@ def allowed_by_score(
 
 
 def declared_elsewhere(tools: Sequence[Tool], domain: str) -> list[int]:
-    """The tools that say themselves that they belong to another domain; none is inferred."""
+    """Return the tools that say themselves that they belong to another domain; none is inferred."""
     return [
         row for row, tool in enumerate(tools) if tool.domain and fold(tool.domain) != fold(domain)
     ]

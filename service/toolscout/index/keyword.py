@@ -97,14 +97,14 @@ def _wanted(query: Query) -> dict[str, float]:
 
 
 def _spoken(name: str) -> str:
-    """A name with spaces where its words meet."""
+    """Return a name with spaces where its words meet."""
     if not name.islower():
         name = _CAMEL.sub(" ", name)
     return name.replace("_", " ")
 
 
 def _joined(texts: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
-    """The beginnings of all texts, folded, in one buffer, and where in it each ends."""
+    """Return the beginnings of all texts, folded, in one buffer, and where in it each ends."""
     cut = [text[:MAX_TEXT] for text in texts]
     odd = [row for row, text in enumerate(cut) if not text.isascii()]
     for row in odd:

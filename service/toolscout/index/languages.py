@@ -75,7 +75,7 @@ class Languages:
         return BEGIN + word.lower() in self._ids
 
     def split(self, word: str) -> Pieces:
-        """The cheapest pieces of a word."""
+        """Return the cheapest pieces of a word."""
         text = BEGIN + word.lower()
         found = [(text[start:end].lstrip(BEGIN), number) for start, end, number in self._cut(text)]
         ids = self._tokens[[number for _, number in found]].ravel().tolist()

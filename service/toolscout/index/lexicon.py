@@ -31,7 +31,7 @@ def load_lexicon(
 
 
 def load_synonyms(path: Path) -> Synonyms:
-    """The bundled synonyms and those of a file, each word of a group for every other.
+    """Return the bundled synonyms and those of a file, each word of a group for every other.
 
     The file has lists of groups, a group being words with blanks between them: `money = ["invoice
     bill", "refund chargeback"]`, in tables or not.
@@ -52,7 +52,7 @@ def load_synonyms(path: Path) -> Synonyms:
 
 
 def load_taxonomy(path: Path) -> Taxonomy:
-    """The bundled domains and those of a file; one of the same name takes its place.
+    """Return the bundled domains and those of a file; one of the same name takes its place.
 
     The file has the tables `[signals]` (domain = "words that tell it"), `[names]` (domain = "words
     of a tool's name that tell it alone, for filters") and `[files]` (name or ending = "words it
@@ -87,7 +87,7 @@ def _read(setting: str, path: Path) -> dict[str, Any]:
 
 
 def _groups(table: Mapping[str, Any], path: Path, above: str = "") -> Iterator[str]:
-    """The groups of a table and of those in it; `above` is the key that leads to it."""
+    """Yield the groups of a table and of those in it; `above` is the key that leads to it."""
     for key, value in table.items():
         where = f"{above}{key}"
         if isinstance(value, dict):

@@ -68,13 +68,13 @@ class TextLines:
         """Bytes of the buffer and its offsets."""
 
     def work(self, expression: "re2._Regexp") -> int:
-        """The most a scan of all lines can cost, in instructions times bytes."""
+        """Return the most a scan of all lines can cost, in instructions times bytes."""
         return int(expression.programsize) * self.size
 
     def matching(
         self, expression: "re2._Regexp", is_late: Callable[[], bool] = lambda: False
     ) -> tuple[list[int], int]:
-        """The tools with a match in either line, in order, and the bytes that were scanned.
+        """Return the tools with a match in either line, in order, and the bytes that were scanned.
 
         `is_late` is asked after each slice; fewer bytes than there are were scanned where it said
         yes.
@@ -110,7 +110,7 @@ class TextLines:
 
 
 def line(text: str) -> bytes:
-    """A text as one line of a buffer."""
+    """Return a text as one line of a buffer."""
     return " ".join(text.split()).encode("utf-8", "replace") + b"\n"
 
 

@@ -14,7 +14,7 @@ _ANY_TOKEN = bytes(_ID.itemsize)
 
 
 def name_tokens(embedder: Embedder, found: Sequence[str]) -> bytes:
-    """The tokens of a name, given as its words, packed; empty if none is known.
+    """Return the tokens of a name, given as its words, packed; empty if none is known.
 
     Bytes are joined faster than arrays, and need less memory.
     """

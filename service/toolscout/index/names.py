@@ -191,7 +191,7 @@ def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
 def with_whole_name(
     mentions: list[Mention], pattern: str, rows: Mapping[str, int]
 ) -> list[Mention]:
-    """The mentions of a pattern that may be a name to the letter, also one without letters."""
+    """Return the mentions of a pattern that may be a name to the letter."""
     name = pattern if pattern in rows else pattern.strip()
     row = rows.get(name)
     if row is None:
@@ -201,7 +201,7 @@ def with_whole_name(
 
 
 def _keys(names: Sequence[str]) -> list[str]:
-    """The `key` of each name, made for all of them at once where they are ASCII."""
+    """Return the `key` of each name, made for all of them at once where they are ASCII."""
     joined = "\n".join(names)
     if joined.isascii() and joined.count("\n") == len(names) - 1:
         return joined.lower().encode().translate(None, _JOINTS_BYTES).decode().split("\n")
@@ -224,7 +224,7 @@ def _keep(found: dict[int, Mention], mention: Mention) -> None:
 
 
 def _unit_keys(text: str, spans: list[tuple[int, int]]) -> list[str]:
-    """The `key` of each unit; of ASCII, case is folded once for all of them."""
+    """Return the `key` of each unit; of ASCII, case is folded once for all of them."""
     if not text.isascii():
         return [key(text[start:end]) for start, end in spans]
     lower = text.lower()
@@ -233,7 +233,7 @@ def _unit_keys(text: str, spans: list[tuple[int, int]]) -> list[str]:
 
 
 def _gaps(text: str, spans: list[tuple[int, int]]) -> list[str] | None:
-    """What stands between the units of a run; None where they cannot be one name."""
+    """Return what stands between the units of a run; None where they cannot be one name."""
     gaps: list[str] = []
     for before, after in pairwise(spans):
         gap = text[before[1] : after[0]]

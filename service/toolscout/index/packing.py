@@ -64,7 +64,7 @@ def pack(catalog: Catalog, seed: int = SEED) -> Packed:
 
 
 def unpack(packed: Packed, compiler: Compiler) -> Catalog:
-    """The catalog, as this process's own compiler would have made it."""
+    """Return the catalog, as this process's own compiler would have made it."""
     if packed.terms is not None:
         packed.postings.rekey(packed.terms)
     return Catalog(

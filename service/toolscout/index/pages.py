@@ -30,7 +30,7 @@ _MARK = 16
 
 
 def page(catalog: Catalog, cursor: str | None, size: int) -> tuple[range, str | None]:
-    """The rows of one page and the cursor of the next, None behind the last.
+    """Return the rows of one page and the cursor of the next, None behind the last.
 
     Raises:
         BadCursor: the cursor is malformed, or of another content.
@@ -48,7 +48,7 @@ def names(catalog: Catalog, filters: Filters) -> list[str]:
 
 
 def index(catalog: Catalog, rows: Iterable[int] | None = None) -> Iterator[tuple[str, str]]:
-    """The name of every tool, or of some, with a summary of a line."""
+    """Yield the name of every tool, or of some, with a summary of a line."""
     for row in range(len(catalog)) if rows is None else rows:
         yield catalog.names[row], first_sentence(_said(catalog.tool(row)), INDEX_CHARS)
 
@@ -63,7 +63,7 @@ def complete(catalog: Catalog, prefix: str, limit: int = MAX_COMPLETIONS) -> lis
 
 
 def overview(catalog: Catalog) -> str:
-    """What a catalog holds, in a few hundred tokens: its namespaces, largest first."""
+    """Return what a catalog holds, in a few hundred tokens: its namespaces, largest first."""
     spaces: dict[str, list[str]] = {}
     for row, name in enumerate(catalog.names):
         spaces.setdefault(catalog.facets.of(row).namespace, []).append(name)

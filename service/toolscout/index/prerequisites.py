@@ -19,7 +19,7 @@ _BY_THEMSELVES = frozenset(("token",))
 
 @lru_cache(maxsize=16_384)
 def needed_noun(parameter: str) -> str | None:
-    """The noun that a parameter identifies, as a term: `customer_id`, `customerIds`; else None."""
+    """Return the noun that a parameter identifies (`customer_id`, `customerIds`), as a term."""
     parts = [part for word in words(parameter) for part in split_identifier(word)]
     if not parts or parts[-1].lower() not in _IDENTIFIERS:
         return None
@@ -59,7 +59,7 @@ class Prerequisites:
         return self._providers
 
     def of(self, row: int) -> list[tuple[str, list[int]]]:
-        """The nouns whose identifiers a tool requires, each with the tools that may find it."""
+        """Return the nouns whose identifiers a tool requires, each with its possible finders."""
         nouns = self._needs[row]
         if not nouns:
             return []

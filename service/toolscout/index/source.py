@@ -60,19 +60,19 @@ class Source(Protocol):
         """Names of tools that could not be compiled and are left out."""
 
     def tool(self, row: int) -> Tool:
-        """A tool as it was sent."""
+        """Return a tool as it was sent."""
 
     def tool_bytes(self, row: int) -> int:
         """About how many bytes a tool has as it was sent."""
 
     def traits(self, row: int) -> Traits:
-        """What filters and details say of a tool."""
+        """Return what filters and details say of a tool."""
 
     def scan(self, pattern: str) -> Scan | None:
-        """What a regular expression matches; None where texts are not kept for it."""
+        """Return what a regular expression matches; None where texts are not kept for it."""
 
     def expand(self, query: Query, is_word: Callable[[str], bool]) -> Query:
-        """The query with terms that stand for those that no tool has."""
+        """Return the query with terms that stand for those that no tool has."""
 
     def lexical(self, query: Query) -> LexicalScores:
         """BM25 and coverage of every tool."""
@@ -81,7 +81,7 @@ class Source(Protocol):
         """BM25 of every tool as one text."""
 
     def mentions(self, text: str) -> list[Mention]:
-        """The tools that a text names."""
+        """Return the tools that a text names."""
 
     def has_telling_word(self, query: Query, allowed: Allowed | None) -> bool:
         """Whether a telling word of the query is in the name of a tool that may be selected."""
@@ -92,7 +92,7 @@ class Source(Protocol):
     def allowed(
         self, filters: Filters | None, pattern: str, keep: Sequence[str], top_k: int
     ) -> Allowed | None:
-        """The tools that may be selected, or None when all may.
+        """Return the tools that may be selected, or None when all may.
 
         Where traits are not indexed, only those are looked at that can be among the `top_k` for a
         pattern, or are to be kept.
@@ -102,9 +102,9 @@ class Source(Protocol):
         """How well the names of some tools are found in a query; None without vectors."""
 
     def providers(self, row: int) -> Sequence[tuple[str, Sequence[int]]]:
-        """The nouns whose identifiers a tool requires, each with the tools that may find it."""
+        """Return the nouns whose identifiers a tool requires, each with its possible finders."""
 
     def elsewhere(self, domain: str) -> Sequence[int]:
-        """The tools that are known to belong to another domain."""
+        """Return the tools that are known to belong to another domain."""
 
     def __len__(self) -> int: ...

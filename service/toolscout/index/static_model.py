@@ -17,7 +17,7 @@ def load(source: str | Path) -> StaticModel:
 
 
 def _bundled() -> StaticModel:
-    """The bundled model; `from_pretrained` imports the hub's client, for 0.2 s and 9 MB."""
+    """Return the bundled model; `from_pretrained` imports the hub's client, for 0.2 s and 9 MB."""
     held = load_file(BUNDLED_MODEL / "model.safetensors")
     tokenizer = Tokenizer.from_file(str(BUNDLED_MODEL / "tokenizer.json"))
     return StaticModel(held["embeddings"], tokenizer)

@@ -98,7 +98,7 @@ class Embedder:
         spoken: Sequence[Sequence[str]],
         earlier: Sequence[tuple[Sequence[str], float]] = (),
     ) -> QueryVectors | None:
-        """The vectors of a query and of its sentences; None when no word of it is known.
+        """Return the vectors of a query and of its sentences; None when no word of it is known.
 
         What was said `earlier` adds to the whole by its weight, and is compared like a sentence
         that is as much less similar to everything.
@@ -131,7 +131,7 @@ class Embedder:
         return QueryVectors([_unit(whole), *parts], familiar)
 
     def telling_tokens(self, found: Sequence[str]) -> TellingTokens:
-        """The tokens of some words whose vectors are longest, at most TELLING of them."""
+        """Return the tokens of some words whose vectors are longest, at most TELLING of them."""
         distinct = np.array(list(dict.fromkeys(self.token_ids(found))), np.intp)
         if len(distinct) <= TELLING:
             return TellingTokens(distinct, len(distinct))
@@ -203,7 +203,7 @@ class Embedder:
             return self._languages
 
     def tools(self, texts: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Floats:
-        """The vectors of tools, each given as the words of its text and of its properties.
+        """Return the vectors of tools, each given as the words of its text and of its properties.
 
         Appended to the text, properties blur it; as a vector of their own, at a lower weight, they
         help. Shape (tools, dimension).
@@ -216,7 +216,7 @@ class Embedder:
         return _units(text + np.float32(PROPERTY_SHARE) * properties)
 
     def encode(self, found: Sequence[str]) -> Floats:
-        """The vector of a text given as its words, shape (dimension,); zero if none is known."""
+        """Return the vector of a text given as its words: (dimension,); zero if none is known."""
         total = np.zeros(self.dimension, np.float32)
         self._sum(found, total)
         return _unit(total)
@@ -231,11 +231,11 @@ class Embedder:
         return lengths
 
     def token_ids(self, found: Sequence[str]) -> list[int]:
-        """The tokens of a text given as its words."""
+        """Return the tokens of a text given as its words."""
         return self._words_of(found).ids_of_all(found)
 
     def token_vectors(self, ids: Sequence[int] | NDArray[np.integer]) -> Floats:
-        """The vectors of tokens as they are added up, shape (tokens, dimension)."""
+        """Return the vectors of tokens as they are added up, shape (tokens, dimension)."""
         rows = self._rows.take(ids if self._mapping is None else self._mapping[ids], axis=0)
         vectors: Floats = rows.astype(np.float32)
         if self._weights is not None:
@@ -321,7 +321,7 @@ def _known(ids: Sequence[int], covered: int, word: str) -> float:
 
 
 def inner_products(rows: Floats, vector: Floats) -> Floats:
-    """The inner product of every row with a vector, by FAISS: one thread, whatever the size."""
+    """Return the inner product of every row with a vector, by FAISS in one thread."""
     out = np.empty(len(rows), np.float32)
     if len(rows):
         first = _pointer(np.ascontiguousarray(rows))

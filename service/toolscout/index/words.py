@@ -21,12 +21,12 @@ class Words:
         self._held = 0
 
     def ids_of(self, word: str) -> tuple[int, ...]:
-        """The tokens of a word."""
+        """Return the tokens of a word."""
         ids = self.ids.get(word)
         return self.learn(word)[0] if ids is None else ids
 
     def ids_of_all(self, found: Sequence[str]) -> list[int]:
-        """The tokens of some words, one after another."""
+        """Return the tokens of some words, one after another."""
         try:
             return list(chain.from_iterable(map(self.ids.__getitem__, found)))
         except KeyError:

@@ -60,7 +60,7 @@ scripts without spaces between words, short words and endings are never known.
 
 
 def relevance(evidence: Evidence) -> float:
-    """The calibrated score of one tool.
+    """Return the calibrated score of one tool.
 
     Words and meaning count together for the share of the query that the model knows; for the
     rest, words alone decide.

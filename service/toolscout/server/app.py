@@ -114,7 +114,7 @@ def _routes(settings: Settings, facade: "McpFacade | None") -> list[Route]:
 
 
 def create_app(settings: Settings | None = None) -> Application:
-    """The application; settings are read from the environment when none are given.
+    """Return the application; settings are read from the environment when none are given.
 
     Raises:
         ConfigurationError: a setting is wrong.

@@ -136,7 +136,7 @@ _EXAMPLE = (
 
 
 def banner(settings: Settings) -> str:
-    """A few lines for a person, on standard error."""
+    """Return a few lines for a person, on standard error."""
     keys = len(Keyring(settings.api_keys))
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     # Nobody can connect to "all addresses"; the example calls the loopback one.
@@ -165,7 +165,7 @@ def banner(settings: Settings) -> str:
 
 
 def _warnings(settings: Settings) -> list[str]:
-    """What a person may not expect of these settings."""
+    """Return what a person may not expect of these settings."""
     return [
         f"  warning key {key.name} of {key.tenant} expired at {key.expires}"
         for key in Keyring(settings.api_keys).keys

@@ -241,7 +241,7 @@ class Service:
         self.log.warning("state", detail=what)
 
     def components(self) -> dict[str, bool]:
-        """What readiness consists of."""
+        """Return what readiness consists of."""
         return {
             "model": True,  # nothing is served before it is loaded
             "self_test": self._self_tested,
@@ -280,7 +280,7 @@ class Service:
 
 
 def open_tracing() -> "Tracing":
-    """What makes spans; imported only where it is wanted.
+    """Return what makes spans; imported only where it is wanted.
 
     Raises:
         ConfigurationError: the SDK is not installed, or the environment is wrong.
@@ -296,7 +296,7 @@ def open_tracing() -> "Tracing":
 
 @cache
 def model_digest(source: str | Path) -> str:
-    """The first half of the SHA-256 of a model's weights; a model of the hub has its name."""
+    """Return half of the SHA-256 of a model's weights, or the name of one of the hub."""
     weights = Path(source) / "model.safetensors"
     if not weights.is_file():
         return str(source)

@@ -24,7 +24,7 @@ SAME_SIGNAL_S = 1.0
 
 
 def serving() -> uvicorn.Server | None:
-    """The uvicorn server that runs this application and takes its signals, if one does."""
+    """Return the uvicorn server that runs this application and takes its signals, if one does."""
     if threading.current_thread() is not threading.main_thread():
         return None
     server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)

@@ -18,7 +18,7 @@ _NAMES = ("tls_cert", "tls_key", "tls_client_ca")
 
 
 def options(settings: Settings) -> dict[str, Any]:
-    """What uvicorn needs to know; nothing without a certificate.
+    """Return what uvicorn needs to know; nothing without a certificate.
 
     Raises:
         ConfigurationError: a file is missing, unreadable, encrypted or not what it should be.

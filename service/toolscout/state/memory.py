@@ -40,7 +40,7 @@ class MemoryStore:
         return len(self._values)
 
     async def get(self, key: str) -> bytes | None:
-        """The value of a key."""
+        """Return the value of a key."""
         value, until = self._values.get(key, (None, None))
         if until is not None and until <= self._clock():
             self._forget(key)

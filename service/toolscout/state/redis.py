@@ -76,7 +76,7 @@ class RedisStore:
             raise ConfigurationError(f"store: {error}") from None
 
     async def get(self, key: str) -> bytes | None:
-        """The value of a key."""
+        """Return the value of a key."""
         found = await self._run(lambda: self._redis.get(PREFIX + key))
         if found is not None and not isinstance(found, bytes):
             raise StoreUnavailable(f"redis: a value that is {type(found).__name__}")

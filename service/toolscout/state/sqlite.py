@@ -73,7 +73,7 @@ class SqliteStore:
         self._connection: sqlite3.Connection | None = None
 
     async def get(self, key: str) -> bytes | None:
-        """The value of a key."""
+        """Return the value of a key."""
         return await self._run(lambda db: self._value(db, key))
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:

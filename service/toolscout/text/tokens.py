@@ -166,7 +166,7 @@ def _cut(run: str) -> list[str]:
 
 
 def _spoken_parts(word: str) -> list[str]:
-    """Identifier parts with a digit run joined to the letters before it."""
+    """Return identifier parts with a digit run joined to the letters before it."""
     joined: list[str] = []
     for part in split_identifier(word):
         if joined and (part[0].isdigit() or joined[-1][-1].isdigit()):

@@ -121,7 +121,7 @@ def _hints(tool: Tool, layers: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def input_schema(tool: Tool) -> dict[str, Any] | None:
-    """The JSON Schema of a tool's input, whatever shape it was sent in; None without one.
+    """Return the JSON Schema of a tool's input, whatever shape it was sent in; None without one.
 
     Raises:
         msgspec.DecodeError: the raw definition or parameters are not valid JSON.

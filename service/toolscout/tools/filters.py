@@ -37,7 +37,7 @@ def wanted_of(filters: Filters) -> list[tuple[str, set[str]]]:
 
 
 def _prefixes(namespace: str) -> list[str]:
-    """A namespace and those it lies in: `git.api` is also found as `git`."""
+    """Return a namespace and those it lies in: `git.api` is also found as `git`."""
     parts = fold(namespace).split(".")
     return [".".join(parts[:end]) for end in range(1, len(parts) + 1)] if namespace else []
 

@@ -44,7 +44,7 @@ META_TOOL_NAMES = ("search_tools", "list_tools_meta", "tool_info", "get_tool_sch
 
 
 def meta_tools(provider: ProviderName = "openai") -> list[Any]:
-    """The definitions of the meta-tools in a provider's shape.
+    """Return the definitions of the meta-tools in a provider's shape.
 
     Raises:
         InvalidArgument: there is no provider of that name.

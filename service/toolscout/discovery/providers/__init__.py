@@ -40,13 +40,13 @@ NATIVE: dict[ProviderName, Provider] = {
 
 
 def native_of(provider: Provider, request: Json) -> Provider | None:
-    """The native form of an interface, if the model of a request can use it."""
+    """Return the native form of an interface, if the model of a request can use it."""
     native = NATIVE.get(provider.name)
     return native if native is not None and native.defers(request) else None
 
 
 def provider_named(name: ProviderName) -> Provider:
-    """The provider of a name.
+    """Return the provider of a name.
 
     Raises:
         InvalidArgument: there is none of that name.

@@ -44,12 +44,12 @@ def mappings(value: Any) -> list[Json]:
 
 
 def mapping(value: Any) -> Json:
-    """An object as a dict; empty for anything else."""
+    """Return an object as a dict; empty for anything else."""
     return as_dict(value) or {}
 
 
 def as_dict(value: Any) -> Json | None:
-    """A dict as it is, a pydantic object as the JSON that it was sent as; None for others."""
+    """Return a dict as it is, a pydantic object as the JSON that was sent; None for others."""
     if isinstance(value, dict):
         return value
     dump = getattr(value, "model_dump", None)
@@ -63,7 +63,7 @@ def as_dict(value: Any) -> Json | None:
 
 
 def text_of(content: Any, kinds: Sequence[str] = ("text", "input_text")) -> str:
-    """The text of a message's content: a text, or the text parts of a list."""
+    """Return the text of a message's content: a text, or the text parts of a list."""
     if isinstance(content, str):
         return content
     parts = [

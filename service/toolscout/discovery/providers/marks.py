@@ -67,5 +67,5 @@ def _ids(message: Json) -> Iterator[str]:
 
 
 def _of_model(message: Json) -> Json:
-    """A message with its role, which a response may leave out."""
+    """Return a message with its role, which a response may leave out."""
     return {"role": _ROLES[0], **message}

@@ -88,12 +88,12 @@ class NativeResponses(Native, OpenAIResponses):
         return tool.get("type") == "function"
 
     def function(self, name: str, description: str, schema: Json) -> Any:
-        """The search tool, which has no name."""
+        """Return the search tool, which has no name."""
         execution = {"type": NATIVE, "execution": "client"}
         return {**execution, "description": description, "parameters": schema}
 
     def calls(self, response: Json) -> list[Call]:
-        """The calls of functions, and the searches that are the caller's to answer."""
+        """Return the calls of functions, and the searches that are the caller's to answer."""
         searches = [
             Call(str(item.get("call_id") or ""), NATIVE, arguments_of(item.get("arguments")))
             for item in mappings(response.get("output"))
@@ -144,7 +144,7 @@ class NativeAnthropic(Native, Anthropic):
         return super().defers(request) and len(self.tools(request)) < MAX_DECLARED
 
     def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
-        """The results refer to the tools they load; only declared ones may be referred to."""
+        """Return results that refer to the tools they load; only declared ones may be."""
         next_request = super().continued(request, response, results)
         *before, answer = next_request["messages"]
         loaded = {call.id: list(map(_reference, tools)) for call, _, tools in results}

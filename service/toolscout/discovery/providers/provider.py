@@ -246,7 +246,7 @@ class Provider:
 
 
 def _joined(value: Any) -> str:
-    """A text, or those of a list as one."""
+    """Return a text, or those of a list as one."""
     if isinstance(value, list):
         return " ".join(filter(None, map(_joined, value)))
     return value if isinstance(value, str) else ""

@@ -34,7 +34,7 @@ class Splitter:
         self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """The events that are complete now."""
+        """Return the events that are complete now."""
         searched = max(len(self._rest) - LONGEST_END + 1, 0)
         self._rest += chunk
         events = []
@@ -55,7 +55,7 @@ class Splitter:
 
 
 def write(data: dict[str, Any], name: str | None = None) -> bytes:
-    """An event as bytes."""
+    """Return an event as bytes."""
     head = b"" if name is None else b"event: " + name.encode() + b"\n"
     return head + b"data: " + wire.encode(data) + b"\n\n"
 

@@ -325,13 +325,13 @@ def _converted(value: Any, kind: type[S], place: str) -> S:
 
 
 def _choices(kind: Any) -> list[str]:
-    """The texts that a `Literal` permits, on its own or in a union."""
+    """Return the texts that a `Literal` permits, on its own or in a union."""
     parts = get_args(kind)
     return [one for part in parts for one in ([part] if isinstance(part, str) else _choices(part))]
 
 
 def _keys(kind: type[msgspec.Struct]) -> list[str]:
-    """The keys of a struct in JSON."""
+    """Return the keys of a struct in JSON."""
     return [field.encode_name for field in msgspec.structs.fields(kind)]
 
 

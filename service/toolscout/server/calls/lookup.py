@@ -50,7 +50,7 @@ def check_name(name: str) -> None:
 
 
 async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:
-    """The request with what it names in place of the name: tools, or a digest known here.
+    """Return the request with what it names in place of the name: tools, or a digest known here.
 
     The store is waited for a few milliseconds, and without it a name stands for what it stood for
     last. What nobody knows is left as it is.
@@ -79,7 +79,7 @@ async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:
 
 
 async def find(service: Service, trace: Trace, name: str) -> Catalog:
-    """The catalog of a name or digest, compiled first where only the store has it.
+    """Return the catalog of a name or digest, compiled first where only the store has it.
 
     Raises:
         CatalogUnknown: there is none.
@@ -114,7 +114,7 @@ def start(
 async def compiled(
     service: Service, trace: Trace, raw: bytes, raw_hash: bytes | None = None
 ) -> Catalog:
-    """The catalog of a JSON array of tools, compiled as far as its words go.
+    """Return the catalog of a JSON array of tools, compiled as far as its words go.
 
     Raises:
         InvalidRequest: the tools are at fault.
@@ -141,7 +141,7 @@ async def soon(stage: "asyncio.Future[T]", seconds: float = DEADLINE_S) -> T:
 
 
 async def _look_up(service: Service, tenant: str, name: str) -> tuple[str | None, bytes | None]:
-    """The digest behind a name, and its tools unless they are compiled here already.
+    """Return the digest behind a name, and its tools unless they are compiled here already.
 
     Raises:
         StoreUnavailable: the store could not be read.
@@ -176,5 +176,5 @@ async def _load(service: Service, tenant: str, name: str) -> tuple[str | None, b
 
 
 def _remembered(service: Service, tenant: str, name: str) -> str | None:
-    """The digest that a registered name stood for when it was last looked up here."""
+    """Return the digest that a registered name stood for when it was last looked up here."""
     return service.named.get((tenant, name)) or None

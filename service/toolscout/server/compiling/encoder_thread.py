@@ -37,13 +37,13 @@ class EncoderThread:
         self._thread.submit(work, *args)
 
     def tools(self, tenant: str, wires: Sequence[bytes]) -> Returned:
-        """The vectors of tools, shape (tools, 384); None if the encoder could not be loaded."""
+        """Return the vectors of tools, shape (tools, 384); None if there is no encoder."""
         if self._encodings is None:
             return Returned(None)
         return Returned(self._encodings.of(tenant, map(decode_tool, wires)))
 
     def query(self, text: str) -> Returned:
-        """The vector of a query, shape (384,), in the caller's thread; None before it is loaded."""
+        """Return the vector of a query, shape (384,); None before the encoder is loaded."""
         return Returned(None if self._encodings is None else self._encodings.encoder.query(text))
 
     def _load(self) -> None:

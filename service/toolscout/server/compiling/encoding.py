@@ -93,7 +93,7 @@ class Encoding:
                 self._waiting[tenant] = queue
 
     async def query(self, tenant: str, text: str, seconds: float) -> Floats | None:
-        """The vector of a query if it is there within so many seconds, shape (384,)."""
+        """Return the vector of a query if it is there within so many seconds, shape (384,)."""
         found = self._queries.get((tenant, text))
         if found is not None:
             return found

@@ -33,7 +33,7 @@ class Sent(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, tenant: str, raw_hash: bytes, raw: bytes) -> "Sent":
-        """A list that is never copied on its way."""
+        """Return a list that is never copied on its way."""
         return cls(tenant, raw_hash, PickleBuffer(raw))
 
 

@@ -118,7 +118,7 @@ class CompileQueue:
     def start(
         self, tenant: str, raw_hash: bytes, raw: bytes, patience_ms: float = inf
     ) -> CompileJob:
-        """The job that compiles these bytes of `tools`; joins the one under way, if any.
+        """Return the job that compiles these bytes of `tools`; joins the one under way, if any.
 
         It is waited for so many milliseconds.
         """

@@ -31,7 +31,7 @@ class Scanned(msgspec.Struct, frozen=True):
     tokens: NDArray[np.int64]
 
     def catalog(self, taxonomy: Taxonomy) -> ColdCatalog:
-        """The list, of which only selected tools can be looked at."""
+        """Return the list, of which only selected tools can be looked at."""
         tools = ToolList(_Selected(self.tools, len(self.tokens)), (), self.digest, (), 0)
         return ColdCatalog(tools, taxonomy, self.tokens)
 
@@ -68,6 +68,6 @@ def scan(worker: Worker, sent: Sent, asks: Sequence[Ask]) -> Scanned:
 
 
 def with_source(decision: Decision, source: ColdCatalog) -> Decision:
-    """A decision with its list, once both have arrived."""
+    """Return a decision with its list, once both have arrived."""
     ranking = msgspec.structs.replace(decision.ranking, source=source)
     return msgspec.structs.replace(decision, ranking=ranking)

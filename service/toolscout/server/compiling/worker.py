@@ -89,7 +89,7 @@ class Worker:
             self._take(number, message)
 
     def read(self, sent: Sent) -> ToolList:
-        """The tools of a list.
+        """Return the tools of a list.
 
         Raises:
             InvalidRequest: they are at fault.
@@ -186,7 +186,7 @@ class _Steps:
 
 
 def _portable(error: Exception) -> Exception:
-    """An error as it is, where it can be sent."""
+    """Return an error as it is, where it can be sent."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
     except Exception:
@@ -195,7 +195,7 @@ def _portable(error: Exception) -> Exception:
 
 
 def work_with(engine: Engine, setup: Setup) -> Callable[[socket.socket], None]:
-    """What a forked worker does with its connection."""
+    """Return what a forked worker does with its connection."""
 
     def work(connection: socket.socket) -> None:
         sys.setswitchinterval(SWITCH_S)
@@ -205,7 +205,7 @@ def work_with(engine: Engine, setup: Setup) -> Callable[[socket.socket], None]:
 
 
 def main(descriptor: int) -> None:
-    """What a spawned worker does: it is told its setup first."""
+    """Run a spawned worker, which receives its setup first."""
     use_one_arena()
     channel = Channel(socket.socket(fileno=descriptor))
     try:

@@ -202,7 +202,7 @@ def problem(
 
 
 def _names_that_fit(names: Iterable[str]) -> list[str]:
-    """The first names that fit into an error body."""
+    """Return the first names that fit into an error body."""
     kept, room = [], MAX_SUGGESTED_BYTES
     for name in names:
         room -= len(msgspec.json.encode(name)) + 1

@@ -99,11 +99,11 @@ class Request:
         )
 
     def header(self, name: bytes) -> bytes:
-        """A request header by its lower-case name, empty when absent."""
+        """Return a request header by its lower-case name, empty when absent."""
         return self._by_name.get(name, b"")
 
     def arguments(self) -> dict[str, str]:
-        """The query string; of a repeated name the last counts."""
+        """Return the query string; of a repeated name the last counts."""
         found = parse_qs(self.query.decode("latin-1"), keep_blank_values=True)
         return {name: values[-1] for name, values in found.items()}
 

@@ -14,7 +14,7 @@ FIRST = ("pattern", "query", "messages", "patterns", "tools", "catalog", "top_k"
 
 @cache
 def meanings() -> Mapping[str, str]:
-    """What fields mean, by name, or by shape and name (`Tool.status`) where that differs."""
+    """Return what fields mean, by name, or by shape and name (`Tool.status`) where that differs."""
     return tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
 
 

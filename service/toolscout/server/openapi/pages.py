@@ -84,12 +84,12 @@ never changes its meaning, and its <code>type</code> is the address of an entry 
 
 
 async def show_document(service: Service, request: Request, trace: Trace) -> Answer:
-    """The OpenAPI document."""
+    """Return the OpenAPI document."""
     return answer_json(document(), [NO_SNIFFING])
 
 
 async def show_yaml(service: Service, request: Request, trace: Trace) -> Answer:
-    """The same as YAML."""
+    """Return the same as YAML."""
     return Answer((await run_in_thread(as_yaml)).encode(), [NO_SNIFFING], media=b"application/yaml")
 
 
@@ -100,7 +100,7 @@ async def show_summary(service: Service, request: Request, trace: Trace) -> Answ
 
 
 async def show_page(service: Service, request: Request, trace: Trace) -> Answer:
-    """The page of the OpenAPI browser."""
+    """Return the page of the OpenAPI browser."""
     return Answer(_PAGE.encode(), _headers(_POLICY), media=HTML)
 
 
@@ -110,7 +110,7 @@ async def show_errors(service: Service, request: Request, trace: Trace) -> Answe
 
 
 async def show_asset(service: Service, request: Request, trace: Trace) -> Answer:
-    """The script and style sheet of the OpenAPI browser."""
+    """Return the script and style sheet of the OpenAPI browser."""
     name = request.parameters["name"]
     if name == "start.js":
         return Answer(_START.encode(), [NO_SNIFFING], media=JAVASCRIPT)

@@ -117,7 +117,7 @@ def _problems(statuses: Iterable[str]) -> dict[str, Any]:
 
 @cache
 def _answers() -> dict[str, Any]:
-    """Example answers by operation id, to the example requests."""
+    """Return example answers by operation id, to the example requests."""
     text = files(__package__).joinpath("answers.json").read_bytes()
     found: dict[str, Any] = msgspec.json.decode(text)
     return found
@@ -144,7 +144,7 @@ def _may_conflict(route: Route) -> bool:
 
 
 def _shown(path: str) -> str:
-    """A path as generators and linters want it; the service answers with a slash at its end too."""
+    """Return a path as generators want it; the service also takes a slash at its end."""
     return path.rstrip("/")
 
 

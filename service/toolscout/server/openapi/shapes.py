@@ -30,7 +30,7 @@ def provider_tool() -> dict[str, Any]:
 
 
 def tools_answer(tools: dict[str, Any]) -> dict[str, Any]:
-    """An answer to MCP's `tools/list`, whole or its result."""
+    """Return an answer to MCP's `tools/list`, whole or its result."""
     result = _holding("tools", tools)
     return {
         "title": "ToolsAnswer",

@@ -42,7 +42,7 @@ class Splitter:
         return rest.removesuffix(b"\n\n")  # fed after every stream, for those of other forms
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """The events that are complete now."""
+        """Return the events that are complete now."""
         self._rest += chunk
         events = []
         while len(self._rest) >= _HEAD_BYTES:
@@ -61,7 +61,7 @@ class Splitter:
 
 
 def write(headers: bytes, data: dict[str, Any]) -> bytes:
-    """An event as bytes."""
+    """Return an event as bytes."""
     payload = wire.encode(data)
     total = _LEAST_BYTES + len(headers) + len(payload)
     prelude = _PRELUDE.pack(total, len(headers))
@@ -98,7 +98,7 @@ def _read(raw: bytes) -> Event:
 
 
 def _texts(headers: bytes) -> dict[str, str]:
-    """The headers that are texts."""
+    """Return the headers that are texts."""
     found = {}
     place = 0
     while place < len(headers):

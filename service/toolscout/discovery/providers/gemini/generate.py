@@ -62,7 +62,7 @@ class Gemini(Provider):
         return _mode(_calling(request)) != "NONE" and not self.listed(request)
 
     def listed(self, request: Json) -> list[str]:
-        """The allowed functions, which the API wants declared."""
+        """Return the allowed functions, which the API wants declared."""
         calling = _calling(request)
         names = calling.get("allowedFunctionNames") or calling.get("allowed_function_names")
         return names_once(names) if isinstance(names, list) else []
@@ -72,7 +72,7 @@ class Gemini(Provider):
         return _mode(_calling(request)) == "ANY"
 
     def function(self, name: str, description: str, schema: Json) -> Any:
-        """A function declaration; its types are spelled in capitals."""
+        """Return a function declaration; its types are spelled in capitals."""
         return {"name": name, "description": description, "parameters": _capitals(schema)}
 
     def turn_of(self, response: Json) -> Json:

@@ -8,23 +8,23 @@ _SIGNATURES = ("thoughtSignature", "thought_signature")
 
 
 def contents(request: Json) -> list[Json]:
-    """The conversation of a request; a single content is one."""
+    """Return the conversation of a request; a single content is one."""
     given = request.get("contents")
     return [given] if isinstance(given, dict) else mappings(given)
 
 
 def parts_of(content: Json) -> list[Json]:
-    """The parts of a content."""
+    """Return the parts of a content."""
     return mappings(content.get("parts"))
 
 
 def called(part: Json) -> Json:
-    """The call of a part; empty if it has none."""
+    """Return the call of a part; empty if it has none."""
     return mapping(part.get("functionCall") or part.get("function_call"))
 
 
 def text_of(content: Json) -> str:
-    """The texts of a content."""
+    """Return the texts of a content."""
     texts = (part.get("text") for part in parts_of(content))
     return "\n".join(text for text in texts if isinstance(text, str))
 
@@ -42,7 +42,7 @@ class Remover:
         self.removed = False
 
     def kept(self, parts: list[Json]) -> list[Json]:
-        """The parts that are left of the next ones."""
+        """Return the parts that are left of the next ones."""
         left = []
         for part in parts:
             if called(part).get("name") == self._name:

@@ -52,7 +52,7 @@ class OpenAIChat(Provider):
         return part["id"], function.get("name"), function.get("arguments")
 
     def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
-        """The assistant's message with the answered calls, then one `tool` message for each.
+        """Return the assistant's message with the answered calls, then one `tool` message for each.
 
         The message keeps its other fields, because some models need their reasoning.
         """

@@ -91,7 +91,7 @@ class OpenAIResponses(Provider):
         return flattened(request.get("tools") or [])
 
     def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
-        """The request with other tools, functions back in their namespaces."""
+        """Return the request with other tools, functions back in their namespaces."""
         return super().with_tools(request, grouped(tools))
 
     def recent(self, request: Json) -> list[str]:
@@ -107,7 +107,7 @@ class OpenAIResponses(Provider):
         return bool(request.get("background") or request.get("conversation"))
 
     def function(self, name: str, description: str, schema: Json) -> Any:
-        """A function tool."""
+        """Return a function tool."""
         tool = {"type": "function", "name": name, "description": description}
         return {**tool, "parameters": schema}
 
