@@ -63,7 +63,7 @@ def search(parsed: argparse.Namespace) -> int:
     if (parsed.tools is None) == (parsed.catalog is None):
         raise ConfigurationError("give --tools FILE, or --url URL and --catalog NAME")
     tools = read_file(parsed.tools) if parsed.tools else None
-    with _told(f"asking {parsed.url}" if parsed.url else "reading the tools"):
+    with _progress_note(f"asking {parsed.url}" if parsed.url else "reading the tools"):
         answer = _from_service(parsed, tools) if parsed.url else _from_engine(parsed, tools or [])
     if tools is not None:
         _warn_of_unknown(parsed.always_keep, tools)
@@ -164,7 +164,7 @@ def _warn_of_unknown(names: list[str], tools: list[Tool]) -> None:
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _progress_note(what: str) -> Iterator[None]:
     """Tell a terminal what takes so long; files and pipes get no progress."""
     timer = Timer(SILENCE_S, _say, [f"{what} …"])
     if sys.stderr.isatty():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.client.shapes import SHAPES, Said, Shape
 from toolscout.discovery.providers import PROVIDERS, Call, ProviderName
-from toolscout.discovery.providers.provider import Answered
+from toolscout.discovery.providers.provider import SearchResult
 
 KEYS = ["messages", "contents", "input", "tools", "choices", "message", "content", "role", "user"]
 KEYS += ["parts", "output", "type", "tool_calls", "tool_use", "function", "functionCall", "toolUse"]
@@ -65,7 +65,9 @@ def test_gemini_calls_without_ids_are_told_apart_by_their_place():
     response = {"candidates": [{"content": {"role": "model", "parts": parts}}]}
     calls = provider.calls(response)
     assert [call.query for call in calls] == ["a", "b"]
-    going_on = provider.continued({"contents": []}, response, [Answered(calls[1], "found b", ())])
+    going_on = provider.continued(
+        {"contents": []}, response, [SearchResult(calls[1], "found b", ())]
+    )
     assert going_on["contents"][0]["parts"] == parts[1:]
     told = going_on["contents"][1]["parts"]
     assert told == [{"functionResponse": {"name": "find", "response": {"result": "found b"}}}]
@@ -89,7 +91,7 @@ def test_thinking_goes_back_to_anthropic_unchanged():
     response = {"content": [thinking, use]}
     provider = PROVIDERS["anthropic"]
     going_on = provider.continued(
-        {"messages": []}, response, [Answered(provider.calls(response)[0], "y", ())]
+        {"messages": []}, response, [SearchResult(provider.calls(response)[0], "y", ())]
     )
     assert going_on["messages"][0]["content"] == [thinking, use]
 
@@ -125,6 +127,6 @@ def test_a_request_that_ends_with_results_asks_nothing_new(shape: Shape):
     assert provider.ends_with_user(first)
     said = Said(calls=(("call_r", "read_file", {"path": "x"}),))
     assert provider.ends_with_user(shape.history(first, said, ["ok"], "go on"))
-    results = [Answered(call, "ok", []) for call in provider.calls(shape.response(said))]
+    results = [SearchResult(call, "ok", []) for call in provider.calls(shape.response(said))]
     assert not provider.ends_with_user(provider.continued(first, shape.response(said), results))
     assert not provider.ends_with_user({})

@@ -19,7 +19,7 @@ KEYS = [(name, "content") for name in NAMES]
 
 def asked(pattern: str) -> Pattern:
     query = analyse(pattern)
-    return read_pattern(query, ENGINE.embedder.query(query.spoken))
+    return read_pattern(query, ENGINE.embedder.query(query.embedding_texts))
 
 
 def point(pattern: str) -> np.ndarray:

@@ -75,7 +75,7 @@ async def test_vectors_of_another_model_are_skipped_and_told_of_once(store: Stat
 
 def packed(pattern: str) -> bytes:
     query = analyse(pattern)
-    return pack(read_pattern(query, ENGINE.embedder.query(query.spoken)))
+    return pack(read_pattern(query, ENGINE.embedder.query(query.embedding_texts)))
 
 
 @pytest.mark.parametrize("pattern", [PATTERN, "소포를 보내", "", "word " * 300])

@@ -10,7 +10,7 @@ from toolscout.server.http.request import Deadlines
 async def turn(deadlines: Deadlines) -> None:
     """Let everything that waits begin to, and look."""
     await asyncio.sleep(0)
-    deadlines.look()
+    deadlines.expire()
 
 
 def test_what_comes_in_time_is_passed_on():

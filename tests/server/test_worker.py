@@ -23,6 +23,7 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.packing import unpack
 from toolscout.index.tool_list import ToolList
 from toolscout.server.compiling import link as link_module
+from toolscout.server.compiling.fork_server import ForkServer
 from toolscout.server.compiling.link import HUNG_S, TRIES, Link
 from toolscout.server.compiling.messages import (
     Compile,
@@ -34,7 +35,6 @@ from toolscout.server.compiling.messages import (
     Sent,
     Setup,
 )
-from toolscout.server.compiling.nursery import Nursery
 
 SETUP = Setup(None, None, None, 10_000, 2**26)
 
@@ -140,7 +140,7 @@ def test_a_worker_ends_with_its_server(fresh: Server, number: signal.Signals):
 
 
 def test_what_ends_each_worker_is_given_up():
-    class Deadly(Nursery):
+    class Deadly(ForkServer):
         def start(self) -> socket.socket:
             ours, theirs = socket.socketpair()
             theirs.shutdown(socket.SHUT_WR)
@@ -162,7 +162,7 @@ def test_what_ends_each_worker_is_given_up():
 
 
 def test_a_worker_that_says_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch):
-    class Silent(Nursery):
+    class Silent(ForkServer):
         def start(self) -> socket.socket:
             ours, theirs = socket.socketpair()
             started.append(theirs)
@@ -173,17 +173,17 @@ def test_a_worker_that_says_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch)
     replies: Queue[Any] = Queue()
     link = Link(Silent(None), SETUP, lambda: None)
     link.open()
-    link.look()
+    link.check_health()
     time.sleep(0.3)
-    link.look()
+    link.check_health()
     assert len(started) == 1  # nothing was asked of it
     link.abandon(link.ask("abandoned", replies.put))
     link.ask("anything", replies.put)
-    link.look()
+    link.check_health()
     assert len(started) == 1
 
     def is_given_up() -> bool:
-        link.look()
+        link.check_health()
         return not replies.empty()
 
     until(is_given_up)
@@ -196,7 +196,7 @@ def test_a_worker_that_says_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch)
 def test_a_spawned_worker_compiles_the_same_with_other_hashes():
     raw = json.dumps(TOOLS + crowd(50)).encode()
     replies: Queue[Any] = Queue()
-    link = Link(Nursery(None), SETUP, lambda: None)
+    link = Link(ForkServer(None), SETUP, lambda: None)
     link.open()
     try:
         sent = Sent.of("acme", sha256(raw).digest(), raw)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from toolscout.contract.bounds import MAX_PATTERN_CHARS
 from toolscout.text.relevance import (
     Candidate,
-    Said,
+    QueryWords,
     keep_count,
     keep_relevant,
     relevance,
@@ -41,7 +41,7 @@ def test_counts(tables: dict[str, Any]):
 def test_scores(tables: dict[str, Any]):
     for case in tables["score"]:
         tool = Candidate(case["name"], case["description"])
-        score = relevance(tool, Said(case["query"]))
+        score = relevance(tool, QueryWords(case["query"]))
         score += 1_000 * case["expanded"] + 100 * case["always_keep"] + 100 * case["recently_used"]
         assert score == case["score"], case
 
@@ -60,7 +60,7 @@ def test_scores(tables: dict[str, Any]):
     ],
 )
 def test_a_name_counts_where_it_is_a_word_of_its_own(said: str, name: str, named: bool):
-    assert Said(said).names(name) is named
+    assert QueryWords(said).names(name) is named
 
 
 def _is_named_naively(said: str, name: str) -> bool:
@@ -75,12 +75,12 @@ def _is_named_naively(said: str, name: str) -> bool:
 
 @given(st.text("ab_- 天.", max_size=24), st.text("ab_- 天.", max_size=5))
 def test_a_name_is_found_where_looking_at_each_place_finds_it(said: str, name: str):
-    assert Said(said).names(name) is _is_named_naively(said, name)
+    assert QueryWords(said).names(name) is _is_named_naively(said, name)
 
 
 def test_a_word_counts_each_time_it_is_said():
     tool = Candidate("x", "find an item")
-    assert relevance(tool, Said("item " * 7)) == 7 * relevance(tool, Said("item"))
+    assert relevance(tool, QueryWords("item " * 7)) == 7 * relevance(tool, QueryWords("item"))
 
 
 def test_what_is_past_the_bound_of_a_query_does_not_count():

@@ -25,7 +25,7 @@ from toolscout.text.query import analyse
     ],
 )
 def test_a_verb_means_what_the_noun_after_it_says(text: str, said: str):
-    assert analyse(text).said == said
+    assert analyse(text).resolved_text == said
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_verb_means_what_the_noun_after_it_says(text: str, said: str):
 )
 def test_a_word_that_is_no_order_keeps_its_meaning(text: str):
     query = analyse(text)
-    assert query.said == text
+    assert query.resolved_text == text
     assert not query.meanings
 
 
@@ -75,6 +75,6 @@ def test_a_catalog_without_a_word_for_the_meaning_is_searched_for_the_verb():
 @given(st.text(alphabet="ab #.,\n", max_size=20), st.text(alphabet="ab #.,\n", max_size=20))
 def test_the_rest_of_a_request_stays_as_it_was_written(before: str, after: str):
     text = f"{before}. file a bug {after}".strip()
-    said = analyse(text).said
+    said = analyse(text).resolved_text
     assert said.replace("channel", "").count("create a bug") == 1
     assert "file a bug" not in said

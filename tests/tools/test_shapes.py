@@ -90,7 +90,7 @@ CASES = {shape: in_shape(shape, NAME, ABOUT, SCHEMA) for shape in PROVIDERS} | {
 def test_a_tool_means_the_same_to_client_and_engine(case: str):
     sent = CASES[case]
     (tool,) = read_tools([sent])
-    assert (tool.name, tool.description or read_tool(tool).said) == (NAME, ABOUT)
+    assert (tool.name, tool.description or read_tool(tool).plain_description) == (NAME, ABOUT)
     offer = Offer([sent])
     assert (offer.names, offer.unnamed) == ((NAME,), ())
     assert texts(offer.by_name[NAME]) == (NAME, ABOUT)

@@ -102,7 +102,7 @@ class DaemonPool(Executor):
 
 
 def settle(future: "Future[T]", call: Callable[[], T]) -> None:
-    """Call a function; return a function that sets the result or error of its future."""
+    """Run `call` and store its result or exception in `future`."""
     try:
         result = call()
     except BaseException as error:

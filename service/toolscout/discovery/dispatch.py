@@ -15,7 +15,7 @@ import msgspec
 from toolscout.client.offer import Offer
 from toolscout.discovery.providers import Call, Json, Provider
 from toolscout.discovery.providers.calls import calling_through, with_calls, without_dispatch
-from toolscout.discovery.providers.provider import Answered, Tools
+from toolscout.discovery.providers.provider import SearchResult, Tools
 from toolscout.errors import InvalidTool
 from toolscout.tools.shapes import schema_of, texts
 
@@ -77,11 +77,11 @@ class Dispatch:
         """Return the calls with the names of their tools."""
         return self._provider.calls(without_dispatch(response, self._name))
 
-    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
         """As the provider's, with the definitions of the tools that were found."""
         return self._provider.continued(request, response, self._defined(results))
 
-    def leave_open(self, response: Json, results: Sequence[Answered]) -> None:
+    def leave_open(self, response: Json, results: Sequence[SearchResult]) -> None:
         """As the provider's, with the same definitions."""
         self._provider.leave_open(response, self._defined(results))
 
@@ -93,10 +93,10 @@ class Dispatch:
         """Names of the tools that results of searches define."""
         return {name for text in _strings(list(history)) for name in _defined_in(text)}
 
-    def _defined(self, results: Sequence[Answered]) -> list[Answered]:
+    def _defined(self, results: Sequence[SearchResult]) -> list[SearchResult]:
         return [one._replace(text=self._with_definitions(one)) for one in results]
 
-    def _with_definitions(self, answered: Answered) -> str:
+    def _with_definitions(self, answered: SearchResult) -> str:
         if not answered.tools:
             return answered.text
         lines = [answered.text, "", _HEADING.format(name=self._name)]

@@ -35,7 +35,7 @@ from toolscout.text.relevance import (
     RECENT,
     TARGET_RATIO,
     Candidate,
-    Said,
+    QueryWords,
     keep_count,
     keep_relevant,
     relevance,
@@ -83,7 +83,7 @@ def score(
     forced = (
         EXPANDED * (name in expanded) + KEPT * (name in always_keep) + RECENT * (name in recent)
     )
-    return forced + relevance(Candidate(name, description), Said(query))
+    return forced + relevance(Candidate(name, description), QueryWords(query))
 
 
 def filter_tools(  # noqa: PLR0913  # the calling proxy's options
@@ -170,13 +170,13 @@ def keyword_search(query: str, tools: Sequence[Any], max_results: int = DEFAULT_
 
 def _keyword_names(query: str, offer: Offer, max_results: int) -> list[str]:
     cap = max_results if max_results >= 1 else DEFAULT_TOP_K
-    said = Said(query)
+    query_words = QueryWords(query)
     asked = [word for word in _KEYWORD.findall(query.lower()) if len(word) >= MIN_WORD]
     scores: dict[str, int] = {}
     for name, tool in offer.by_name.items():
         text = f"{name} {texts(tool)[1]}".lower()
         has = {*_KEYWORD.findall(text), *_PART.findall(text)}
-        points = NAMED * said.names(name) + PER_WORD * sum(word in has for word in asked)
+        points = NAMED * query_words.names(name) + PER_WORD * sum(word in has for word in asked)
         if points:
             scores[name] = points
     return sorted(scores, key=lambda name: -scores[name])[:cap]

@@ -21,7 +21,7 @@ from toolscout.discovery.dispatch import NAME, Dispatch
 from toolscout.discovery.history import History, seed_of
 from toolscout.discovery.providers import Call, Json, Provider, native_of
 from toolscout.discovery.providers.marks import is_of_model
-from toolscout.discovery.providers.provider import QUERY_SCHEMA, Answered
+from toolscout.discovery.providers.provider import QUERY_SCHEMA, SearchResult
 from toolscout.discovery.providers.usage import summed
 from toolscout.discovery.refusals import names_native_form, refuses_form
 from toolscout.discovery.settings import TurnSettings
@@ -323,7 +323,7 @@ class Turn:
             return store.visible_before(self.session)
         return names
 
-    def _answered(self, call: Call, selection: Selection[Any]) -> Answered:
+    def _answered(self, call: Call, selection: Selection[Any]) -> SearchResult:
         """Show the tools of a selection, and say so to the model."""
         names: Sequence[str] = selection.names
         if selection.reason is Reason.EMPTY_SELECTION and not self._settings.restore_on_no_match:
@@ -335,7 +335,7 @@ class Turn:
         if self.session and not selection.fell_open:
             self._settings.store.mark_expanded(self.session, new)
         text = result_text(selection, names, len(new), self.offer)
-        return Answered(call, text, [self.offer.by_name[name] for name in names])
+        return SearchResult(call, text, [self.offer.by_name[name] for name in names])
 
     def _with_every_tool(self, request: Json) -> Json:
         """Return the request with every tool up to the provider's maximum."""

@@ -51,9 +51,9 @@ class CompiledTool(msgspec.Struct, gc=False):
 
     lines: tuple[bytes, bytes]
     """Everything it says, and its name, as the regex ranker searches them."""
-    spoken: tuple[str, ...]
+    embedding_words: tuple[str, ...]
     """The words its vector is made of: its name, then what it is for."""
-    spoken_properties: tuple[str, ...]
+    embedding_property_words: tuple[str, ...]
     spellings: tuple[tuple[str, ...], ...]
     """The forms of each of its names."""
     counts: TermCounts
@@ -81,7 +81,7 @@ class CompiledTool(msgspec.Struct, gc=False):
             + len(self.lines[0])
             + len(self.wire)
             + len(self.clues)
-            + 8 * len(self.spoken + self.spoken_properties)
+            + 8 * len(self.embedding_words + self.embedding_property_words)
         )
 
 
@@ -150,14 +150,14 @@ class Compiler:
         if self.embedder is None:
             return None
         # Read first: a compile beside this one drops the words once it has the vector.
-        spoken = [(tool.spoken, tool.spoken_properties) for tool in compiled]
+        spoken = [(tool.embedding_words, tool.embedding_property_words) for tool in compiled]
         new = [row for row, tool in enumerate(compiled) if tool.vector is None]
         made = self.embedder.tools([spoken[row] for row in new])
         for row, vector in zip(new, made, strict=True):
             tool = compiled[row]
             tool.name_tokens = name_tokens(self.embedder, words(names[row][:INDEXED_NAME_CHARS]))
             tool.vector = vector.tobytes()
-            tool.spoken = tool.spoken_properties = ()
+            tool.embedding_words = tool.embedding_property_words = ()
         packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
         stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
         return stacked, NameVectors(self.embedder, [tool.name_tokens for tool in compiled])
@@ -236,8 +236,8 @@ def compile_tool(tool: Tool, path: str) -> CompiledTool:
             line(f"{document.name} {document.description} {document.properties}"),
             line(document.name),
         ),
-        spoken=(*name, *words(document.purpose)),
-        spoken_properties=tuple(words(document.property_heads)),
+        embedding_words=(*name, *words(document.purpose)),
+        embedding_property_words=tuple(words(document.property_heads)),
         tokens=tool_tokens(tool),
         spellings=tuple(filter(None, map(_forms, (document.name, *document.aliases)))),
         counts=TermCounts.of(

@@ -73,7 +73,7 @@ def _read(tool: Tool) -> tuple[str, dict[str, Any] | None]:
     try:
         schema = input_schema(tool)
         _encode([[[[[schema]]]]])  # it will lie a few levels down in an answer
-        return read_tool(tool).said, schema
+        return read_tool(tool).plain_description, schema
     except NOT_JSON:
         return tool.description or "", None
 

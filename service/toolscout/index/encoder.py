@@ -117,7 +117,7 @@ class SentenceEncoder:
 def tool_text(tool: Tool) -> str:
     """Return what is encoded of a tool: its name as words, then how its description begins."""
     document = read_tool(tool)
-    return f"{spoken_name(document.name)}. {document.said[:DESCRIPTION_CHARS]}"
+    return f"{spoken_name(document.name)}. {document.plain_description[:DESCRIPTION_CHARS]}"
 
 
 @cache

@@ -20,7 +20,7 @@ from toolscout.text.tokens import fold, word_terms
 SYNONYM_WEIGHT, LONE_SYNONYM_WEIGHT = 0.1, 0.4
 """What a synonym counts in the ranking beside the word itself, and where no tool has that word."""
 
-MEANT_WEIGHT, SAID_WEIGHT = 0.9, 0.3
+MEANT_WEIGHT, LITERAL_VERB_WEIGHT = 0.9, 0.3
 """What the meaning of a verb counts, and the verb beside it: "file a bug" is about no file."""
 
 PREFIX_WEIGHT = 0.5
@@ -95,7 +95,7 @@ def _in_their_sense(
             worth = term.weight * (rarity_of(term.term) or 0.0)
             _keep(found, meant, term, Via.SYNONYM, MEANT_WEIGHT / len(meaning), worth)
         if known:
-            terms[place] = msgspec.structs.replace(term, weight=term.weight * SAID_WEIGHT)
+            terms[place] = msgspec.structs.replace(term, weight=term.weight * LITERAL_VERB_WEIGHT)
     return tuple(terms)
 
 

@@ -103,6 +103,6 @@ def _place(catalog: Catalog, cursor: str) -> int:
 
 def _said(tool: Tool) -> str:
     try:
-        return read_tool(tool).said
+        return read_tool(tool).plain_description
     except NOT_JSON:
         return tool.description or ""

@@ -99,7 +99,7 @@ class Learner:
         if not len(known.chains):
             return None
         query = analyse(pattern)
-        vectors = self._embedder.query(query.spoken)
+        vectors = self._embedder.query(query.embedding_texts)
         familiarity = 0.0 if vectors is None else vectors.familiarity
         found = read_pattern(query, vectors)
         return known.chains.insight(found, familiarity, self._clock(), fits)
@@ -314,4 +314,4 @@ class Learner:
     async def _packed(self, pattern: str) -> bytes:
         await self.prepare(pattern)
         query = analyse(pattern)
-        return pack(read_pattern(query, self._embedder.query(query.spoken)))
+        return pack(read_pattern(query, self._embedder.query(query.embedding_texts)))

@@ -39,7 +39,7 @@ def cover(ranking: Ranking) -> list[int] | None:
     those of the whole request have been counted.
     """
     embedder, index = ranking.embedder, ranking.source.vectors
-    parts = clauses(ranking.query.said)
+    parts = clauses(ranking.query.resolved_text)
     if len(parts) < 2 or embedder is None or index is None:
         return None
     unspaced = ranking.query.unspaced

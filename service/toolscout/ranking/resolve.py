@@ -9,7 +9,7 @@ from toolscout.common.spelling import forms, key
 from toolscout.contract.answers import Resolution
 from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.index.catalog import Catalog
-from toolscout.text.relevance import Pause, at_once
+from toolscout.text.relevance import Pause, no_pause
 
 SIMILAR = 0.85
 """Jaro-Winkler similarity of letters and digits from which a name is suggested: it allows one or
@@ -25,7 +25,7 @@ COMPARED = 64
 class Resolver:
     """Resolves names against one catalog; the data for suggestions is prepared once."""
 
-    def __init__(self, catalog: Catalog, pause: Pause = at_once) -> None:
+    def __init__(self, catalog: Catalog, pause: Pause = no_pause) -> None:
         """Take a catalog; `pause` is called before every name."""
         self._catalog = catalog
         self._pause = pause

@@ -65,7 +65,7 @@ def score(ranking: Ranking) -> Ranking:
     assert ranking.embedder is not None
     assert source.vectors is not None
     cosine, whole, familiarity, learned = None, None, 0.0, None
-    vectors = ranking.embedder.query(query.spoken, query.earlier)
+    vectors = ranking.embedder.query(query.embedding_texts, query.earlier)
     if vectors is not None:
         cosine, whole = source.vectors.similarities(vectors)
         familiarity = vectors.familiarity

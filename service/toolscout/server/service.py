@@ -76,8 +76,7 @@ CHECK_STORE_S = 2.0
 """How long the store may take to answer as the service starts; nothing waits for it."""
 
 TICK_S = 0.1
-"""How long a log line may wait to be written, a gauge to be right, and a wait go on past its
-deadline."""
+"""Housekeeping period in seconds: flush the log, update gauges, end overdue waits."""
 
 
 class Service:
@@ -163,7 +162,7 @@ class Service:
         self.metrics.describe(model_digest(settings.model or BUNDLED_MODEL))
 
     def start(self) -> None:
-        """Begin what goes on beside the requests; call from the running loop."""
+        """Start the background tasks; call from the running loop."""
         self.log.info("start", version=__version__, pid=os.getpid())
         self.compiles.open()
         if self.learner is not None:
@@ -181,7 +180,7 @@ class Service:
         gc.freeze()
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something beside the requests until the service stops."""
+        """Run a background task until the service stops."""
         self._tasks.append(asyncio.create_task(work))
 
     async def stop(self) -> None:
@@ -264,9 +263,9 @@ class Service:
         self.records.write()
         self._log_ready()
         self.writer.flush()
-        self.deadlines.look()
-        self.compiles.look()
-        self.connections.look()
+        self.deadlines.expire()
+        self.compiles.check_health()
+        self.connections.expire()
         self._gauge()
         self._ticker = asyncio.get_running_loop().call_later(TICK_S, self._tick)
 

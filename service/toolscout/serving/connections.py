@@ -72,7 +72,7 @@ class Connections:
         self._count(reason)
         self._refused[reason] += 1
 
-    def look(self) -> None:
+    def expire(self) -> None:
         """End overdue waits and log refusals; called several times a second."""
         now = self._clock()
         for key in [key for key, due in self._due.items() if due <= now]:

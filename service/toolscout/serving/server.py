@@ -75,7 +75,7 @@ class LimitedServer(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """End overdue waits, ten times a second; read a renewed certificate once a second."""
-        self._connections.look()
+        self._connections.expire()
         if self.config.ssl is not None and counter % 10 == 0:
             if self._certificate is None:
                 self._certificate = tls.Certificate(self._settings, self.config.ssl, self._events)

@@ -49,11 +49,11 @@ class Query(msgspec.Struct, frozen=True):
 
     text: str
     terms: tuple[QueryTerm, ...]
-    spoken: tuple[tuple[str, ...], ...]
+    embedding_texts: tuple[tuple[str, ...], ...]
     """The texts to embed: the whole, then each sentence if there are several."""
     unspaced: float = 0.0
     """Share of letters in scripts without spaces between words, 0 to 1."""
-    said: str = ""
+    resolved_text: str = ""
     """The text with verbs replaced by what they mean in it."""
     meanings: Mapping[str, tuple[str, ...]] = {}
     """From a verb to its meaning here, both as terms."""
@@ -81,7 +81,7 @@ def _with_earlier(query: Query, earlier: Iterable[Earlier]) -> Query:
             known = terms.get(term.term)
             if known is None or known.weight < lighter.weight:
                 terms[term.term] = lighter
-        before.append((said.spoken[0], weight))
+        before.append((said.embedding_texts[0], weight))
     return msgspec.structs.replace(query, terms=tuple(terms.values()), earlier=tuple(before))
 
 
@@ -100,15 +100,15 @@ def _analyse(pattern: str) -> Query:
             known = terms.get(term.term)
             if known is None or known.weight < term.weight:
                 terms[term.term] = term
-    said, meanings = senses.read(text, terms)
-    if said != text:
-        found = words(said)
+    resolved, meanings = senses.read(text, terms)
+    if resolved != text:
+        found = words(resolved)
     return Query(
         text,
         tuple(terms.values()),
-        _spoken(said, found),
+        _embedding_texts(resolved, found),
         _unspaced(text, distinct),
-        said,
+        resolved,
         meanings,
     )
 
@@ -132,7 +132,7 @@ def _unspaced(text: str, found: Iterable[str]) -> float:
     return sum(map(is_cjk, letters)) / len(letters) if letters else 0.0
 
 
-def _spoken(text: str, found: list[str]) -> tuple[tuple[str, ...], ...]:
+def _embedding_texts(text: str, found: list[str]) -> tuple[tuple[str, ...], ...]:
     """Return the texts to embed of a query and of its sentences, without `<placeholders>`.
 
     A request for several tools often names each in a separate sentence, and a mean over all of them

@@ -44,7 +44,7 @@ Pause = Callable[[], None]
 """What long work calls after each of its small pieces: it may end it by what it raises."""
 
 
-def at_once() -> None:
+def no_pause() -> None:
     """Go on."""
 
 
@@ -75,7 +75,7 @@ def keep_relevant(  # noqa: PLR0913  # the calling proxy's options
     always_keep: Collection[str] = (),
     recent: Collection[str] = (),
     expanded: Collection[str] = (),
-    pause: Pause = at_once,
+    pause: Pause = no_pause,
 ) -> tuple[list[str], list[str]]:
     """Split tools into those that are kept and those that are deferred.
 
@@ -87,13 +87,13 @@ def keep_relevant(  # noqa: PLR0913  # the calling proxy's options
         The names kept and the names deferred, each by falling score; equals in the given order.
     """
     keep = keep_count(len(tools), min_tools, max_tools, target_ratio)
-    said = Said(query)
+    words_asked = QueryWords(query)
     forced = {*always_keep, *expanded}
     pinned, used, shown = set(always_keep), set(recent), set(expanded)
     scored = []
     for tool in tools:
         score = EXPANDED * (tool.name in shown) + KEPT * (tool.name in pinned)
-        scored.append(score + RECENT * (tool.name in used) + relevance(tool, said))
+        scored.append(score + RECENT * (tool.name in used) + relevance(tool, words_asked))
         pause()
     order = sorted(range(len(tools)), key=lambda place: -scored[place])
     if len(tools) <= min_tools or keep >= len(tools):
@@ -118,12 +118,12 @@ def pick(
     The list is empty if no tool shares a word with the query, or if the deadline (monotonic
     seconds) passes before all tools are scored.
     """
-    said = Said(query)
+    words_asked = QueryWords(query)
     scores: dict[str, int] = {}
     for tool in tools:
         if monotonic() >= until:
             return []
-        scores[tool.name] = relevance(tool, said)
+        scores[tool.name] = relevance(tool, words_asked)
     matches = sorted((name for name in scores if scores[name]), key=lambda name: -scores[name])
     if not matches:
         return []
@@ -133,7 +133,7 @@ def pick(
     return ranked + [pin for pin in pins if pin not in ranked]
 
 
-class Said:
+class QueryWords:
     """A query, prepared once for all tools, so that repeated words cost nothing more per tool."""
 
     __slots__ = ("_counts", "_marked", "_units", "_words")
@@ -174,10 +174,10 @@ def _marked(text: str) -> str:
     return "".join(parts)
 
 
-def relevance(tool: Candidate, said: Said) -> int:
+def relevance(tool: Candidate, query: QueryWords) -> int:
     """Return the score of a tool for a query."""
     words = frozenset(tokens(f"{tool.name} {tool.description[:MAX_TEXT_CHARS]}"))
-    return NAMED * said.names(tool.name) + WORD * said.shared(words)
+    return NAMED * query.names(tool.name) + WORD * query.shared(words)
 
 
 def tokens(text: str) -> list[str]:

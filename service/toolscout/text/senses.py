@@ -51,15 +51,15 @@ def read(text: str, terms: Mapping[str, object]) -> Reading:
     pieces = list(_PIECES.finditer(text))
     found = [piece[0] for piece in pieces]
     literal = [_term(word) for word in found]
-    said, place, meanings = [], 0, {}
+    pieces_out, place, meanings = [], 0, {}
     for start, end, meaning in _meant(found, literal):
-        said += [text[place : pieces[start].start()], meaning]
+        pieces_out += [text[place : pieces[start].start()], meaning]
         place = pieces[end - 1].end()
         meanings[literal[start]] = _terms(meaning.split())
         literal[start] = ""
-    said.append(text[place:])
+    pieces_out.append(text[place:])
     alone = {verb: meant for verb, meant in meanings.items() if verb not in literal}
-    return Reading("".join(said), alone)
+    return Reading("".join(pieces_out), alone)
 
 
 def _meant(found: Sequence[str], terms: Sequence[str]) -> Iterator[tuple[int, int, str]]:

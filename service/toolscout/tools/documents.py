@@ -42,7 +42,7 @@ class Document(msgspec.Struct, frozen=True):
     name: str
     description: str
     """The searched text: description, keywords and tags."""
-    said: str
+    plain_description: str
     """The description alone."""
     purpose: str
     """The beginning of the description, for embedding."""
@@ -77,8 +77,8 @@ def read_tool(tool: Tool) -> Document:
         (*dict.fromkeys(filter(None, titles)), *(tool.keywords or ()), *(tool.tags or ()))
     )
     labels = labels[:MAX_FIELD_CHARS]
-    said = description[:MAX_FIELD_CHARS]
-    description = f"{said} {labels}" if labels else said
+    plain_description = description[:MAX_FIELD_CHARS]
+    description = f"{plain_description} {labels}" if labels else plain_description
     pieces: list[str] = []
     heads: list[str] = []
     required: list[str] = []
@@ -94,7 +94,7 @@ def read_tool(tool: Tool) -> Document:
     return Document(
         name=tool.name,
         description=description,
-        said=said,
+        plain_description=plain_description,
         purpose=description[:PURPOSE_CHARS],
         properties=" ".join(dict.fromkeys(pieces))[:MAX_FIELD_CHARS],
         property_heads=" ".join(heads)[:MAX_FIELD_CHARS],
@@ -167,10 +167,10 @@ def schema_properties(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _described(schema: dict[str, Any]) -> str:
     """Return the description of a property with its enumerated strings."""
     text, values = schema.get("description"), schema.get("enum")
-    said = [text] if isinstance(text, str) else []
+    pieces = [text] if isinstance(text, str) else []
     if isinstance(values, list):
-        said += [value for value in values[:MAX_ENUM_VALUES] if isinstance(value, str)]
-    return " ".join(said)
+        pieces += [value for value in values[:MAX_ENUM_VALUES] if isinstance(value, str)]
+    return " ".join(pieces)
 
 
 def _layers(body: Any) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from toolscout.discovery.providers.fields import Json, arguments_of, mapping, text_of
-from toolscout.discovery.providers.provider import Answered, Provider
+from toolscout.discovery.providers.provider import Provider, SearchResult
 from toolscout.discovery.providers.sse import Event
 from toolscout.discovery.providers.stream import Stream
 
@@ -29,7 +29,7 @@ class Blocks(Provider):
     def with_blocks(self, response: Json, blocks: list[Json]) -> Json:
         """Return the response with other blocks."""
 
-    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
         """Append the whole turn (thinking must come back unchanged), then the results."""
         blocks = [self.result(call.id, text) for call, text, _ in results]
         turns = [

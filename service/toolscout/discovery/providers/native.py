@@ -21,7 +21,7 @@ from toolscout.discovery.providers.anthropic import Anthropic
 from toolscout.discovery.providers.fields import Json, arguments_of, mapping, mappings
 from toolscout.discovery.providers.openai.items import NATIVE, grouped, is_search
 from toolscout.discovery.providers.openai.responses import OpenAIResponses
-from toolscout.discovery.providers.provider import Answered, Call, Provider, Tools
+from toolscout.discovery.providers.provider import Call, Provider, SearchResult, Tools
 
 _VERSIONS = {
     "claude": re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"),
@@ -101,7 +101,7 @@ class NativeResponses(Native, OpenAIResponses):
         ]
         return [*super().calls(response), *searches]
 
-    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
         """Every item of the turn, then the definitions that each search loads."""
         continued = super().continued(request, response, ())
         outputs = [
@@ -143,7 +143,7 @@ class NativeAnthropic(Native, Anthropic):
         """Return whether no more tools are there than may be declared, too."""
         return super().defers(request) and len(self.tools(request)) < MAX_DECLARED
 
-    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
         """Return results that refer to the tools they load; only declared ones may be."""
         next_request = super().continued(request, response, results)
         *before, answer = next_request["messages"]

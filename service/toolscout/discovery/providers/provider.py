@@ -54,7 +54,7 @@ class Tools(NamedTuple):
     """Those that its searches of this turn have brought."""
 
 
-class Answered(NamedTuple):
+class SearchResult(NamedTuple):
     """A search of the model, and what it is told."""
 
     call: Call
@@ -101,7 +101,7 @@ class Provider:
         """Return the request with what the client cannot know of turns that it never saw."""
         return request
 
-    def leave_open(self, response: Json, results: Sequence[Answered]) -> None:
+    def leave_open(self, response: Json, results: Sequence[SearchResult]) -> None:
         """Note the results of searches in a response whose other calls the client answers.
 
         Nothing is noted where the client's next request has no trace of the searches.
@@ -224,7 +224,7 @@ class Provider:
             if isinstance(name, str)
         ]
 
-    def answered(self, response: Json, results: Sequence[Answered]) -> list[Json]:
+    def answered(self, response: Json, results: Sequence[SearchResult]) -> list[Json]:
         """Return the parts of the model's turn, but no call without a result."""
         known = {call.id for call, *_ in results}
         return [
@@ -234,7 +234,7 @@ class Provider:
         ]
 
     @abstractmethod
-    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
         """Return the request with the model's turn and the results of its calls appended."""
 
     @abstractmethod

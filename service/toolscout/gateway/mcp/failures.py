@@ -29,7 +29,7 @@ _KNOWN: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
 
 
 class CallFailed(Exception):  # noqa: N818 - its kinds are named for what happened
-    """A call came to nothing; the text is for the host."""
+    """Base of failures whose text is shown to the host."""
 
 
 class Unavailable(CallFailed):

@@ -16,7 +16,7 @@ from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index.details import cost_of, details
 from toolscout.ranking.ask import Decision
 from toolscout.ranking.explain import explain, notes
-from toolscout.server.compiling.work_threads import beside
+from toolscout.server.compiling.work_threads import run_inline_or_in_thread
 from toolscout.server.http.refusals import too_long
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
@@ -54,7 +54,9 @@ class Showing:
         self._tools, self._nbytes = self._tools + len(decision.names), self._nbytes + nbytes
         self._check()
         show = partial(_show, trace, decision, explained=explained)
-        return await beside(max(len(decision.names), nbytes // BYTES_PER_TOOL), SHOWN_AT_ONCE, show)
+        return await run_inline_or_in_thread(
+            max(len(decision.names), nbytes // BYTES_PER_TOOL), SHOWN_AT_ONCE, show
+        )
 
     def _check(self) -> None:
         if self._tools > MAX_SHOWN:

@@ -30,7 +30,7 @@ from toolscout.server.calls.decide import (
 from toolscout.server.calls.envelope import Read
 from toolscout.server.calls.lookup import soon, start, with_shared
 from toolscout.server.compiling.messages import Sent
-from toolscout.server.compiling.work_threads import Deadline, beside
+from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
 from toolscout.server.compiling.worker import Worker
 from toolscout.server.http import value_limits
 from toolscout.server.http.answer import Answer, answer_json
@@ -92,7 +92,9 @@ async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
     catalog = await find_compiled(service, request, read, trace)
     began = perf_counter()
     resolver, size = Resolver(catalog, Deadline()), len(names) * len(catalog)
-    results = await beside(size, AT_ONCE, lambda: list(map(resolver.resolve, names)))
+    results = await run_inline_or_in_thread(
+        size, AT_ONCE, lambda: list(map(resolver.resolve, names))
+    )
     trace.phases["rank"] = perf_counter() - began
     return answer_json(ResolveAnswer(results), answers.common_headers(trace))
 
@@ -124,7 +126,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         tools = await _listed(service, sent.catalog, trace)
         began = perf_counter()
         trace.phases["decode"] = began - arrived
-        found = await beside(trace.unique, AT_ONCE, split, tools)
+        found = await run_inline_or_in_thread(trace.unique, AT_ONCE, split, tools)
         trace.phases["rank"] = perf_counter() - began
     else:
         read_sent = await _read(service, bytes(raw), trace)
@@ -141,7 +143,7 @@ async def _listed(service: Service, digest: str | None, trace: Trace) -> list[To
     catalog = by_digest(service, trace.tenant, digest)
     trace.catalog, trace.unique = catalog.digest, len(catalog)
     trace.offered = len(catalog)
-    return await beside(
+    return await run_inline_or_in_thread(
         len(catalog),
         AT_ONCE,
         lambda: _available(catalog.tool(row) for row in range(len(catalog))),
@@ -205,6 +207,6 @@ def _description(tool: Tool) -> str:
     if tool.description is not None:
         return tool.description
     try:
-        return read_tool(tool).said
+        return read_tool(tool).plain_description
     except NOT_JSON:
         return ""

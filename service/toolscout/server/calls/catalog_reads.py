@@ -25,7 +25,7 @@ from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import lookup
 from toolscout.server.calls.envelope import decode
 from toolscout.server.calls.feedback import with_use
-from toolscout.server.compiling.work_threads import Deadline, beside
+from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
 from toolscout.server.http import value_limits
 from toolscout.server.http.answer import Answer, answer_json, not_modified, tag_headers
 from toolscout.server.http.refusals import Refused
@@ -49,7 +49,7 @@ async def list_tools(service: Service, request: Request, trace: Trace) -> Answer
     if same := not_modified(request, catalog.digest):
         return same
     rows, following = pages.page(catalog, query.get("cursor"), size)
-    shown = await beside(len(rows), AT_ONCE, details, catalog, rows, detail)
+    shown = await run_inline_or_in_thread(len(rows), AT_ONCE, details, catalog, rows, detail)
     return _answer(catalog, ToolPage(shown, len(catalog), following))
 
 
@@ -67,7 +67,9 @@ async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
         raise InvalidRequest(f"tool: {message}", (FieldError("tool", message),))
     catalog = await lookup.find(service, trace, request.parameters["id"])
     resolve = Resolver(catalog).resolve
-    found = await beside(len(catalog), AT_ONCE, resolve, request.parameters["tool"])
+    found = await run_inline_or_in_thread(
+        len(catalog), AT_ONCE, resolve, request.parameters["tool"]
+    )
     if found.name is None:
         near = found.ambiguous or found.suggestions or []
         what = "several tools answer to that name" if found.ambiguous else "no tool has that name"
@@ -82,7 +84,9 @@ async def schemas(service: Service, request: Request, trace: Trace) -> Answer:
     names = decode(await request.json_body(service.settings), _schemas).names
     catalog = await lookup.find(service, trace, request.parameters["id"])
     size = len(names) * len(catalog)
-    return _answer(catalog, await beside(size, AT_ONCE, found_schemas, catalog, names))
+    return _answer(
+        catalog, await run_inline_or_in_thread(size, AT_ONCE, found_schemas, catalog, names)
+    )
 
 
 async def completions(service: Service, request: Request, trace: Trace) -> Answer:
@@ -91,7 +95,7 @@ async def completions(service: Service, request: Request, trace: Trace) -> Answe
     catalog = await lookup.find(service, trace, request.parameters["id"])
     if same := not_modified(request, catalog.digest):
         return same
-    names = await beside(len(catalog), AT_ONCE, pages.complete, catalog, prefix)
+    names = await run_inline_or_in_thread(len(catalog), AT_ONCE, pages.complete, catalog, prefix)
     return _answer(catalog, CompletionAnswer(names))
 
 
@@ -100,7 +104,7 @@ async def index(service: Service, request: Request, trace: Trace) -> Answer:
     catalog = await lookup.find(service, trace, request.parameters["id"])
     if same := not_modified(request, catalog.digest):
         return same
-    lines = await beside(len(catalog), AT_ONCE, lambda: list(pages.index(catalog)))
+    lines = await run_inline_or_in_thread(len(catalog), AT_ONCE, lambda: list(pages.index(catalog)))
     entries = [IndexEntry(name, summary) for name, summary in lines]
     return _answer(catalog, IndexAnswer(catalog.digest, entries))
 
@@ -110,8 +114,8 @@ async def overview(service: Service, request: Request, trace: Trace) -> Answer:
     catalog = await lookup.find(service, trace, request.parameters["id"])
     if same := not_modified(request, catalog.digest):
         return same
-    text = await beside(len(catalog), AT_ONCE, pages.overview, catalog)
-    domains = await beside(len(catalog), AT_ONCE, pages.domains, catalog)
+    text = await run_inline_or_in_thread(len(catalog), AT_ONCE, pages.overview, catalog)
+    domains = await run_inline_or_in_thread(len(catalog), AT_ONCE, pages.domains, catalog)
     return _answer(catalog, OverviewAnswer(catalog.digest, len(catalog), domains, text))
 
 

@@ -29,7 +29,7 @@ from toolscout.errors import NOT_JSON, EmptyPattern, FieldError, InvalidRequest
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Ask
-from toolscout.server.compiling.work_threads import beside
+from toolscout.server.compiling.work_threads import run_inline_or_in_thread
 from toolscout.server.http.refusals import Refused, decode_error
 from toolscout.settings import Settings
 from toolscout.text import conversation
@@ -85,27 +85,29 @@ async def read(decoder: Decode[R], body: bytes, cache: CatalogCache, tenant: str
     Raises:
         Refused: it is not JSON, or a field is of the wrong type or out of bounds.
     """
-    seems, seems_hash = memoryview(b""), b""
+    candidate, candidate_hash = memoryview(b""), b""
     span = _tools_span(body)
     if span is not None:
         start, end = span
-        seems = memoryview(body)[start:end]
-        seems_hash = await beside(len(seems), HASHED_AT_ONCE, _hash, seems)
-        found = cache.by_alias(tenant, seems_hash)
+        candidate = memoryview(body)[start:end]
+        candidate_hash = await run_inline_or_in_thread(
+            len(candidate), HASHED_AT_ONCE, _hash, candidate
+        )
+        found = cache.by_alias(tenant, candidate_hash)
         if found is not None:
             with suppress(
                 Refused
             ):  # the rest may be malformed; the whole body then gives the error
                 request = decode(body[:start] + _TOKEN + body[end:], decoder)
                 if bytes(request.tools) == _TOKEN:
-                    return Read(request, Known(*found), seems_hash)
+                    return Read(request, Known(*found), candidate_hash)
     request = decode(body, decoder)
     if is_absent(request.tools):
         return Read(request, None, b"")
     tools = memoryview(request.tools)
-    if seems_hash and bytes(tools) == bytes(seems):
-        return Read(request, None, seems_hash)
-    raw_hash = await beside(len(tools), HASHED_AT_ONCE, _hash, tools)
+    if candidate_hash and bytes(tools) == bytes(candidate):
+        return Read(request, None, candidate_hash)
+    raw_hash = await run_inline_or_in_thread(len(tools), HASHED_AT_ONCE, _hash, tools)
     found = cache.by_alias(tenant, raw_hash)
     return Read(request, None if found is None else Known(*found), raw_hash)
 

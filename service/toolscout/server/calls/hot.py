@@ -21,7 +21,7 @@ from toolscout.ranking.tiers import (
 )
 from toolscout.server.calls import answers, envelope
 from toolscout.server.calls.decide import deadline_of, decide, find_compiled, read_call
-from toolscout.server.compiling.work_threads import beside
+from toolscout.server.compiling.work_threads import run_inline_or_in_thread
 from toolscout.server.http import value_limits
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.request import Request
@@ -60,7 +60,9 @@ async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
         successes = _successes(service.learner.experience(trace.tenant))
     size = max(len(catalog), int(catalog.tokens.sum()) // TOKENS_PER_TOOL)
     degraded = trace.degraded or "no"
-    found = await beside(size, AT_ONCE, _tiers, catalog, sent, budget, rows, degraded, successes)
+    found = await run_inline_or_in_thread(
+        size, AT_ONCE, _tiers, catalog, sent, budget, rows, degraded, successes
+    )
     trace.phases["rank"] = perf_counter() - began
     trace.tiers = found.tokens
     return answer_json(found, answers.common_headers(trace))

@@ -52,8 +52,8 @@ def check_name(name: str) -> None:
 async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:
     """Return the request with what it names in place of the name: tools, or a digest known here.
 
-    The store is waited for a few milliseconds, and without it a name stands for what it stood for
-    last. What nobody knows is left as it is.
+    The store is waited for a few milliseconds; while it is unavailable, a name resolves to its last
+    known digest. What nobody knows is left as it is.
     """
     named = read.request.catalog
     if named is None or read.known is not None or not is_absent(read.request.tools):

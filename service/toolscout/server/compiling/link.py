@@ -1,4 +1,4 @@
-"""The serving process's end of its worker: what is asked of it, and what becomes of that.
+"""The parent's end of the worker connection: send requests, match replies, restart a dead worker.
 
 A worker that dies, or says nothing for long while something is asked of it, is replaced, and what
 it had not finished is asked once more; what is unfinished again when the next one ends is given up.
@@ -16,24 +16,24 @@ import msgspec
 
 from toolscout.errors import Overloaded, TooMuchWork
 from toolscout.server.compiling.channel import Channel
+from toolscout.server.compiling.fork_server import ForkServer
 from toolscout.server.compiling.messages import Failed, Setup
-from toolscout.server.compiling.nursery import Nursery
 
 TRIES = 2
-"""Workers that something is asked of, one after the other."""
+"""Workers that a request is sent to, one after the other."""
 
 RESTART_S = 1.0
-"""How soon one worker may follow the next but one: what kills each at once must not spin."""
+"""Least seconds between three starts of a worker: what kills each at once must not spin."""
 
 HUNG_S = 30.0
-"""How long a worker may say nothing while something is asked of it: it is taken to hang then."""
+"""Seconds without a message after which a worker with open requests is replaced."""
 
 OnReply = Callable[[Any], object]
 """Takes a reply; called in the thread that receives."""
 
 
-class _Errand(msgspec.Struct):
-    """Something that was asked and is not finished."""
+class _Pending(msgspec.Struct):
+    """A request that is not finished."""
 
     message: Any
     on_reply: OnReply
@@ -41,18 +41,20 @@ class _Errand(msgspec.Struct):
 
 
 class Link:
-    """Asks a worker, and hands on what it answers."""
+    """Sends requests to a worker and dispatches its replies."""
 
-    def __init__(self, nursery: Nursery, setup: Setup, restarted: Callable[[], object]) -> None:
-        self._nursery = nursery
+    def __init__(
+        self, fork_server: ForkServer, setup: Setup, restarted: Callable[[], object]
+    ) -> None:
+        self._fork_server = fork_server
         self._setup = setup
         self._restarted = restarted
         self._changed = Condition()
-        self._errands: dict[int, _Errand] = {}
+        self._pending: dict[int, _Pending] = {}
         self._outbox: deque[tuple[int, Any]] = deque()
         self._last = 0
         self._silent_since = inf
-        """Since when the worker owes a word; abandoned errands count, they show most that it
+        """Since when the worker owes a word; abandoned requests count, they show most that it
         hangs."""
         self._channel: Channel | None = None
         self._is_open = False
@@ -71,7 +73,7 @@ class Link:
             self._changed.notify_all()
             if self._channel is not None:
                 self._channel.close()
-        self._nursery.close()
+        self._fork_server.close()
 
     def ask(self, message: Any, on_reply: OnReply) -> int:
         """Ask for something, until the last reply; returns its number.
@@ -83,7 +85,7 @@ class Link:
             if not self._is_open:
                 raise Overloaded("the service is stopping")
             self._last += 1
-            self._errands[self._last] = _Errand(message, on_reply)
+            self._pending[self._last] = _Pending(message, on_reply)
             self._silent_since = min(self._silent_since, time.monotonic())
             self._post(self._last, message)
             return self._last
@@ -91,9 +93,9 @@ class Link:
     def abandon(self, number: int) -> None:
         """Expect no reply any more."""
         with self._changed:
-            self._errands.pop(number, None)
+            self._pending.pop(number, None)
 
-    def look(self) -> None:
+    def check_health(self) -> None:
         """End a worker that hangs; to be called now and then."""
         if time.monotonic() - self._silent_since > HUNG_S and self._channel is not None:
             self._channel.close()  # whoever receives replaces it
@@ -103,9 +105,9 @@ class Link:
         self._changed.notify()
 
     def _connect(self) -> Channel:
-        forked = self._nursery.forks
-        channel = Channel(self._nursery.start())
-        if not (forked and self._nursery.forks):
+        forked = self._fork_server.forks
+        channel = Channel(self._fork_server.start())
+        if not (forked and self._fork_server.forks):
             with suppress(OSError):  # whoever receives notices too
                 channel.send(self._setup)
         return channel
@@ -130,13 +132,13 @@ class Link:
                 while self._channel is not None:
                     number, reply, is_last = self._channel.receive()
                     with self._changed:
-                        errand = self._errands.get(number)
+                        pending = self._pending.get(number)
                         if is_last:
-                            self._errands.pop(number, None)
-                        self._silent_since = time.monotonic() if self._errands else inf
-                    if errand is not None:
-                        errand.on_reply(reply)
-                    del reply, errand
+                            self._pending.pop(number, None)
+                        self._silent_since = time.monotonic() if self._pending else inf
+                    if pending is not None:
+                        pending.on_reply(reply)
+                    del reply, pending
             except EOFError:
                 if not self._is_open:
                     return
@@ -155,15 +157,15 @@ class Link:
                 self._channel = self._connect()
             except OSError:
                 self._channel = None  # no process can be started now
-            self._silent_since = time.monotonic() if self._errands else inf
+            self._silent_since = time.monotonic() if self._pending else inf
             self._outbox.clear()
             given_up = []
-            for number, errand in list(self._errands.items()):
-                if self._channel is None or errand.tries == TRIES:
-                    given_up.append(self._errands.pop(number))
+            for number, pending in list(self._pending.items()):
+                if self._channel is None or pending.tries == TRIES:
+                    given_up.append(self._pending.pop(number))
                 else:
-                    errand.tries += 1
-                    self._post(number, errand.message)
+                    pending.tries += 1
+                    self._post(number, pending.message)
         self._restarted()
-        for errand in given_up:
-            errand.on_reply(Failed(TooMuchWork("the tools could not be compiled; send fewer")))
+        for pending in given_up:
+            pending.on_reply(Failed(TooMuchWork("the tools could not be compiled; send fewer")))

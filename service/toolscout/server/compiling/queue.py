@@ -17,6 +17,7 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.packing import unpack
 from toolscout.ranking.ladder import Costs
+from toolscout.server.compiling.fork_server import ForkServer
 from toolscout.server.compiling.link import Link
 from toolscout.server.compiling.messages import (
     Call,
@@ -32,15 +33,14 @@ from toolscout.server.compiling.messages import (
     Sent,
     Setup,
 )
-from toolscout.server.compiling.nursery import Nursery
 from toolscout.server.compiling.work_threads import DEADLINE_S, MOST_WAITING
 from toolscout.server.compiling.worker import work_with
 
 T = TypeVar("T")
 
 MAX_WAIT_MS = 10_000
-"""Milliseconds that the compiles take together that wait, as far as costs are known: what is past
-them, and nobody waits for that long, is compiled when it is sent again."""
+"""Total expected compile time that may queue, in milliseconds. Lists beyond it are compiled when
+they are sent again."""
 
 
 class CompileJob:
@@ -95,7 +95,7 @@ class CompileQueue:
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
         self._calls = 0
         self._loop: asyncio.AbstractEventLoop
-        self._link = Link(Nursery(work_with(engine, setup)), setup, restarted)
+        self._link = Link(ForkServer(work_with(engine, setup)), setup, restarted)
 
     def open(self) -> None:
         """Start the worker; call from the running loop."""
@@ -106,9 +106,9 @@ class CompileQueue:
         """End the worker, and with it everything that runs there."""
         self._link.close()
 
-    def look(self) -> None:
+    def check_health(self) -> None:
         """Replace a worker that hangs; to be called now and then."""
-        self._link.look()
+        self._link.check_health()
 
     def serve(self, tenants: int) -> None:
         """Share the queue between this many tenants at most."""

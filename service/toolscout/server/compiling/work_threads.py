@@ -54,17 +54,17 @@ async def run_in_thread(
         raise TooMuchWork("the work took too long; send less") from None
 
 
-async def beside(
-    size: int, at_once: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+async def run_inline_or_in_thread(
+    cost: int, inline_limit: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Run a call, in a thread where `size` is more than `at_once`.
+    """Run a call, in a thread if `cost` is more than `inline_limit`.
 
     For little work the way into a thread and back would cost more than the work.
 
     Raises:
         TooMuchWork: as for `run_in_thread`.
     """
-    if size <= at_once:
+    if cost <= inline_limit:
         return work(*args, **kwargs)
     return await run_in_thread(work, *args, **kwargs)
 

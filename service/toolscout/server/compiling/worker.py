@@ -56,12 +56,12 @@ SWITCH_S = 0.001
 STEP_ASIDE_S = 0.005
 """How long a compile waits, at each tool, for calls to end: somebody waits for them."""
 
-GETS_ON_S = 1.0
-"""How often a compile says that it gets on: a worker that is silent for long is taken to hang."""
+HEARTBEAT_S = 1.0
+"""Seconds between heartbeats of a running compile; without one for `HUNG_S` it is replaced."""
 
 
 class Worker:
-    """Does what it is told over a channel until that ends."""
+    """Runs the compiles and calls of one process, as its messages come, until the channel ends."""
 
     def __init__(self, channel: Channel, engine: Engine, setup: Setup) -> None:
         self.engine = engine
@@ -119,7 +119,7 @@ class Worker:
                 self._calls.submit(tenant, self._answer, number, self._call, work, args)
 
     def _answer(self, number: int, work: Callable[..., Any], *args: Any) -> None:
-        """Send what some work comes to, or why it fails."""
+        """Run `work` and send its result or its error."""
         try:
             reply = work(*args)
         except Exception as error:
@@ -140,7 +140,9 @@ class Worker:
         tools = self.read(sent)
         began = thread_time()  # others run beside it, and count for themselves
         compiler = self.engine.compiler
-        store = _Steps(self._cache.tools(sent.tenant), self._quiet, lambda: self._send(0, None))
+        store = YieldingStore(
+            self._cache.tools(sent.tenant), self._quiet, lambda: self._send(0, None)
+        )
         lexical, compiled = compiler.lexical(tools, store)
         self._send(number, Lexical(pack(lexical, self._setup.seed)))
         vectors = compiler.vectors(lexical.names, compiled)
@@ -164,24 +166,26 @@ class Worker:
                 self._quiet.set()
 
 
-class _Steps:
-    """A store of compiled tools: whoever asks for one lets calls go first, and gets on."""
+class YieldingStore:
+    """A tool store that yields to waiting calls and sends heartbeats."""
 
-    def __init__(self, store: ToolStore, quiet: Event, get_on: Callable[[], object]) -> None:
+    def __init__(self, store: ToolStore, quiet: Event, heartbeat: Callable[[], object]) -> None:
         self._store = store
         self._quiet = quiet
-        self._get_on = get_on
-        self._said = perf_counter()
+        self._heartbeat = heartbeat
+        self._last_heartbeat = perf_counter()
 
     def get(self, digest: bytes) -> CompiledTool | None:
+        """Return a compiled tool, after waiting for calls and sending a heartbeat if due."""
         if not self._quiet.is_set():
             self._quiet.wait(STEP_ASIDE_S)
-        if perf_counter() - self._said > GETS_ON_S:
-            self._get_on()
-            self._said = perf_counter()
+        if perf_counter() - self._last_heartbeat > HEARTBEAT_S:
+            self._heartbeat()
+            self._last_heartbeat = perf_counter()
         return self._store.get(digest)
 
     def put(self, digest: bytes, tool: CompiledTool) -> None:
+        """Store a compiled tool."""
         self._store.put(digest, tool)
 
 

@@ -46,7 +46,7 @@ class Deadlines:
         finally:
             self._due.pop(task, None)
 
-    def look(self) -> None:
+    def expire(self) -> None:
         """End the waits that are overdue; called several times a second."""
         now = perf_counter()
         for task in [task for task, due in self._due.items() if due <= now]:

@@ -14,7 +14,7 @@ from toolscout.index import pages
 from toolscout.metatools.answers import page_of, resolved
 from toolscout.metatools.arguments import CallError
 from toolscout.server.calls.catalog_reads import AT_ONCE
-from toolscout.server.compiling.work_threads import beside, run_in_thread
+from toolscout.server.compiling.work_threads import run_in_thread, run_inline_or_in_thread
 from toolscout.server.mcp.prompts import PROMPTS, check_only_page, or_error
 from toolscout.server.mcp.tools import CatalogTools, catalog_names, lines_of, named_catalog
 from toolscout.server.service import Service
@@ -160,4 +160,6 @@ class Resources:
             return []
         if not prefix.strip():
             return list(catalog.names[: MAX_VALUES + 1])
-        return await beside(len(catalog), AT_ONCE, pages.complete, catalog, prefix, MAX_VALUES + 1)
+        return await run_inline_or_in_thread(
+            len(catalog), AT_ONCE, pages.complete, catalog, prefix, MAX_VALUES + 1
+        )

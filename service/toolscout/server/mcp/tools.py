@@ -33,7 +33,7 @@ from toolscout.server.calls.catalog_reads import AT_ONCE
 from toolscout.server.calls.decide import deadline_of, decide
 from toolscout.server.calls.envelope import ask_with
 from toolscout.server.calls.feedback import with_use
-from toolscout.server.compiling.work_threads import TENANT, Deadline, beside
+from toolscout.server.compiling.work_threads import TENANT, Deadline, run_inline_or_in_thread
 from toolscout.server.http.refusals import REFUSALS, refusal
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
@@ -116,7 +116,9 @@ class CatalogTools:
         """Return the names of the tools that pass, sorted."""
         if filters is None:
             return self._catalog.names
-        return await beside(len(self._catalog), AT_ONCE, pages.names, self._catalog, filters)
+        return await run_inline_or_in_thread(
+            len(self._catalog), AT_ONCE, pages.names, self._catalog, filters
+        )
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
         """Return the tools that written names mean, or similar names."""
@@ -124,7 +126,7 @@ class CatalogTools:
         def resolutions() -> list[Resolution]:
             return list(map(Resolver(self._catalog, Deadline()).resolve, names))
 
-        return await beside(len(names) * len(self._catalog), AT_ONCE, resolutions)
+        return await run_inline_or_in_thread(len(names) * len(self._catalog), AT_ONCE, resolutions)
 
     async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
         """Return tools at a level of detail.
@@ -140,7 +142,7 @@ class CatalogTools:
                 f"these tools have {nbytes} bytes, at most {MAX_MCP_SHOWN} are shown at once: "
                 "ask for fewer, or for detail brief"
             )
-        return await beside(len(rows), AT_ONCE, details, catalog, rows, detail)
+        return await run_inline_or_in_thread(len(rows), AT_ONCE, details, catalog, rows, detail)
 
     async def required_keys(self, name: str) -> Sequence[str]:
         """Return the keys that a tool needs."""

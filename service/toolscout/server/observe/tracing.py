@@ -48,7 +48,7 @@ class Tracing:
         """
         check_environment()
         base = Resource({"service.name": "toolscout", "service.version": __version__})
-        with _said_plainly():
+        with _as_configuration_error():
             resource = Resource.create().merge(base).merge(OTELResourceDetector().detect())
             self._provider = TracerProvider(resource=resource)
             self._exporter = OTLPSpanExporter()
@@ -124,7 +124,7 @@ def check_environment() -> None:
 
 
 @contextmanager
-def _said_plainly() -> Iterator[None]:
+def _as_configuration_error() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError) as error:

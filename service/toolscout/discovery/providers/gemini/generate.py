@@ -7,11 +7,11 @@ from toolscout.discovery.providers.fields import Json, mapping, mappings, names_
 from toolscout.discovery.providers.gemini.parts import called, contents, text_of, without_calls
 from toolscout.discovery.providers.gemini.stream import GeminiStream
 from toolscout.discovery.providers.provider import (
-    Answered,
     Called,
     OpenStream,
     Provider,
     ProviderName,
+    SearchResult,
 )
 
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
@@ -86,7 +86,7 @@ class Gemini(Provider):
         id_ = str(call.get("id") or f"part-{place}")
         return (id_, call.get("name"), call.get("args")) if call else None
 
-    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
         """Append the content (thought signatures must come back unchanged), then the responses."""
         parts = self.answered(response, results)
         given = {called(part).get("id") for part in parts}

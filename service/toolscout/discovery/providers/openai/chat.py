@@ -6,11 +6,11 @@ from typing import Any
 from toolscout.discovery.providers.fields import Json, mapping, mappings
 from toolscout.discovery.providers.openai.stream import OpenAIStream
 from toolscout.discovery.providers.provider import (
-    Answered,
     Called,
     OpenStream,
     Provider,
     ProviderName,
+    SearchResult,
 )
 
 MAX_TOOLS = 128
@@ -51,7 +51,7 @@ class OpenAIChat(Provider):
         function = mapping(part.get("function"))
         return part["id"], function.get("name"), function.get("arguments")
 
-    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
         """Return the assistant's message with the answered calls, then one `tool` message for each.
 
         The message keeps its other fields, because some models need their reasoning.

@@ -11,11 +11,11 @@ from toolscout.discovery.providers.openai.chat import MAX_TOOLS
 from toolscout.discovery.providers.openai.items import flattened, grouped, name_in, without_searches
 from toolscout.discovery.providers.openai.responses_stream import ResponsesStream
 from toolscout.discovery.providers.provider import (
-    Answered,
     Called,
     OpenStream,
     Provider,
     ProviderName,
+    SearchResult,
 )
 
 MAX_LAST_IDS = 10_000
@@ -61,7 +61,7 @@ class OpenAIResponses(Provider):
             request = {**request, "input": [*results, *self.history(request)]}
         return request if last == given else {**request, "previous_response_id": last}
 
-    def leave_open(self, response: Json, results: Sequence[Answered]) -> None:
+    def leave_open(self, response: Json, results: Sequence[SearchResult]) -> None:
         """Remember the results until a request names the response."""
         name = response.get("id")
         items = self.continued({"input": []}, response, results)["input"]
@@ -127,7 +127,7 @@ class OpenAIResponses(Provider):
         whole = name_in(part.get("namespace"), name) if isinstance(name, str) else None
         return part.get("call_id"), whole, part.get("arguments")
 
-    def continued(self, request: Json, response: Json, results: Sequence[Answered]) -> Json:
+    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
         """Every item of the turn (calls need the reasoning before them), then the outputs.
 
         With `store: false` the provider knows reasoning by its encrypted content alone.

@@ -35,7 +35,7 @@ _LEFT_ALONE = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SPAWNED = "from toolscout.server.compiling.worker import main; main({})"
 
 
-class Nursery:
+class ForkServer:
     """Starts workers, each at the other end of a new connection."""
 
     def __init__(self, work: Work | None) -> None:
@@ -45,7 +45,7 @@ class Nursery:
         self._spawned: subprocess.Popen[bytes] | None = None
         if work is not None and _can_fork():
             self._control, theirs = socket.socketpair()
-            self._process = _fork(lambda: _nurse(theirs, work), keep=theirs)
+            self._process = _fork(lambda: _serve_forks(theirs, work), keep=theirs)
             theirs.close()
 
     @property
@@ -133,7 +133,7 @@ def _fork(work: Callable[[], object], keep: socket.socket) -> int:
         os._exit(0)
 
 
-def _nurse(control: socket.socket, work: Work) -> None:
+def _serve_forks(control: socket.socket, work: Work) -> None:
     """Fork a worker for every connection that arrives, and end the one before it."""
     gc.freeze()  # collecting would copy the pages that it walks
     worker = 0
