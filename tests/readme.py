@@ -16,8 +16,8 @@ def blocks(language: str) -> list[str]:
 
 
 def commands() -> list[str]:
-    """Every command of a block, lines that go on joined, and what prose says to install."""
+    """The commands of the blocks."""
     found: list[str] = []
     for block in blocks("sh"):
         found += [block] if block.startswith("curl") else block.splitlines()
-    return found + re.findall(r"`(pip install [^`]+)`", TEXT)
+    return found
