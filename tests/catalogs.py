@@ -72,15 +72,7 @@ def in_shape(shape: str, name: str, description: str | None, schema: dict[str, A
     return schema
 
 
-SHAPES = (
-    "openai_chat",
-    "openai_responses",
-    "anthropic",
-    "mcp",
-    "gemini",
-    "bedrock",
-    "bare_schema",
-)
+SHAPES = ("openai_chat", "openai_responses", "anthropic", "mcp", "gemini", "bedrock", "bare_schema")
 
 
 @st.composite

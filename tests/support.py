@@ -90,10 +90,7 @@ class Server:
         return self.client.get(path, headers=headers)
 
     def post(
-        self,
-        body: Any,
-        path: str = SEARCH,
-        headers: dict[str, str] | None = None,
+        self, body: Any, path: str = SEARCH, headers: dict[str, str] | None = None
     ) -> httpx2.Response:
         """Post a body: bytes as they are, anything else as JSON."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()

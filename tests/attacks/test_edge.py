@@ -63,11 +63,7 @@ FLOODS = {
         b"a" * 65_536,
         60 * MIB,
     ),
-    "small chunks": (
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n",
-        b"1\r\na\r\n" * 8_192,
-        20 * MIB,
-    ),
+    "small chunks": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n" * 8_192, 20 * MIB),
     "pipeline": (b"", b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n" * 4_096, 40 * MIB),
 }
 

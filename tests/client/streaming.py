@@ -8,10 +8,7 @@ from typing import Any
 import anthropic
 import openai
 
-from tests.client.bedrock_streaming import (
-    bedrock_events,
-    read_bedrock,
-)
+from tests.client.bedrock_streaming import bedrock_events, read_bedrock
 from tests.client.gemini_streaming import gemini_events, read_gemini
 from tests.client.responses_streaming import read_responses, responses_events
 from tests.client.shapes import Json, Said, Shape

@@ -21,10 +21,7 @@ FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in r
 JSON = ("Content-Type", "application/json")
 ERRORS: dict[str, Json] = {
     "openai": {"error": {"message": "slow down", "code": "rate_limit_exceeded", "type": "tokens"}},
-    "anthropic": {
-        "type": "error",
-        "error": {"type": "overloaded_error", "message": "slow down"},
-    },
+    "anthropic": {"type": "error", "error": {"type": "overloaded_error", "message": "slow down"}},
     "gemini": {"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED"}},
     "bedrock": {"message": "slow down"},
 }

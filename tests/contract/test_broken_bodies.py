@@ -8,15 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support import (
-    GATEWAY,
-    SEARCH,
-    TOOLS,
-    Server,
-    problem_of,
-    read_response,
-    running,
-)
+from tests.support import GATEWAY, SEARCH, TOOLS, Server, problem_of, read_response, running
 
 VALID = json.dumps({"pattern": "read a file", "top_k": 2, "tools": TOOLS[:3]}).encode()
 DEEP = 5_000

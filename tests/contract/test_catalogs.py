@@ -260,10 +260,7 @@ def test_several_tools_come_whole_with_what_the_others_may_have_meant(server: Se
     answer = body.json()
     assert [tool["name"] for tool in answer["schemas"]] == ["read_file"]
     assert answer["count"] == 1
-    assert answer["errors"] == [
-        {"name": "red_file", "suggestions": ["read_file"]},
-        {"name": "zzz"},
-    ]
+    assert answer["errors"] == [{"name": "red_file", "suggestions": ["read_file"]}, {"name": "zzz"}]
 
 
 def test_names_are_completed_in_any_spelling(server: Server):

@@ -88,8 +88,7 @@ def test_deeply_nested_properties_are_found(server: Server):
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [("keywords", ["quokka"]), ("tags", ["quokka"]), ("namespace", "quokka")],
+    ("field", "value"), [("keywords", ["quokka"]), ("tags", ["quokka"]), ("namespace", "quokka")]
 )
 def test_further_text_of_a_tool_is_found(server: Server, field: str, value: object):
     assert server.names("quokka", [*TOOLS, {"name": "ship", field: value}], ranker="bm25") == [

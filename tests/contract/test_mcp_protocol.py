@@ -6,12 +6,7 @@ from typing import Any
 import pytest
 from mcp.client.client import ConnectMode
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    PromptReference,
-    ResourceTemplateReference,
-)
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, PromptReference, ResourceTemplateReference
 
 from tests.contract.mcp_client import HEADERS, session
 from tests.support import TOOLS, Server, crowd, running
@@ -82,8 +77,7 @@ def test_invalid_parameters_are_named_so(
 
 
 @pytest.mark.parametrize(
-    ("revision", "code"),
-    [("2025-06-18", -32002), ("2025-11-25", -32002), ("2026-07-28", -32602)],
+    ("revision", "code"), [("2025-06-18", -32002), ("2025-11-25", -32002), ("2026-07-28", -32602)]
 )
 @pytest.mark.parametrize(
     "uri",

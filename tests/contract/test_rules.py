@@ -9,15 +9,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from tests.catalogs import (
-    catalogs,
-    distinct_catalogs,
-    identifiers,
-    names,
-    patterns,
-    rankers,
-    tools,
-)
+from tests.catalogs import catalogs, distinct_catalogs, identifiers, names, patterns, rankers, tools
 from tests.support import TOOLS, compiled, crowd, select
 from toolscout.ranking.ask import Decision
 from toolscout.ranking.calibration import WEAK

@@ -155,10 +155,7 @@ def test_trailers_are_no_headers(running: Running, upstream: Peer):
 
 
 def test_a_status_that_no_answer_can_have_is_a_bad_gateway():
-    with (
-        peer(lambda exchange: exchange.answer(b"x", status=999)) as odd,
-        proxy(odd.url) as started,
-    ):
+    with peer(lambda exchange: exchange.answer(b"x", status=999)) as odd, proxy(odd.url) as started:
         assert httpx2.get(f"{started.url}/models").status_code == 502
         assert "Traceback" not in started.log()
 

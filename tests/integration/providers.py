@@ -36,15 +36,7 @@ ARGUMENTS = {
 """Body parameters by the types of the providers' own SDKs; `betas` is a header there."""
 
 PARTS = {
-    CHAT.name: {
-        "annotations",
-        "content",
-        "name",
-        "refusal",
-        "role",
-        "tool_call_id",
-        "tool_calls",
-    },
+    CHAT.name: {"annotations", "content", "name", "refusal", "role", "tool_call_id", "tool_calls"},
     MESSAGES.name: {"role", "content"},
     RESPONSES.name: {
         "arguments",

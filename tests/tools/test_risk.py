@@ -116,11 +116,7 @@ def service_risk(tool: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(
     ("level", "names"),
-    [
-        ("destructive", DESTRUCTIVE),
-        ("read_only", READ_ONLY),
-        ("write_remote", [*REMOTE, *WRITTEN]),
-    ],
+    [("destructive", DESTRUCTIVE), ("read_only", READ_ONLY), ("write_remote", [*REMOTE, *WRITTEN])],
 )
 def test_every_form_of_a_verb_counts(level: str, names: list[str]):
     assert {name: risk_of({"name": name}) for name in names} == dict.fromkeys(names, level)

@@ -54,9 +54,6 @@ def test_the_agent_searches_and_calls_the_tool(agent, form, interface, how, serv
 
 @HOW
 def test_langchains_anthropic_model_takes_no_client_but_goes_through_the_proxy(how, service):
-    with (
-        strict_model() as (model, upstream),
-        proxy(upstream, selector=service.url) as gateway,
-    ):
+    with strict_model() as (model, upstream), proxy(upstream, selector=service.url) as gateway:
         said = ask("langchain_agent", "anthropic", how, upstream=gateway.url, service=service.url)
     searched_and_called(model, "anthropic", said)

@@ -63,12 +63,7 @@ def of_node(programs: Path) -> dict[str, str]:
 def run(command: list[str], env: dict[str, str]) -> str:
     """What a program prints."""
     done = subprocess.run(
-        command,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=CLIENT_S,
+        command, env=env, capture_output=True, text=True, check=False, timeout=CLIENT_S
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
