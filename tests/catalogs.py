@@ -46,11 +46,8 @@ def schemas(draw: st.DrawFn, depth: int = 2) -> dict[str, Any]:
                 st.sampled_from([nested, {"items": nested}, {"anyOf": [nested, {"type": "null"}]}])
             )
         properties[name] = sub
-    extra = draw(
-        st.sampled_from(
-            [{}, {"$schema": "x"}, {"$ref": "#/$defs/A"}, {"additionalProperties": False}]
-        )
-    )
+    extras: list[dict[str, Any]] = [{}, {"$schema": "x"}, {"$ref": "#/$defs/A"}]
+    extra = draw(st.sampled_from([*extras, {"additionalProperties": False}]))
     return {"type": "object", "properties": properties, **extra}
 
 

@@ -12,31 +12,12 @@ from toolscout import __version__
 from toolscout.cli import main
 from toolscout.settings import SETTINGS
 
-SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
-
-KINDS = {
-    "openai": [{"type": "function", "function": tool | {"parameters": SCHEMA}} for tool in TOOLS],
-    "anthropic": {"tools": [tool | {"input_schema": SCHEMA} for tool in TOOLS]},
-    "mcp": {"jsonrpc": "2.0", "id": 1, "result": {"tools": TOOLS}},
-    "request": {"pattern": "other", "top_k": 9, "tools": TOOLS},
-}
-
 
 @pytest.fixture
 def tools(tmp_path: Path) -> str:
     path = tmp_path / "tools.json"
     path.write_text(json.dumps(TOOLS), "utf-8")
     return str(path)
-
-
-@pytest.mark.parametrize("kind", list(KINDS))
-def test_search_reads_files_of_every_kind(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
-):
-    path = tmp_path / f"{kind}.json"
-    path.write_text(json.dumps(KINDS[kind]), "utf-8")
-    assert main(["search", "read a file", "--tools", str(path), "--top-k", "1"]) == 0
-    assert capsys.readouterr().out == "read_file\n"
 
 
 @pytest.mark.parametrize("ranker", ["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"])

@@ -5,7 +5,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.catalogs import SHAPES, in_shape
 from tests.support import GATEWAY, TOOLS, Server, crowd, problem_of
 from toolscout.contract.bounds import MAX_TOOL_DEPTH
 
@@ -88,16 +87,6 @@ def test_parameters_alone_are_a_definition(server: Server):
     told = shown(server, tool, detail="full", include_definitions=True)
     assert told["definition"] == told["input_schema"] == SCHEMA
     assert "definition" not in shown(server, {"name": "delete_file"}, include_definitions=True)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_schemas_of_every_provider_are_read(server: Server, shape: str):
-    definition = in_shape(shape, "delete_file", SAID, SCHEMA)
-    told = shown(server, {"name": "delete_file", "definition": definition}, detail="full")
-    assert told["input_schema"] == SCHEMA
-    assert told["required"] == ["path"]
-    if shape != "bare_schema":
-        assert told["description"] == SAID
 
 
 @pytest.mark.parametrize(
@@ -200,9 +189,3 @@ def test_brackets_in_texts_nest_nothing(server: Server):
     definition = {"description": '[{"' * 2_000 + "\\", "enum": [[]] * 600}
     tools = [{"name": "deep", "definition": definition}]
     assert server.search("deep", tools).status_code == 200
-
-
-def test_thousands_of_tools_are_shown_at_once(server: Server):
-    tools = crowd(1_000, "pebble")
-    body = server.search("spin a pebble", tools, top_k=1_000, detail="brief").json()
-    assert len(body["tools"]) == len(body["selected_names"]) == 1_000

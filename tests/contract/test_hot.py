@@ -82,13 +82,10 @@ def test_without_a_message_the_core_tools_are_shown(server: Server):
     other = [{"name": "mcp__wiki__read", "description": "Read"}]
     own = [{"name": "erase_disk", "description": "x"}, {"name": "list_files", "description": "x"}]
     tiers = hot(server, None, tools=[*served, *other, *own])["tiers"]
-    assert names(tiers["tier1"]) == [
-        "list_files",
-        "erase_disk",
-        "mcp__crm__find",
-        "mcp__wiki__read",
-        "mcp__crm__list",
-    ]
+    assert (
+        names(tiers["tier1"])
+        == "list_files erase_disk mcp__crm__find mcp__wiki__read mcp__crm__list".split()
+    )
     assert len(hot(server, None, tools=crowd(60))["tiers"]["tier1"]) == 10
     safe = hot(server, None, tools=own, filters={"max_risk": "read_only"})["tiers"]
     assert names(safe["tier1"]) == ["list_files"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import TOOLS, Server, crowd, problem_of
+from tests.support import TOOLS, Server, problem_of
 
 TWINS: list[dict[str, Any]] = [
     {"name": "forward_note", "description": "Forwards a note to a colleague"},
@@ -119,15 +119,6 @@ def test_names_that_are_not_there_and_uses_of_nothing_change_nothing(server: Ser
     assert ranked(server, nulls) == ranked(server)
     for session in (None, {}, {"id": "s-1", "recent": None, "expanded": None}):
         assert server.names(QUERY, TWINS, session=session) == server.names(QUERY, TWINS)
-
-
-def test_sessions_count_before_compiling(server: Server):
-    tools = [*crowd(4_000, "bobbin"), *TWINS]
-    fields = {"latency_budget_ms": 1, "explain": True}
-    use = {"name": "forward_notice", "successes": 3}
-    body = server.search(QUERY, tools, session={"recent": [use]}, **fields).json()
-    assert body["ranker"] == "keyword"
-    assert body["selected_names"][:2] == ["forward_notice", "forward_note"]
 
 
 @pytest.mark.parametrize(
