@@ -10,7 +10,7 @@ from typing import Any
 import openai
 import pytest
 
-from tests.client.shapes import SHAPES, Json, Said
+from tests.client.shapes import BY_NAME, Json, Said
 from tests.client.upstream import peer, until
 from tests.integration import providers as scripted
 from tests.integration.providers import PHANTOM, StrictProviders
@@ -41,7 +41,6 @@ TURNS = [
 SEARCHABLE = ([PHANTOM], [PHANTOM, "send_email"])
 """The search tool, and what is known to fit the message: other tests teach the service."""
 
-BY_NAME = {shape.name: shape for shape in SHAPES}
 ROLLOUTS = ("dark", "shadow")
 
 

@@ -16,18 +16,12 @@ from tests.support import environment
 
 VENV = ROOT / ".venv-frameworks"
 AGENTS = Path(__file__).with_name("agents")
-PACKAGES = (
-    "anthropic>=2,<3",
-    "boto3>=1.40,<2",
-    "fastmcp>=4,<5",
-    "google-genai>=3,<4",
-    "langchain>=1.4,<2",
-    "langchain-anthropic>=1.7,<2",
-    "langchain-openai>=1.7,<2",
-    "openai>=3,<4",
-    "openai-agents>=0.24,<1",
-    "pydantic-ai-slim[anthropic,openai]>=2.68,<3",
-    "smolagents[openai]>=1.26,<2",
+PACKAGES = tuple(
+    (
+        "anthropic>=2,<3 boto3>=1.40,<2 fastmcp>=4,<5 google-genai>=3,<4 langchain>=1.4,<2 "
+        "langchain-anthropic>=1.7,<2 langchain-openai>=1.7,<2 openai>=3,<4 openai-agents>=0.24,<1 "
+        "pydantic-ai-slim[anthropic,openai]>=2.68,<3 smolagents[openai]>=1.26,<2"
+    ).split()
 )
 AGENT_S = 120
 QUESTION = "please write to a@b.example"
