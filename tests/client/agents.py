@@ -9,10 +9,9 @@ import openai
 import pytest
 
 from tests.client.model import ScriptedModel
-from tests.client.shapes import SHAPES, Shape
+from tests.client.shapes import BY_NAME, Shape
 from tests.client.upstream import Exchange, Peer, peer
 
-BY_NAME = {shape.name: shape for shape in SHAPES}
 MODELS = {"openai": "gpt-5.4", "openai-responses": "gpt-5.4", "anthropic": "claude-opus-5"}
 QUESTION = "please write to a@b.example"
 
@@ -57,7 +56,7 @@ class Agent:
         self.interface = interface
         self.streams = streams
         self.model = model or MODELS[interface]
-        self.shape: Shape = BY_NAME[interface]  # type: ignore[index]
+        self.shape: Shape = BY_NAME[interface]
         self.tools = [self.shape.tool(name, text) for name, text in about.items()]
         choice = self.shape.forbidding() if forced == "none" else self.shape.forcing(forced)
         self.choice: Any = choice if forced else {}

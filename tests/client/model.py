@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from tests.client.rules import refusal, visible
-from tests.client.shapes import SHAPES, Json, Said, Shape
+from tests.client.shapes import BY_NAME, Json, Said, Shape
 from tests.client.streaming import EVENTS
 from tests.client.upstream import Exchange
 
@@ -26,8 +26,6 @@ USAGE = {
 PATHS = {"/chat/completions": "openai", "/responses": "openai-responses", "/messages": "anthropic"}
 NUMBERS = count(1_000)
 """Numbers of responses: their ids are unique, as a provider's are."""
-
-BY_NAME = {shape.name: shape for shape in SHAPES}
 
 
 class ScriptedModel:
@@ -77,7 +75,7 @@ class ScriptedModel:
             exchange.answer(json.dumps(LIMITED).encode(), status=429, headers=[JSON])
             return
         self.requests.append(copy.deepcopy(body))
-        shape: Shape = BY_NAME[interface]  # type: ignore[index]
+        shape: Shape = BY_NAME[interface]
         said = self.say(interface, body)
         number = next(NUMBERS)
         if "thread" in body:
@@ -190,4 +188,4 @@ def results(interface: str, body: Json) -> dict[str, Any]:
             for item in items
             if item.get("type") in ("function_call_output", "tool_search_output")
         }
-    return BY_NAME[interface].results(body)  # type: ignore[index]
+    return BY_NAME[interface].results(body)

@@ -6,18 +6,15 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.client.flows import DONE, PHANTOM, Model, flow, search, service, shape, tools
-from tests.client.shapes import ABOUT, SHAPES, Json
+from tests.client.flows import DONE, PHANTOM, Model, search
+from tests.client.shapes import ABOUT, BY_NAME, SHAPES, Json
 from toolscout.client import InvalidArgument
 from toolscout.client.events import SearchEvent
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.config import ApiConfig
 from toolscout.discovery.session import SessionStore
 
-__all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
-
-
-OPENAI = next(shape for shape in SHAPES if shape.name == "openai")
+OPENAI = BY_NAME["openai"]
 
 
 def only(capable: Callable[[Any], Any]) -> pytest.MarkDecorator:
@@ -51,7 +48,7 @@ ALLOWED = [
 
 @pytest.mark.parametrize(("name", "choice"), ALLOWED)
 def test_a_request_that_lists_allowed_tools_is_left_alone(flow, name, choice):
-    shape = next(shape for shape in SHAPES if shape.name == name)
+    shape = BY_NAME[name]
     tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
     model = Model(shape, DONE)
     request = shape.request("please help", tools, **choice)
@@ -87,7 +84,7 @@ def test_built_in_tools_stay(flow, shape, tools):
     ids=lambda value: value if isinstance(value, str) else value["name"],
 )
 def test_a_built_in_tool_that_has_a_name_stays_too(flow, service, provider, builtin):
-    shape = next(shape for shape in SHAPES if shape.name == provider)
+    shape = BY_NAME[provider]
     tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     model = Model(shape, search("read"), DONE)
     flow().complete(shape.request("please help", [builtin, *tools]), model, provider)

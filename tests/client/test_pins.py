@@ -5,13 +5,11 @@ import json
 import httpx2
 import pytest
 
-from tests.client.flows import DONE, PHANTOM, Model, flow, search, service, shape, tools
-from tests.client.shapes import ABOUT, SHAPES, Json
+from tests.client.flows import DONE, PHANTOM, Model, search
+from tests.client.shapes import ABOUT, BY_NAME, Json
 from tests.client.upstream import peer
 from toolscout.client import InvalidArgument
 from toolscout.discovery import AsyncTransport, ToolDiscovery, Transport
-
-__all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 
 ENDINGS = ["final_result", "final_result_Invoice", "final_answer", "transfer_to_billing"]
 MUST_CALL: dict[str, Json] = {
@@ -22,7 +20,7 @@ MUST_CALL: dict[str, Json] = {
     "bedrock": {"toolChoice": {"any": {}}},
     "gemini": {"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}},
 }
-OPENAI = next(shape for shape in SHAPES if shape.name == "openai")
+OPENAI = BY_NAME["openai"]
 MANY = {f"tool_{number}": f"Does the thing of number {number}" for number in range(30)}
 
 

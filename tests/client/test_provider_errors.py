@@ -11,12 +11,11 @@ import openai
 import pytest
 
 from tests.client.bedrock_streaming import unframed
-from tests.client.shapes import ABOUT, SHAPES, Json, Shape
+from tests.client.shapes import ABOUT, BY_NAME, Json
 from tests.client.streaming import EVENTS, PHANTOM, search
 from tests.client.upstream import Exchange, Peer, peer
 from toolscout.discovery import AsyncTransport, Transport
 
-BY_NAME: dict[str, Shape] = {shape.name: shape for shape in SHAPES}
 FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}
 JSON = ("Content-Type", "application/json")
 ERRORS: dict[str, Json] = {

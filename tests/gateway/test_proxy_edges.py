@@ -109,16 +109,10 @@ def test_allowed_hosts_are_let_in(upstream: Peer):
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "/tenant/v1/../../admin/keys",
-        "/../admin",
-        "/%2e%2e/admin",
-        "/.%2E/admin",
-        "/..%2fadmin",
-        "/..%5cadmin",
-        "/..;x/admin",
-        "http://localhost/tenant/v1/../../admin",
-    ],
+    (
+        "/tenant/v1/../../admin/keys /../admin /%2e%2e/admin /.%2E/admin /..%2fadmin /..%5cadmin "
+        "/..;x/admin http://localhost/tenant/v1/../../admin"
+    ).split(),
 )
 def test_no_path_leads_out_of_the_providers(running: Running, upstream: Peer, path: str):
     count = len(upstream.requests)
