@@ -1,4 +1,4 @@
-"""What the tests share: a real server in a process of its own, raw sockets, invented tools."""
+"""What the tests share: servers and proxies in processes of their own, sockets, invented tools."""
 
 import json
 import os
@@ -200,13 +200,14 @@ def running(
     *flags: str,
     before: Sequence[str] = (),
     tls: ssl.SSLContext | None = None,
+    log: int | None = None,
     **settings: str,
 ) -> Iterator[Server]:
     """A server that is ready, stopped at the end whatever happens.
 
-    `before` stands before its command, and becomes it; `tls` is its client's. The event loop may be
-    late by as much as only a hang makes it, unless a setting says otherwise: other tests may keep
-    both cores busy.
+    `before` stands before its command, and becomes it; `tls` is its client's; `log` is a pipe that
+    takes its log, and is closed here. The event loop may be late by as much as only a hang makes
+    it, unless a setting says otherwise: other tests may keep both cores busy.
     """
     settings = {"TOOLSCOUT_MAX_LAG_MS": "30000"} | settings
     port = free_port()
@@ -216,10 +217,12 @@ def running(
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         process = subprocess.Popen(
             [*before, sys.executable, "-m", "toolscout", "serve", *given],
-            stdout=out,
+            stdout=out if log is None else log,
             stderr=err,
             env=environment(**settings),
         )
+    if log is not None:
+        os.close(log)
     server = Server(port, process, folder, tls)
     try:
         until(lambda: _ready(server))
@@ -248,6 +251,44 @@ def until(fact: Callable[[], bool]) -> None:
     while not fact():
         assert time.monotonic() < deadline, "it did not come to be"
         time.sleep(0.01)
+
+
+def answers(port: int) -> bool:
+    """Whether something listens on a port of this machine."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Proxy:
+    """A proxy in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self.process = process
+        self.url = url
+
+    def log(self) -> str:
+        """Stop the proxy, and return what it wrote."""
+        self.process.terminate()
+        return self.process.communicate(timeout=30)[0]
+
+
+@contextmanager
+def proxy(
+    upstream: str, *flags: str, selector: str = "http://127.0.0.1:9", **variables: str
+) -> Iterator[Proxy]:
+    """A proxy, as long as the block lasts; `variables` are those of its environment."""
+    port = free_port()
+    command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", upstream]
+    command += ["--selector", selector, "--port", str(port), *flags]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen(command, env=environment(**variables), text=True, **pipes)  # type: ignore[call-overload]
+    url = f"http://127.0.0.1:{port}"
+    try:
+        until(lambda: answers(port))
+        yield Proxy(process, url)
+    finally:
+        process.kill()
+        process.communicate()
 
 
 ENGINE = Engine()

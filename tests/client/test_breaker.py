@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.client.upstream import NAMES, TOOLS, Exchange, peer, until
+from tests.client.upstream import NAMES, TOOLS, Exchange, peer
+from tests.support import until
 from toolscout.client import AsyncSelector, InvalidArgument, Reason, Selector
 from toolscout.client.breaker import BreakerPolicy, CircuitBreaker
 

@@ -11,7 +11,8 @@ import pytest
 from tests.client.flows import DONE, PHANTOM, Flow, Model
 from tests.client.shapes import ABOUT, SHAPES, Json, Said, Shape
 from tests.client.streaming import StreamingModel
-from tests.client.upstream import Exchange, Peer, peer, until
+from tests.client.upstream import Exchange, Peer, peer
+from tests.support import until
 from toolscout.client.breaker import BreakerPolicy
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery, reporter
 from toolscout.discovery.config import ApiConfig

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 import httpx2
 import openai
@@ -13,45 +13,13 @@ import pytest
 from tests.client.agents import Agent
 from tests.client.model import ScriptedModel
 from tests.client.shapes import BY_NAME
-from tests.client.upstream import Exchange, Peer, answers, free_port, peer, until
-from tests.support import environment
+from tests.client.upstream import Exchange, Peer, peer
+from tests.support import Proxy, environment, proxy, until
 
 ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(30)}
 ABOUT |= {"send_email": "Send an email to somebody"}
 KEY = "sk-very-secret"
 OPENAI = BY_NAME["openai"]
-
-
-class Running:
-    """A proxy in a process of its own."""
-
-    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
-        self.process = process
-        self.url = url
-
-    def log(self) -> str:
-        """Stop the proxy, and return what it wrote."""
-        self.process.terminate()
-        return self.process.communicate(timeout=30)[0]
-
-
-@contextmanager
-def proxy(
-    upstream: str, *flags: str, selector: str = "http://127.0.0.1:9", **variables: str
-) -> Iterator[Running]:
-    """A proxy, as long as the block lasts; `variables` are those of its environment."""
-    port = free_port()
-    command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", upstream]
-    command += ["--selector", selector, "--port", str(port), *flags]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    process = subprocess.Popen(command, env=environment(**variables), text=True, **pipes)  # type: ignore[call-overload]
-    url = f"http://127.0.0.1:{port}"
-    try:
-        until(lambda: answers(port))
-        yield Running(process, url)
-    finally:
-        process.kill()
-        process.communicate()
 
 
 @pytest.fixture
@@ -72,7 +40,7 @@ def service() -> Iterator[Peer]:
 
 
 @pytest.fixture
-def running(upstream: Peer, service: Peer) -> Iterator[Running]:
+def running(upstream: Peer, service: Peer) -> Iterator[Proxy]:
     with proxy(f"{upstream.url}/v1", selector=service.url) as started:
         yield started
 

@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from tests.client.shapes import BY_NAME, Json, Said
-from tests.client.upstream import peer, until
+from tests.client.upstream import peer
 from tests.integration import providers as scripted
 from tests.integration.providers import PHANTOM, StrictProviders
 from tests.integration.proxies import (
@@ -23,7 +23,7 @@ from tests.integration.proxies import (
     running,
     variables,
 )
-from tests.support import Server
+from tests.support import Server, until
 
 pytestmark = pytest.mark.integration
 
