@@ -127,15 +127,6 @@ def test_tools_are_added_replaced_and_removed_together(server: Server):
     assert shown["summary"] == "Read a scroll"
 
 
-def test_an_unavailable_tool_is_not_selected_until_it_is_back(server: Server):
-    put(server, "status")
-    for status, selected in (("unavailable", False), ("available", True)):
-        answer = patch(server, "status", {"status": {"read_file": status}})
-        assert answer.status_code == 200
-        found = server.names("read a text file", catalog="status")
-        assert ("read_file" in found) == selected
-
-
 @pytest.mark.parametrize(
     ("body", "path"),
     [
@@ -334,9 +325,12 @@ def test_searches_go_on_while_a_catalog_changes(server: Server):
 
 def test_a_status_can_be_read_back_and_taken_back(server: Server):
     digest = put(server, "told", [*TOOLS, TOOL]).json()["digest"]
-    patch(server, "told", {"status": {"turn_wheel": "unavailable"}})
+    gone = patch(server, "told", {"status": {"turn_wheel": "unavailable"}})
+    assert gone.status_code == 200
+    assert "turn_wheel" not in server.names("turn the wheel", catalog="told")
     assert server.get(url("told", "/tools/turn_wheel")).json()["status"] == "unavailable"
     kept = server.post({"query": "turn the wheel", "catalog": "told", "max_tools": 1}, FILTER)
     assert "turn_wheel" not in kept.json()["kept"] + kept.json()["deferred"]
     back = patch(server, "told", {"status": {"turn_wheel": "available"}})
     assert back.json()["digest"] == digest
+    assert server.names("turn the wheel", catalog="told")[0] == "turn_wheel"

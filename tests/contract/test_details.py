@@ -164,12 +164,6 @@ def test_explained_tokens_are_those_of_what_is_shown(server: Server):
     assert tokens("names")["selected"] < tokens("brief")["selected"]
 
 
-@pytest.mark.parametrize("wrong", ["short", 1, ["brief"]])
-def test_an_unknown_detail_is_refused(server: Server, wrong: Any):
-    problem = problem_of(server.search(detail=wrong), 422, "invalid_request")
-    assert problem["errors"][0]["path"] == "detail"
-
-
 @pytest.mark.parametrize("field", ["definition", "parameters", "annotations"])
 def test_schemas_are_shown_that_are_nested_as_deep_as_may_be(server: Server, field: str):
     def answer(levels: int) -> httpx2.Response:

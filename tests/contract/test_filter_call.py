@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from tests.contract.test_calls import FILTER
-from tests.support import Server, crowd, problem_of
+from tests.support import Server, crowd
 
 NAMES = ["search_code", "read_file", "deploy_app", "send_email", "create_db", "run_tests"]
 TOOLS: list[dict[str, Any]] = [
@@ -84,24 +82,6 @@ def test_descriptions_inside_definitions_count(server: Server):
     inside = {"name": "q9", "definition": {"function": {"description": "Paints zebras"}}}
     kept, _ = split(server, "zebras", [*TOOLS, inside], min_tools=1, max_tools=1)
     assert kept == ["q9"]
-
-
-@pytest.mark.parametrize(
-    ("fields", "path"),
-    [
-        ({"query": None}, "query"),
-        ({"query": 1}, "query"),
-        ({"query": "a", "min_tools": -1}, "min_tools"),
-        ({"query": "a", "min_tools": 1.5}, "min_tools"),
-        ({"query": "a", "max_tools": 0}, "max_tools"),
-        ({"query": "a", "target_ratio": 1.1}, "target_ratio"),
-        ({"query": "a", "recent": "read"}, "recent"),
-        ({"query": "a", "expanded": [1]}, "expanded[0]"),
-    ],
-)
-def test_malformed_fields_are_refused(server: Server, fields: Any, path: str):
-    problem = problem_of(server.post({"tools": TOOLS, **fields}, FILTER), 422, "invalid_request")
-    assert problem["errors"][0]["path"] == path
 
 
 def test_null_is_absent(server: Server):

@@ -98,21 +98,6 @@ def test_a_regex_that_only_matches_filtered_tools_is_read_as_words(server: Serve
 
 
 @pytest.mark.parametrize(
-    ("filters", "path"),
-    [
-        ([], "filters"),
-        ({"namespaces": "github"}, "filters.namespaces"),
-        ({"tags": [1]}, "filters.tags[0]"),
-        ({"max_risk": "high"}, "filters.max_risk"),
-        ({"domains": ["d"] * 1_001}, "filters.domains"),
-    ],
-)
-def test_malformed_filters_are_refused_with_their_place(server: Server, filters: Any, path: str):
-    problem = problem_of(server.search(filters=filters), 422, "invalid_request")
-    assert problem["errors"][0]["path"] == path
-
-
-@pytest.mark.parametrize(
     ("key", "said"),
     [
         ("maxRisk", "did you mean max_risk?"),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import TOOLS, Server, problem_of
+from tests.support import TOOLS, Server
 
 TWINS: list[dict[str, Any]] = [
     {"name": "forward_note", "description": "Forwards a note to a colleague"},
@@ -165,24 +165,3 @@ def test_surroundings_filter_nothing(server: Server):
     context = {"signals": ["email slack channel inbox message"]}
     tools = [{"name": "scale_pods", "description": "Scale pods of the cluster", "domain": "infra"}]
     assert server.names("scale pods", [*TOOLS, *tools], context=context)[0] == "scale_pods"
-
-
-@pytest.mark.parametrize(
-    ("fields", "path"),
-    [
-        ({"session": []}, "session"),
-        ({"session": {"recent": [{"successes": 1}]}}, "session.recent[0]"),
-        ({"session": {"recent": [{"name": "a", "failures": -1}]}}, "session.recent[0].failures"),
-        ({"session": {"recent": [{"name": "a", "turns_ago": "1"}]}}, "session.recent[0].turns_ago"),
-        ({"session": {"recent": [{"name": "a"}] * 1_001}}, "session.recent"),
-        ({"session": {"expanded": "a"}}, "session.expanded"),
-        ({"context": "code"}, "context"),
-        ({"context": {"files": [1]}}, "context.files[0]"),
-        ({"context": {"files": ["a"] * 1_001}}, "context.files"),
-        ({"context": {"signals": ["a" * 201]}}, "context.signals[0]"),
-        ({"context": {"signals": ["a"] * 101}}, "context.signals"),
-    ],
-)
-def test_malformed_fields_are_refused(server: Server, fields: Any, path: str):
-    problem = problem_of(server.search(**fields), 422, "invalid_request")
-    assert problem["errors"][0]["path"] == path

@@ -133,21 +133,6 @@ def test_every_metric_of_the_service_but_the_shadows_is_on_the_dashboard():
     assert missing <= {"toolscout_call_duration_seconds"}
 
 
-def test_panels_stand_side_by_side_and_have_numbers_of_their_own():
-    taken: set[tuple[int, int]] = set()
-    for panel in DASHBOARD["panels"]:
-        at = panel["gridPos"]
-        cells = {
-            (x, y)
-            for x in range(at["x"], at["x"] + at["w"])
-            for y in range(at["y"], at["y"] + at["h"])
-        }
-        assert not cells & taken
-        assert max(x for x, _ in cells) < 24
-        taken |= cells
-    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
-
-
 def test_the_dashboard_asks_any_prometheus_that_its_viewer_chooses():
     folder = DEPLOY / "grafana" / "provisioning"
     sources = yaml.safe_load((folder / "datasources" / "prometheus.yaml").read_text("utf-8"))

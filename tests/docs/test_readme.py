@@ -1,7 +1,6 @@
 """The first commands of README.md do what it shows, and its figures are those of the tables."""
 
 import json
-import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.readme import ROOT, TEXT, blocks, commands
+from tests.readme import blocks, commands
 from tests.support import TOOLS, Server
 from toolscout.cli import main
 
@@ -53,43 +52,3 @@ def test_the_settings_are_accepted(tmp_path: Path, monkeypatch):
             name, _, value = shlex.split(before)[0].partition("=")
             monkeypatch.setenv(name, value + "k" * 32)
         assert main(["check-config", *shlex.split(arguments)[1:]]) == 0
-
-
-def cells(text: str) -> set[tuple[str, ...]]:
-    """The rows of tables."""
-    rows = re.findall(r"^\|(.+)\|$", text.replace("**", ""), re.M)
-    return {tuple(cell.strip() for cell in row.split("|")) for row in rows}
-
-
-def test_the_figures_of_rankers_are_those_of_the_full_table():
-    full = {row[0]: (row[3], row[2]) for row in cells(read("ranking.md")) if len(row) == 8}
-    names = {
-        "rank-bm25": "rank-bm25",
-        "chuk-tool-processor": "chuk-tool-processor",
-        "all-MiniLM-L6-v2, a transformer": "minilm",
-        "the same with our BM25": "minilm+bm25",
-        "our BM25": "bm25",
-        "our static model": "semantic",
-        "hybrid (default)": "hybrid",
-    }
-    shown = {row[0]: row[1:] for row in cells(TEXT) if row[0] in names}
-    assert shown == {title: full[name] for title, name in names.items()}
-
-
-def test_the_figures_of_speed_are_those_of_the_full_table():
-    full = {row[0]: row for row in cells(read("speed.md"))}
-    rows = {
-        "300, sent": ("warm hybrid, 300 inline", "floor, 300 inline"),
-        "300, by digest": ("by digest, 300", ""),
-        "10,000, sent (5 MB)": ("warm hybrid, 10,000 inline", "floor, 10,000 inline"),
-        "10,000, by digest": ("by digest, 10,000", ""),
-        "300 never seen before": ("cold hybrid, 300", ""),
-    }
-    shown = {row[0]: row[1:] for row in cells(TEXT) if row[0] in rows}
-    for title, (name, floor) in rows.items():
-        base = full[floor][1] if floor else ""
-        assert shown[title] == (full[name][1], full[name][3], base)
-
-
-def read(page: str) -> str:
-    return (ROOT / "docs" / page).read_text("utf-8")
