@@ -267,23 +267,21 @@ def test_an_unknown_provider_is_the_callers_error(flow, tools):
         flow().complete({"tools": tools}, Model(SHAPES[0], DONE), "nobody")
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"defer_above": "x"},
-        {"defer_above": -1},
-        {"max_rounds": 0},
-        {"max_rounds": True},
-        {"restore_on_no_match": 5},
-        {"native": None},
-        {"dispatch": "no"},
-        {"learn": 1},
-        {"top_k": 0},
-        {"always_keep": [""]},
-        {"order": "best"},
-    ],
-    ids=str,
-)
-def test_a_mistake_in_an_argument_of_a_flow_is_an_error_that_names_it(option: dict[str, Any]):
-    with pytest.raises(InvalidArgument, match=f"^{next(iter(option))}: "):
-        ToolDiscovery("http://127.0.0.1:9", **option)
+MISTAKES: dict[str, list[Any]] = {
+    "defer_above": ["x", -1],
+    "max_rounds": [0, True],
+    "restore_on_no_match": [5],
+    "native": [None],
+    "dispatch": ["no"],
+    "learn": [1],
+    "top_k": [0, "5", True],
+    "always_keep": [[""], [7], 7, "create_db"],
+    "order": ["best"],
+}
+
+
+@pytest.mark.parametrize("option", MISTAKES)
+def test_a_mistake_in_an_argument_of_a_flow_is_an_error_that_names_it(option: str):
+    for value in MISTAKES[option]:
+        with pytest.raises(InvalidArgument, match=f"^{option}: "):
+            ToolDiscovery("http://127.0.0.1:9", **{option: value})
