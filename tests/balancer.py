@@ -43,7 +43,7 @@ class Replica:
         until(self.ready)
 
     def answered(self) -> int:
-        """Searches it has answered with a match since it started."""
+        """Return searches it has answered with a match since it started."""
         with urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:
             text = answer.read().decode()
         found = re.search(r'^toolscout_requests_total{outcome="match"} (\S+)', text, re.M)
@@ -65,7 +65,7 @@ class Replica:
 
 
 def get(port: int, path: str) -> int:
-    """The status of a GET, 0 where nobody answers."""
+    """Return the status of a GET, 0 where nobody answers."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     try:
         connection.request("GET", path)
@@ -130,7 +130,7 @@ PROGRAMS = {"haproxy": _haproxy, "envoy": _envoy, "nginx": _nginx}
 
 @contextmanager
 def running(folder: Path, *flags: str, program: str = "haproxy") -> Iterator[Balanced]:
-    """A balancer with the example's configuration, and two replicas that are ready."""
+    """Yield a balancer with the example's configuration, and two replicas that are ready."""
     replicas = [Replica(*flags), Replica(*flags)]
     port = free_port()
     try:

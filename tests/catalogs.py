@@ -46,16 +46,13 @@ def schemas(draw: st.DrawFn, depth: int = 2) -> dict[str, Any]:
                 st.sampled_from([nested, {"items": nested}, {"anyOf": [nested, {"type": "null"}]}])
             )
         properties[name] = sub
-    extra = draw(
-        st.sampled_from(
-            [{}, {"$schema": "x"}, {"$ref": "#/$defs/A"}, {"additionalProperties": False}]
-        )
-    )
+    extras: list[dict[str, Any]] = [{}, {"$schema": "x"}, {"$ref": "#/$defs/A"}]
+    extra = draw(st.sampled_from([*extras, {"additionalProperties": False}]))
     return {"type": "object", "properties": properties, **extra}
 
 
 def in_shape(shape: str, name: str, description: str | None, schema: dict[str, Any]) -> Any:  # noqa: PLR0911  # one line for each shape
-    """A definition the way one provider writes it."""
+    """Return a definition the way one provider writes it."""
     about = {"name": name} | ({} if description is None else {"description": description})
     if shape == "openai_chat":
         return {"type": "function", "function": about | {"parameters": schema}}
@@ -72,15 +69,7 @@ def in_shape(shape: str, name: str, description: str | None, schema: dict[str, A
     return schema
 
 
-SHAPES = (
-    "openai_chat",
-    "openai_responses",
-    "anthropic",
-    "mcp",
-    "gemini",
-    "bedrock",
-    "bare_schema",
-)
+SHAPES = ("openai_chat", "openai_responses", "anthropic", "mcp", "gemini", "bedrock", "bare_schema")
 
 
 @st.composite
@@ -123,7 +112,7 @@ RISKS = ["read_only", "write_local", "write_remote", "destructive"]
 
 @st.composite
 def labelled(draw: st.DrawFn) -> dict[str, Any]:
-    """A tool with some of the fields that filters look at."""
+    """Return a tool with some of the fields that filters look at."""
     optional = {
         "namespace": st.sampled_from(["git", "git.api", "mail"]),
         "domain": st.sampled_from(["code", "comms"]),

@@ -35,7 +35,7 @@ class Authority:
         self.file.write_bytes(_pem(builder.sign(self._key, hashes.SHA256())))
 
     def issue(self, name: str, *, server: bool = False, age: timedelta = timedelta()) -> Pair:
-        """A pair for a server on the loopback address, or for a caller."""
+        """Return a pair for a server on the loopback address, or for a caller."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         use = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
@@ -58,7 +58,7 @@ class Authority:
         return pair
 
     def trusting(self, pair: Pair | None = None) -> ssl.SSLContext:
-        """A caller's context that trusts this authority, and may show a certificate."""
+        """Return a caller's context that trusts this authority, and may show a certificate."""
         context = ssl.create_default_context(cafile=str(self.file))
         if pair is not None:
             context.load_cert_chain(pair.cert, pair.key)

@@ -60,7 +60,7 @@ class Confined:
         )
 
     def healthy(self) -> bool:
-        """What the image's health check says."""
+        """Return what the image's health check says."""
         kind, *command = self._health
         assert kind == "CMD"
         return self.execute(*command).returncode == 0

@@ -27,14 +27,14 @@ ZENITH = "zenith-0123456789abcdef0123456789abcdef"
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The service as it starts without any setting."""
+    """Yield the service as it starts without any setting."""
     with running(tmp_path_factory.mktemp("server")) as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service with two tenants, one of them in the middle of a rotation; metrics need a key."""
+    """Yield a service with two tenants, one in the middle of a rotation; metrics need a key."""
     keys = f"acme={ACME_OLD}, acme={ACME_NEW}, {ZENITH}"
     with running(
         tmp_path_factory.mktemp("keyed"), "--metrics-auth", TOOLSCOUT_API_KEYS=keys
@@ -44,7 +44,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service with tight limits that returns the pins when nothing matches, and logs all."""
+    """Yield a service with tight limits that returns pins when nothing matches, and logs all."""
     flags = ["--max-body-bytes", "4096", "--max-tools", "5", "--no-match", "pins"]
     flags += ["--caller-timeout-s", "0.5", "--log", "full"]
     with running(tmp_path_factory.mktemp("small"), *flags) as started:
@@ -53,14 +53,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service that takes one request at a time."""
+    """Yield a service that takes one request at a time."""
     with running(tmp_path_factory.mktemp("crowded"), "--max-in-flight", "1") as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder of shared data, outside the project."""
+    """Return the folder of shared data, outside the project."""
     folder = os.environ.get("TOOLSCOUT_DATA")
     if not folder or not Path(folder).is_dir():
         pytest.skip("TOOLSCOUT_DATA names no folder with the shared data")
@@ -69,12 +69,12 @@ def data() -> Path:
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """Tests that are coroutines run on asyncio, as the service does."""
+    """Return tests that are coroutines run on asyncio, as the service does."""
     return "asyncio"
 
 
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[redis.RedisServer]:
-    """A real Redis server, for integration tests."""
+    """Yield a real Redis server, for integration tests."""
     with redis.running(tmp_path_factory.mktemp("redis")) as server:
         yield server

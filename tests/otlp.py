@@ -44,11 +44,11 @@ class Receiver:
         ]
 
     def resource(self) -> dict[str, object]:
-        """The attributes of the resource that the first spans came from."""
+        """Return the attributes of the resource that the first spans came from."""
         return values(self.requests[0].resource_spans[0].resource)
 
     def span(self, request_id: str) -> Span:
-        """The one span of a request, once it is here."""
+        """Return the one span of a request, once it is here."""
 
         def found() -> list[Span]:
             return [s for s in self.spans if values(s).get("toolscout.request_id") == request_id]
@@ -59,7 +59,7 @@ class Receiver:
 
 
 def values(owner: object) -> dict[str, object]:
-    """The attributes of a span, an event or a resource."""
+    """Return the attributes of a span, an event or a resource."""
     return {
         pair.key: getattr(pair.value, pair.value.WhichOneof("value"))
         for pair in owner.attributes  # type: ignore[attr-defined]

@@ -11,13 +11,13 @@ BLOCKS: list[tuple[str, str]] = re.findall(r"^```(\w*)\n(.*?)^```", TEXT, re.S |
 
 
 def blocks(language: str) -> list[str]:
-    """The contents of the blocks of one language."""
+    """Return the contents of the blocks of one language."""
     return [content for found, content in BLOCKS if found == language]
 
 
 def commands() -> list[str]:
-    """Every command of a block, lines that go on joined, and what prose says to install."""
+    """Return the commands of the blocks."""
     found: list[str] = []
     for block in blocks("sh"):
         found += [block] if block.startswith("curl") else block.splitlines()
-    return found + re.findall(r"`(pip install [^`]+)`", TEXT)
+    return found

@@ -81,7 +81,7 @@ class RedisServer:
 
 @contextmanager
 def running(folder: Path) -> Iterator[RedisServer]:
-    """A server; installs Debian's package when there is none."""
+    """Yield a server; installs Debian's package when there is none."""
     binary = shutil.which("redis-server") or shutil.which("valkey-server")
     if binary is None:
         install = ["apt-get", "install", "-y", "-q", "redis-server"]

@@ -1,4 +1,4 @@
-"""What the tests share: a real server in a process of its own, raw sockets, invented tools."""
+"""What the tests share: servers and proxies in processes of their own, sockets, invented tools."""
 
 import json
 import os
@@ -82,7 +82,7 @@ class Server:
         return (self.folder / "stderr").read_text("utf-8", "replace")
 
     def new_client(self, tls: ssl.SSLContext | None) -> httpx2.Client:
-        """A client with connections of its own."""
+        """Return a client with connections of its own."""
         verify = tls or False
         return httpx2.Client(base_url=self.url, timeout=PATIENCE_S, trust_env=False, verify=verify)
 
@@ -90,10 +90,7 @@ class Server:
         return self.client.get(path, headers=headers)
 
     def post(
-        self,
-        body: Any,
-        path: str = SEARCH,
-        headers: dict[str, str] | None = None,
+        self, body: Any, path: str = SEARCH, headers: dict[str, str] | None = None
     ) -> httpx2.Response:
         """Post a body: bytes as they are, anything else as JSON."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -119,7 +116,7 @@ class Server:
     def names(
         self, pattern: str = "read a file", tools: Sequence[Any] | None = None, **fields: Any
     ) -> list[str]:
-        """The names a search selects."""
+        """Return the names a search selects."""
         response = self.search(pattern, tools, **fields)
         assert response.status_code == 200, response.text
         selected: list[str] = response.json()["selected_names"]
@@ -133,21 +130,21 @@ class Server:
         return 0.0
 
     def connect(self) -> socket.socket:
-        """A bare connection, for bytes no client library would send."""
+        """Return a bare connection, for bytes no client library would send."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
     def wait(self) -> int:
-        """The exit status."""
+        """Return the exit status."""
         return self.process.wait(PATIENCE_S)
 
 
 def raw_request(
     body: bytes, path: str = SEARCH, method: str = "POST", headers: Sequence[str] = ()
 ) -> bytes:
-    """A request as bytes; the body's length is declared unless a header says how it comes."""
+    """Return a request as bytes; the length is declared unless a header says how it comes."""
     lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
     if not any("chunked" in header or "Content-Length" in header for header in headers):
         lines.append(f"Content-Length: {len(body)}")
@@ -177,7 +174,7 @@ def free_port() -> int:
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """This environment without any setting of the service, and then the given ones."""
+    """Return this environment without any setting of the service, and with the given ones."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TOOLSCOUT_")}
     return kept | settings
 
@@ -203,13 +200,14 @@ def running(
     *flags: str,
     before: Sequence[str] = (),
     tls: ssl.SSLContext | None = None,
+    log: int | None = None,
     **settings: str,
 ) -> Iterator[Server]:
-    """A server that is ready, stopped at the end whatever happens.
+    """Yield a server that is ready, stopped at the end whatever happens.
 
-    `before` stands before its command, and becomes it; `tls` is its client's. The event loop may be
-    late by as much as only a hang makes it, unless a setting says otherwise: other tests may keep
-    both cores busy.
+    `before` stands before its command, and becomes it; `tls` is its client's; `log` is a pipe that
+    takes its log, and is closed here. The event loop may be late by as much as only a hang makes
+    it, unless a setting says otherwise: other tests may keep both cores busy.
     """
     settings = {"TOOLSCOUT_MAX_LAG_MS": "30000"} | settings
     port = free_port()
@@ -219,10 +217,12 @@ def running(
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         process = subprocess.Popen(
             [*before, sys.executable, "-m", "toolscout", "serve", *given],
-            stdout=out,
+            stdout=out if log is None else log,
             stderr=err,
             env=environment(**settings),
         )
+    if log is not None:
+        os.close(log)
     server = Server(port, process, folder, tls)
     try:
         until(lambda: _ready(server))
@@ -253,24 +253,62 @@ def until(fact: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def answers(port: int) -> bool:
+    """Whether something listens on a port of this machine."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Proxy:
+    """A proxy in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self.process = process
+        self.url = url
+
+    def log(self) -> str:
+        """Stop the proxy, and return what it wrote."""
+        self.process.terminate()
+        return self.process.communicate(timeout=30)[0]
+
+
+@contextmanager
+def proxy(
+    upstream: str, *flags: str, selector: str = "http://127.0.0.1:9", **variables: str
+) -> Iterator[Proxy]:
+    """Yield a proxy, as long as the block lasts; `variables` are those of its environment."""
+    port = free_port()
+    command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", upstream]
+    command += ["--selector", selector, "--port", str(port), *flags]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen(command, env=environment(**variables), text=True, **pipes)  # type: ignore[call-overload]
+    url = f"http://127.0.0.1:{port}"
+    try:
+        until(lambda: answers(port))
+        yield Proxy(process, url)
+    finally:
+        process.kill()
+        process.communicate()
+
+
 ENGINE = Engine()
 """One engine with the bundled model, for searches in process."""
 
 
 def compiled(tools: Sequence[Any]) -> Catalog:
-    """A catalog from tools as they come over the wire."""
+    """Return a catalog from tools as they come over the wire."""
     tool_list = ToolList.decode(msgspec.json.encode(tools))
     return ENGINE.compiler.compile(tool_list, CatalogCache().tools("test"))
 
 
 def select(tools: Sequence[Any] | Catalog, pattern: str, **fields: Any) -> Decision:
-    """What the service would decide, without the wire around it."""
+    """Return what the service would decide, without the wire around it."""
     catalog = tools if isinstance(tools, Catalog) else compiled(tools)
     return ENGINE.decide(catalog, Ask(pattern=pattern, **fields))
 
 
 def problem_of(response: Any, status: int, code: str) -> dict[str, Any]:
-    """The problem document of an error answer, after checking what all of them must be."""
+    """Return the problem document of an error answer, after checking what all of them must be."""
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == "application/problem+json"
     assert len(response.content) <= 2_048

@@ -37,7 +37,7 @@ OF_THE_SERVER = frozenset(("toolscout.Engine.decide", "toolscout.Engine.result")
 
 
 def surface() -> str:
-    """A line per name and method."""
+    """Return a line per name and method."""
     lines: list[str] = []
     for module in (*MODULES, *SUBMODULES):
         holder = import_module(module)
@@ -58,7 +58,7 @@ def _described(name: str, value: Any) -> Iterator[str]:
 
 
 def _taken(value: Any) -> str:
-    """A signature; types without their modules, functions that are defaults by name."""
+    """Return a signature; types without their modules, functions that are defaults by name."""
     written = str(inspect.signature(value))
     written = re.sub(r"<function ([\w.]+) at 0x\w+>", r"\1", written)
     return re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Za-z_])", "", written)

@@ -21,7 +21,7 @@ PATH = f"{HERE}{os.pathsep}{os.environ['PATH']}"
 
 
 def script(shell: str) -> str:
-    """What `toolscout completion` prints."""
+    """Return what `toolscout completion` prints."""
     done = subprocess.run(
         [f"{HERE}/toolscout", "completion", shell], capture_output=True, text=True, check=True
     )
@@ -29,7 +29,7 @@ def script(shell: str) -> str:
 
 
 def bash(line: str) -> list[str]:
-    """What bash offers at the end of a line."""
+    """Return what bash offers at the end of a line."""
     ask = (
         f"COMP_LINE={shlex.quote(line)}; COMP_POINT=${{#COMP_LINE}}; COMP_TYPE=9; "
         "_python_argcomplete toolscout; printf '%s\\n' \"${COMPREPLY[@]}\""

@@ -5,11 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.catalogs import SHAPES, in_shape
-from tests.support import TOOLS, Server, crowd
+from tests.support import TOOLS, Server
 from toolscout import Engine
 from toolscout.contract.requests import Context, Filters, Session, Use
-from toolscout.contract.tools import Tool
 from toolscout.errors import EmptyPattern, InvalidRequest, ToolscoutError
 
 
@@ -79,14 +77,6 @@ def test_names_resolve():
     assert engine.resolution("red_file").suggestions == ["read_file"]
 
 
-@pytest.mark.parametrize("shape", [s for s in SHAPES if s != "bare_schema"])
-def test_tools_of_any_provider(shape: str):
-    schema = {"properties": {"zipcode": {"type": "string"}}}
-    engine = Engine([in_shape(shape, "ship", "Dispatch a parcel", schema), *TOOLS])
-    assert engine.search("parcels", top_k=1).names == ["ship"]
-    assert engine.search("zipcode", ranker="bm25").names == ["ship"]
-
-
 @pytest.mark.parametrize(
     "carrier",
     [
@@ -105,10 +95,6 @@ def test_whatever_carries_tools_does(carrier: Any):
 def test_what_carries_no_tools_is_refused(nothing: Any):
     with pytest.raises(InvalidRequest, match="a list of tools"):
         Engine(nothing)
-
-
-def test_tools_may_be_structs():
-    assert Engine([Tool("read_file", "Read a file")]).search("file").names == ["read_file"]
 
 
 def test_an_empty_engine_answers():
@@ -131,25 +117,6 @@ def test_a_tool_of_a_known_name_replaces_it():
     engine.add([{"name": "read_file", "description": "Bake a sourdough loaf"}])
     assert engine.search("sourdough", top_k=1).names == ["read_file"]
     assert len(engine.catalog) == len(TOOLS)
-
-
-@pytest.mark.parametrize(
-    "written",
-    ["create_issue", "createIssue", "create-issue", "tracker.create_issue", "Create Issue"],
-)
-def test_resolve_knows_every_spelling(written: str):
-    assert Engine([{"name": "tracker__create_issue"}, *TOOLS[:2]]).resolve(written) == [
-        "tracker__create_issue"
-    ]
-
-
-def test_resolve_lists_the_ambiguous_and_prefers_the_full_name():
-    tools = [{"name": "a__run"}, {"name": "b__run"}, {"name": "stop"}, {"name": "x.stop"}]
-    engine = Engine(tools)
-    assert engine.resolve("run") == ["a__run", "b__run"]
-    assert engine.resolve("a.run") == ["a__run"]
-    assert engine.resolve("stop") == ["stop"]
-    assert engine.resolve("nothing") == []
 
 
 def test_the_ranker_of_an_engine_is_a_default():
@@ -193,9 +160,3 @@ def test_all_errors_have_one_base():
     with pytest.raises(ToolscoutError) as refused:
         Engine(TOOLS).search("")
     assert refused.value.code == "empty_pattern"
-
-
-def test_thousands_of_tools():
-    engine = Engine(crowd(5_000) + TOOLS)
-    assert engine.search("weather forecast", top_k=1).names == ["get_weather"]
-    assert engine.search("gadget_4321_spin", top_k=1).names == ["gadget_4321_spin"]

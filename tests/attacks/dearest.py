@@ -184,7 +184,7 @@ def _of_catalogs() -> Iterator[Dear]:
 
 
 def _past_bounds() -> Iterator[Dear]:
-    """Requests that are refused, and cheaply."""
+    """Yield requests that are refused, and cheaply."""
     start = b'{"pattern":"x","tools":'
     many = values(3_500_000, b'"a"')
     yield Dear(

@@ -67,7 +67,7 @@ STORES: dict[str, Callable[[socket.socket], None]] = {
 
 @contextmanager
 def store(behave: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A peer that listens where a Redis is expected; yields the URL of the store."""
+    """Yield a peer that listens where a Redis is expected; yields the URL of the store."""
     with ExitStack() as open_peers, closing(socket.create_server(("127.0.0.1", 0))) as listener:
 
         def serve(peer: socket.socket) -> None:

@@ -45,11 +45,7 @@ OF_TOOLS = {"pattern": "read", "tools": TOOLS}
 AT_MOST_NAMES = f"at most {MAX_NAMES} entries"
 PAST = [
     Past(SEARCH, OF_TOOLS | {"always_keep": names(MAX_NAMES + 1)}, AT_MOST_NAMES),
-    Past(
-        SEARCH,
-        OF_TOOLS | {"filters": {"exclude": names(MAX_NAMES + 1)}},
-        AT_MOST_NAMES,
-    ),
+    Past(SEARCH, OF_TOOLS | {"filters": {"exclude": names(MAX_NAMES + 1)}}, AT_MOST_NAMES),
     Past(SEARCH, OF_TOOLS | {"filters": {"tags": ["x" * (MAX_FILTER_CHARS + 1)]}}, "1024"),
     Past(SEARCH, OF_TOOLS | {"context": {"files": ["x" * (MAX_FILE_CHARS + 1)]}}, "4096"),
     Past(SEARCH, OF_TOOLS | {"always_keep": names(MAX_VALUES + 10)}, f"at most {MAX_VALUES}"),

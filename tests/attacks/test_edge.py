@@ -22,7 +22,7 @@ MIB = 1024 * 1024
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service of two tenants with few slots, which does not wait long to be read."""
+    """Yield a service of two tenants with few slots, which does not wait long to be read."""
     folder = tmp_path_factory.mktemp("shared")
     impatient = ("--max-in-flight", "32", "--caller-timeout-s", "3")
     with running(folder, *impatient, TOOLSCOUT_API_KEYS=KEYS) as server:
@@ -30,7 +30,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def resident_peak(server: Server) -> int:
-    """The most memory that the process has had, in bytes."""
+    """Return the most memory that the process has had, in bytes."""
     status = Path(f"/proc/{server.process.pid}/status").read_text("utf-8")
     (line,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) * 1024
@@ -63,11 +63,7 @@ FLOODS = {
         b"a" * 65_536,
         60 * MIB,
     ),
-    "small chunks": (
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n",
-        b"1\r\na\r\n" * 8_192,
-        20 * MIB,
-    ),
+    "small chunks": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n" * 8_192, 20 * MIB),
     "pipeline": (b"", b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n" * 4_096, 40 * MIB),
 }
 
@@ -142,7 +138,7 @@ def test_callers_without_a_key_hold_no_slot(shared: Server):
 
 
 def hold_slots(server: Server, key: str, number: int, callers: ExitStack) -> list[socket.socket]:
-    """Requests whose bodies do not come."""
+    """Return requests whose bodies do not come."""
     held = []
     for _ in range(number):
         caller = callers.enter_context(server.connect())

@@ -26,15 +26,6 @@ def test_a_long_query_holds_nobody_up(server: Server, body):
     assert seen.stall_units <= LIMIT_UNITS
 
 
-def test_the_first_characters_of_a_query_decide(server: Server):
-    tools = [*crowd(4), {"name": "send_mail", "description": "Mail"}]
-    fields = {"tools": tools, "min_tools": 1, "max_tools": 1}
-    early = server.post({"query": "mail " + "x" * 9_000, **fields}, FILTER).json()
-    late = server.post({"query": "x" * 9_000 + " mail mail", **fields}, FILTER).json()
-    assert early["kept"] == ["send_mail"]
-    assert late["kept"] != ["send_mail"]
-
-
 def test_new_lists_are_answered_while_long_work_runs(server: Server):
     def flood() -> None:
         with httpx2.Client(base_url=server.url, timeout=60, trust_env=False) as client:

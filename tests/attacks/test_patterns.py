@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.attacks.stalls import LIMIT_UNITS, least_stall
-from tests.support import TOOLS, Server, crowd, until
+from tests.support import Server, until
 
 pytestmark = pytest.mark.integration
 
@@ -60,15 +60,6 @@ def test_what_is_too_costly_is_said_everywhere(server: Server):
     assert server.metric('toolscout_patterns_total{result="too_costly"}') == before + 1
 
 
-def test_an_invalid_pattern_and_one_without_a_hit_are_told_apart(server: Server):
-    invalid = server.search("read.*(", explain=True).json()
-    missing = server.search("read.*xylophone", explain=True).json()
-    assert invalid["notes"] != missing["notes"]
-    assert "not a valid regular expression" in invalid["notes"][0]
-    assert "no regex match" in missing["notes"][0]
-    assert invalid["degraded"] == missing["degraded"] == "no"
-
-
 def test_a_slow_pattern_is_given_up_with_its_budget_and_remembered(server: Server):
     tools = [
         {"name": f"tool_{n}", "description": f"{n} " + "abcdefghijklm " * 500} for n in range(300)
@@ -84,23 +75,6 @@ def test_a_slow_pattern_is_given_up_with_its_budget_and_remembered(server: Serve
         return answer.headers["x-tool-selection"]
 
     until(lambda: "ranker=regex" in ordinary())
-
-
-@pytest.mark.parametrize(
-    ("pattern", "names"),
-    [
-        ("get_.*", ["get_weather"]),
-        (r"\bfile\b", ["read_file"]),
-        ("create|resize", ["create_issue", "resize_image"]),
-    ],
-)
-@pytest.mark.parametrize("more", [0, 2_000])
-def test_ordinary_patterns_stay_exact(server: Server, pattern: str, names: list[str], more: int):
-    digest = known(server, TOOLS + crowd(more, "bobbin"))
-    answer = server.search(pattern, catalog=digest)
-    assert sorted(answer.json()["selected_names"]) == names
-    assert "ranker=regex" in answer.headers["x-tool-selection"]
-    assert "degraded=no" in answer.headers["x-tool-selection"]
 
 
 def test_a_batch_pays_for_all_of_its_patterns(server: Server, data: Path):

@@ -74,12 +74,12 @@ def plain(caller: Caller, service: str) -> str:
 
 
 def streaming(caller: Caller, service: str) -> str:
-    """The same in a stream."""
+    """Return the same in a stream."""
     return _asked(caller, service, QUESTION, ["send_email"], streams=True)
 
 
 def forced(caller: Caller, service: str) -> str:
-    """The caller forces a tool that the question says nothing of."""
+    """Return the caller forces a tool that the question says nothing of."""
     model = ScriptedModel(wants="create_issue")
     return _asked(caller, service, QUESTION, ["create_issue"], model, forced="create_issue")
 
@@ -92,7 +92,7 @@ def parallel(caller: Caller, service: str) -> str:
 
 
 def removed(caller: Caller, service: str) -> str:
-    """The history names a tool that is not offered any more."""
+    """Return the history names a tool that is not offered any more."""
     model = ScriptedModel()
     with _running(caller, model, service) as (running, _):
         running.ask(QUESTION)
@@ -102,7 +102,7 @@ def removed(caller: Caller, service: str) -> str:
 
 
 def outage(caller: Caller, service: str) -> str:
-    """The service is gone."""
+    """Return the service is gone."""
     return _asked(caller, DEAD, QUESTION, ["send_email"])
 
 
@@ -114,7 +114,7 @@ def no_match(caller: Caller, service: str) -> str:
 
 
 def forbidden(caller: Caller, service: str) -> str:
-    """The caller forbids calls, and then allows them again."""
+    """Return the caller forbids calls, and then allows them again."""
     model = ScriptedModel()
     with _running(caller, model, service, forced="none") as (running, _):
         first = _verdict(running.ask(QUESTION), [], model)
@@ -122,7 +122,7 @@ def forbidden(caller: Caller, service: str) -> str:
 
 
 def limited(caller: Caller, service: str) -> str:
-    """The provider refuses what follows text and a search in a stream: the SDK raises its error."""
+    """Refuse what follows text and a search in a stream: the SDK raises the provider's error."""
     model = ScriptedModel()
     model.limited = True
     with _running(caller, model, service, streams=True) as (running, _):

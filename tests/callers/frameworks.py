@@ -37,7 +37,7 @@ class Framework:
         self._exchange({"about": about, "streams": streams, "forced": forced})
 
     def ask(self, text: str) -> list[str]:
-        """The names of the tools that were called."""
+        """Return the names of the tools that were called."""
         called: list[str] = self._exchange({"ask": text})["called"]
         return called
 

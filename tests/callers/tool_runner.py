@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,9 @@ from anthropic import beta_tool
 
 from tests.callers.cases import Caller, Running
 from tests.callers.frameworks import AGENTS, Framework
-from tests.client.upstream import answers, free_port, until
 from tests.debian import need
 from tests.integration.venvs import ROOT
-from tests.support import environment
+from tests.support import proxy
 from toolscout.discovery import Transport
 
 NODE = "@anthropic-ai/sdk"
@@ -94,26 +93,19 @@ class InNode(Framework):
     def __init__(
         self, form: str, url: str, service: str, about: dict[str, str], **options: Any
     ) -> None:
-        port = free_port()
-        command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", url]
-        command += ["--selector", service, "--port", str(port)]
-        self.proxy = subprocess.Popen(
-            command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        until(lambda: answers(port))
+        self.stack = ExitStack()
+        address = self.stack.enter_context(proxy(url, selector=service)).url
         program = _installed() / "tool_runner.mjs"
         program.write_text((AGENTS / program.name).read_text("utf-8"), "utf-8")
-        address = f"http://127.0.0.1:{port}"
         super().__init__(["node", program, form], address, service, about, **options)
 
     def close(self) -> None:
         super().close()
-        self.proxy.kill()
-        self.proxy.wait()
+        self.stack.close()
 
 
 def version() -> str:
-    """That of the SDK for node."""
+    """Return that of the SDK for node."""
     package = _installed() / "node_modules" / NODE / "package.json"
     return str(json.loads(package.read_text("utf-8"))["version"])
 

@@ -9,10 +9,9 @@ import openai
 import pytest
 
 from tests.client.model import ScriptedModel
-from tests.client.shapes import SHAPES, Shape
+from tests.client.shapes import BY_NAME, Shape
 from tests.client.upstream import Exchange, Peer, peer
 
-BY_NAME = {shape.name: shape for shape in SHAPES}
 MODELS = {"openai": "gpt-5.4", "openai-responses": "gpt-5.4", "anthropic": "claude-opus-5"}
 QUESTION = "please write to a@b.example"
 
@@ -30,7 +29,7 @@ def upstream(model: ScriptedModel) -> Iterator[Peer]:
 
 @pytest.fixture
 def service() -> Iterator[Peer]:
-    """Finds another tool for what the user says than for what the model searches."""
+    """Yield finds another tool for what the user says than for what the model searches."""
 
     def script(exchange: Exchange) -> None:
         exchange.select("tool_3" if exchange.json["pattern"] == QUESTION else "send_email")
@@ -57,7 +56,7 @@ class Agent:
         self.interface = interface
         self.streams = streams
         self.model = model or MODELS[interface]
-        self.shape: Shape = BY_NAME[interface]  # type: ignore[index]
+        self.shape: Shape = BY_NAME[interface]
         self.tools = [self.shape.tool(name, text) for name, text in about.items()]
         choice = self.shape.forbidding() if forced == "none" else self.shape.forcing(forced)
         self.choice: Any = choice if forced else {}

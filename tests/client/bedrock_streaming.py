@@ -24,7 +24,7 @@ def frame(kind: str, payload: Json, message: str = "event") -> bytes:
 
 
 def unframed(stream: bytes) -> list[tuple[dict[str, str], Json]]:
-    """The headers and payloads of a stream whose every check sum is right."""
+    """Return the headers and payloads of a stream whose every check sum is right."""
     found = []
     while stream:
         total, size, check = struct.unpack_from(">III", stream)
@@ -68,7 +68,7 @@ def bedrock_events(said: Said, number: int = 0) -> list[bytes]:
 
 
 def read_bedrock(url: str) -> Said:
-    """What a client adds up; the blocks are numbered without gaps and the message ends once."""
+    """Return what a client adds up; blocks are numbered without gaps, the message ends once."""
     events = [(h[":event-type"], data) for h, data in unframed(httpx2.get(url).content)]
     kinds = [kind for kind, _ in events]
     assert kinds[0] == "messageStart"

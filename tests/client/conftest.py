@@ -1,17 +1,27 @@
-"""Fixtures: a maker of selectors and a runner of streams, once blocking and once asynchronous."""
+"""Fixtures: makers of selectors, flows and streams, each blocking and asynchronous."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.client.both import Awaited, Blocking, Either
+from tests.client.flows import flow, service, shape, tools
 from tests.client.shapes import Json
-from tests.client.upstream import Exchange, peer
-from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
+from tests.client.upstream import Exchange, Peer, peer
+from toolscout.discovery import (
+    AsyncToolDiscovery,
+    AsyncTransport,
+    DiscoveryConfig,
+    ToolDiscovery,
+    Transport,
+)
 from toolscout.discovery.config import ApiConfig
 from toolscout.discovery.providers import ProviderName
+
+__all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 
 Make = Callable[..., Either]
 Run = Callable[..., list[bytes]]
@@ -19,7 +29,7 @@ Run = Callable[..., list[bytes]]
 
 @pytest.fixture(params=[Blocking, Awaited], ids=["sync", "async"])
 def make(request: pytest.FixtureRequest) -> Iterator[Make]:
-    """Makes selectors of one kind and closes them at the end."""
+    """Yield makes selectors of one kind and closes them at the end."""
     made: list[Either] = []
 
     def maker(*args: Any, **options: Any) -> Either:
@@ -29,6 +39,25 @@ def make(request: pytest.FixtureRequest) -> Iterator[Make]:
     yield maker
     for selector in made:
         selector.close()
+
+
+@pytest.fixture(params=["sync", "async"])
+def post(request: pytest.FixtureRequest, service: Peer) -> Callable[..., httpx2.Response]:
+    """Return posts JSON through one of the transports."""
+    headers = {"Content-Type": "application/json"}
+
+    def blocking(url: str, body: bytes) -> httpx2.Response:
+        with httpx2.Client(transport=Transport(service.url), timeout=30) as client:
+            return client.post(url, content=body, headers=headers)
+
+    async def awaited(url: str, body: bytes) -> httpx2.Response:
+        transport = AsyncTransport(service.url)
+        async with httpx2.AsyncClient(transport=transport, timeout=30) as client:
+            return await client.post(url, content=body, headers=headers)
+
+    if request.param == "sync":
+        return blocking
+    return lambda url, body: asyncio.run(awaited(url, body))
 
 
 @pytest.fixture(params=["sync", "async"])

@@ -28,12 +28,12 @@ def gemini_events(said: Said, number: int = 0) -> list[bytes]:
 
 
 def gemini_chunks(out: bytes) -> list[Json]:
-    """The responses of a stream."""
+    """Return the responses of a stream."""
     return [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: ")]
 
 
 def read_gemini(url: str) -> Said:
-    """What a client adds up; it ends once, with the usage, and has one id."""
+    """Return what a client adds up; it ends once, with the usage, and has one id."""
     chunks = gemini_chunks(httpx2.get(url).content)
     ends = ["finishReason" in candidate for c in chunks for candidate in c["candidates"]]
     assert ends == [False] * (len(chunks) - 1) + [True]

@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from tests.client.rules import refusal, visible
-from tests.client.shapes import SHAPES, Json, Said, Shape
+from tests.client.shapes import BY_NAME, Json, Said, Shape
 from tests.client.streaming import EVENTS
 from tests.client.upstream import Exchange
 
@@ -26,8 +26,6 @@ USAGE = {
 PATHS = {"/chat/completions": "openai", "/responses": "openai-responses", "/messages": "anthropic"}
 NUMBERS = count(1_000)
 """Numbers of responses: their ids are unique, as a provider's are."""
-
-BY_NAME = {shape.name: shape for shape in SHAPES}
 
 
 class ScriptedModel:
@@ -77,7 +75,7 @@ class ScriptedModel:
             exchange.answer(json.dumps(LIMITED).encode(), status=429, headers=[JSON])
             return
         self.requests.append(copy.deepcopy(body))
-        shape: Shape = BY_NAME[interface]  # type: ignore[index]
+        shape: Shape = BY_NAME[interface]
         said = self.say(interface, body)
         number = next(NUMBERS)
         if "thread" in body:
@@ -90,14 +88,14 @@ class ScriptedModel:
         exchange.answer(json.dumps(whole(shape, said, body, number)).encode(), headers=[JSON])
 
     def in_thread(self, body: Json) -> Json:
-        """A request with the conversation that it continues here."""
+        """Return a request with the conversation that it continues here."""
         earlier = self.threads.get((body.get("thread") or {}).get("previous_message_id", ""))
         if earlier is None:
             return body
         return earlier | body | {"messages": [*earlier["messages"], *body["messages"]]}
 
     def say(self, interface: str, body: Json) -> Said:
-        """What the model says to a request."""
+        """Return what the model says to a request."""
         said = self.say_or_call(interface, body)
         if said.calls or self.ends not in visible(interface, body) or forbids(body):
             return said
@@ -105,7 +103,7 @@ class ScriptedModel:
         return Said(said.text, ((f"end_{number}", self.ends, {"answer": said.text}),))
 
     def say_or_call(self, interface: str, body: Json) -> Said:
-        """The same without the tool that ends a run."""
+        """Return the same without the tool that ends a run."""
         if forbids(body):
             return Said("No tool was called.")
         number = len(questions(interface, body))
@@ -150,7 +148,7 @@ def forbids(body: Json) -> bool:
 
 
 def whole(shape: Shape, said: Said, body: Json, number: int) -> Json:
-    """A response with all that the API sends."""
+    """Return a response with all that the API sends."""
     response: Json = shape.response(said) | {"model": body["model"], "usage": USAGE[shape.name]}
     if shape.name == "openai":
         return response | {"object": "chat.completion", "created": 1}
@@ -171,7 +169,7 @@ def whole(shape: Shape, said: Said, body: Json, number: int) -> Json:
 
 
 def questions(interface: str, body: Json) -> list[Any]:
-    """What the user has said."""
+    """Return what the user has said."""
     given = body["input"] if interface == "openai-responses" else body["messages"]
     if isinstance(given, str):
         return [given]
@@ -182,7 +180,7 @@ def questions(interface: str, body: Json) -> list[Any]:
 
 
 def results(interface: str, body: Json) -> dict[str, Any]:
-    """The results of calls, by the calls' ids."""
+    """Return the results of calls, by the calls' ids."""
     if interface == "openai-responses":
         items = body["input"] if isinstance(body["input"], list) else []
         return {
@@ -190,4 +188,4 @@ def results(interface: str, body: Json) -> dict[str, Any]:
             for item in items
             if item.get("type") in ("function_call_output", "tool_search_output")
         }
-    return BY_NAME[interface].results(body)  # type: ignore[index]
+    return BY_NAME[interface].results(body)

@@ -12,7 +12,7 @@ class OpenAI:
     builtin: ClassVar[Json] = {"type": "web_search"}
 
     def raw(self, request: Json) -> list[Any]:
-        """The tools of a request as they are there."""
+        """Return the tools of a request as they are there."""
         return list(request.get("tools", []))
 
     def tool(self, name: str, about: str) -> Json:
@@ -24,7 +24,7 @@ class OpenAI:
         return {"model": "m", "messages": messages, "tools": tools, **more}
 
     def history(self, request: Json, said: Said, results: list[str], text: str) -> Json:
-        """The client's next request, after it answered the calls and its user went on."""
+        """Return the client's next request, after it answered the calls and its user went on."""
         turn = self.response(said)["choices"][0]["message"]
         told = [
             {"role": "tool", "tool_call_id": call[0], "content": result}

@@ -17,7 +17,7 @@ USAGE: Json = {
 
 
 def responses_events(said: Said, number: int = 0) -> list[bytes]:
-    """A response with reasoning first, then text by characters, then calls, all numbered."""
+    """Return a response with reasoning first, then text by characters, then calls, all numbered."""
     items = [_reasoning(number)]
     if said.text:
         items.append(_message(said.text, number))
@@ -94,7 +94,7 @@ def _call(id_: str, name: str, given: Any) -> Item:
 
 
 def read_responses(url: str) -> Said:
-    """What the SDK's helper and its plain stream make of a stream; both must agree."""
+    """Return what the SDK's helper and its plain stream make of a stream; both must agree."""
     with openai.OpenAI(api_key="none", base_url=url) as client:
         with client.responses.stream(model="m", input="x") as stream:
             final = stream.get_final_response()

@@ -6,7 +6,7 @@ from tests.client.openai_shapes import OpenAI, Responses
 from tests.client.turns import SCHEMA, Json, Said
 from toolscout.discovery.providers import ProviderName
 
-__all__ = ["ABOUT", "SHAPES", "Json", "Said", "Shape"]
+__all__ = ["ABOUT", "BY_NAME", "SHAPES", "Json", "Said", "Shape"]
 
 ABOUT = {
     "search_code": "Search for code patterns",
@@ -216,3 +216,4 @@ class Gemini:
 
 Shape = OpenAI | Anthropic | Responses | Bedrock | Gemini
 SHAPES: list[Shape] = [OpenAI(), Anthropic(), Responses(), OnBedrock(), Bedrock(), Gemini()]
+BY_NAME: dict[str, Any] = {shape.name: shape for shape in SHAPES}

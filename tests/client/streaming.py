@@ -8,10 +8,7 @@ from typing import Any
 import anthropic
 import openai
 
-from tests.client.bedrock_streaming import (
-    bedrock_events,
-    read_bedrock,
-)
+from tests.client.bedrock_streaming import bedrock_events, read_bedrock
 from tests.client.gemini_streaming import gemini_events, read_gemini
 from tests.client.responses_streaming import read_responses, responses_events
 from tests.client.shapes import Json, Said, Shape
@@ -28,7 +25,7 @@ def search(query: str, id_: str = "call_1", text: str = "") -> Said:
 
 
 def openai_events(said: Said, number: int = 0) -> list[bytes]:
-    """A completion piece by piece: text by characters, arguments by characters, usage, `[DONE]`."""
+    """Return a completion piece by piece: text and arguments by characters, usage, `[DONE]`."""
     deltas: list[Json] = [{"role": "assistant", "content": ""}]
     deltas += [{"content": char} for char in said.text]
     for index, (id_, name, given) in enumerate(said.calls):
@@ -53,7 +50,7 @@ def openai_events(said: Said, number: int = 0) -> list[bytes]:
 
 
 def anthropic_events(said: Said, number: int = 0) -> list[bytes]:
-    """A message with a thinking block first, then text, then calls, all in pieces."""
+    """Return a message with a thinking block first, then text, then calls, all in pieces."""
     usage = {"input_tokens": 1, "output_tokens": 1}
     message: Json = {"id": f"msg_{number}", "type": "message", "role": "assistant", "content": []}
     message |= {"model": "m", "stop_reason": None, "stop_sequence": None, "usage": usage}
@@ -122,7 +119,7 @@ class StreamingModel:
 
 
 def fed(stream: Stream, turns: Sequence[Sequence[bytes]], piece: int) -> bytes:
-    """What the client gets of the model's turns when their bytes come in pieces of one size."""
+    """Return what the client gets when the model's bytes come in pieces of one size."""
     out = b""
     for number, events in enumerate(turns):
         if number:
@@ -134,7 +131,7 @@ def fed(stream: Stream, turns: Sequence[Sequence[bytes]], piece: int) -> bytes:
 
 
 def read(shape: Shape, stream: bytes) -> Said:
-    """What the provider's own SDK makes of a stream."""
+    """Return what the provider's own SDK makes of a stream."""
     headers = [("Content-Type", "text/event-stream")]
     with peer(lambda exchange: exchange.answer(stream, headers=headers)) as upstream:
         return READERS[shape.name](upstream.url)

@@ -1,6 +1,5 @@
 """What providers and callers send has bounds, within which it is looked into."""
 
-import asyncio
 import gzip
 import json
 import zlib
@@ -11,7 +10,7 @@ import httpx2
 import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
-from toolscout.discovery import AsyncTransport, Transport
+from toolscout.discovery import Transport
 from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, MAX_SEARCHED_VALUES
 
 JSON = {"Content-Type": "application/json"}
@@ -34,24 +33,6 @@ Post = Callable[..., httpx2.Response]
 def service() -> Iterator[Peer]:
     with peer(lambda exchange: exchange.select("tool_7")) as started:
         yield started
-
-
-@pytest.fixture(params=["sync", "async"])
-def post(request: pytest.FixtureRequest, service: Peer) -> Post:
-    """Posts through one of the transports."""
-
-    def blocking(url: str, body: bytes) -> httpx2.Response:
-        with httpx2.Client(transport=Transport(service.url), timeout=30) as client:
-            return client.post(url, content=body, headers=JSON)
-
-    async def awaited(url: str, body: bytes) -> httpx2.Response:
-        transport = AsyncTransport(service.url)
-        async with httpx2.AsyncClient(transport=transport, timeout=30) as client:
-            return await client.post(url, content=body, headers=JSON)
-
-    if request.param == "sync":
-        return blocking
-    return lambda url, body: asyncio.run(awaited(url, body))
 
 
 def said(text: str, calls: list[Any] | None = None) -> bytes:

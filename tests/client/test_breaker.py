@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.client.upstream import NAMES, TOOLS, Exchange, peer, until
+from tests.client.upstream import NAMES, TOOLS, Exchange, peer
+from tests.support import until
 from toolscout.client import AsyncSelector, InvalidArgument, Reason, Selector
 from toolscout.client.breaker import BreakerPolicy, CircuitBreaker
 
@@ -28,7 +29,7 @@ def pass_(breaker: CircuitBreaker, times: int, now: float) -> None:
 
 
 def still() -> CircuitBreaker:
-    """A breaker whose pauses do not vary."""
+    """Return a breaker whose pauses do not vary."""
     return CircuitBreaker(BreakerPolicy(jitter=0.0))
 
 

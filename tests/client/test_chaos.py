@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.client.upstream import NAMES, TOOLS, Exchange, free_port, peer, until
+from tests.client.upstream import NAMES, TOOLS, Exchange, peer
+from tests.support import free_port, until
 from toolscout.client import Reason
 
 CAP_S = 0.4

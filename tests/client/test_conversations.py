@@ -5,13 +5,11 @@ from typing import Any
 
 import pytest
 
-from tests.client.flows import DONE, PHANTOM, Model, flow, search, service, shape, tools
+from tests.client.flows import DONE, PHANTOM, Model, search
 from tests.client.rules import refusal
-from tests.client.shapes import SHAPES, Json, Said, Shape
+from tests.client.shapes import BY_NAME, Json, Said, Shape
 
-__all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
-
-OPENAI = next(shape for shape in SHAPES if shape.name == "openai")
+OPENAI = BY_NAME["openai"]
 MANY = {f"tool_{number:03}": f"Does the thing of number {number}" for number in range(300)}
 
 
@@ -31,12 +29,12 @@ class Strict(Model):
 
 
 def go_on(shape: Shape, request: Json, response: Json, text: str = "go on") -> Json:
-    """The next request of a conversation, after an answer without calls."""
+    """Return the next request of a conversation, after an answer without calls."""
     return shape.history(request, shape.read(response), [], text)
 
 
 def told(shape: Shape, request: Json) -> str:
-    """The messages of a request, as JSON."""
+    """Return the messages of a request, as JSON."""
     keys = ("messages", "input", "contents")
     return json.dumps(next(request[key] for key in keys if key in request))
 

@@ -2,11 +2,9 @@
 
 import pytest
 
-from tests.client.flows import DONE, Model, flow, search, service, shape, tools
+from tests.client.flows import DONE, Model, search
 from tests.client.shapes import ABOUT, SHAPES, Json, Shape
 from toolscout.discovery.session import SessionStore
-
-__all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 
 
 def without_tools(shape: Shape, text: str = "please help") -> Json:

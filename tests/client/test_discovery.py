@@ -4,10 +4,8 @@ import copy
 
 import pytest
 
-from tests.client.flows import DONE, PHANTOM, Model, flow, search, service, shape, tools
+from tests.client.flows import DONE, PHANTOM, Model, search
 from tests.client.shapes import ABOUT, Said
-
-__all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 
 
 def test_the_model_sees_the_search_tool_alone_and_then_what_it_found(flow, shape, tools):

@@ -6,18 +6,15 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.client.flows import DONE, PHANTOM, Model, flow, search, service, shape, tools
-from tests.client.shapes import ABOUT, SHAPES, Json
+from tests.client.flows import DONE, PHANTOM, Model, search
+from tests.client.shapes import ABOUT, BY_NAME, SHAPES, Json
 from toolscout.client import InvalidArgument
 from toolscout.client.events import SearchEvent
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.config import ApiConfig
 from toolscout.discovery.session import SessionStore
 
-__all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
-
-
-OPENAI = next(shape for shape in SHAPES if shape.name == "openai")
+OPENAI = BY_NAME["openai"]
 
 
 def only(capable: Callable[[Any], Any]) -> pytest.MarkDecorator:
@@ -51,7 +48,7 @@ ALLOWED = [
 
 @pytest.mark.parametrize(("name", "choice"), ALLOWED)
 def test_a_request_that_lists_allowed_tools_is_left_alone(flow, name, choice):
-    shape = next(shape for shape in SHAPES if shape.name == name)
+    shape = BY_NAME[name]
     tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
     model = Model(shape, DONE)
     request = shape.request("please help", tools, **choice)
@@ -87,7 +84,7 @@ def test_built_in_tools_stay(flow, shape, tools):
     ids=lambda value: value if isinstance(value, str) else value["name"],
 )
 def test_a_built_in_tool_that_has_a_name_stays_too(flow, service, provider, builtin):
-    shape = next(shape for shape in SHAPES if shape.name == provider)
+    shape = BY_NAME[provider]
     tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     model = Model(shape, search("read"), DONE)
     flow().complete(shape.request("please help", [builtin, *tools]), model, provider)
@@ -270,23 +267,21 @@ def test_an_unknown_provider_is_the_callers_error(flow, tools):
         flow().complete({"tools": tools}, Model(SHAPES[0], DONE), "nobody")
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"defer_above": "x"},
-        {"defer_above": -1},
-        {"max_rounds": 0},
-        {"max_rounds": True},
-        {"restore_on_no_match": 5},
-        {"native": None},
-        {"dispatch": "no"},
-        {"learn": 1},
-        {"top_k": 0},
-        {"always_keep": [""]},
-        {"order": "best"},
-    ],
-    ids=str,
-)
-def test_a_mistake_in_an_argument_of_a_flow_is_an_error_that_names_it(option: dict[str, Any]):
-    with pytest.raises(InvalidArgument, match=f"^{next(iter(option))}: "):
-        ToolDiscovery("http://127.0.0.1:9", **option)
+MISTAKES: dict[str, list[Any]] = {
+    "defer_above": ["x", -1],
+    "max_rounds": [0, True],
+    "restore_on_no_match": [5],
+    "native": [None],
+    "dispatch": ["no"],
+    "learn": [1],
+    "top_k": [0, "5", True],
+    "always_keep": [[""], [7], 7, "create_db"],
+    "order": ["best"],
+}
+
+
+@pytest.mark.parametrize("option", MISTAKES)
+def test_a_mistake_in_an_argument_of_a_flow_is_an_error_that_names_it(option: str):
+    for value in MISTAKES[option]:
+        with pytest.raises(InvalidArgument, match=f"^{option}: "):
+            ToolDiscovery("http://127.0.0.1:9", **{option: value})

@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.client.flows import PHANTOM, Flow, Model, flow, service, shape, tools
+from tests.client.flows import PHANTOM, Flow, Model
 from tests.client.shapes import SHAPES, Said, Shape
 from tests.client.streaming import EVENTS, StreamingModel, read
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.config import ApiConfig
 from toolscout.discovery.providers import PROVIDERS
-
-__all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 
 Make = Callable[..., Flow]
 SEARCH = Said("Looking.", (("call_1", PHANTOM, {"query": "send mail"}),))

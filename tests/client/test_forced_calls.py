@@ -18,7 +18,7 @@ ALLOWED = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [
 
 
 def pairs(upstream: Peer, service: Service, shape: Any, request: Json, *calls: Any) -> Any:
-    """What is reported of a request that the model answers with some calls."""
+    """Return what is reported of a request that the model answers with some calls."""
     discovery = ToolDiscovery(configured(upstream.url, "hybrid-first"))
     discovery.complete(request, lambda _: shape.response(Said(calls=calls)), shape.name)
     discovery.close()

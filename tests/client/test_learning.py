@@ -80,7 +80,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def missed(server: Server, tools: ToolSet, seed: int, learn: bool) -> float:
-    """The share of wanted tools that the first five miss, for questions that were never asked."""
+    """Return the share of wanted tools that the first five miss, for new questions."""
     questions = Random(seed).sample(tools.questions, len(tools.questions))
     half = len(questions) // 2
     server.client.delete("/v1/learning")

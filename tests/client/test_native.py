@@ -30,7 +30,7 @@ OPEN: list[Agent] = []
 
 
 def agent_of(interface: str, url: str, transport: Transport, model: str = "", **more: Any) -> Agent:
-    """An agent with all the tools, closed when its test ends."""
+    """Return an agent with all the tools, closed when its test ends."""
     OPEN.append(Agent(interface, url, transport, ABOUT, model=model, **more))
     return OPEN[-1]
 

@@ -1,17 +1,14 @@
 """Bytes that one JSON reader takes and another does not, and those that none takes."""
 
-import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import httpx2
 import pytest
 
 from tests.client.shapes import ABOUT, SHAPES, Said, Shape
 from tests.client.streaming import DONE, EVENTS, PHANTOM, search
 from tests.client.upstream import Exchange, Peer, peer
-from toolscout.discovery import AsyncTransport, Transport
 
 PATHS = {
     "openai": ("/chat/completions",) * 2,
@@ -27,30 +24,11 @@ FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in r
 SURROGATE = "\ud83d"
 UNREADABLE = [b'{"text": "caf\xe9"}', b"\xff\xfe", b"no json", b"7", b"", b'{"a":' * 5_000]
 
-Post = Callable[[str, bytes], bytes]
-
 
 @pytest.fixture
 def service() -> Iterator[Peer]:
     with peer(lambda exchange: exchange.select("read_file")) as started:
         yield started
-
-
-@pytest.fixture(params=["sync", "async"])
-def post(request: pytest.FixtureRequest, service: Peer) -> Post:
-    """Posts through one of the transports."""
-
-    def blocking(url: str, body: bytes) -> bytes:
-        with httpx2.Client(transport=Transport(service.url)) as client:
-            return client.post(url, content=body, headers=JSON).content
-
-    async def awaited(url: str, body: bytes) -> bytes:
-        async with httpx2.AsyncClient(transport=AsyncTransport(service.url)) as client:
-            return (await client.post(url, content=body, headers=JSON)).content
-
-    if request.param == "sync":
-        return blocking
-    return lambda url, body: asyncio.run(awaited(url, body))
 
 
 @pytest.fixture(params=[False, True], ids=["whole", "stream"])
@@ -83,7 +61,7 @@ def test_a_lone_surrogate_lets_no_search_reach_the_caller(post, shape, streams, 
         exchange.answer(written(shape, turns[number], streams, number))
 
     with peer(model) as upstream:
-        answer = post(f"{upstream.url}{PATHS[shape.name][streams]}", asked(shape, streams))
+        answer = post(f"{upstream.url}{PATHS[shape.name][streams]}", asked(shape, streams)).content
         assert len(upstream.requests) == 2
     text = answer.decode("utf-8", "replace")
     assert PHANTOM not in text
@@ -106,7 +84,7 @@ def test_a_request_with_a_lone_surrogate_is_searched(post, shape, streams):
 @pytest.mark.parametrize("content", UNREADABLE, ids=range(len(UNREADABLE)))
 def test_an_unreadable_answer_is_passed_on_and_paid_once(post, shape, streams, content):
     with peer(lambda exchange: exchange.answer(content, headers=[*JSON.items()])) as upstream:
-        answer = post(f"{upstream.url}{PATHS[shape.name][streams]}", asked(shape, streams))
+        answer = post(f"{upstream.url}{PATHS[shape.name][streams]}", asked(shape, streams)).content
         assert len(upstream.requests) == 1
     assert answer.strip() == content
 
@@ -119,7 +97,7 @@ def test_an_unreadable_answer_after_a_search_is_paid_once(post, shape, streams, 
         exchange.answer(answers[exchange.number])
 
     with peer(model) as upstream:
-        answer = post(f"{upstream.url}{PATHS[shape.name][streams]}", asked(shape, streams))
+        answer = post(f"{upstream.url}{PATHS[shape.name][streams]}", asked(shape, streams)).content
         assert len(upstream.requests) == 2
     assert content in answer
 
@@ -149,4 +127,4 @@ def test_an_unreadable_request_goes_out_as_it_came(post, shape, streams, body):
 def test_an_answer_without_a_search_keeps_its_bytes(post, shape):
     content = json.dumps(shape.response(DONE), indent=3).encode()
     with peer(lambda exchange: exchange.answer(content, headers=[*JSON.items()])) as upstream:
-        assert post(f"{upstream.url}{PATHS[shape.name][0]}", asked(shape, False)) == content
+        assert post(f"{upstream.url}{PATHS[shape.name][0]}", asked(shape, False)).content == content

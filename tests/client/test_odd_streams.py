@@ -12,7 +12,7 @@ from tests.client.streaming import DONE, EVENTS, PHANTOM, read
 def piece(
     name: str | None = None, given: str = "", id_: str | None = None, index: int | None = 0
 ) -> Json:
-    """A piece of a call, as models other than OpenAI's own write them."""
+    """Return a piece of a call, as models other than OpenAI's own write them."""
     function: Json = {"arguments": given} if name is None else {"name": name, "arguments": given}
     call: Json = {"function": function}
     if id_ is not None:

@@ -10,18 +10,10 @@ import pytest
 from tests.client.upstream import Exchange, peer
 from toolscout.client import Selector
 
-NAMES = [
-    "read_file",
-    "write_file",
-    "search_code",
-    "list_dir",
-    "execute_command",
-    "create_file",
-    "delete_file",
-    "git_commit",
-    "run_tests",
-    "send_email",
-]
+NAMES = (
+    "read_file write_file search_code list_dir execute_command create_file delete_file "
+    "git_commit run_tests send_email"
+).split()
 TOOLS = [{"name": name} for name in NAMES]
 
 RANK_ORDER = {"ok", "more_than_top_k"}

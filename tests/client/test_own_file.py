@@ -5,17 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.client.flows import DONE, PHANTOM, Model, flow, search, service
-from tests.client.shapes import ABOUT, SHAPES
+from tests.client.flows import DONE, PHANTOM, Model, search
+from tests.client.shapes import ABOUT, BY_NAME
 from tests.client.upstream import NAMES, TOOLS, peer
 from toolscout.client import ConfigurationError, Selector
 from toolscout.client.breaker import BreakerPolicy
 from toolscout.client.events import TurnEvent
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery, load
 
-__all__ = ["flow", "service"]  # fixtures, found by their names
-
-OPENAI = next(shape for shape in SHAPES if shape.name == "openai")
+OPENAI = BY_NAME["openai"]
 DECLARED = [OPENAI.tool(name, about) for name, about in ABOUT.items()]
 
 

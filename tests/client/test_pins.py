@@ -5,13 +5,10 @@ import json
 import httpx2
 import pytest
 
-from tests.client.flows import DONE, PHANTOM, Model, flow, search, service, shape, tools
-from tests.client.shapes import ABOUT, SHAPES, Json
+from tests.client.flows import DONE, PHANTOM, Model, search
+from tests.client.shapes import ABOUT, BY_NAME, Json
 from tests.client.upstream import peer
-from toolscout.client import InvalidArgument
-from toolscout.discovery import AsyncTransport, ToolDiscovery, Transport
-
-__all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
+from toolscout.discovery import AsyncTransport, Transport
 
 ENDINGS = ["final_result", "final_result_Invoice", "final_answer", "transfer_to_billing"]
 MUST_CALL: dict[str, Json] = {
@@ -22,7 +19,7 @@ MUST_CALL: dict[str, Json] = {
     "bedrock": {"toolChoice": {"any": {}}},
     "gemini": {"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}},
 }
-OPENAI = next(shape for shape in SHAPES if shape.name == "openai")
+OPENAI = BY_NAME["openai"]
 MANY = {f"tool_{number}": f"Does the thing of number {number}" for number in range(30)}
 
 
@@ -86,19 +83,3 @@ def test_a_transport_shows_its_pins_and_asks_for_as_many_as_it_is_told(service):
         http.post(f"{upstream.url}/chat/completions", json=body)
         assert OPENAI.names(upstream.requests[0].json) == [PHANTOM, "read_file", "create_db"]
     assert service.requests[0].json["top_k"] == 2
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"always_keep": "create_db"},
-        {"always_keep": [7]},
-        {"always_keep": 7},
-        {"top_k": 0},
-        {"top_k": "5"},
-        {"top_k": True},
-    ],
-)
-def test_pins_that_are_no_names_are_a_mistake_of_the_constructor(options):
-    with pytest.raises(InvalidArgument, match=next(iter(options))):
-        ToolDiscovery("http://127.0.0.1:9", **options)

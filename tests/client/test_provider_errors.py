@@ -11,20 +11,16 @@ import openai
 import pytest
 
 from tests.client.bedrock_streaming import unframed
-from tests.client.shapes import ABOUT, SHAPES, Json, Shape
+from tests.client.shapes import ABOUT, BY_NAME, Json
 from tests.client.streaming import EVENTS, PHANTOM, search
 from tests.client.upstream import Exchange, Peer, peer
 from toolscout.discovery import AsyncTransport, Transport
 
-BY_NAME: dict[str, Shape] = {shape.name: shape for shape in SHAPES}
 FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}
 JSON = ("Content-Type", "application/json")
 ERRORS: dict[str, Json] = {
     "openai": {"error": {"message": "slow down", "code": "rate_limit_exceeded", "type": "tokens"}},
-    "anthropic": {
-        "type": "error",
-        "error": {"type": "overloaded_error", "message": "slow down"},
-    },
+    "anthropic": {"type": "error", "error": {"type": "overloaded_error", "message": "slow down"}},
     "gemini": {"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED"}},
     "bedrock": {"message": "slow down"},
 }

@@ -11,7 +11,8 @@ import pytest
 from tests.client.flows import DONE, PHANTOM, Flow, Model
 from tests.client.shapes import ABOUT, SHAPES, Json, Said, Shape
 from tests.client.streaming import StreamingModel
-from tests.client.upstream import Exchange, Peer, peer, until
+from tests.client.upstream import Exchange, Peer, peer
+from tests.support import until
 from toolscout.client.breaker import BreakerPolicy
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery, reporter
 from toolscout.discovery.config import ApiConfig
@@ -91,7 +92,7 @@ def request(text: str = "please help", *more: Json) -> Json:
 
 
 def results(*calls: tuple[str, str, Any]) -> list[Json]:
-    """The messages with the calls and their results, as a client appends them."""
+    """Return the messages with the calls and their results, as a client appends them."""
     turn = OPENAI.response(Said(calls=calls))["choices"][0]["message"]
     told = [{"role": "tool", "tool_call_id": id_, "content": "ok"} for id_, _, _ in calls]
     return [turn, *told]

@@ -5,18 +5,14 @@ from collections.abc import Iterator
 
 import openai
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.client.responses_streaming import responses_events
-from tests.client.shapes import ABOUT, SHAPES, Json, Said
-from tests.client.streaming import DONE, PHANTOM, READING, StreamingModel, fed, read, search
+from tests.client.shapes import ABOUT, BY_NAME, Json, Said
+from tests.client.streaming import DONE, PHANTOM, READING, StreamingModel, read, search
 from tests.client.upstream import peer
-from toolscout.common.lru import Lru
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
-from toolscout.discovery.providers.openai.responses_stream import ResponsesStream
 
-SHAPE = next(shape for shape in SHAPES if shape.name == "openai-responses")
+SHAPE = BY_NAME["openai-responses"]
 LOOK = search("read", text="Let me look. ")
 MIXED = Said("Both.", (*search("email").calls, *READING.calls))
 
@@ -36,7 +32,7 @@ def final(out: bytes) -> Json:
 
 
 def answering(*streams: list[bytes]) -> tuple[list[Json], object]:
-    """A model that writes these streams one after the other, and what it was sent."""
+    """Return a model that writes these streams one after the other, and what it was sent."""
     sent: list[Json] = []
 
     def model(body: Json) -> Iterator[bytes]:
@@ -71,17 +67,6 @@ def test_the_end_has_every_item_that_was_shown_and_the_usage_of_all(run, request
     assert kinds == ["reasoning", "message", "reasoning", "message", "function_call"]
     assert final(out)["usage"]["total_tokens"] == 4
     assert final(out)["usage"]["input_tokens_details"]["cached_tokens"] == 2
-
-
-def test_reasoning_of_a_search_stays_with_the_model(run, request_):
-    model = StreamingModel(SHAPE, search("read"), READING)
-    out = b"".join(run(request_, model, SHAPE.name))
-    assert b"thought 0" not in out
-    assert b"thought 1" in out
-    asked, thought, *rest = model.requests[1]["input"]
-    assert asked["role"] == "user"
-    assert thought["summary"][0]["text"] == "thought 0"
-    assert [item["type"] for item in rest] == ["function_call", "function_call_output"]
 
 
 def test_reasoning_of_a_mixed_turn_goes_with_its_real_call(run, request_):
@@ -177,38 +162,6 @@ def test_a_search_is_answered_if_it_is_told_whole_but_once(run, request_, left_o
     assert read(SHAPE, out) == READING
 
 
-FAULT = b'"code":"x","message":"overloaded"'
-ERROR = b'event: error\ndata: {"type":"error",%s,"sequence_number":9}\n\n' % FAULT
-FAILED = (
-    b'event: response.failed\ndata: {"type":"response.failed","sequence_number":9,"response":'
-    b'{"id":"resp_0","status":"failed","error":{%s}}}\n\n' % FAULT
-)
-
-
-@pytest.mark.parametrize("end", [ERROR, FAILED])
-def test_an_error_ends_the_turn_even_after_a_search(run, request_, end):
-    sent, model = answering([*responses_events(search("read"), 0)[:-1], end])
-    out = run(request_, model, SHAPE.name)
-    assert len(sent) == 1
-    kinds = [event["type"] for event in events_of(b"".join(out))]
-    assert kinds[0] == "response.created"
-    assert kinds[-1] in ("error", "response.failed")
-    assert PHANTOM.encode() not in b"".join(out)
-
-
-def test_the_sdk_reads_the_error_of_a_stream(run, request_):
-    _, model = answering([*responses_events(LOOK, 0)[:12], ERROR])
-    out = b"".join(run(request_, model, SHAPE.name))
-    headers = [("Content-Type", "text/event-stream")]
-    with (
-        peer(lambda exchange: exchange.answer(out, headers=headers)) as upstream,
-        openai.OpenAI(api_key="none", base_url=upstream.url, max_retries=0) as client,
-    ):
-        *_, last = client.responses.create(model="m", input="x", stream=True)
-    assert last.type == "error"
-    assert last.message == "overloaded"
-
-
 def test_a_real_sdk_forwards_and_reads_the_same_stream(request_):
     left = [b"".join(responses_events(said, n)) for n, said in enumerate((LOOK, READING))]
     headers = [("Content-Type", "text/event-stream")]
@@ -224,11 +177,3 @@ def test_a_real_sdk_forwards_and_reads_the_same_stream(request_):
         config = DiscoveryConfig(enabled=True, strategy="tool-search")
         out = b"".join(ToolDiscovery(config).stream(request_, forward, SHAPE.name))
     assert read(SHAPE, out) == Said("Let me look. Reading.", READING.calls)
-
-
-@given(st.integers(1, 400), st.sampled_from([LOOK, MIXED, search("read"), DONE]))
-def test_the_client_gets_the_same_bytes_however_they_come(piece: int, first: Said):
-    turns = [responses_events(said, number) for number, said in enumerate((first, READING))]
-    assert fed(ResponsesStream(Lru(1), PHANTOM), turns, piece) == fed(
-        ResponsesStream(Lru(1), PHANTOM), turns, 1_000_000
-    )

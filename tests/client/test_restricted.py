@@ -4,13 +4,10 @@ from typing import Any
 
 import pytest
 
-from tests.client.flows import DONE, PHANTOM, Model, flow, search, service
-from tests.client.shapes import SHAPES, Json, Shape
+from tests.client.flows import DONE, PHANTOM, Model, search
+from tests.client.shapes import BY_NAME, Json, Shape
 from toolscout.discovery.providers.openai.chat import MAX_TOOLS
 
-__all__ = ["flow", "service"]  # fixtures, found by their names
-
-BY_NAME: dict[str, Shape] = {shape.name: shape for shape in SHAPES}
 ABOUT = {f"tool_{n:03}": f"Does the thing of number {n}" for n in range(300)} | {
     "read_file": "Read file contents"
 }
@@ -48,7 +45,7 @@ def declared(shape: Shape) -> list[Json]:
 
 
 def conversation(flow: Any, shape: Shape, then: Json) -> tuple[Model, Json, Json]:
-    """A question that is searched, and a second one that is restricted."""
+    """Return a question that is searched, and a second one that is restricted."""
     model = Model(shape, search("read"), DONE)
     running = flow()
     first = shape.request("read it", declared(shape))

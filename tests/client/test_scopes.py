@@ -7,49 +7,30 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.client.flows import DONE, PHANTOM, Model, flow, search, service, shape, tools
-from tests.client.shapes import ABOUT, SHAPES, Json
+from tests.client.flows import DONE, PHANTOM, Model, search
+from tests.client.shapes import ABOUT, BY_NAME, Json
 from tests.client.upstream import Exchange, Peer, peer
 from toolscout.client import InvalidArgument
 from toolscout.discovery import Transport
 from toolscout.discovery.session import SessionStore
 
-__all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
-
-BY_NAME: Any = {shape.name: shape for shape in SHAPES}
 OPENAI, GEMINI = BY_NAME["openai"], BY_NAME["gemini"]
 FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}
-TELLING = [
-    "Authorization",
-    "X-API-Key",
-    "api-key",
-    "x-goog-api-key",
-    "Ocp-Apim-Subscription-Key",
-    "OpenAI-Organization",
-    "OpenAI-Project",
-    "X-Forwarded-User",
-    "x-portkey-api-key",
-    "x-portkey-virtual-key",
-    "Cookie",
-]
-CHANGING = [
-    "Idempotency-Key",
-    "Sec-Fetch-Site",
-    "traceparent",
-    "tracestate",
-    "X-Request-Id",
-    "x-b3-traceid",
-    "x-datadog-trace-id",
-    "x-portkey-trace-id",
-    "X-Stainless-Retry-Count",
-    "User-Agent",
-    "X-Token-Of-Somebody",
-]
+TELLING = (
+    "Authorization X-API-Key api-key x-goog-api-key Ocp-Apim-Subscription-Key "
+    "OpenAI-Organization OpenAI-Project X-Forwarded-User x-portkey-api-key x-portkey-virtual-key "
+    "Cookie"
+).split()
+CHANGING = (
+    "Idempotency-Key Sec-Fetch-Site traceparent tracestate X-Request-Id x-b3-traceid "
+    "x-datadog-trace-id x-portkey-trace-id X-Stainless-Retry-Count User-Agent "
+    "X-Token-Of-Somebody"
+).split()
 
 
 @pytest.fixture
 def model() -> Iterator[Peer]:
-    """Takes any request."""
+    """Yield takes any request."""
     answers = {shape: json.dumps(shape.response(DONE)).encode() for shape in (OPENAI, GEMINI)}
 
     def script(exchange: Exchange) -> None:

@@ -9,15 +9,11 @@ import pytest
 from openai.types.chat import ChatCompletion
 from openai.types.responses import Response
 
-from tests.client.flows import DONE, PHANTOM, Flow, Model, flow, search, service
-from tests.client.shapes import ABOUT, SHAPES, Json, Said
+from tests.client.flows import DONE, PHANTOM, Flow, Model, search
+from tests.client.shapes import ABOUT, BY_NAME, Json, Said
 from tests.client.upstream import Exchange, peer
 from toolscout.client import InvalidArgument
 from toolscout.discovery.providers import ProviderName
-
-__all__ = ["flow", "service"]  # fixtures, found by their names
-
-BY_NAME = {shape.name: shape for shape in SHAPES}
 
 WHOLE: dict[str, Json] = {
     "openai": {"object": "chat.completion", "created": 1, "model": "m"},
@@ -39,7 +35,7 @@ USAGE: dict[str, Json] = {
 
 
 def body(provider: ProviderName, said: Said) -> Json:
-    """What the provider's API sends, whole."""
+    """Return what the provider's API sends, whole."""
     found = BY_NAME[provider].response(said) | WHOLE[provider] | {"usage": USAGE[provider]}
     for item in found.get("output", []):
         if item["type"] == "message":
@@ -49,7 +45,7 @@ def body(provider: ProviderName, said: Said) -> Json:
 
 
 def typed(provider: ProviderName, said: Said) -> Any:
-    """What the provider's SDK makes of it, as it does for a real answer."""
+    """Return what the provider's SDK makes of it, as it does for a real answer."""
     kind: Any = {
         "openai": ChatCompletion,
         "openai-responses": Response,

@@ -3,19 +3,21 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.client.shapes import ABOUT, SHAPES, Json, Said, Shape
+from tests.client.bedrock_streaming import frame
+from tests.client.shapes import ABOUT, BY_NAME, SHAPES, Json, Said, Shape
 from tests.client.streaming import (
     DONE,
     EVENTS,
     PHANTOM,
     READING,
     StreamingModel,
-    anthropic_events,
+    fed,
     openai_events,
     read,
     search,
@@ -33,10 +35,14 @@ def shape(request: pytest.FixtureRequest) -> Shape:
     return request.param
 
 
-@pytest.fixture
-def request_(shape: Shape) -> Json:
+def asked(shape: Shape) -> Json:
     tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     return shape.request("please help", tools, stream=True)
+
+
+@pytest.fixture
+def request_(shape: Shape) -> Json:
+    return asked(shape)
 
 
 def test_a_turn_without_a_search_goes_through_as_it_is(run, shape, request_):
@@ -121,20 +127,61 @@ def test_passthrough_touches_no_byte(run, shape, request_):
     assert model.requests == [request_]
 
 
-def test_thinking_of_a_search_stays_with_the_model(run):
-    shape = next(shape for shape in STREAMED if shape.name == "anthropic")
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    model = StreamingModel(shape, search("read"), READING)
-    out = b"".join(run(shape.request("please help", tools, stream=True), model, "anthropic"))
+THOUGHT = {
+    "anthropic": lambda sent: (
+        sent["messages"][-2]["content"][0]
+        == {"type": "thinking", "thinking": "thought 0", "signature": "signed 0"}
+    ),
+    "bedrock": lambda sent: (
+        sent["messages"][-2]["content"][0]["reasoningContent"]
+        == {"reasoningText": {"text": "thought 0", "signature": "signed 0"}}
+    ),
+    "openai-responses": lambda sent: sent["input"][1]["summary"][0]["text"] == "thought 0",
+}
+"""Whether a request has what the model thought before its search."""
+
+
+@pytest.mark.parametrize("name", THOUGHT)
+def test_the_thought_before_a_search_stays_with_the_model(run, name):
+    model = StreamingModel(BY_NAME[name], search("read"), READING)
+    out = b"".join(run(asked(BY_NAME[name]), model, name))
     assert b"thought 0" not in out
     assert b"thought 1" in out
-    told = model.requests[1]["messages"][-2]["content"][0]
-    assert told == {"type": "thinking", "thinking": "thought 0", "signature": "signed 0"}
+    assert THOUGHT[name](model.requests[1])
+
+
+FAULT = b'"code":"x","message":"overloaded"'
+FAILED = (
+    b'event: response.failed\ndata: {"type":"response.failed","sequence_number":9,"response":'
+    b'{"id":"resp_0","status":"failed","error":{%s}}}\n\n' % FAULT
+)
+ERRORS = [
+    ("openai-responses", b'event: error\ndata: {"type":"error",%s}\n\n' % FAULT),
+    ("openai-responses", FAILED),
+    ("anthropic", b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n'),
+    ("bedrock", frame("throttlingException", {"message": "overloaded"}, "exception")),
+    ("gemini", b'data: {"error": {"code": 503, "message": "overloaded"}}\n\n'),
+]
+
+
+@pytest.mark.parametrize(("name", "error"), ERRORS)
+def test_an_error_after_a_search_ends_the_turn(run, name, error):
+    sent: list[Json] = []
+    unended = {"gemini": 0, "openai-responses": -1}.get(name, -2)
+    begun = [e.replace(b', "finishReason": "STOP"', b"") for e in EVENTS[name](search("read"))]
+
+    def model(body: Json) -> Iterator[bytes]:
+        sent.append(body)
+        yield from [*begun[: unended or None], error]
+
+    out = b"".join(run(asked(BY_NAME[name]), model, name))
+    assert len(sent) == 1
+    assert b"overloaded" in out[-len(error) :]
+    assert PHANTOM.encode() not in out
 
 
 def test_thinking_blocks_in_openai_chunks_go_back_to_the_model_whole(run):
-    shape = next(shape for shape in STREAMED if shape.name == "openai")
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    shape = BY_NAME["openai"]
     pieces = [
         {"type": "thinking", "thinking": "first "},
         {"type": "thinking", "thinking": "thought"},
@@ -151,7 +198,7 @@ def test_thinking_blocks_in_openai_chunks_go_back_to_the_model_whole(run):
             yield write({"id": "c", "choices": [{"index": 0, "delta": delta}]})
         yield from openai_events(search("read") if len(sent) == 1 else DONE)
 
-    run(shape.request("please help", tools, stream=True), model, "openai")
+    run(asked(shape), model, "openai")
     assert sent[1]["messages"][-2]["thinking_blocks"] == [
         {"type": "thinking", "thinking": "first thought", "signature": "signed"},
         *pieces[3:],
@@ -161,8 +208,7 @@ def test_thinking_blocks_in_openai_chunks_go_back_to_the_model_whole(run):
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
 @pytest.mark.parametrize("streams", [True, False], ids=["stream", "plain"])
 def test_reasoning_of_a_search_goes_back_to_the_model(run, field, streams):
-    shape = next(shape for shape in STREAMED if shape.name == "openai")
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    shape = BY_NAME["openai"]
     sent: list[Json] = []
 
     def stream(request: Json) -> Iterator[bytes]:
@@ -178,18 +224,17 @@ def test_reasoning_of_a_search_goes_back_to_the_model(run, field, streams):
         return response
 
     if streams:
-        out = b"".join(run(shape.request("please help", tools, stream=True), stream, "openai"))
+        out = b"".join(run(asked(shape), stream, "openai"))
         assert b"a tool." in out
     else:
         config = DiscoveryConfig(enabled=True, strategy="tool-search")
-        ToolDiscovery(config).complete(shape.request("please help", tools), plain)
+        ToolDiscovery(config).complete(asked(shape), plain)
     assert sent[1]["messages"][-2][field] == "I need a tool."
     assert sent[1]["messages"][-2]["tool_calls"][0]["function"]["name"] == PHANTOM
 
 
 def test_a_usage_that_comes_before_the_end_waits_for_it(run):
-    shape = next(shape for shape in STREAMED if shape.name == "openai")
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    shape = BY_NAME["openai"]
 
     def model(request: Json) -> Iterator[bytes]:
         said = search("read") if len(shape.names(request)) == 1 else READING
@@ -197,20 +242,20 @@ def test_a_usage_that_comes_before_the_end_waits_for_it(run):
         with_choice = usage.replace(b'"choices": []', b'"choices": [{"index": 0, "delta": {}}]')
         yield from [*start, with_choice, finish, done]
 
-    out = b"".join(run(shape.request("please help", tools, stream=True), model, "openai"))
+    out = b"".join(run(asked(shape), model, "openai"))
     assert read(shape, out) == READING
 
 
-def test_an_error_in_a_stream_reaches_the_client(run):
-    shape = next(shape for shape in STREAMED if shape.name == "anthropic")
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    error = b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n'
+MIXED = Said("Both.", (*search("email").calls, *READING.calls))
+FIRST = [search("read", text="Let me look. "), MIXED, search("read"), DONE]
 
-    def model(_: Json) -> Iterator[bytes]:
-        yield from anthropic_events(DONE)[:4]
-        yield error
 
-    assert run(shape.request("x", tools, stream=True), model, "anthropic")[-1].endswith(error)
+@pytest.mark.parametrize("name", EVENTS)
+@given(piece=st.integers(1, 400), first=st.sampled_from(FIRST))
+def test_the_client_gets_the_same_bytes_however_they_come(name: Any, piece: int, first: Said):
+    turns = [EVENTS[name](said, number) for number, said in enumerate((first, READING))]
+    opened: Any = PROVIDERS[name].stream
+    assert fed(opened(PHANTOM), turns, piece) == fed(opened(PHANTOM), turns, 1_000_000)
 
 
 @given(st.integers(1, 200), st.sampled_from([b"\n\n", b"\r\n\r\n", b"\r\r"]))

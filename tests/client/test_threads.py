@@ -27,7 +27,7 @@ FILLER = [
 
 
 def last_words(client: Any, streams: bool, **options: Any) -> str:
-    """What the runner's last message says."""
+    """Return what the runner's last message says."""
     runner = client.beta.messages.tool_runner(
         model="claude-opus-5",
         max_tokens=9,

@@ -16,7 +16,7 @@ from toolscout.client import Reason
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """A server context whose certificate nobody vouches for, but the client context beside it."""
+    """Return a server context whose certificate only the client context beside it trusts."""
     folder = tmp_path_factory.mktemp("tls")
     made = f"-newkey rsa:2048 -nodes -days 1 -keyout {folder}/key -out {folder}/cert"
     named = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
@@ -29,7 +29,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContex
 
 @contextmanager
 def secured(context: ssl.SSLContext) -> Iterator[str]:
-    """A TLS server that answers once; its URL."""
+    """Yield a TLS server that answers once; its URL."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:

@@ -1,14 +1,12 @@
 """Tools of every shape: how they are named, sent, kept and hidden."""
 
-import dataclasses
 import time
 from typing import Any
 
-import msgspec
-import pydantic
 import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
+from tests.tools.test_shapes import CASES, NAME
 from toolscout.client import Reason
 from toolscout.text.relevance import Candidate, pick
 from toolscout.tools.shapes import core_of
@@ -18,46 +16,13 @@ def read_file(exchange: Exchange) -> None:
     exchange.select("read_file", "search_code")
 
 
-@dataclasses.dataclass
-class DataTool:
-    name: str
-    description: str
-
-
-class StructTool(msgspec.Struct):
-    name: str
-    description: str
-
-
-class ModelTool(pydantic.BaseModel):
-    name: str
-    description: str | None = None
-    input_schema: dict[str, Any] = pydantic.Field(default_factory=dict, alias="inputSchema")
-
-
-SHAPES = [
-    pytest.param({"name": "pick_me", "input_schema": {}}, id="anthropic"),
-    pytest.param({"name": "pick_me", "inputSchema": {}}, id="mcp"),
-    pytest.param({"type": "function", "function": {"name": "pick_me"}}, id="openai-chat"),
-    pytest.param({"type": "function", "name": "pick_me", "parameters": {}}, id="openai-responses"),
-    pytest.param({"toolSpec": {"name": "pick_me", "inputSchema": {"json": {}}}}, id="bedrock"),
-    pytest.param({"name": "pick_me", "parameters": {"type": "OBJECT"}}, id="gemini"),
-    pytest.param(DataTool("pick_me", "do"), id="dataclass"),
-    pytest.param(StructTool("pick_me", "do"), id="struct"),
-    pytest.param(ModelTool(name="pick_me", inputSchema={"type": "object"}), id="pydantic"),
-]
-
-
-@pytest.mark.parametrize("tool", SHAPES)
-def test_tools_of_any_shape_are_sent_and_come_back_as_they_were(make, tool):
-    def answer(exchange: Exchange) -> None:
-        exchange.select("pick_me")
-
-    with peer(answer) as fake:
-        selection = make(fake.url).select("x", [*TOOLS, tool])
-    assert selection.tools[0] is tool
+@pytest.mark.parametrize("case", sorted(CASES.keys() - {"declared"}))
+def test_tools_of_any_shape_are_sent_and_come_back_as_they_were(make, case):
+    with peer(lambda exchange: exchange.select(NAME)) as fake:
+        selection = make(fake.url).select("x", [*TOOLS, CASES[case]])
+    assert selection.tools[0] is CASES[case]
     sent = fake.requests[0].json["tools"][-1]
-    assert sent["name"] == "pick_me"
+    assert sent["name"] == NAME
     assert isinstance(sent["definition"], dict)
 
 

@@ -3,25 +3,25 @@
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
-import anthropic
 import httpx2
 import openai
 import pytest
 
-from tests.client.agents import QUESTION, model, service, upstream
+from tests.client.agents import MODELS, QUESTION, Agent, model, service, upstream
 from tests.client.gemini_streaming import gemini_chunks, gemini_events
 from tests.client.model import PHANTOM
-from tests.client.shapes import SHAPES, Json, Said, Shape
+from tests.client.shapes import BY_NAME, SHAPES, Json, Said, Shape
 from tests.client.streaming import search
 from tests.client.upstream import Exchange, peer
 from toolscout.discovery import AsyncTransport, Transport
 
 __all__ = ["model", "service", "upstream"]  # fixtures, found by their names
 
-GEMINI = next(shape for shape in SHAPES if shape.name == "gemini")
-OPENAI, ANTHROPIC = SHAPES[0], next(shape for shape in SHAPES if shape.name == "anthropic")
+GEMINI = BY_NAME["gemini"]
+OPENAI, ANTHROPIC = SHAPES[0], BY_NAME["anthropic"]
 FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}
 ABOUT = FILLER | {"send_email": "Send an email to somebody"}
 
@@ -46,57 +46,14 @@ def openai_client(transport: httpx2.BaseTransport, url: str) -> openai.OpenAI:
     return openai.OpenAI(api_key="k", base_url=url, http_client=client, max_retries=0)
 
 
-def anthropic_client(transport: httpx2.BaseTransport, url: str) -> anthropic.Anthropic:
-    client = httpx2.Client(transport=transport)
-    return anthropic.Anthropic(api_key="k", base_url=url, http_client=client, max_retries=0)
-
-
-def test_the_openai_sdk_gets_the_call_of_a_found_tool(upstream, service, model):
-    with openai_client(Transport(service.url), upstream.url) as client:
-        completion = client.chat.completions.create(**asked(OPENAI))
-    assert called(completion) == ["send_email"]
-    assert completion.choices[0].finish_reason == "tool_calls"
-    assert completion.usage
-    assert completion.usage.prompt_tokens == 6  # of both forwards
-    assert model.seen(OPENAI) == [[PHANTOM, "tool_3"], [PHANTOM, "tool_3", "send_email"]]
-
-
-def test_the_anthropic_sdk_gets_the_call_of_a_found_tool(upstream, service, model):
-    with anthropic_client(Transport(service.url), upstream.url) as client:
-        message = client.messages.create(**asked(ANTHROPIC))
-    assert [b.name for b in message.content if b.type == "tool_use"] == ["send_email"]
-    assert model.seen(ANTHROPIC) == [[PHANTOM, "tool_3"], [PHANTOM, "tool_3", "send_email"]]
-
-
-def test_streams_of_openai_are_searched(upstream, service, model):
-    with openai_client(Transport(service.url), upstream.url) as client:
-        names = [
-            call.function.name
-            for chunk in client.chat.completions.create(**asked(OPENAI), stream=True)
-            for choice in chunk.choices
-            for call in choice.delta.tool_calls or []
-            if call.function and call.function.name
-        ]
-    assert names == ["send_email"]
-    assert model.seen(OPENAI)[1] == [PHANTOM, "tool_3", "send_email"]
-
-
-def test_the_stream_helper_of_openai_works(upstream, service):
-    with (
-        openai_client(Transport(service.url), upstream.url) as client,
-        client.chat.completions.stream(**asked(OPENAI)) as stream,
-    ):
-        completion = stream.get_final_completion()
-    assert called(completion) == ["send_email"]
-
-
-def test_the_stream_helper_of_anthropic_works(upstream, service):
-    with (
-        anthropic_client(Transport(service.url), upstream.url) as client,
-        client.messages.stream(**asked(ANTHROPIC)) as stream,
-    ):
-        message = stream.get_final_message()
-    assert [b.name for b in message.content if b.type == "tool_use"] == ["send_email"]
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("interface", MODELS)
+def test_an_sdk_gets_the_call_of_a_found_tool(upstream, service, model, interface, streams):
+    transport = Transport(service.url, native=False)
+    with closing(Agent(interface, upstream.url, transport, ABOUT, streams=streams)) as agent:
+        assert agent.ask(QUESTION) == ["send_email"]
+    first = [PHANTOM, "tool_3"]
+    assert model.seen(agent.shape)[:2] == [first, [*first, "send_email"]]
 
 
 def test_streams_of_gemini_are_searched(service):
@@ -182,16 +139,6 @@ def test_other_requests_go_out_byte_for_byte(service, method, path, headers):
         client.request(method, upstream.url + path, content=body, headers=headers)
     assert upstream.requests[0].body == body
     assert not service.requests
-
-
-@pytest.mark.parametrize("body", [b"", b"no json", b"[1]", b'{"tools": 3}', b'{"tools": [3]}'])
-def test_a_body_that_is_no_request_goes_out_byte_for_byte(service, body):
-    with (
-        peer(lambda exchange: exchange.answer(b"{}")) as upstream,
-        httpx2.Client(transport=Transport(service.url)) as client,
-    ):
-        client.post(f"{upstream.url}/chat/completions", content=body, headers=JSON)
-    assert upstream.requests[0].body == body
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])

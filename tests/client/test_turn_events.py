@@ -4,15 +4,13 @@ import logging
 
 import pytest
 
-from tests.client.flows import DONE, Model, flow, search, service, shape, tools
-from tests.client.shapes import SHAPES, Said
+from tests.client.flows import DONE, Model, search
+from tests.client.shapes import BY_NAME, SHAPES, Said
 from tests.client.streaming import StreamingModel
 from tests.client.upstream import peer
 from toolscout.client import InvalidArgument
 from toolscout.client.events import TurnEvent
 from toolscout.discovery import ToolDiscovery
-
-__all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
 
 
 def many(shape, count: int = 30) -> list:
@@ -49,7 +47,7 @@ def test_a_turn_says_how_often_the_model_searched(flow, shape, tools):
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_a_turn_that_streams_makes_the_same_events(provider):
-    shape = next(shape for shape in SHAPES if shape.name == provider)
+    shape = BY_NAME[provider]
     events: list[TurnEvent] = []
     with peer(lambda exchange: exchange.select("tool_1")) as fake:
         discovery = ToolDiscovery(fake.url, timeout=5, turn_observers=[events.append])

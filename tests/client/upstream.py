@@ -3,7 +3,6 @@
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -169,29 +168,9 @@ class Peer:
 
 @contextmanager
 def peer(script: Script, takes_feedback: bool = False) -> Iterator[Peer]:
-    """A peer that follows a script as long as the block lasts."""
+    """Yield a peer that follows a script as long as the block lasts."""
     started = Peer(script, takes_feedback)
     try:
         yield started
     finally:
         started.stop()
-
-
-def until(fact: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not fact():
-        assert time.monotonic() < deadline, "it did not come to be"
-        time.sleep(0.005)
-
-
-def answers(port: int) -> bool:
-    """Whether something listens on a port of this machine."""
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

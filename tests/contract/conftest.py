@@ -12,7 +12,7 @@ from tests.support import TOOLS, Server, running
 
 @pytest.fixture(scope="module")
 def learning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service that learns, with keys."""
+    """Yield a service that learns, with keys."""
     folder = tmp_path_factory.mktemp("learning")
     with running(folder, TOOLSCOUT_API_KEYS=KEYS) as started:
         yield started
@@ -20,7 +20,7 @@ def learning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def empty(learning: Server) -> Server:
-    """The same, with nothing learned."""
+    """Return the same, with nothing learned."""
     for key in (ACME_OLD, ZENITH):
         assert learning.client.delete(LEARNING, headers={"x-api-key": key}).status_code == 204
     return learning
@@ -28,7 +28,7 @@ def empty(learning: Server) -> Server:
 
 @pytest.fixture(scope="module")
 def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service with the facade and one registered catalog of the tenant acme."""
+    """Yield a service with the facade and one registered catalog of the tenant acme."""
     keys = f"acme={ACME_OLD},zenith={ZENITH}"
     flags = ["--mcp"]
     with running(tmp_path_factory.mktemp("mcp"), *flags, TOOLSCOUT_API_KEYS=keys) as started:

@@ -117,13 +117,3 @@ def test_an_open_address_needs_a_key(host: str, keys: str):
     assert "TOOLSCOUT_API_KEYS" in done.stderr
     assert "--insecure" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_keys_may_have_comments_and_a_byte_order_mark():
-    text = f"\ufeffacme={KEY}1 # first\n#bravo={KEY}2\n # zulu={KEY}3,\n{KEY}#4, #{KEY}5"
-    ring = Keyring(text)
-    assert len(ring) == 2
-    assert tenant(ring, f"{KEY}1") == "acme"
-    assert tenant(ring, f"{KEY}#4")
-    for number in (2, 3, 5):
-        assert tenant(ring, f"{KEY}{number}") is None

@@ -78,42 +78,6 @@ def test_tools_that_were_never_compiled_are_answered_by_words(server: Server):
     assert issue["selected_names"][:1] == ["create_issue"]
 
 
-@pytest.mark.parametrize(
-    ("body", "code", "path"),
-    [
-        ({}, "invalid_request", "patterns"),
-        ({"patterns": []}, "invalid_request", "patterns"),
-        ({"patterns": ["a"] * 33}, "invalid_request", "patterns"),
-        ({"patterns": "a"}, "invalid_request", "patterns"),
-        ({"patterns": ["a", 1]}, "invalid_request", "patterns[1]"),
-        ({"patterns": ["a", " "]}, "empty_pattern", "patterns[1]"),
-        ({"patterns": [{}]}, "invalid_request", "patterns[0].pattern"),
-        ({"patterns": ["a", {"turn": "1"}]}, "invalid_request", "patterns[1].pattern"),
-        ({"patterns": [{"pattern": " "}]}, "empty_pattern", "patterns[0].pattern"),
-        ({"patterns": [{"messages": []}]}, "empty_pattern", "patterns[0].messages"),
-        (
-            {"patterns": ["a", {"messages": [{"content": "a"}]}]},
-            "invalid_request",
-            "patterns[1].messages[0].role",
-        ),
-        (
-            {"patterns": [{"pattern": "a", "messages": SAID}]},
-            "invalid_request",
-            "patterns[0].messages",
-        ),
-        ({"patterns": [{"patern": "a"}]}, "invalid_request", "patterns[0].pattern"),
-        ({"patterns": ["a"], "messages": SAID}, "invalid_request", "messages"),
-        ({"patterns": ["a"], "turn": "1"}, "invalid_request", "turn"),
-        ({"patterns": ["a"], "top_k": 0}, "invalid_request", "top_k"),
-        ({"patterns": ["a"], "top_k": 1, "max_tools": 1}, "invalid_request", "max_tools"),
-    ],
-)
-def test_malformed_batches_are_refused(server: Server, body: Any, code: str, path: str):
-    problem = problem_of(server.post({"tools": TOOLS, **body}, BATCH), 422, code)
-    where = [error["path"] for error in problem["errors"]]
-    assert where == [path] or (where == ["body"] and path == "patterns")
-
-
 @pytest.mark.parametrize("field", ["messages", "turn"])
 def test_what_belongs_to_one_pattern_is_refused_for_all(server: Server, field: str):
     body = {"patterns": ["a"], "tools": TOOLS, field: "a"}

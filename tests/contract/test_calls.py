@@ -6,7 +6,6 @@ import pytest
 
 from tests.conftest import ZENITH
 from tests.support import TOOLS, Server, crowd, problem_of, until
-from toolscout.server.openapi.document import document
 
 BELOW = "/v1/tool-discovery/"
 BATCH, RESOLVE, FILTER = BELOW + "search:batch", BELOW + "resolve", BELOW + "filter"
@@ -116,22 +115,3 @@ def test_calls_are_counted_apart_from_searches(server: Server, path: str):
     server.post(ASKED[path] | {"tools": TOOLS}, path)
     server.post(b"{", path)
     assert counts() == (before[0] + 1, before[1] + 1, before[2] + 2)
-
-
-@calls
-def test_the_log_names_the_call_and_no_tool(server: Server, path: str):
-    secret = crowd(2, "xyzzyx")
-    answered = server.post(ASKED[path] | {"tools": secret}, path, {"x-request-id": "find-" + path})
-    assert answered.status_code == 200
-    until(lambda: "find-" + path in server.stdout)
-    line = next(line for line in server.stdout.splitlines() if "find-" + path in line)
-    name = {BATCH: "batch", RESOLVE: "resolve", FILTER: "filter"}[path]
-    assert f'"event":"{name}"' in line
-    assert "xyzzyx" not in line
-
-
-@calls
-def test_documented_examples_work(server: Server, path: str):
-    post = document()["paths"][path]["post"]
-    example = post["requestBody"]["content"]["application/json"]["example"]
-    assert server.post(example, path).status_code == 200

@@ -5,7 +5,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.catalogs import SHAPES, in_shape
 from tests.support import GATEWAY, TOOLS, Server, crowd, problem_of
 from toolscout.contract.bounds import MAX_TOOL_DEPTH
 
@@ -90,16 +89,6 @@ def test_parameters_alone_are_a_definition(server: Server):
     assert "definition" not in shown(server, {"name": "delete_file"}, include_definitions=True)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_schemas_of_every_provider_are_read(server: Server, shape: str):
-    definition = in_shape(shape, "delete_file", SAID, SCHEMA)
-    told = shown(server, {"name": "delete_file", "definition": definition}, detail="full")
-    assert told["input_schema"] == SCHEMA
-    assert told["required"] == ["path"]
-    if shape != "bare_schema":
-        assert told["description"] == SAID
-
-
 @pytest.mark.parametrize(
     ("schema", "names"),
     [
@@ -175,12 +164,6 @@ def test_explained_tokens_are_those_of_what_is_shown(server: Server):
     assert tokens("names")["selected"] < tokens("brief")["selected"]
 
 
-@pytest.mark.parametrize("wrong", ["short", 1, ["brief"]])
-def test_an_unknown_detail_is_refused(server: Server, wrong: Any):
-    problem = problem_of(server.search(detail=wrong), 422, "invalid_request")
-    assert problem["errors"][0]["path"] == "detail"
-
-
 @pytest.mark.parametrize("field", ["definition", "parameters", "annotations"])
 def test_schemas_are_shown_that_are_nested_as_deep_as_may_be(server: Server, field: str):
     def answer(levels: int) -> httpx2.Response:
@@ -200,9 +183,3 @@ def test_brackets_in_texts_nest_nothing(server: Server):
     definition = {"description": '[{"' * 2_000 + "\\", "enum": [[]] * 600}
     tools = [{"name": "deep", "definition": definition}]
     assert server.search("deep", tools).status_code == 200
-
-
-def test_thousands_of_tools_are_shown_at_once(server: Server):
-    tools = crowd(1_000, "pebble")
-    body = server.search("spin a pebble", tools, top_k=1_000, detail="brief").json()
-    assert len(body["tools"]) == len(body["selected_names"]) == 1_000

@@ -1,6 +1,5 @@
 """Catalogs have names made of their content, and can be searched by them."""
 
-import random
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -15,14 +14,10 @@ def digest_of(server: Server, tools: list) -> str:
     return response.headers["x-catalog-digest"]
 
 
-def test_digest_is_a_sha256_in_hex(server: Server):
-    digest = digest_of(server, TOOLS)
-    assert len(bytes.fromhex(digest)) == 32
-
-
 def test_search_by_digest_gives_the_same_bytes(server: Server):
     inline = server.search("forecast", always_keep=["send_email"])
     digest = inline.headers["x-catalog-digest"]
+    assert len(bytes.fromhex(digest)) == 32
     by_digest = server.search("forecast", catalog=digest, always_keep=["send_email"])
     assert by_digest.content == inline.content
     assert by_digest.headers["x-catalog-digest"] == digest
@@ -42,65 +37,10 @@ def test_unknown_digest_asks_for_the_tools(server: Server, catalog: str):
     problem_of(server.post(body), 404, "catalog_unknown")
 
 
-def test_order_and_repetition_do_not_change_the_digest(server: Server):
-    digest = digest_of(server, TOOLS)
-    shuffled = random.Random(3).sample(TOOLS, len(TOOLS))
-    assert digest_of(server, shuffled) == digest
-    assert digest_of(server, shuffled + TOOLS) == digest
-
-
 def test_whitespace_between_tools_does_not_change_the_digest(server: Server):
     body = b'{ "pattern":"x", "tools" : [ {"name" : "a"} ,\n {"description":"d","name":"b"} ] }'
     spaced = server.post(body).headers["x-catalog-digest"]
     assert spaced == digest_of(server, [{"name": "a"}, {"name": "b", "description": "d"}])
-
-
-@pytest.mark.parametrize(
-    "field",
-    [
-        "description",
-        "definition",
-        "parameters",
-        "namespace",
-        "domain",
-        "tags",
-        "keywords",
-        "source",
-        "capabilities",
-        "risk",
-        "annotations",
-        "status",
-        "required_keys",
-    ],
-)
-def test_null_and_absent_have_one_digest(server: Server, field: str):
-    assert digest_of(server, [{"name": "a", field: None}]) == digest_of(server, [{"name": "a"}])
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"description": "Another text"},
-        {"definition": {"input_schema": {}}},
-        {"parameters": {}},
-        {"namespace": "disk"},
-        {"domain": "files"},
-        {"tags": ["io"]},
-        {"keywords": ["open"]},
-        {"source": "mcp"},
-        {"capabilities": ["read"]},
-        {"risk": "read_only"},
-        {"annotations": {"readOnlyHint": True}},
-        {"status": "unavailable"},
-        {"required_keys": ["path"]},
-    ],
-)
-def test_any_field_of_a_tool_changes_the_digest(server: Server, change: dict):
-    assert digest_of(server, [TOOLS[1] | change]) != digest_of(server, [TOOLS[1]])
-
-
-def test_unknown_fields_of_a_tool_do_not_change_the_digest(server: Server):
-    assert digest_of(server, [TOOLS[0] | {"x": 1}]) == digest_of(server, [TOOLS[0]])
 
 
 def test_an_empty_catalog_has_a_digest(server: Server):

@@ -1,13 +1,9 @@
 """`filter`: the relevance filter of the proxy, as a call."""
 
-import json
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.contract.test_calls import FILTER
-from tests.support import Server, crowd, problem_of
+from tests.support import Server, crowd
 
 NAMES = ["search_code", "read_file", "deploy_app", "send_email", "create_db", "run_tests"]
 TOOLS: list[dict[str, Any]] = [
@@ -34,18 +30,6 @@ def split(server: Server, query: str, tools: Any = TOOLS, **fields: Any) -> tupl
     answer = response.json()
     assert set(answer) == {"kept", "deferred"}
     return answer["kept"], answer["deferred"]
-
-
-def test_the_tables_of_the_real_proxy(server: Server, data: Path):
-    tables = json.loads((data / "cases" / "gateway-algorithms.json").read_text("utf-8"))
-    cases = tables["relevance"]["filter_v042"]
-    assert cases
-    for case in cases:
-        fields = {key: case[key] for key in ("min_tools", "max_tools", "target_ratio")}
-        fields |= {key: case[key] for key in ("always_keep", "expanded")}
-        tools = [{"name": tool["Name"], "description": tool["Desc"]} for tool in case["tools"]]
-        found = split(server, case["query"], tools, recent=case["recently_used"], **fields)
-        assert found == (case["kept_in_score_order"], case["deferred_in_score_order"])
 
 
 def test_shared_words_decide_and_equals_keep_their_order(server: Server):
@@ -98,30 +82,6 @@ def test_descriptions_inside_definitions_count(server: Server):
     inside = {"name": "q9", "definition": {"function": {"description": "Paints zebras"}}}
     kept, _ = split(server, "zebras", [*TOOLS, inside], min_tools=1, max_tools=1)
     assert kept == ["q9"]
-
-
-def test_thousands_of_tools(server: Server):
-    kept, deferred = split(server, "spin 77", [*crowd(2_000, "acorn"), *TOOLS])
-    assert len(kept) == 25
-    assert len(deferred) == 2_000 + len(TOOLS) - 25
-
-
-@pytest.mark.parametrize(
-    ("fields", "path"),
-    [
-        ({"query": None}, "query"),
-        ({"query": 1}, "query"),
-        ({"query": "a", "min_tools": -1}, "min_tools"),
-        ({"query": "a", "min_tools": 1.5}, "min_tools"),
-        ({"query": "a", "max_tools": 0}, "max_tools"),
-        ({"query": "a", "target_ratio": 1.1}, "target_ratio"),
-        ({"query": "a", "recent": "read"}, "recent"),
-        ({"query": "a", "expanded": [1]}, "expanded[0]"),
-    ],
-)
-def test_malformed_fields_are_refused(server: Server, fields: Any, path: str):
-    problem = problem_of(server.post({"tools": TOOLS, **fields}, FILTER), 422, "invalid_request")
-    assert problem["errors"][0]["path"] == path
 
 
 def test_null_is_absent(server: Server):

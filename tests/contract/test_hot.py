@@ -82,13 +82,10 @@ def test_without_a_message_the_core_tools_are_shown(server: Server):
     other = [{"name": "mcp__wiki__read", "description": "Read"}]
     own = [{"name": "erase_disk", "description": "x"}, {"name": "list_files", "description": "x"}]
     tiers = hot(server, None, tools=[*served, *other, *own])["tiers"]
-    assert names(tiers["tier1"]) == [
-        "list_files",
-        "erase_disk",
-        "mcp__crm__find",
-        "mcp__wiki__read",
-        "mcp__crm__list",
-    ]
+    assert (
+        names(tiers["tier1"])
+        == "list_files erase_disk mcp__crm__find mcp__wiki__read mcp__crm__list".split()
+    )
     assert len(hot(server, None, tools=crowd(60))["tiers"]["tier1"]) == 10
     safe = hot(server, None, tools=own, filters={"max_risk": "read_only"})["tiers"]
     assert names(safe["tier1"]) == ["list_files"]
@@ -113,11 +110,6 @@ def test_filters_hold_in_both_tiers(server: Server):
 def test_a_digest_stands_for_tools(server: Server):
     digest = server.search(tools=TOOLS).headers["x-catalog-digest"]
     assert hot(server, catalog=digest) == hot(server)
-
-
-@pytest.mark.parametrize("field", [{"token_budget": -1}, {"token_budget": 1.5}, {"tier0": "a"}])
-def test_a_wrong_field_is_refused(server: Server, field: dict[str, Any]):
-    problem_of(server.post({"message": "m", "tools": TOOLS, **field}, HOT), 422, "invalid_request")
 
 
 def test_tools_are_needed(server: Server):

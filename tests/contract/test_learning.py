@@ -1,6 +1,5 @@
 """Feedback over the wire, and what comes of it."""
 
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -183,16 +182,6 @@ def test_feedback_is_counted_by_success(learning: Server):
     assert learning.metric('toolscout_feedback_total{success="no"}') == before + 1
 
 
-def test_feedback_that_was_accepted_survives_a_killed_process(tmp_path: Path):
-    flags = ["--store", f"sqlite:{tmp_path / 'state.db'}"]
-    with running(tmp_path, *flags) as server:
-        assert server.post({"events": [WORKED] * 3}, FEEDBACK).status_code == 202
-        server.signal(signal.SIGKILL)
-        server.wait()
-    with running(tmp_path, *flags) as server:
-        until(lambda: server.names("ship the parcel")[:1] == ["resize_image"])
-
-
 @pytest.mark.parametrize("failures", [1, 20])
 def test_failures_alone_take_no_tool_out_of_the_answer(empty: Server, failures: int):
     tools = [*TOOLS, *crowd(40)]
@@ -206,27 +195,6 @@ def test_failures_alone_take_no_tool_out_of_the_answer(empty: Server, failures: 
             assert set(after) == set(before)
             assert after.index(tool) - before.index(tool) <= 2
             empty.client.delete(LEARNING, headers=headers)
-
-
-def test_a_later_success_makes_up_for_a_failure(empty: Server):
-    tools = [*TOOLS, *crowd(40)]
-    headers = {"x-api-key": ACME_OLD}
-    pattern = "spin gadget"
-    before = empty.names(pattern, tools, headers=headers)
-    event = {"pattern": pattern, "tool": before[0]}
-    tell(empty, {"events": [event | {"success": False}] * 3})
-    assert empty.names(pattern, tools, headers=headers)[0] != before[0]
-    tell(empty, {"events": [event | {"success": True}] * 3})
-    assert empty.names(pattern, tools, headers=headers) == before
-
-
-def test_a_tool_that_failed_keeps_a_score_between_zero_and_one(empty: Server):
-    events = [{"pattern": "read a file", "tool": "read_file", "success": False}] * 20
-    tell(empty, {"events": events})
-    headers = {"x-api-key": ACME_OLD}
-    body = empty.search("read a file", explain=True, headers=headers).json()
-    assert body["selected_names"]
-    assert all(0 <= match["score"] <= 1 for match in body["matches"])
 
 
 def test_a_tool_is_the_same_however_its_json_is_written(empty: Server):

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from tests.support import TOOLS, Server, crowd, problem_of
+from tests.support import Server
 
 RANKERS = ["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"]
 PATTERNS = ["read a text file", "weather in the city", "get_weather", "send.*message|^read"]
 
 
 def sized(name: str, tokens: int) -> dict[str, Any]:
-    """A tool that is about files and costs so many tokens whole."""
+    """Return a tool that is about files and costs so many tokens whole."""
     about = "Reads a file"
     filler = "x" * (4 * tokens - len('{"note": ""}'))
     return {"name": name, "description": about, "definition": {"note": filler}}
@@ -24,23 +24,6 @@ def test_a_least_score_leaves_out_what_scores_less(server: Server, ranker: str):
         for least in (0.0, 0.05, 0.2, 0.5, 1.0):
             kept = [match["name"] for match in matches if match["score"] >= least]
             assert server.names(pattern, ranker=ranker, min_score=least) == kept
-
-
-def test_pins_beat_the_least_score(server: Server):
-    names = server.names("read a text file", min_score=1.0, always_keep=["get_weather"])
-    assert names == ["get_weather"]
-
-
-def test_a_least_score_holds_before_compiling(server: Server):
-    tools = [*crowd(4_000, "cog"), *TOOLS]
-    fields = {"latency_budget_ms": 1, "top_k": 3}
-    body = server.search("weather city forecast", tools, explain=True, **fields).json()
-    assert body["ranker"] == "keyword"
-    best = body["matches"][0]
-    fresh = [*tools, {"name": "another"}]
-    assert server.names("weather city forecast", fresh, min_score=best["score"], **fields) == [
-        best["name"]
-    ]
 
 
 def test_a_budget_is_filled_in_rank_order_and_skips_what_does_not_fit(server: Server):
@@ -61,18 +44,6 @@ def test_a_budget_is_filled_in_rank_order_and_skips_what_does_not_fit(server: Se
 def test_a_skipped_tool_leaves_its_slot_to_the_next(server: Server):
     tools = [*(sized(f"file_{n:02}", 500) for n in range(20)), sized("file_zz", 50)]
     assert server.names("reads a file", tools, budget_tokens=100, top_k=2) == ["file_zz"]
-
-
-def test_pins_beat_the_budget_and_use_it_up(server: Server):
-    tools = [sized("file_a", 100), sized("file_b", 100), sized("pinned", 150)]
-    for budget, names in (
-        (0, ["pinned"]),
-        (200, ["pinned"]),
-        (250, ["file_a", "pinned"]),
-        (350, ["file_a", "file_b", "pinned"]),
-    ):
-        fields = {"budget_tokens": budget, "always_keep": ["pinned"], "ranker": "bm25"}
-        assert server.names("reads a file", tools, **fields) == names
 
 
 def test_a_tool_below_the_least_score_costs_nothing(server: Server):
@@ -96,30 +67,6 @@ def test_definitions_are_paid_for_whole(server: Server):
     fields = {"budget_tokens": 130, "detail": "brief", "include_definitions": True}
     tools = [sized("file_1", 60), sized("file_2", 120)]
     assert server.names("reads a file", tools, **fields) == ["file_1"]
-
-
-def test_a_budget_holds_before_compiling(server: Server):
-    tools = [*crowd(4_000, "ratchets"), sized("file_a", 900), sized("file_b", 100)]
-    fields = {"latency_budget_ms": 1, "budget_tokens": 200}
-    body = server.search("reads a file", tools, explain=True, **fields).json()
-    assert body["ranker"] == "keyword"
-    assert body["selected_names"] == ["file_b"]
-
-
-@pytest.mark.parametrize(
-    ("field", "wrong"),
-    [
-        ("min_score", -0.1),
-        ("min_score", 1.1),
-        ("min_score", "high"),
-        ("budget_tokens", -1),
-        ("budget_tokens", 1.5),
-        ("budget_tokens", "many"),
-    ],
-)
-def test_limits_out_of_bounds_are_refused(server: Server, field: str, wrong: Any):
-    problem = problem_of(server.search(**{field: wrong}), 422, "invalid_request")
-    assert problem["errors"][0]["path"] == field
 
 
 def test_null_limits_are_absent_and_numbers_may_be_floats(server: Server):

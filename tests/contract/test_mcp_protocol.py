@@ -6,12 +6,7 @@ from typing import Any
 import pytest
 from mcp.client.client import ConnectMode
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    PromptReference,
-    ResourceTemplateReference,
-)
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, PromptReference, ResourceTemplateReference
 
 from tests.contract.mcp_client import HEADERS, session
 from tests.support import TOOLS, Server, crowd, running
@@ -34,7 +29,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def ask(server: Server, method: str, revision: str = "2025-11-25", **params: Any) -> Any:
-    """The answer to a message as it is written, and its status."""
+    """Return the answer to a message as it is written, and its status."""
     is_modern = revision > "2026"
     body: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": method}
     meta = {
@@ -82,8 +77,7 @@ def test_invalid_parameters_are_named_so(
 
 
 @pytest.mark.parametrize(
-    ("revision", "code"),
-    [("2025-06-18", -32002), ("2025-11-25", -32002), ("2026-07-28", -32602)],
+    ("revision", "code"), [("2025-06-18", -32002), ("2025-11-25", -32002), ("2026-07-28", -32602)]
 )
 @pytest.mark.parametrize(
     "uri",

@@ -99,11 +99,6 @@ def test_a_tool_that_was_called_counts_where_no_turn_names_it(server: Server):
     assert asked(server, [user("go"), said([call]), user(AGAIN)]) == ["change_address"]
 
 
-def test_what_the_assistant_says_does_not_count(server: Server):
-    offer = said("I could also water the plants of the greenhouse.")
-    assert asked(server, [user(MONEY), offer, user(AGAIN)]) == ["refund_order"]
-
-
 def test_messages_in_a_row_are_one_turn(server: Server):
     split = [user("Give the customer the money back"), user("for the order.")]
     assert asked(server, split) == asked(server, [user(MONEY)]) == ["refund_order"]
@@ -126,11 +121,6 @@ def test_odd_parts_of_messages_are_passed_over(server: Server):
         user([{"type": "text", "text": 7}]),
     ]
     assert asked(server, [*odd, user(MONEY)]) == ["refund_order"]
-
-
-def test_only_the_end_of_a_long_conversation_is_read(server: Server):
-    chatter = [said("Yes."), user("Hm.")] * 2_000
-    assert asked(server, [user(MONEY), *chatter, user(PARCEL)], top_k=5)[0] == "track_parcel"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import TOOLS, Server, problem_of, running
+from tests.support import TOOLS, Server, running
 
 WEB = [{"name": "web_search", "description": "Search the web"}, *TOOLS[1:]]
 
@@ -79,28 +79,6 @@ def test_a_pin_that_is_named_comes_first(server: Server):
     assert body["matches"][0]["pinned"]
 
 
-def test_a_pin_that_matches_is_not_listed_twice(server: Server):
-    names = server.names("read a file", always_keep=["read_file"], top_k=3)
-    assert names.count("read_file") == 1
-
-
-def test_pins_that_are_not_there_are_passed_over(server: Server):
-    assert "submit_answer" not in server.names("read a file", always_keep=["submit_answer"])
-
-
-def test_pins_never_take_the_last_slot_from_a_match(server: Server):
-    assert server.names("read a file", always_keep=["send_email"], top_k=1) == ["read_file"]
-    pins = ["send_email", "get_weather", "search_code"]
-    names = server.names("read a file", always_keep=pins, top_k=3)
-    assert names == ["read_file", "send_email", "get_weather"]
-
-
-def test_pins_survive_an_invalid_regex(server: Server):
-    names = server.names("read (a file", always_keep=["get_weather"], ranker="regex")
-    assert names[0] == "read_file"
-    assert "get_weather" in names
-
-
 def test_the_threshold_of_no_match_is_the_callers_to_set(server: Server):
     pattern = "read something about tomorrow's sky"
     usual = server.search(pattern, explain=True).json()
@@ -109,12 +87,6 @@ def test_the_threshold_of_no_match_is_the_callers_to_set(server: Server):
     assert server.names(pattern, no_match_below=min(best + 0.01, 1)) == []
     assert server.names("read_file", no_match_below=1)[0] == "read_file"
     assert outcome(server.search("zxqv wvut", no_match_below=0)) == "no_match"
-
-
-@pytest.mark.parametrize("value", [-0.1, 1.1, "0.5"])
-def test_a_threshold_out_of_range_is_refused(server: Server, value: object):
-    body = problem_of(server.search("read", no_match_below=value), 422, "invalid_request")
-    assert "no_match_below" in body["detail"]
 
 
 def test_the_threshold_is_a_setting(tmp_path: Path):

@@ -1,7 +1,5 @@
 """The same rules, over the wire."""
 
-import random
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,23 +29,6 @@ def test_reordering_the_tools_gives_the_same_bytes(server: Server, sent, pattern
     first, second = server.search(pattern, sent), server.search(pattern, shuffled)
     assert first.content == second.content
     assert first.headers["x-catalog-digest"] == second.headers["x-catalog-digest"]
-
-
-def test_thousands_of_tools_twice_in_any_order(server: Server):
-    sent = crowd(3_000, "widget") + TOOLS
-    answers = set()
-    for seed in range(3):
-        shuffled = list(sent)
-        random.Random(seed).shuffle(shuffled)
-        answers.add(server.search("translate text into french", shuffled + shuffled).content)
-    assert len(answers) == 1
-    assert b'["translate_text"' in answers.pop()
-
-
-def test_one_irrelevant_tool_more_never_drops_an_exact_name(server: Server):
-    for extra in range(0, 400, 80):
-        tools = TOOLS + crowd(extra)
-        assert server.names("now use createIssue please", tools, top_k=1) == ["create_issue"]
 
 
 def test_every_process_gives_the_same_answer(server: Server, keyed: Server):

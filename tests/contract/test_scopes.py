@@ -36,7 +36,7 @@ CALLS = [
 
 @pytest.fixture(scope="module")
 def scoped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service with a key for every scope, one for all, and one that has expired."""
+    """Yield a service with a key for every scope, one for all, and one that has expired."""
     entries = [f"acme={KEYS[scope]};scopes={scope}" for scope in SCOPES]
     entries += [f"acme={KEYS['all']}", f"acme={KEYS['old']};expires=2026-01-31"]
     settings = {"TOOLSCOUT_API_KEYS": ",".join(entries)}

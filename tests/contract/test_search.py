@@ -61,24 +61,6 @@ def test_unknown_fields_of_a_tool_are_ignored(server: Server):
     assert server.names(tools=tools) == server.names()
 
 
-def test_tools_that_arrive_twice_count_once(server: Server):
-    response = server.search(tools=TOOLS + TOOLS, top_k=50)
-    names = response.json()["selected_names"]
-    assert len(names) == len(set(names))
-    assert response.headers["x-tool-selection"].startswith(f"{len(TOOLS)}->")
-    assert names == server.names(top_k=50)
-
-
-def test_first_of_two_texts_wins(server: Server):
-    tools = [
-        {"name": "mystery", "description": "Bake sourdough bread"},
-        *TOOLS,
-        {"name": "mystery", "description": "Read a text file from disk"},
-    ]
-    assert server.names("bake bread", tools, top_k=1) == ["mystery"]
-    assert "mystery" not in server.names("read text file disk", tools, ranker="bm25")
-
-
 def test_integers_that_went_through_float64_are_read(server: Server):
     definition = {"input_schema": {"properties": {"limit": {"maximum": 1e21, "default": 20.0}}}}
     tools = [*TOOLS, {"name": "page_through", "definition": definition}]
@@ -111,31 +93,6 @@ def test_every_ranker_of_the_contract_answers(server: Server, ranker: str):
     assert "degraded=no" in response.headers["x-tool-selection"]
 
 
-def test_duplicates_do_not_count_against_the_limit_of_tools(server: Server):
-    tools = crowd(10_000)
-    response = server.post({"pattern": "gadget_77_spin", "top_k": 1, "tools": tools + tools})
-    assert response.json() == {"selected_names": ["gadget_77_spin"]}
-
-
 def test_an_answer_leaves_the_connection_open(server: Server):
     response = server.post({"pattern": "x", "tools": []}, path=SEARCH)
     assert response.headers.get("connection", "keep-alive") == "keep-alive"
-
-
-@pytest.mark.parametrize(
-    "behind",
-    [
-        {"always_keep": ["get_weather", "]}"]},
-        {"filters": {"tags": [], "exclude": ["read_file", "}"]}, "top_k": 3},
-        {"session": {"recent": [{"name": "read_file", "successes": 1}], "expanded": []}},
-        {"unheard_of": [[], [{}], ["}]"], {"tools": [{"name": "x"}]}]},
-        {f"list_{number}": ["a"] for number in range(40)},
-    ],
-)
-def test_what_stands_behind_the_tools_makes_no_difference(server: Server, behind: dict):
-    fields = {"pattern": "weather or a file", "latency_budget_ms": 60_000}
-    orders = [{**fields, **behind, "tools": TOOLS}, {**fields, "tools": TOOLS, **behind}]
-    answers = [server.post(order) for order in orders for _ in range(2)]
-    assert {answer.status_code for answer in answers} == {200}
-    assert len({answer.content for answer in answers}) == 1
-    assert len({answer.headers["x-catalog-digest"] for answer in answers}) == 1

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import TOOLS, Server, crowd, problem_of
+from tests.support import TOOLS, Server
 
 TWINS: list[dict[str, Any]] = [
     {"name": "forward_note", "description": "Forwards a note to a colleague"},
@@ -26,7 +26,7 @@ def ranked(server: Server, *recent: dict[str, Any], tools: Any = TWINS, **fields
 
 
 def boosts(server: Server, name: str, pattern: str = QUERY, tools: Any = TWINS, **fields: Any):
-    """The signed changes of one tool's score by what they are for, and the score."""
+    """Return the signed changes of one tool's score by their reason, and the score."""
     body = server.search(pattern, tools, explain=True, **fields).json()
     match = next(match for match in body["matches"] if match["name"] == name)
     found = {
@@ -121,15 +121,6 @@ def test_names_that_are_not_there_and_uses_of_nothing_change_nothing(server: Ser
         assert server.names(QUERY, TWINS, session=session) == server.names(QUERY, TWINS)
 
 
-def test_sessions_count_before_compiling(server: Server):
-    tools = [*crowd(4_000, "bobbin"), *TWINS]
-    fields = {"latency_budget_ms": 1, "explain": True}
-    use = {"name": "forward_notice", "successes": 3}
-    body = server.search(QUERY, tools, session={"recent": [use]}, **fields).json()
-    assert body["ranker"] == "keyword"
-    assert body["selected_names"][:2] == ["forward_notice", "forward_note"]
-
-
 @pytest.mark.parametrize(
     ("context", "first", "lowered"),
     [
@@ -174,24 +165,3 @@ def test_surroundings_filter_nothing(server: Server):
     context = {"signals": ["email slack channel inbox message"]}
     tools = [{"name": "scale_pods", "description": "Scale pods of the cluster", "domain": "infra"}]
     assert server.names("scale pods", [*TOOLS, *tools], context=context)[0] == "scale_pods"
-
-
-@pytest.mark.parametrize(
-    ("fields", "path"),
-    [
-        ({"session": []}, "session"),
-        ({"session": {"recent": [{"successes": 1}]}}, "session.recent[0]"),
-        ({"session": {"recent": [{"name": "a", "failures": -1}]}}, "session.recent[0].failures"),
-        ({"session": {"recent": [{"name": "a", "turns_ago": "1"}]}}, "session.recent[0].turns_ago"),
-        ({"session": {"recent": [{"name": "a"}] * 1_001}}, "session.recent"),
-        ({"session": {"expanded": "a"}}, "session.expanded"),
-        ({"context": "code"}, "context"),
-        ({"context": {"files": [1]}}, "context.files[0]"),
-        ({"context": {"files": ["a"] * 1_001}}, "context.files"),
-        ({"context": {"signals": ["a" * 201]}}, "context.signals[0]"),
-        ({"context": {"signals": ["a"] * 101}}, "context.signals"),
-    ],
-)
-def test_malformed_fields_are_refused(server: Server, fields: Any, path: str):
-    problem = problem_of(server.search(**fields), 422, "invalid_request")
-    assert problem["errors"][0]["path"] == path

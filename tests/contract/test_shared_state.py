@@ -123,14 +123,14 @@ def failures(server: Server) -> float:
 
 @pytest.fixture
 def replica(tmp_path: Path, redis_server: RedisServer) -> Iterator[Server]:
-    """A service on a Redis, with a client that waits half as long as the store may take."""
+    """Yield a service on a Redis, with a client that waits half as long as the store may take."""
     with running(tmp_path, "--learning", "--store", redis_server.url) as server:
         server.client.timeout = READ_S / 2
         yield server
 
 
 def ask_all_ways(server: Server, word: str, digest: str) -> None:
-    """New tools, known ones by digest and by name, what nobody knows, calls that look tools up."""
+    """Return calls with new tools, known ones by digest and name, and unknown ones."""
     assert server.search("turn", crowd(5, word)).status_code == 200
     for known_as in (digest, "before"):
         assert server.post({"pattern": "spin", "catalog": known_as}).status_code == 200

@@ -13,7 +13,7 @@ STATS = "/v1/stats"
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service of its own, so that every search is known."""
+    """Yield a service of its own, so that every search is known."""
     keys = f"acme={ACME_OLD},acme={ACME_NEW},zenith={ZENITH}"
     with running(tmp_path_factory.mktemp("counted"), TOOLSCOUT_API_KEYS=keys) as started:
         yield started

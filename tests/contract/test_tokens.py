@@ -34,7 +34,7 @@ def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def registered(server: Server, data: Path, size: int, most: int | None = None) -> list[Any]:
-    """The tools of one of the real catalogs, registered as the only one."""
+    """Return the tools of one of the real catalogs, registered as the only one."""
     tools: list[Any] = json.loads((data / "catalogs" / f"{size}.json").read_text("utf-8"))[:most]
     assert server.client.put("/v1/catalogs/real", json={"tools": tools}).is_success
     return tools
@@ -50,7 +50,7 @@ def test_a_tool_in_brief_is_sixty_tokens_on_average(facade: Server, data: Path, 
 
 
 async def read(client: Client, tool: str, **arguments: Any) -> tuple[int, Any]:
-    """The tokens of what a model reads of a call, and what the call found."""
+    """Return the tokens of what a model reads of a call, and what the call found."""
     answer = await client.call_tool(tool, arguments)
     assert not answer.is_error, answer.content
     (content,) = answer.content

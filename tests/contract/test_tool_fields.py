@@ -7,6 +7,8 @@ import pytest
 from tests.support import TOOLS, Server, problem_of
 
 FIELDS: dict[str, Any] = {
+    "description": "Turn a page",
+    "definition": {"input_schema": {}},
     "parameters": {"type": "object", "properties": {"zebra": {"type": "string"}}},
     "namespace": "zoo",
     "domain": "zoology",

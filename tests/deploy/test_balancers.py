@@ -9,7 +9,7 @@ ASKING = ("search", "resolve", "filter", "hot")
 
 
 def repeated(name: str) -> str:
-    """The lines of an example that name what may be asked again."""
+    """Return the lines of an example that name what may be asked again."""
     lines = (FOLDER / name).read_text("utf-8").splitlines()
     return "\n".join(line for line in lines if "/tool-discovery" in line)
 

@@ -35,12 +35,6 @@ def test_every_value_of_the_chart_is_in_its_schema():
             assert set(value) == set(field["properties"])
 
 
-def test_every_value_has_its_line_in_the_readme():
-    values = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
-    page = (CHART / "README.md").read_text("utf-8")
-    assert [name for name in values if f"`{name}`" not in page] == []
-
-
 def test_what_helm_test_asks_is_answered(keyed: Server, tmp_path: Path):
     keys = tmp_path / "api-keys"
     keys.write_text(f"zenith={ZENITH}\nother={'x' * 40}\n", "utf-8")

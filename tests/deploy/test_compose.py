@@ -14,23 +14,6 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 REPLICAS = ("replica-1", "replica-2")
 
 
-def mounts() -> list[str]:
-    return [
-        volume.partition(":")[0]
-        for service in SERVICES.values()
-        for volume in service.get("volumes", [])
-    ]
-
-
-@pytest.mark.parametrize("source", [source for source in mounts() if source.startswith("./")])
-def test_what_is_mounted_is_there(source: str):
-    assert (FOLDER / source).exists()
-
-
-def test_named_volumes_are_declared():
-    assert {source for source in mounts() if not source.startswith("./")} == set(COMPOSE["volumes"])
-
-
 @pytest.mark.parametrize("name", REPLICAS)
 def test_a_replica_is_configured_by_settings_that_exist(name: str, tmp_path: Path):
     given = dict(SERVICES[name]["environment"])
@@ -74,14 +57,3 @@ def test_prometheus_and_envoy_know_the_replicas_by_their_names():
     assert targets == [f"{name}:8080" for name in REPLICAS]
     envoy = (FOLDER / "balancers" / "envoy.yaml").read_text("utf-8")
     assert all(f"address: {name}, port_value: 8080" in envoy for name in REPLICAS)
-
-
-def test_no_key_is_part_of_the_project():
-    assert "deploy/api-keys" in (FOLDER.parent / ".gitignore").read_text("utf-8").splitlines()
-
-
-def test_the_store_loses_at_most_what_callers_can_send_again():
-    command = SERVICES["valkey"]["command"]
-    given = dict(zip(command[1::2], command[2::2], strict=True))
-    assert given["--appendonly"] == "yes"
-    assert given["--maxmemory-policy"] == "volatile-lru"

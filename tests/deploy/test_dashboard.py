@@ -55,7 +55,7 @@ def asked(expr: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 @pytest.fixture(scope="module")
 def exposed(server: Server) -> set[str]:
-    """The names of all samples that the running service can expose."""
+    """Return the names of all samples that the running service can expose."""
     server.search()
     names = set()
     for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", server.get("/metrics").text, re.M):
@@ -65,7 +65,7 @@ def exposed(server: Server) -> set[str]:
 
 
 def labels() -> dict[str, set[str]]:
-    """The labels of each metric family."""
+    """Return the labels of each metric family."""
     found = {}
     for metric in vars(Metrics()).values():
         if isinstance(metric, MetricWrapperBase):
@@ -131,21 +131,6 @@ def test_every_metric_of_the_service_but_the_shadows_is_on_the_dashboard():
     shown = {family(name) for _, expr in PANELS for name, _ in asked(expr)}
     missing = {name for name in labels() if name not in shown and "shadow" not in name}
     assert missing <= {"toolscout_call_duration_seconds"}
-
-
-def test_panels_stand_side_by_side_and_have_numbers_of_their_own():
-    taken: set[tuple[int, int]] = set()
-    for panel in DASHBOARD["panels"]:
-        at = panel["gridPos"]
-        cells = {
-            (x, y)
-            for x in range(at["x"], at["x"] + at["w"])
-            for y in range(at["y"], at["y"] + at["h"])
-        }
-        assert not cells & taken
-        assert max(x for x, _ in cells) < 24
-        taken |= cells
-    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
 
 
 def test_the_dashboard_asks_any_prometheus_that_its_viewer_chooses():

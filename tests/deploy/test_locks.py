@@ -25,7 +25,7 @@ def locked(name: str) -> list[tuple[Requirement, int]]:
 
 
 def asked(extra: str) -> list[Requirement]:
-    """What an extra asks for, with that of the extras of ours which it names."""
+    """Return what an extra asks for, with that of the extras of ours which it names."""
     project = PROJECT["project"]
     texts = [*project["dependencies"], *project["optional-dependencies"][extra]]
     found = []

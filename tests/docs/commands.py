@@ -5,16 +5,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-PAGES = sorted(
-    page
-    for pattern in ("SECURITY.md", "CONTRIBUTING.md", "docs/**/*.md", "deploy/**/*.md")
-    for page in ROOT.glob(pattern)
-)
-"""All but README.md, which `test_readme.py` reads."""
-
 
 def commands(page: Path) -> list[str]:
-    """The commands of a page's blocks, fenced or indented; lines that go on are joined."""
+    """Return the commands of a page's blocks, fenced or indented; continued lines are joined."""
     text = page.read_text("utf-8")
     blocks = re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.S | re.M)
     rest = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
@@ -22,22 +15,14 @@ def commands(page: Path) -> list[str]:
         re.sub(r"^    ", "", block, flags=re.M)
         for block in re.findall(r"(?:\n\n|\A)((?:    .+\n)+)", rest)
     ]
-    joined = [line for block in blocks for line in _lines(block)]
-    return [command for command in joined if _PROGRAM.match(command)]
+    return [line for block in blocks for line in _lines(block)]
 
 
-_PROGRAM = re.compile(
-    r"(?:[A-Z_]+=\S+ )*(?:\S*/)?"
-    r"(curl|docker|export|for|helm|kubectl|locust|make|npx|openssl|pip|printf|python[\d.]*|source|"
-    r"toolscout|uvx)\b"
-)
-
-
-def program(command: str) -> str:
-    """The program of a command, without its folder and what is set before it."""
-    found = _PROGRAM.match(command)
-    assert found
-    return found[1].rstrip("0123456789.")
+def toolscout_commands() -> list[str]:
+    """Every command of Toolscout in the pages."""
+    pages = [ROOT / "SECURITY.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/**/*.md")]
+    ours = re.compile(r"(?:[A-Z_]+=\S+ )*(?:\S*/)?toolscout ")
+    return sorted({line for page in pages for line in commands(page) if ours.match(line)})
 
 
 def _lines(block: str) -> list[str]:

@@ -28,7 +28,7 @@ def test_links_within_the_project_lead_somewhere(page: Path):
 
 
 def anchors(page: Path) -> set[str]:
-    """What GitHub makes of a page's headings."""
+    """Return what GitHub makes of a page's headings."""
     text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.S)
     written = re.findall(r"^#+ (.+)$", text, re.M)
     plain = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in written)

@@ -4,55 +4,22 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 
-import anthropic
 import httpx2
 import openai
 import pytest
 
-from tests.client.model import PHANTOM, ScriptedModel
-from tests.client.shapes import SHAPES
-from tests.client.test_chaos import FAILURES, REFUSALS, status
-from tests.client.upstream import Exchange, Peer, answers, free_port, peer, until
-from tests.support import environment
+from tests.client.agents import Agent
+from tests.client.model import ScriptedModel
+from tests.client.shapes import BY_NAME
+from tests.client.upstream import Exchange, Peer, peer
+from tests.support import Proxy, environment, proxy, until
 
-SHAPE = {shape.name: shape for shape in SHAPES}
 ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(30)}
 ABOUT |= {"send_email": "Send an email to somebody"}
 KEY = "sk-very-secret"
-
-
-class Running:
-    """A proxy in a process of its own."""
-
-    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
-        self.process = process
-        self.url = url
-
-    def log(self) -> str:
-        """Stop the proxy, and return what it wrote."""
-        self.process.terminate()
-        return self.process.communicate(timeout=30)[0]
-
-
-@contextmanager
-def proxy(
-    upstream: str, *flags: str, selector: str = "http://127.0.0.1:9", **variables: str
-) -> Iterator[Running]:
-    """A proxy, as long as the block lasts; `variables` are those of its environment."""
-    port = free_port()
-    command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", upstream]
-    command += ["--selector", selector, "--port", str(port), *flags]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    process = subprocess.Popen(command, env=environment(**variables), text=True, **pipes)  # type: ignore[call-overload]
-    url = f"http://127.0.0.1:{port}"
-    try:
-        until(lambda: answers(port))
-        yield Running(process, url)
-    finally:
-        process.kill()
-        process.communicate()
+OPENAI = BY_NAME["openai"]
 
 
 @pytest.fixture
@@ -73,56 +40,38 @@ def service() -> Iterator[Peer]:
 
 
 @pytest.fixture
-def running(upstream: Peer, service: Peer) -> Iterator[Running]:
+def running(upstream: Peer, service: Peer) -> Iterator[Proxy]:
     with proxy(f"{upstream.url}/v1", selector=service.url) as started:
         yield started
 
 
-def test_unreadable_bytes_are_passed_on_once(service):
-    odd, json_ = b'{"text": "caf\xe9"}', {"Content-Type": "application/json"}
-    tools = [SHAPE["openai"].tool(name, text) for name, text in ABOUT.items()]
-    asked = json.dumps(SHAPE["openai"].request("please", tools)).encode()
-    with (
-        peer(lambda exchange: exchange.answer(odd)) as api,
-        proxy(api.url, selector=service.url) as it,
-    ):
-        for body in (odd, asked):
-            url = f"{it.url}/chat/completions"
-            assert httpx2.post(url, content=body, headers=json_).content == odd
-        assert api.requests[0].body == odd
-        assert len(api.requests) == 2
-        assert "Traceback" not in it.log()
-
-
 def test_pins_the_count_of_a_search_and_a_scope_are_flags(upstream, service, model):
     flags = ["--always-keep", "tool_7", "--always-keep", "tool_8", "--top-k", "3"]
-    tools = [SHAPE["openai"].tool(name, text) for name, text in ABOUT.items()]
-    body = SHAPE["openai"].request("hello", tools)
+    tools = [OPENAI.tool(name, text) for name, text in ABOUT.items()]
+    body = OPENAI.request("hello", tools)
     with proxy(upstream.url, *flags, "--scope-header", "X-User", selector=service.url) as running:
         for user in ("a", "b", "a"):
             url, headers = f"{running.url}/chat/completions", {"X-User": user}
             httpx2.post(url, json=body, headers=headers)
-    assert {"tool_7", "tool_8"} <= set(model.seen(SHAPE["openai"])[0])
+    assert {"tool_7", "tool_8"} <= set(model.seen(OPENAI)[0])
     assert [request.json["top_k"] for request in service.requests] == [3, 3]
 
 
-@pytest.mark.parametrize("base", ["", "/v1"])
-@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
-def test_an_sdk_with_another_base_url_calls_what_was_found(running, model, upstream, base, stream):
-    tools = [SHAPE["openai"].tool(name, text) for name, text in ABOUT.items()]
-    question = {"role": "user", "content": "please write to somebody"}
-    request = {"model": "m", "messages": [question], "tools": tools}
-    with openai.OpenAI(api_key=KEY, base_url=running.url + base) as client:
-        if stream:
-            with client.chat.completions.stream(**request) as events:
-                completion = events.get_final_completion()
-        else:
-            completion = client.chat.completions.create(**request)
-    assert completion.choices[0].message.tool_calls[0].function.name == "send_email"
-    assert model.seen(SHAPE["openai"]) == [[PHANTOM, "send_email"]]
-    [exchange] = upstream.requests
-    assert exchange.path == "/v1/chat/completions"
-    assert exchange.headers["authorization"] == f"Bearer {KEY}"
+@pytest.mark.parametrize("streams", [False, True], ids=["plain", "stream"])
+@pytest.mark.parametrize(
+    ("interface", "base"),
+    [("openai", ""), ("openai", "/v1"), ("openai-responses", ""), ("anthropic", "")],
+)
+def test_an_sdk_with_another_base_url_calls_what_was_found(
+    running, model, upstream, interface, base, streams
+):
+    plain, url = httpx2.HTTPTransport(), running.url + base
+    with closing(Agent(interface, url, plain, ABOUT, streams=streams, key=KEY)) as agent:
+        assert agent.ask("please write to somebody") == ["send_email"]
+    assert not model.refused
+    first = upstream.requests[0]
+    assert first.path.partition("?")[0] in ("/v1/chat/completions", "/v1/responses", "/v1/messages")
+    assert KEY in first.headers.get("authorization", first.headers.get("x-api-key"))
 
 
 @pytest.mark.parametrize("learn", ["on", "off"])
@@ -136,7 +85,7 @@ def test_calls_are_reported_to_the_service_unless_that_is_off(upstream, learn):
         reported.extend(event["tool"] for event in exchange.json["events"])
         exchange.answer(b'{"accepted": 1}', status=202)
 
-    tools = [SHAPE["openai"].tool(name, text) for name, text in ABOUT.items()]
+    tools = [OPENAI.tool(name, text) for name, text in ABOUT.items()]
     question = {"role": "user", "content": "please write to somebody"}
     with (
         peer(script, takes_feedback=True) as service,
@@ -150,37 +99,8 @@ def test_calls_are_reported_to_the_service_unless_that_is_off(upstream, learn):
     assert reported == (["send_email"] if learn == "on" else [])
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
-def test_messages_of_anthropic_are_searched(running, model, stream):
-    tools = [SHAPE["anthropic"].tool(name, text) for name, text in ABOUT.items()]
-    question = {"role": "user", "content": "please write to somebody"}
-    request = {"model": "claude-opus-5", "messages": [question], "tools": tools, "max_tokens": 9}
-    with anthropic.Anthropic(api_key=KEY, base_url=running.url) as client:
-        if stream:
-            with client.messages.stream(**request) as events:
-                message = events.get_final_message()
-        else:
-            message = client.messages.create(**request)
-    assert [b.name for b in message.content if b.type == "tool_use"] == ["send_email"]
-    assert not model.refused
-
-
-@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
-def test_responses_of_openai_are_searched(running, model, stream):
-    tools = [SHAPE["openai-responses"].tool(name, text) for name, text in ABOUT.items()]
-    request = {"model": "gpt-5.4", "input": "please write to somebody", "tools": tools}
-    with openai.OpenAI(api_key=KEY, base_url=running.url) as client:
-        if stream:
-            with client.responses.stream(**request) as events:
-                response = events.get_final_response()
-        else:
-            response = client.responses.create(**request)
-    assert [item.name for item in response.output if item.type == "function_call"] == ["send_email"]
-    assert not model.refused
-
-
 def test_a_request_with_few_tools_is_passed_on_byte_for_byte(running, upstream, service):
-    tools = [SHAPE["openai"].tool("read_file", "Read a file")]
+    tools = [OPENAI.tool("read_file", "Read a file")]
     question = {"role": "user", "content": "please"}
     body = json.dumps({"model": "m", "messages": [question], "tools": tools}, indent=1).encode()
     headers = {"Content-Type": "application/json", "X-Own": "1"}
@@ -309,21 +229,6 @@ def test_a_wrong_address_is_an_error_that_says_which(flags: list[str], said: str
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert said in done.stderr
-
-
-def test_whatever_ails_the_service_a_tool_is_called(upstream, model):
-    tools = [SHAPE["openai"].tool(name, text) for name, text in ABOUT.items()]
-    with (
-        peer(status(500)) as service,
-        proxy(upstream.url, selector=service.url) as running,
-        openai.OpenAI(api_key=KEY, base_url=running.url, timeout=30) as client,
-    ):
-        for number, script in enumerate((FAILURES | REFUSALS).values()):
-            service.script = script
-            question = {"role": "user", "content": f"please write to somebody, time {number}"}
-            completion = client.chat.completions.create(model="m", messages=[question], tools=tools)
-            assert completion.choices[0].message.tool_calls[0].function.name == "send_email"
-    assert not model.refused
 
 
 def test_headers_of_one_connection_are_not_passed_on():

@@ -4,18 +4,11 @@ import pytest
 
 from tests.support import select
 
-NAMES = (
-    "create_issue",
-    "create_issue_comment",
-    "read",
-    "file",
-    "read_file",
-    "list_label",
-    "list_labels",
-    "search_code",
-    "get_thread",
-    "github__create_gist",
-    "search_issues",
+NAMES = tuple(
+    (
+        "create_issue create_issue_comment read file read_file list_label list_labels search_code "
+        "get_thread github__create_gist search_issues"
+    ).split()
 )
 TOOLS = [{"name": name, "description": f"Tool {number}"} for number, name in enumerate(NAMES)]
 

@@ -9,7 +9,7 @@ from toolscout.index.bm25 import Bm25Weights, Postings
 from toolscout.index.counts import TermCounts
 from toolscout.index.okapi import PositiveOkapi
 
-WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()  # noqa: SIM905
+WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()
 DESCRIPTION_ALONE = Bm25Weights(field=(0.0, 1.0, 0.0))
 
 

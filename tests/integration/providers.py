@@ -3,17 +3,16 @@
 import copy
 import json
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 from anthropic.types.beta import message_create_params as anthropic_messages
 from openai.types.chat import completion_create_params as openai_chat
 from openai.types.responses import response_create_params as openai_responses
 
+from tests.client.model import PHANTOM, whole
 from tests.client.shapes import SHAPES, Json, Said, Shape
 from tests.client.streaming import EVENTS
 from tests.client.upstream import Exchange
-
-PHANTOM = "gateway_search_tools"
 
 CHAT, MESSAGES, RESPONSES = SHAPES[:3]
 ENDPOINTS: dict[str, Shape] = {
@@ -36,29 +35,10 @@ ARGUMENTS = {
 """Body parameters by the types of the providers' own SDKs; `betas` is a header there."""
 
 PARTS = {
-    CHAT.name: {
-        "annotations",
-        "content",
-        "name",
-        "refusal",
-        "role",
-        "tool_call_id",
-        "tool_calls",
-    },
+    CHAT.name: {"annotations", "content", "name", "refusal", "role", "tool_call_id", "tool_calls"},
     MESSAGES.name: {"role", "content"},
-    RESPONSES.name: {
-        "arguments",
-        "call_id",
-        "content",
-        "encrypted_content",
-        "id",
-        "name",
-        "output",
-        "role",
-        "status",
-        "summary",
-        "type",
-    },
+    RESPONSES.name: {"arguments", "call_id", "content", "encrypted_content", "id", "name"}
+    | {"output", "role", "status", "summary", "type"},
 }
 """Keys of one message, or of one input item of a Responses request."""
 
@@ -130,13 +110,10 @@ class StrictProviders:
         if said is None:
             self._refuse(exchange, shape, unknown)
         elif body.get("stream"):
-            number = len(self.requests)
-            events = responses_events if shape is RESPONSES else EVENTS[shape.name]
-            exchange.answer(
-                b"".join(events(said, number)), headers=[("Content-Type", "text/event-stream")]
-            )
+            events = b"".join(EVENTS[shape.name](said, len(self.requests)))
+            exchange.answer(events, headers=[("Content-Type", "text/event-stream")])
         else:
-            response = _response(shape, said, body["model"])
+            response = whole(shape, said, body, len(self.requests))
             if shape is MESSAGES and body.get("thinking"):
                 thought = {"type": "thinking", "thinking": "thought", "signature": "signed"}
                 response["content"].insert(0, thought)
@@ -170,79 +147,3 @@ def _calls_without_thinking(messages: list[Json]) -> bool:
     turns = [message["content"] for message in messages if message["role"] == "assistant"]
     kinds = [block["type"] for block in turns[-1]] if turns else []
     return "tool_use" in kinds and kinds[0] != "thinking"
-
-
-def _response(shape: Shape, said: Said, model: str) -> Json:
-    if shape is RESPONSES:
-        return _finished(said, 1, model)
-    response = {**shape.response(said), "model": model}
-    if shape is CHAT:
-        response["choices"][0]["message"] |= {"refusal": None, "annotations": []}
-        usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
-        return {**response, "object": "chat.completion", "created": 1, "usage": usage}
-    usage = {"input_tokens": 3, "output_tokens": 2}
-    return {**response, "role": "assistant", "stop_sequence": None, "usage": usage}
-
-
-def _items(said: Said, number: int) -> list[Json]:
-    items: list[Json] = []
-    if said.text:
-        part = {"type": "output_text", "text": said.text, "annotations": []}
-        message = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
-        items.append({**message, "status": "completed", "content": [part]})
-    for id_, name, given in said.calls:
-        call = {"type": "function_call", "id": f"fc_{id_}", "call_id": id_, "name": name}
-        items.append({**call, "arguments": json.dumps(given), "status": "completed"})
-    return items
-
-
-def _finished(said: Said, number: int, model: str = "m") -> Json:
-    usage = {
-        "input_tokens": 3,
-        "input_tokens_details": {"cached_tokens": 0},
-        "output_tokens": 2,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": 5,
-    }
-    return {
-        "id": f"resp_{number}",
-        "object": "response",
-        "created_at": 1,
-        "status": "completed",
-        "model": model,
-        "output": _items(said, number),
-        "parallel_tool_calls": True,
-        "tool_choice": "auto",
-        "tools": [],
-        "usage": usage,
-    }
-
-
-def responses_events(said: Said, number: int) -> list[bytes]:
-    """A Responses stream: text and arguments in pieces of one character, then the whole."""
-    data: list[Json] = []
-
-    def emit(kind: str, **fields: Any) -> None:
-        data.append({"type": kind, "sequence_number": len(data), **fields})
-
-    whole = _finished(said, number)
-    emit("response.created", response={**whole, "status": "in_progress", "output": []})
-    for index, item in enumerate(whole["output"]):
-        place = {"output_index": index, "item_id": item["id"]}
-        if item["type"] == "message":
-            emit("response.output_item.added", output_index=index, item={**item, "content": []})
-            spot = {**place, "content_index": 0}
-            (part,) = item["content"]
-            emit("response.content_part.added", **spot, part={**part, "text": ""})
-            for char in part["text"]:
-                emit("response.output_text.delta", **spot, delta=char)
-            emit("response.output_text.done", **spot, text=part["text"])
-            emit("response.content_part.done", **spot, part=part)
-        else:
-            emit("response.output_item.added", output_index=index, item={**item, "arguments": ""})
-            for char in item["arguments"]:
-                emit("response.function_call_arguments.delta", **place, delta=char)
-            emit("response.function_call_arguments.done", **place, arguments=item["arguments"])
-        emit("response.output_item.done", output_index=index, item=item)
-    emit("response.completed", response=whole)
-    return [f"event: {item['type']}\ndata: {json.dumps(item)}\n\n".encode() for item in data]

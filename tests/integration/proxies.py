@@ -27,7 +27,7 @@ PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
 
 
 def python() -> Path:
-    """The interpreter of an environment with LiteLLM and the client, made on first use."""
+    """Return the interpreter of an environment with LiteLLM and the client, made on first use."""
     done = VENV / ".installed"
     if not done.exists():
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
@@ -38,7 +38,7 @@ def python() -> Path:
 
 
 def variables(upstream: str, **settings: str) -> dict[str, str]:
-    """The environment of a proxy before an upstream."""
+    """Return the environment of a proxy before an upstream."""
     env = environment(
         UPSTREAM_OPENAI=f"{upstream}/v1",
         UPSTREAM_ANTHROPIC=upstream,
@@ -64,7 +64,7 @@ class Proxy:
         return self._log.read_text("utf-8", "replace")
 
     def ask(self, client: str, body: Json, stream: bool = False) -> Said:
-        """What a client with the SDK of a provider gets to see; never the search tool."""
+        """Return what a client with the SDK of a provider gets to see; never the search tool."""
         headers = {"authorization": f"Bearer {MASTER_KEY}", "x-api-key": MASTER_KEY}
         sent = {**body, "stream": True} if stream else body
         if stream and client == "openai":
@@ -83,7 +83,7 @@ class Proxy:
 def running(
     env: dict[str, str], providers: StrictProviders, log: Path, folder: Path = FOLDER
 ) -> Iterator[Proxy]:
-    """A proxy with the configuration in a folder, as long as the block lasts."""
+    """Yield a proxy with the configuration in a folder, as long as the block lasts."""
     port = free_port()
     flags = ["--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]
     command = [python().parent / "litellm", "--config", "config.yaml", *flags]

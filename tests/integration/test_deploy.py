@@ -15,7 +15,7 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 
 
 def checked(*command: object, **variables: str) -> str:
-    """What a program says that accepts; it must neither refuse nor warn."""
+    """Return what a program says that accepts; it must neither refuse nor warn."""
     program, *rest = map(str, command)
     found = shutil.which(program) or shutil.which(program, path="/usr/sbin") or program
     done = subprocess.run(
@@ -69,8 +69,7 @@ def test_the_alerts_come_when_they_should_and_not_otherwise():
 
 
 @pytest.mark.parametrize(
-    ("there", "here"),
-    [(" * 0.001", " * 0.1"), ("> 0.15", "> 15"), ('le="0.15"', 'le="1"')],
+    ("there", "here"), [(" * 0.001", " * 0.1"), ("> 0.15", "> 15"), ('le="0.15"', 'le="1"')]
 )
 def test_the_tests_of_the_alerts_notice_a_changed_rule(tmp_path: Path, there: str, here: str):
     debian.need(promtool="prometheus")

@@ -19,7 +19,7 @@ BATCH = "/v1/tool-discovery/search:batch"
 
 @pytest.fixture(scope="module")
 def encoding(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server whose encoder has read `TOOLS`."""
+    """Yield a server whose encoder has read `TOOLS`."""
     with running(tmp_path_factory.mktemp("encoding"), "--encoder", "on") as server:
         server.search()
         until(lambda: ranker(server, "read a file") == "hybrid+encoder")

@@ -74,7 +74,7 @@ def test_a_clock_that_jumps_changes_no_answer_and_loses_nothing(tmp_path: Path):
 
 @contextmanager
 def small_disk(folder: Path) -> Iterator[Server]:
-    """A service whose state lies on a disk of its own, with little room."""
+    """Yield a service whose state lies on a disk of its own, with little room."""
     disk = folder / "disk"
     disk.mkdir()
     own = ["unshare", "--user", "--map-root-user", "--mount"]

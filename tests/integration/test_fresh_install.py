@@ -53,6 +53,18 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.whl"))
 
 
+def installed(folder: Path, package: object) -> Path:
+    """Return the interpreter of a fresh environment with a package."""
+    python = folder / "venv" / "bin" / "python"
+    run(sys.executable, "-m", "venv", folder / "venv")
+    run(python, "-m", "pip", "install", "--quiet", package)
+    return python
+
+
+def listed(python: Path) -> str:
+    return run(python, "-m", "pip", "list", "--format", "freeze").lower()
+
+
 def test_the_wheel_brings_the_playground(wheel: Path):
     folder = "toolscout/playground/static/"
     with zipfile.ZipFile(wheel) as packed:
@@ -61,18 +73,16 @@ def test_the_wheel_brings_the_playground(wheel: Path):
 
 
 def test_the_base_install_has_no_server(wheel: Path, tmp_path: Path):
-    python = tmp_path / "venv" / "bin" / "python"
-    run(sys.executable, "-m", "venv", tmp_path / "venv")
-    run(python, "-m", "pip", "install", "--quiet", wheel)
+    python = installed(tmp_path, wheel)
     run(python, "-c", "import toolscout, toolscout.contract, toolscout.client")
-    installed = run(python, "-m", "pip", "list", "--format", "freeze").lower()
+    packages = listed(python)
     missing = subprocess.run(
         [python, "-c", "from toolscout import Engine"], capture_output=True, text=True, check=False
     )
     assert missing.returncode == 1
     assert "pip install '.[engine]'" in missing.stderr.splitlines()[-1]
     for heavy in ("faiss", "litestar", "model2vec", "numpy", "uvicorn"):
-        assert heavy not in installed
+        assert heavy not in packages
     refused = subprocess.run(
         [python, "-m", "toolscout", "serve"], capture_output=True, text=True, check=False
     )
@@ -81,9 +91,7 @@ def test_the_base_install_has_no_server(wheel: Path, tmp_path: Path):
 
 
 def test_the_proxy_install_serves_the_proxy(wheel: Path, tmp_path: Path):
-    python = tmp_path / "venv" / "bin" / "python"
-    run(sys.executable, "-m", "venv", tmp_path / "venv")
-    run(python, "-m", "pip", "install", "--quiet", f"{wheel}[proxy]")
+    python = installed(tmp_path, f"{wheel}[proxy]")
     port = free_port()
     command = [python, "-m", "toolscout", "proxy", "--upstream", "http://127.0.0.1:9"]
     proxy = subprocess.Popen([*command, "--port", str(port)], env=environment(), cwd=tmp_path)
@@ -95,10 +103,8 @@ def test_the_proxy_install_serves_the_proxy(wheel: Path, tmp_path: Path):
 
 
 def test_the_mcp_install_serves_the_gateway(wheel: Path, tmp_path: Path):
-    python = tmp_path / "venv" / "bin" / "python"
-    run(sys.executable, "-m", "venv", tmp_path / "venv")
-    run(python, "-m", "pip", "install", "--quiet", f"{wheel}[mcp]")
-    assert "litestar" not in run(python, "-m", "pip", "list", "--format", "freeze").lower()
+    python = installed(tmp_path, f"{wheel}[mcp]")
+    assert "litestar" not in listed(python)
     notes = ROOT / "tests" / "gateway" / "mcp" / "servers" / "notes.py"
     server = {"command": str(python), "args": [str(notes)]}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}), "utf-8")
@@ -107,12 +113,10 @@ def test_the_mcp_install_serves_the_gateway(wheel: Path, tmp_path: Path):
 
 
 def test_the_engine_install_ranks_without_a_server(wheel: Path, tmp_path: Path):
-    python = tmp_path / "venv" / "bin" / "python"
-    run(sys.executable, "-m", "venv", tmp_path / "venv")
-    run(python, "-m", "pip", "install", "--quiet", f"{wheel}[engine]")
-    installed = run(python, "-m", "pip", "list", "--format", "freeze").lower()
+    python = installed(tmp_path, f"{wheel}[engine]")
+    packages = listed(python)
     for unused in ("litestar", "uvicorn", "swagger", "prometheus", "fastmcp"):
-        assert unused not in installed
+        assert unused not in packages
     program = """
 from toolscout import Engine
 tools = [{"name": "read_file", "description": "Open and read a file"},
@@ -123,9 +127,7 @@ print(Engine(tools).search("send Ann a message", top_k=1).names)
 
 
 def test_the_server_install_answers_the_readme(wheel: Path, tmp_path: Path):
-    python = tmp_path / "venv" / "bin" / "python"
-    run(sys.executable, "-m", "venv", tmp_path / "venv")
-    run(python, "-m", "pip", "install", "--quiet", f"{wheel}[server]")
+    python = installed(tmp_path, f"{wheel}[server]")
     port = free_port()
     server = subprocess.Popen(
         [python, "-m", "toolscout", "serve", "--port", str(port)],

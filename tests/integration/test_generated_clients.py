@@ -13,13 +13,11 @@ from tests.support import Server
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).with_name("generated")
-PACKAGES = (
-    "@hey-api/openapi-ts@0.99",
-    "@redocly/cli@2",
-    "@stoplight/spectral-cli@6",
-    "@types/node@24",
-    "openapi-typescript@7",
-    "typescript@5",
+PACKAGES = tuple(
+    (
+        "@hey-api/openapi-ts@0.99 @redocly/cli@2 @stoplight/spectral-cli@6 @types/node@24 "
+        "openapi-typescript@7 typescript@5"
+    ).split()
 )
 COMPILE = ("tsc", "--strict", "--target", "es2022", "--module", "commonjs", "--outDir", "out")
 
@@ -28,7 +26,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the generated code and the compiled programs."""
+    """Return a folder with the generated code and the compiled programs."""
     need(recommended=False, node="nodejs", npm="npm")
     folder = tmp_path_factory.mktemp("generated")
     (folder / "package.json").write_text('{"private": true}', "utf-8")

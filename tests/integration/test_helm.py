@@ -87,7 +87,7 @@ def attempt(folder: Path, values: dict[str, Any]) -> "subprocess.CompletedProces
 
 
 def render(folder: Path, values: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """The rendered objects by kind and name."""
+    """Return the rendered objects by kind and name."""
     done = attempt(folder, values)
     assert done.returncode == 0, done.stderr
     return objects(done.stdout)
@@ -102,7 +102,7 @@ def objects(text: str) -> dict[tuple[str, str], dict[str, Any]]:
 
 @cache
 def definitions(release: str) -> Registry[Any]:
-    """What the schemas of one release refer to."""
+    """Return what the schemas of one release refer to."""
     text = (wheels.kubernetes_schemas(release) / "_definitions.json").read_text("utf-8")
     shared = DRAFT7.create_resource(json.loads(text))
     return Registry().with_resource("/api/_definitions.json", shared)
@@ -117,7 +117,7 @@ def schema(kind: str, api: str, release: str) -> Draft7Validator:
 
 
 def wrong(item: dict[str, Any], release: str) -> list[str]:
-    """What a Kubernetes of some release has against an object."""
+    """Return what a Kubernetes of some release has against an object."""
     if item["kind"] == "ServiceMonitor":
         return [error.message for error in Draft7Validator(MONITOR).iter_errors(item["spec"])]
     checker = schema(item["kind"], item["apiVersion"], release)

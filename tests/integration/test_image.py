@@ -82,7 +82,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def image(folder: Path) -> str:
-    """The image, built over a base that this machine made."""
+    """Return the image, built over a base that this machine made."""
     if os.geteuid() != 0:
         pytest.skip("debootstrap and chroot need root")
     debian.need(buildah="buildah", debootstrap="debootstrap")
@@ -102,7 +102,7 @@ def image(folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def container(image: str, folder: Path) -> Iterator[str]:
-    """A container of the image."""
+    """Yield a container of the image."""
     working = buildah(folder, "from", "--pull-never", "toolscout")
     yield working
     buildah(folder, "umount", working)
@@ -117,7 +117,7 @@ def root(container: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def config(image: str, folder: Path) -> dict[str, Any]:
-    """What the image says about itself."""
+    """Return what the image says about itself."""
     described = json.loads(buildah(folder, "inspect", "--type", "image", "toolscout"))
     settings: dict[str, Any] = described["Docker"]["config"]
     return settings
@@ -205,7 +205,7 @@ def test_a_base_is_pinned_by_the_digest_that_a_registry_has(image: str, folder: 
 
 @contextmanager
 def registry(folder: Path) -> Iterator[str]:
-    """A registry of its own; its host and port."""
+    """Yield a registry of its own; its host and port."""
     folder.mkdir()
     port = free_port()
     settings = {
@@ -231,7 +231,7 @@ def is_taken(port: int) -> bool:
 
 
 def mib(folder: Path) -> int:
-    """What lies in a folder, in MiB, counted once."""
+    """Return what lies in a folder, in MiB, counted once."""
     done = subprocess.run(
         ["du", "-sxm", "--apparent-size", folder], capture_output=True, text=True, check=True
     )

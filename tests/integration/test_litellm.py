@@ -10,8 +10,8 @@ from typing import Any
 import openai
 import pytest
 
-from tests.client.shapes import SHAPES, Json, Said
-from tests.client.upstream import peer, until
+from tests.client.shapes import BY_NAME, Json, Said
+from tests.client.upstream import peer
 from tests.integration import providers as scripted
 from tests.integration.providers import PHANTOM, StrictProviders
 from tests.integration.proxies import (
@@ -23,7 +23,7 @@ from tests.integration.proxies import (
     running,
     variables,
 )
-from tests.support import Server
+from tests.support import Server, until
 
 pytestmark = pytest.mark.integration
 
@@ -41,7 +41,6 @@ TURNS = [
 SEARCHABLE = ([PHANTOM], [PHANTOM, "send_email"])
 """The search tool, and what is known to fit the message: other tests teach the service."""
 
-BY_NAME = {shape.name: shape for shape in SHAPES}
 ROLLOUTS = ("dark", "shadow")
 
 
@@ -61,7 +60,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shared(
     upstream: tuple[StrictProviders, str], server: Server, recorded: Path
 ) -> Iterator[Proxy]:
-    """A proxy with the shipped configuration and one more callback after ours."""
+    """Yield a proxy with the shipped configuration and one more callback after ours."""
     providers, url = upstream
     folder = recorded.parent
     shutil.copy(Path(__file__).with_name("recorder.py"), folder)
@@ -77,7 +76,7 @@ def shared(
 
 @pytest.fixture
 def proxy(shared: Proxy) -> Iterator[Proxy]:
-    """The shared proxy; no provider may have met a secret or an argument that it does not know."""
+    """Yield the shared proxy; no provider may have met a secret or an unknown argument."""
     shared.providers.begin()
     yield shared
     assert shared.providers.leaks == []

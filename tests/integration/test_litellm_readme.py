@@ -36,7 +36,7 @@ def sends_email(shape: Shape, body: Json) -> Said:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment in which the line of the README was run; LiteLLM's libraries are borrowed."""
+    """Make an environment by the line of the README; LiteLLM's libraries are borrowed."""
     venv = tmp_path_factory.mktemp("readme") / "venv"
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)
     python()
@@ -63,7 +63,7 @@ def rollout(request: pytest.FixtureRequest) -> str:
 def proxy(
     environment: Path, server: Server, rollout: str, tmp_path: Path
 ) -> Iterator[tuple[str, StrictProviders, Path]]:
-    """The proxy as the README starts it, with other addresses: its URL, its upstream, its log."""
+    """Start the proxy as the README does, at other addresses; yield URL, upstream and log."""
     providers = StrictProviders("sk-choose-your-own", "sk-your-key", "sk-ant-your-key")
     providers.begin(sends_email)
     port = free_port()

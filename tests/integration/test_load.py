@@ -14,16 +14,16 @@ pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
 
 
-def test_load_leaves_a_table_a_report_and_no_errors(tmp_path: Path):
-    command = [sys.executable, "-m", "loadtests", "--seconds", "5", "--out", str(tmp_path)]
-    done = subprocess.run(
-        [*command, "--users", "17"],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
+def load(*flags: object) -> subprocess.CompletedProcess[str]:
+    """Run the load test to its end."""
+    command = [sys.executable, "-m", "loadtests", *map(str, flags)]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
     )
+
+
+def test_load_leaves_a_table_a_report_and_no_errors(tmp_path: Path):
+    done = load("--seconds", 5, "--out", tmp_path, "--users", 17)
     assert "budget over all calls" in done.stdout, done.stdout + done.stderr
     with (tmp_path / "load_stats.csv").open(newline="", encoding="utf-8") as file:
         rows = {row["Name"]: row for row in csv.DictReader(file)}
@@ -35,28 +35,12 @@ def test_load_leaves_a_table_a_report_and_no_errors(tmp_path: Path):
 
 
 def test_a_soak_says_whether_the_process_grew(tmp_path: Path):
-    command = [sys.executable, "-m", "loadtests", "--soak", "--seconds", "30"]
-    done = subprocess.run(
-        [*command, "--out", str(tmp_path)],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = load("--soak", "--seconds", 30, "--out", tmp_path)
     print(f"\n{done.stdout[done.stdout.rindex('budget over') :]}")
     assert "growth: none" in done.stdout, done.stdout + done.stderr
 
 
 def test_load_on_a_service_that_is_not_there_is_missed(tmp_path: Path):
-    command = [sys.executable, "-m", "loadtests", "--seconds", "2", "--out", str(tmp_path)]
-    done = subprocess.run(
-        [*command, "--users", "17", "--host", "http://127.0.0.1:9"],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = load("--seconds", 2, "--out", tmp_path, "--users", 17, "--host", "http://127.0.0.1:9")
     assert done.returncode == 1
     assert "MISSED" in done.stdout

@@ -163,7 +163,7 @@ def test_files_are_read_as_the_command_line_reads_them(visit: Visit, tmp_path: P
 
 
 def wire(path: Path) -> list[dict[str, Any]]:
-    """What the command line makes of a file, as JSON."""
+    """Return what the command line makes of a file, as JSON."""
     tools: list[dict[str, Any]] = json.loads(msgspec.json.encode(read_file(path)))
     return tools
 

@@ -162,11 +162,7 @@ def test_the_browser_of_the_api_has_the_colours_of_the_page(
 
 @pytest.mark.parametrize(
     ("name", "width", "height", "scheme"),
-    [
-        ("light", 1216, 1180, "light"),
-        ("dark", 1216, 1180, "dark"),
-        ("phone", 360, 640, "light"),
-    ],
+    [("light", 1216, 1180, "light"), ("dark", 1216, 1180, "dark"), ("phone", 360, 640, "light")],
 )
 def test_it_fits_its_window(browser: Browser, server: Server, name, width, height, scheme):
     size = {"width": width, "height": height}

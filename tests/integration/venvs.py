@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def interpreter(folder: Path, packages: Sequence[str]) -> Path:
-    """The interpreter of an environment with these packages, made on first use."""
+    """Return the interpreter of an environment with these packages, made on first use."""
     done = folder / ".installed"
     wanted = "\n".join(packages)
     with Path(__file__).open() as lock:  # processes that run tests side by side share it

@@ -34,7 +34,7 @@ def learner(store: StateStore, clock: Callable[[], float] = time) -> Learner:
 
 
 def first(learner: Learner, tenant: str = "acme", pattern: str = PATTERN) -> str | None:
-    """The tool that a search selects first."""
+    """Return the tool that a search selects first."""
     prior = learner.prior(tenant, CATALOG)
     names = ENGINE.decide(CATALOG, Ask(pattern=pattern), prior=prior).names
     return names[0] if names else None

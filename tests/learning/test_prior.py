@@ -42,7 +42,7 @@ def learn(
 
 
 def prior(experience: Experience, pattern: str, now: float = 0.0) -> dict:
-    """What is added, by tool."""
+    """Return what is added, by tool."""
     found = LearnedIndex(KEYS, experience, now).prior(asked(pattern))
     return {} if found is None else dict(zip(NAMES, found[0].tolist(), strict=True))
 
@@ -208,7 +208,7 @@ def test_a_learned_tool_is_found_though_words_and_meaning_rank_a_hundred_before_
 def names_after(
     pattern: str, tool: str, times: int, gain: float = 0.0, asked: str = ""
 ) -> list[str]:
-    """What is selected after a tool was reported for a pattern, for it or for another."""
+    """Return what is selected after a tool was reported for a pattern, for it or for another."""
     experience = Experience()
     learn(experience, pattern, tool, times=times)
     learn(experience, "translate this", "translate_text", gain=gain)

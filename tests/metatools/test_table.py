@@ -51,7 +51,7 @@ class Shelf:
 
 
 def ask(name: str, tools: dict[str, Any] | None = None, /, **arguments: Any) -> Any:
-    """The answer to a call, as JSON has it."""
+    """Return the answer to a call, as JSON has it."""
     source = Shelf(SHELF if tools is None else tools)
     return msgspec.to_builtins(asyncio.run(TOOLS[name].call(source, arguments)))
 

@@ -16,10 +16,7 @@ def test_what_has_no_score_is_never_chosen():
     assert best(np.empty(0, np.float32), 3) == []
 
 
-@given(
-    st.lists(st.integers(0, 3).map(float), max_size=120),
-    st.integers(1, 130),
-)
+@given(st.lists(st.integers(0, 3).map(float), max_size=120), st.integers(1, 130))
 def test_the_best_are_those_of_a_full_sort(scores: list[float], count: int):
     ordered = sorted((row for row, s in enumerate(scores) if s > 0), key=lambda r: (-scores[r], r))
     assert best(np.array(scores, np.float32), count) == ordered[:count]

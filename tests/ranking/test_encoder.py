@@ -18,7 +18,7 @@ QUERY = "show me something about it"
 
 
 def axis(row: int) -> np.ndarray:
-    """A vector like that of one tool and of no other."""
+    """Return a vector like that of one tool and of no other."""
     return np.eye(len(TOOLS), DIMENSION, dtype=np.float32)[row]
 
 

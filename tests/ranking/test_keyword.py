@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support import TOOLS, crowd
+from toolscout.contract.requests import Filters, Session, Use
 from toolscout.contract.tools import Tool
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.keyword import keyword_scores
@@ -63,6 +64,18 @@ def test_cold_answers_keep_the_rules():
     assert names[0] == "read_file"
     assert names[-1] == "send_email"
     assert len(names) <= 3
+
+
+def test_cold_answers_keep_filters_limits_and_sessions():
+    assert cold("file", filters=Filters(exclude=("read_file",))) == []
+    assert cold("read a file, or the weather", min_score=1.0, always_keep=["send_email"]) == [
+        "send_email"
+    ]
+    assert cold("read a file", budget_tokens=1, always_keep=["send_email"]) == ["send_email"]
+    alike = [{"name": f"spin_{letter}", "description": "Spin it"} for letter in "abc"]
+    served = Session(recent=(Use("spin_c", successes=3),))
+    assert cold("spin", alike) == ["spin_a", "spin_b", "spin_c"]
+    assert cold("spin", alike, session=served)[0] == "spin_c"
 
 
 def test_cold_answers_know_exact_names():

@@ -16,7 +16,7 @@ EVENT = {"pattern": "read a file", "tool": "send_email", "success": True}
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service without keys that learns, on a loopback address."""
+    """Yield a service without keys that learns, on a loopback address."""
     with running(tmp_path_factory.mktemp("local"), "--mcp") as started:
         yield started
 

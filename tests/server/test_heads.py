@@ -27,7 +27,7 @@ REFUSED = "toolscout_connections_refused_total"
 
 @pytest.fixture(scope="module")
 def edge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service with short patience."""
+    """Yield a service with short patience."""
     flags = ["--caller-timeout-s", "0.9"]
     with running(tmp_path_factory.mktemp("edge"), *flags) as started:
         yield started

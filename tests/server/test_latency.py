@@ -50,19 +50,6 @@ def test_a_degraded_answer_explains_its_names(server: Server):
     assert body["counts"]["unique"] == len(tools)
 
 
-def test_a_degraded_answer_keeps_the_rules(server: Server):
-    tools = TOOLS + crowd(MANY, "arbour")
-    pins = ["send_email", "nowhere", "get_weather"]
-    response = server.search(
-        "read a file", tools + tools, latency_budget_ms=1, always_keep=pins, top_k=4
-    )
-    names = response.json()["selected_names"]
-    assert "degraded=no" not in selection(response)
-    assert names[0] == "read_file"
-    assert names[-2:] == ["send_email", "get_weather"]
-    assert len(names) == len(set(names)) <= 4
-
-
 def test_ten_thousand_new_tools_are_answered(server: Server):
     tools = [*crowd(9_999, "lattice"), TOOLS[5]]
     response = server.post({"pattern": "show my meetings in the calendar", "tools": tools})

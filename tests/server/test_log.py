@@ -1,13 +1,12 @@
 """The decision log: one JSON line per request, without what people wrote."""
 
 import json
-from pathlib import Path
 
-from tests.support import TOOLS, Server, crowd, running, until
+from tests.support import TOOLS, Server, until
 
 
 def line_of(server: Server, request_id: str) -> dict:
-    """The line of one request, once it has been written."""
+    """Return the line of one request, once it has been written."""
 
     def lines() -> list[dict]:
         found = [json.loads(line) for line in server.stdout.splitlines() if request_id in line]
@@ -42,16 +41,6 @@ def test_equal_patterns_are_recognised_but_not_read(server: Server):
     assert "plugh" not in server.stdout + server.stderr
 
 
-def test_tools_never_stand_in_the_log(server: Server):
-    tools = [{"name": "frotztool", "description": "frotztext", "definition": {"frotz": "frotz"}}]
-    server.search("frotzpattern", tools, headers={"x-request-id": "tools-1"})
-    server.search(tools=[*tools, {"name": "frotz", "risk": "frotz"}])
-    server.post(b'{"pattern":"frotz","tools":[{"frotz')
-    server.search(tools=tools, headers={"x-request-id": "tools-2"})
-    line_of(server, "tools-2")
-    assert "frotz" not in server.stdout + server.stderr
-
-
 def test_an_error_writes_its_code(server: Server):
     server.post(b"{", headers={"x-request-id": "error-1"})
     line = line_of(server, "error-1")
@@ -64,26 +53,9 @@ def test_every_line_is_json(server: Server):
     assert all(isinstance(json.loads(line), dict) for line in server.stdout.splitlines())
 
 
-def test_keys_never_stand_in_the_log(keyed: Server):
-    key = "wrong-key-0123456789abcdef0123456789"
-    headers = {"authorization": f"Bearer {key}", "x-request-id": "key-1"}
-    keyed.search(headers=headers)
-    assert line_of(keyed, "key-1")["outcome"] == "unauthorized"
-    assert "0123456789abcdef" not in keyed.stdout
-
-
 def test_a_full_log_says_what_was_asked_and_chosen(small: Server):
     small.search("read a file", TOOLS[:3], top_k=1, headers={"x-request-id": "full-1"})
     line = line_of(small, "full-1")
     assert line["pattern"] == "read a file"
     assert line["selected_names"] == ["read_file"]
     assert "Read a text file" not in small.stdout
-
-
-def test_the_log_can_be_switched_off(tmp_path: Path):
-    with running(tmp_path, "--log", "off") as silent:
-        silent.search("read a file", crowd(3))
-        silent.process.terminate()
-        assert silent.wait() == 0
-        events = [json.loads(line)["event"] for line in silent.stdout.splitlines()]
-        assert events == ["start", "ready", "draining", "stop"]

@@ -3,44 +3,27 @@
 import io
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.support import TOOLS, Server, environment, free_port, running, until
+from tests.support import TOOLS, Server, running, until
 
 DROPPED = "toolscout_log_lines_dropped_total"
 
 
 @contextmanager
 def piped(folder: Path, **settings: str) -> Iterator[tuple[Server, io.FileIO]]:
-    """A service whose log goes to a pipe, and the end to read it from."""
+    """Yield a service whose log goes to a pipe, and the end to read it from."""
     end, writer = os.pipe()
-    reader = io.FileIO(end)
-    port = free_port()
-    flags = ["--port", str(port), "--drain-s", "0", "--log", "full"]
-    flags += ["--max-lag-ms", "60000"]  # other tests may keep the cores busy
-    with (folder / "stderr").open("wb") as err:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "toolscout", "serve", *flags],
-            stdout=writer,
-            stderr=err,
-            env=environment(**settings),
-        )
-    os.close(writer)
-    server = Server(port, process, folder)
-    try:
-        until(lambda: (folder / "stderr").read_bytes().count(b"is ready") == 1)
+    flags = ["--log", "full", "--max-lag-ms", "60000"]  # other tests may keep the cores busy
+    with (
+        io.FileIO(end) as reader,
+        running(folder, *flags, log=writer, **settings) as server,
+    ):
         yield server, reader
-    finally:
-        server.client.close()
-        process.kill()
-        process.wait()
-        reader.close()
 
 
 def lines_of(received: bytes) -> list[dict]:

@@ -9,8 +9,7 @@ from contextlib import suppress
 import httpx2
 import pytest
 
-from tests.client.upstream import answers
-from tests.support import TOOLS, environment, free_port, until
+from tests.support import TOOLS, answers, environment, free_port, until
 from toolscout.server.observe.terminal import readable
 
 TIME = "2026-01-31T12:30:05.123456Z"

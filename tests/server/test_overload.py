@@ -32,7 +32,7 @@ IN_FLIGHT = "toolscout_inflight_requests"
 
 @contextmanager
 def one_in_flight(server: Server) -> Iterator[None]:
-    """A request whose headers have arrived and whose body comes at the end."""
+    """Yield a request whose headers have arrived and whose body comes at the end."""
     with server.connect() as connection:
         request = raw_request(BODY)
         connection.sendall(request[: -len(BODY)])

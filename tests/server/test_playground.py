@@ -21,7 +21,7 @@ def hidden(tmp_path_factory: pytest.TempPathFactory):
 
 
 def linked(text: str) -> set[str]:
-    """What a page or a script loads."""
+    """Return what a page or a script loads."""
     return set(re.findall(r'(?:src|href)="(playground/[^"]+)"|from "\./([^"]+)"', text))
 
 

@@ -32,7 +32,7 @@ def becomes(server: Server, entry: str, expected: int) -> Callable[[], bool]:
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Path]]:
-    """A service that follows a key file, and the file, which everybody may write at first."""
+    """Yield a service that follows a key file, and the file, which everybody may write at first."""
     folder = tmp_path_factory.mktemp("rotation")
     file = folder / "keys"
     file.write_text(OLD, "utf-8")

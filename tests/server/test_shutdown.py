@@ -98,13 +98,3 @@ def test_ctrl_c_of_an_idle_server_is_quiet(tmp_path: Path):
         server.signal(signal.SIGINT)
         server.wait()
         assert "Traceback" not in server.stderr
-
-
-def test_the_log_is_complete_at_the_end(tmp_path: Path):
-    with running(tmp_path) as server:
-        for number in range(50):
-            server.post(BODY, headers={"x-request-id": f"last-{number}"})
-        server.signal(signal.SIGTERM)
-        assert server.wait() == 0
-        logged = [json.loads(line) for line in server.stdout.splitlines()]
-        assert sum(line.get("request_id", "").startswith("last-") for line in logged) == 50

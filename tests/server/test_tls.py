@@ -34,7 +34,7 @@ class Mutual:
     folder: Path
 
     def status(self, tls: ssl.SSLContext) -> int:
-        """The status of one search on a connection of its own."""
+        """Return the status of one search on a connection of its own."""
         with self.server.new_client(tls) as client:
             body = {"pattern": "read a file", "tools": TOOLS}
             return client.post("/v1/tool-discovery/search", json=body).status_code
@@ -154,7 +154,7 @@ def test_no_handshake_fails_while_certificates_are_exchanged(tmp_path: Path):
 
 
 def shake_hands(server: ssl.SSLContext, caller: ssl.SSLContext) -> None:
-    """A whole handshake in memory; raises where either side refuses it."""
+    """Shake hands in memory; raise where either side refuses it."""
     to_server, to_caller = ssl.MemoryBIO(), ssl.MemoryBIO()
     sides = [
         caller.wrap_bio(to_caller, to_server, server_hostname="localhost"),

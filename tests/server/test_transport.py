@@ -28,7 +28,7 @@ class Wire(asyncio.Transport):
 
 
 def sent(*actions: Callable[[OneWrite], None]) -> list[bytes | None]:
-    """What the actions, all in one turn of the loop, send."""
+    """Return what the actions, all in one turn of the loop, send."""
 
     async def main() -> list[bytes | None]:
         wire = Wire()

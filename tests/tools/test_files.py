@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.catalogs import SHAPES, in_shape
+from tests.catalogs import in_shape
 from toolscout.errors import InvalidJson, InvalidRequest
 from toolscout.tools.conversion import read_tools
-from toolscout.tools.documents import read_tool
 from toolscout.tools.files import read_file
 
 SCHEMA = {"properties": {"city": {"type": "string"}}}
@@ -18,14 +17,6 @@ def written(folder: Path, content: object) -> Path:
     path = folder / "tools.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
     return path
-
-
-@pytest.mark.parametrize("shape", [s for s in SHAPES if s != "bare_schema"])
-def test_a_providers_dict_is_a_tool(shape: str):
-    (tool,) = read_tools([in_shape(shape, "forecast", "Rain or shine", SCHEMA)])
-    document = read_tool(tool)
-    assert (document.name, document.description) == ("forecast", "Rain or shine")
-    assert document.properties == "city"
 
 
 @pytest.mark.parametrize("key", ["functionDeclarations", "function_declarations"])

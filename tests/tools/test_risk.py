@@ -12,102 +12,27 @@ from toolscout.text.domains import bundled
 from toolscout.tools.risk import LEVELS, needs_confirmation, needs_schema, risk_of
 from toolscout.tools.traits import read_traits
 
-DESTRUCTIVE = [
-    "delete_user",
-    "deletes_user",
-    "deletedUser",
-    "deleting-user",
-    "deletion_of_user",
-    "wipe_disk",
-    "wipes_disk",
-    "wiped",
-    "wiping",
-    "erase_tape",
-    "erasing",
-    "erased",
-    "eraser",
-    "uninstall_app",
-    "uninstalling",
-    "uninstalled",
-    "uninstaller",
-    "remove_row",
-    "removal",
-    "removed",
-    "drop_table",
-    "dropping",
-    "dropped",
-    "destroy",
-    "destroys",
-    "purge_queue",
-    "purging",
-    "cancel_order",
-    "cancelled",
-    "cancellation",
-    "terminate_vm",
-    "termination",
-    "terminating",
-    "revoke_key",
-    "revoking",
-    "reset_password",
-    "resetting",
-    "evict",
-    "eviction",
-    "killing",
-    "truncated",
-    "shell_exec",
-]
-READ_ONLY = [
-    "read_file",
-    "reading",
-    "list_users",
-    "listing",
-    "search_code",
-    "searches",
-    "finder",
-    "fetching",
-    "lookup_name",
-    "counts",
-    "compared",
-    "summarized",
-    "translation",
-    "detection",
-    "classification",
-    "calculation",
-    "validated",
-    "verifying",
-    "retrieval",
-]
-REMOTE = [
-    "send_email",
-    "sending",
-    "sends_email",
-    "posts",
-    "published",
-    "publishing",
-    "pushes",
-    "invitation",
-    "notified",
-    "replies",
-    "subscription_start",
-    "invoking",
-    "executes",
-    "deployment",
-    "approval",
-    "transfer_money",
-    "paying",
-    "frobnicate",
-]
-WRITTEN = [
-    "create_issue",
-    "creation",
-    "edits",
-    "updating",
-    "formatted",
-    "installed",
-    "copies",
-    "scheduled",
-    "merging",
-]
+DESTRUCTIVE = (
+    "delete_user deletes_user deletedUser deleting-user deletion_of_user wipe_disk wipes_disk "
+    "wiped wiping erase_tape erasing erased eraser uninstall_app uninstalling uninstalled "
+    "uninstaller remove_row removal removed drop_table dropping dropped destroy destroys "
+    "purge_queue purging cancel_order cancelled cancellation terminate_vm termination "
+    "terminating revoke_key revoking reset_password resetting evict eviction killing truncated "
+    "shell_exec"
+).split()
+READ_ONLY = (
+    "read_file reading list_users listing search_code searches finder fetching lookup_name "
+    "counts compared summarized translation detection classification calculation validated "
+    "verifying retrieval"
+).split()
+REMOTE = (
+    "send_email sending sends_email posts published publishing pushes invitation notified "
+    "replies subscription_start invoking executes deployment approval transfer_money paying "
+    "frobnicate"
+).split()
+WRITTEN = (
+    "create_issue creation edits updating formatted installed copies scheduled merging".split()
+)
 
 
 def service_risk(tool: dict[str, Any]) -> str:
@@ -116,11 +41,7 @@ def service_risk(tool: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(
     ("level", "names"),
-    [
-        ("destructive", DESTRUCTIVE),
-        ("read_only", READ_ONLY),
-        ("write_remote", [*REMOTE, *WRITTEN]),
-    ],
+    [("destructive", DESTRUCTIVE), ("read_only", READ_ONLY), ("write_remote", [*REMOTE, *WRITTEN])],
 )
 def test_every_form_of_a_verb_counts(level: str, names: list[str]):
     assert {name: risk_of({"name": name}) for name in names} == dict.fromkeys(names, level)
@@ -155,6 +76,16 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"name": "read_file", "annotations": {"readOnlyHint": False}}, "read_only"),
     ({"name": "read_file", "risk": "destructive"}, "destructive"),
+    (
+        {"name": "zorble", "annotations": {"readOnlyHint": True, "destructiveHint": True}},
+        "read_only",
+    ),
+    ({"name": "zorble", "annotations": {"readOnlyHint": "yes"}}, "write_remote"),
+    ({"name": "zorble", "annotations": {"title": "Zorble"}}, "write_remote"),
+    ({"name": "list_deleted_files"}, "read_only"),  # the first verb is what it does
+    ({"name": "drag", "description": "Perform drag and drop between elements"}, "write_remote"),
+    ({"name": "forecast", "description": "Returns the weather"}, "read_only"),
+    ({"name": "mcp__drive__create_file"}, "write_local"),
     ({"name": "删除用户", "description": "delete a user"}, "destructive"),
 ]
 

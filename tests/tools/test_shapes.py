@@ -79,7 +79,9 @@ CASES = {shape: in_shape(shape, NAME, ABOUT, SCHEMA) for shape in PROVIDERS} | {
     "dataclass": DataTool(),
     "struct": StructTool(),
     "pydantic": ModelTool(),
-    "mcp sdk": mcp.types.Tool(name=NAME, description=ABOUT, inputSchema=SCHEMA),
+    "mcp sdk": mcp.types.Tool.model_validate(
+        {"name": NAME, "description": ABOUT, "inputSchema": SCHEMA}
+    ),
     "openai agents": AgentsTool(),
     "langchain": LangChainTool(),
     "pydantic-ai": PydanticAiTool(),
@@ -98,7 +100,8 @@ def test_a_tool_means_the_same_to_client_and_engine(case: str):
     result = engine.search("which town", ranker="bm25", detail="full")
     assert result.names == [NAME]
     shown = result.tools[0].input_schema
-    for schema in (input_schema(tool), schema_of(offer.by_name[NAME]), shown):
+    schemas: list[Any] = [input_schema(tool), schema_of(offer.by_name[NAME]), shown]
+    for schema in schemas:
         assert schema["properties"]["city"]["description"] == "Town"
 
 

@@ -64,50 +64,6 @@ def test_two_telling_words_name_a_domain(name: str, description: str, domain: st
     assert traits(name, description).domain == domain
 
 
-@pytest.mark.parametrize(
-    ("hints", "risk"),
-    [
-        ({"readOnlyHint": True}, "read_only"),
-        ({"readOnlyHint": True, "destructiveHint": True}, "read_only"),
-        ({"destructiveHint": True}, "destructive"),
-        ({"destructiveHint": False, "openWorldHint": True}, "write_remote"),
-        ({"destructiveHint": False, "openWorldHint": False}, "write_local"),
-        ({"title": "Frobnicate"}, "write_remote"),
-        ({"readOnlyHint": "yes"}, "write_remote"),
-    ],
-)
-@pytest.mark.parametrize("inside", [False, True])
-def test_hints_of_mcp_tell_the_risk(hints: dict[str, Any], risk: str, inside: bool):
-    fields: dict[str, Any] = {"annotations": hints}
-    if inside:
-        fields = {"definition": {"name": "frobnicate", "inputSchema": {}, "annotations": hints}}
-    assert traits("frobnicate", **fields).risk == risk
-
-
-@pytest.mark.parametrize(
-    ("name", "description", "risk"),
-    [
-        ("list_users", "", "read_only"),
-        ("getUserById", "", "read_only"),
-        ("list_deleted_files", "", "read_only"),  # the first verb is what it does
-        ("search_and_delete", "", "destructive"),  # unless it does both
-        ("create_file", "", "write_local"),
-        ("write", "Write text to a file on disk", "write_local"),
-        ("mcp__drive__create_file", "", "write_local"),
-        ("create_ticket", "Create a ticket", "write_remote"),
-        ("send_message", "", "write_remote"),
-        ("drop_table", "", "destructive"),
-        ("forecast", "Returns the weather", "read_only"),
-        ("cleaner", "Deletes what is old", "destructive"),
-        ("drag", "Perform drag and drop between elements", "write_remote"),
-        ("zorble", "", "write_remote"),
-        ("", "", "write_remote"),
-    ],
-)
-def test_verbs_tell_the_risk_where_nothing_else_does(name: str, description: str, risk: str):
-    assert traits(name or "-", description).risk == risk
-
-
 def test_a_definition_that_is_not_json_says_nothing():
     tool = Tool("get_page", definition=msgspec.Raw(b"{nope"))
     assert read_traits(tool, bundled()).risk == "read_only"

@@ -37,11 +37,7 @@ class SmolAgent(Agent):
         model = OpenAIModel("gpt-5.4", client_kwargs=options, retry=False)
         tools = [made(function) for function in self.tools.functions()]
         agent = ToolCallingAgent(
-            tools,
-            model,
-            stream_outputs=self.streams,
-            max_steps=4,
-            verbosity_level=LogLevel.OFF,
+            tools, model, stream_outputs=self.streams, max_steps=4, verbosity_level=LogLevel.OFF
         )
         with redirect_stdout(sys.stderr):  # where the pieces of a stream are printed
             answer = agent.run(question)

@@ -46,7 +46,7 @@ class Host:
         return result
 
     def ask(self, name: str, /, **arguments: Any) -> dict[str, Any]:
-        """The JSON that one of the gateway's own tools answers."""
+        """Return the JSON that one of the gateway's own tools answers."""
         answer: dict[str, Any] = json.loads(text_of(self.send(name, arguments)))
         return answer
 
@@ -61,11 +61,11 @@ class Host:
         return self.send("call_tool", call)
 
     def found(self, query: str, /, **more: Any) -> list[str]:
-        """The names that a search finds."""
+        """Return the names that a search finds."""
         return [tool["name"] for tool in self.ask("search_tools", query=query, **more)["tools"]]
 
     def names(self) -> set[str]:
-        """The names of all tools behind the gateway."""
+        """Return the names of all tools behind the gateway."""
         return {tool["name"] for tool in self.ask("list_tools_meta", page_size=200)["tools"]}
 
     async def _send(self, name: str, arguments: dict[str, Any]) -> mcp_types.CallToolResult:
@@ -83,14 +83,14 @@ class _Changes(MessageHandler):
 
 
 def text_of(result: mcp_types.CallToolResult) -> str:
-    """The text of a result that has nothing else."""
+    """Return the text of a result that has nothing else."""
     (content,) = result.content
     assert isinstance(content, mcp_types.TextContent)
     return content.text
 
 
 def stdio_server(script: str = "notes", **more: Any) -> dict[str, Any]:
-    """The configuration of one of the servers here, as a subprocess."""
+    """Return the configuration of one of the servers here, as a subprocess."""
     return {"command": sys.executable, "args": [str(SERVERS / f"{script}.py")], **more}
 
 
@@ -106,7 +106,7 @@ def write(folder: Path, servers: dict[str, Any], **options: Any) -> Path:
 
 @contextmanager
 def connected(transport: ClientTransport | str, log: Path, mode: str = "legacy") -> Iterator[Host]:
-    """A host with a session over a transport."""
+    """Yield a host with a session over a transport."""
     changes = _Changes()
     client = Client(transport, mode=mode, init_timeout=PATIENCE_S, message_handler=changes)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
@@ -118,7 +118,7 @@ def connected(transport: ClientTransport | str, log: Path, mode: str = "legacy")
 def host(
     folder: Path, servers: dict[str, Any], *flags: str, mode: str = "legacy", **options: Any
 ) -> Iterator[Host]:
-    """A host that runs a gateway over stdio, as hosts do."""
+    """Yield a host that runs a gateway over stdio, as hosts do."""
     log = folder / "stderr"
     command = ["-m", "toolscout", "mcp", "--config", str(write(folder, servers, **options)), *flags]
     env = environment(PYTHONPATH=os.environ.get("PYTHONPATH", ""))
@@ -131,7 +131,7 @@ def host(
 def listening(
     folder: Path, *command: str, port: int | None = None, **settings: str
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A program that serves HTTP at the port that its command names as `PORT`; yields its URL."""
+    """Run a program that serves HTTP at the port named `PORT` in its command; yield its URL."""
     port = port or free_port()
     arguments = [one.replace("PORT", str(port)) for one in command]
     with (folder / "stderr").open("ab") as log:

@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=["legacy", "auto"])
 def office(folder: Path, request: pytest.FixtureRequest) -> Iterator[Host]:
-    """A host with servers that have the same tools, in a protocol with or without sessions."""
+    """Yield a host whose servers have the same tools, in a protocol with or without sessions."""
     env = {"CANCELLED": str(folder / "cancelled"), "NOTES_KEY": "sesame-of-notes"}
     servers = {
         "my notes": stdio_server(env=env),

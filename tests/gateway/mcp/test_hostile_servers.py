@@ -28,7 +28,7 @@ def status(office: Host) -> list[str]:
 
 
 def peak_mib(pid: int) -> float:
-    """The most memory that a process has had so far."""
+    """Return the most memory that a process has had so far."""
     status = Path(f"/proc/{pid}/status").read_text("ascii")
     return int(status.partition("VmHWM:")[2].split()[0]) / 1_024
 

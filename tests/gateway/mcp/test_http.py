@@ -36,7 +36,7 @@ ACCEPTS = {"Accept": "application/json, text/event-stream"}
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A gateway that listens, without a key."""
+    """Yield a gateway that listens, without a key."""
     folder = tmp_path_factory.mktemp("http")
     config = write(folder, {"notes": stdio_server()})
     command = ["-m", "toolscout", "mcp", "--config", str(config), "--http", "127.0.0.1:PORT"]

@@ -26,7 +26,7 @@ def start(*arguments: str, folder: Path) -> subprocess.Popen[bytes]:
 
 
 def children(pid: int) -> list[Path]:
-    """The processes that a process has started."""
+    """Return the processes that a process has started."""
     listed = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
     return [Path(f"/proc/{child}") for child in listed.split()]
 

@@ -11,7 +11,7 @@ from tests.support import until
 
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    """A host with a server that answers and one that does not."""
+    """Yield a host with a server that answers and one that does not."""
     servers = {"notes": stdio_server(), "gone": {"command": "/nonexistent/server"}}
     with host(tmp_path_factory.mktemp("prompts"), servers) as started:
         until(lambda: "notes__list_notes" in started.names())

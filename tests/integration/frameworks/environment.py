@@ -16,18 +16,12 @@ from tests.support import environment
 
 VENV = ROOT / ".venv-frameworks"
 AGENTS = Path(__file__).with_name("agents")
-PACKAGES = (
-    "anthropic>=2,<3",
-    "boto3>=1.40,<2",
-    "fastmcp>=4,<5",
-    "google-genai>=3,<4",
-    "langchain>=1.4,<2",
-    "langchain-anthropic>=1.7,<2",
-    "langchain-openai>=1.7,<2",
-    "openai>=3,<4",
-    "openai-agents>=0.24,<1",
-    "pydantic-ai-slim[anthropic,openai]>=2.68,<3",
-    "smolagents[openai]>=1.26,<2",
+PACKAGES = tuple(
+    (
+        "anthropic>=2,<3 boto3>=1.40,<2 fastmcp>=4,<5 google-genai>=3,<4 langchain>=1.4,<2 "
+        "langchain-anthropic>=1.7,<2 langchain-openai>=1.7,<2 openai>=3,<4 openai-agents>=0.24,<1 "
+        "pydantic-ai-slim[anthropic,openai]>=2.68,<3 smolagents[openai]>=1.26,<2"
+    ).split()
 )
 AGENT_S = 120
 QUESTION = "please write to a@b.example"
@@ -35,12 +29,12 @@ QUESTION = "please write to a@b.example"
 
 
 def python() -> Path:
-    """The interpreter of an environment with the frameworks and this package, made on first use."""
+    """Return the interpreter of an environment with the frameworks, made on first use."""
     return interpreter(VENV, [*PACKAGES, "-e", f"{ROOT}[proxy]"])
 
 
 def settings(upstream: str, service: str, **more: str) -> dict[str, str]:
-    """The environment variables of an agent before an upstream and a service."""
+    """Return the environment variables of an agent before an upstream and a service."""
     env = environment(
         TOOLSCOUT_ENDPOINT=service,
         OPENAI_BASE_URL=upstream,
@@ -55,7 +49,7 @@ def settings(upstream: str, service: str, **more: str) -> dict[str, str]:
 
 
 def run(script: Path, *arguments: str, env: dict[str, str]) -> str:
-    """What a program prints in the environment with the frameworks."""
+    """Return what a program prints in the environment with the frameworks."""
     done = subprocess.run(
         [python(), script, *arguments],
         cwd=ROOT,
@@ -70,7 +64,7 @@ def run(script: Path, *arguments: str, env: dict[str, str]) -> str:
 
 
 def ask(agent: str, *arguments: str, upstream: str, service: str) -> dict[str, Any]:
-    """What an agent answers to the question, and which tools it called."""
+    """Return what an agent answers to the question, and which tools it called."""
     printed = run(AGENTS / f"{agent}.py", *arguments, QUESTION, env=settings(upstream, service))
     answer: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return answer
@@ -78,7 +72,7 @@ def ask(agent: str, *arguments: str, upstream: str, service: str) -> dict[str, A
 
 @contextmanager
 def strict_model(model: ScriptedModel | None = None) -> Iterator[tuple[ScriptedModel, str]]:
-    """A model that writes the email, and its address; a request that it refuses is a failure."""
+    """Yield a model that writes the email, and its address; a refused request is a failure."""
     model = model or ScriptedModel({"to": "a@b.example"})
     with peer(model) as upstream:
         yield model, upstream.url

@@ -6,30 +6,28 @@ import pytest
 
 from tests.client.model import NATIVE_SEARCH, ScriptedModel, results
 from tests.client.rules import visible
-from tests.client.shapes import SHAPES, Json, Said, Shape
+from tests.client.shapes import BY_NAME, Json, Said
 from tests.client.upstream import peer
 from tests.integration.frameworks.environment import AGENTS, HOW, ask, run, settings, strict_model
 from tests.support import Server
 
 pytestmark = pytest.mark.integration
 
-BY_NAME: dict[str, Shape] = {shape.name: shape for shape in SHAPES}
 NOBODY = "http://127.0.0.1:9"
 SELECTING = [
-    ("langchain_agent", "middleware", "openai", "plain"),
-    ("langchain_agent", "middleware", "openai", "stream"),
-    ("langchain_agent", "middleware", "openai", "blocking"),
-    ("agents_sdk", "provider", "openai-responses", "plain"),
-    ("agents_sdk", "provider", "openai-responses", "stream"),
-    ("agents_sdk", "model", "openai-responses", "plain"),
-    ("agents_sdk", "model", "openai-responses", "stream"),
+    *(("langchain_agent", [how], "openai") for how in ("plain", "stream", "blocking")),
+    *(
+        ("agents_sdk", [form, how], "openai-responses")
+        for form in ("provider", "model")
+        for how in ("plain", "stream")
+    ),
 ]
 
 
-@pytest.mark.parametrize(("agent", "form", "interface", "how"), SELECTING)
-def test_the_model_sees_the_tools_that_fit(agent, form, interface, how, server: Server):
+@pytest.mark.parametrize(("agent", "form", "interface"), SELECTING)
+def test_the_model_sees_the_tools_that_fit(agent, form, interface, server: Server):
     with strict_model() as (model, upstream):
-        said = ask(agent, form, how, upstream=upstream, service=server.url)
+        said = ask(agent, *form, upstream=upstream, service=server.url)
     assert said["called"] == ["send_email"]
     assert "sent to a@b.example" in said["answer"]
     first, second = model.seen(BY_NAME[interface])
@@ -38,10 +36,10 @@ def test_the_model_sees_the_tools_that_fit(agent, form, interface, how, server: 
     assert len(first) <= 4
 
 
-@pytest.mark.parametrize(("agent", "form", "interface", "how"), SELECTING)
-def test_without_a_service_the_model_sees_every_tool(agent, form, interface, how):
+@pytest.mark.parametrize(("agent", "form", "interface"), SELECTING)
+def test_without_a_service_the_model_sees_every_tool(agent, form, interface):
     with strict_model() as (model, upstream):
-        said = ask(agent, form, how, upstream=upstream, service=NOBODY)
+        said = ask(agent, *form, upstream=upstream, service=NOBODY)
     assert said["called"] == ["send_email"]
     assert [len(names) for names in model.seen(BY_NAME[interface])] == [40, 40]
 
@@ -99,7 +97,7 @@ def test_pydantic_ai_finds_them_by_words_without_a_service():
 def found_tools(interface: str, how: str, service: str) -> set[str]:
     form = {"openai": "chat", "openai-responses": "responses"}.get(interface, interface)
     with strict_model(Searching({"to": "a@b.example"})) as (model, upstream):
-        said = ask("pydantic_ai_agent", f"search-{form}", how, upstream=upstream, service=service)
+        said = ask("pydantic_ai_agent", form, how, upstream=upstream, service=service)
     assert said["called"] == ["send_email"]
     assert "sent to a@b.example" in said["answer"]
     first, second, _ = (set(names) - {"search_tools"} for names in model.seen(BY_NAME[interface]))
@@ -115,7 +113,7 @@ def test_pydantic_ai_tells_the_model_when_nothing_fits(how):
         peer(lambda exchange: exchange.select()) as service,
         strict_model(Searching()) as (_, upstream),
     ):
-        said = ask("pydantic_ai_agent", "search-chat", how, upstream=upstream, service=service.url)
+        said = ask("pydantic_ai_agent", "chat", how, upstream=upstream, service=service.url)
     assert said == {"answer": "There is no tool for that.", "called": []}
 
 

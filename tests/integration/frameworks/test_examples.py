@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.client.model import PHANTOM, ScriptedModel
-from tests.client.shapes import SHAPES, Json, Said, Shape
+from tests.client.shapes import BY_NAME, Json, Said
 from tests.integration.frameworks.environment import (
     AGENTS,
     QUESTION,
@@ -20,7 +20,6 @@ from tests.support import Server
 pytestmark = pytest.mark.integration
 
 EXAMPLES = ROOT / "examples"
-BY_NAME: dict[str, Shape] = {shape.name: shape for shape in SHAPES}
 FRAMEWORK_AGENTS = {
     "langchain_agent": ("openai", "GraphRecursionError", 10),
     "agents_sdk": ("openai-responses", "MaxTurnsExceeded", 10),

@@ -35,7 +35,7 @@ def installed() -> None:
 
 
 def published(program: str, *arguments: str) -> dict[str, Any]:
-    """The configuration of an installed server."""
+    """Return the configuration of an installed server."""
     places = (VENV / "bin" / program, VENV / "node" / "node_modules" / ".bin" / program)
     (place,) = (place for place in places if place.exists())
     return {"command": str(place), "args": list(arguments)}

@@ -50,7 +50,7 @@ class Gateway:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a repository."""
+    """Return a folder with a repository."""
     installed()
     folder = tmp_path_factory.mktemp("mcp")
     (folder / "milk.txt").write_text("two litres", "utf-8")

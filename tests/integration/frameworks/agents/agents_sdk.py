@@ -1,44 +1,26 @@
-"""An agent of the OpenAI Agents SDK: python agents_sdk.py line|chat|provider|model HOW QUESTION."""
+"""An agent of the OpenAI Agents SDK: python agents_sdk.py provider|model HOW QUESTION."""
 
 import asyncio
 import os
 import sys
 
-import httpx2
-from agents import (
-    Agent,
-    OpenAIProvider,
-    OpenAIResponsesModel,
-    RunConfig,
-    Runner,
-    function_tool,
-    set_default_openai_client,
-)
+from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, function_tool
 from catalog import FUNCTIONS, finish
 from openai import AsyncOpenAI
 
 from toolscout.client import AsyncSelector
-from toolscout.discovery import AsyncTransport
 from toolscout.integrations.openai_agents import SelectingModel, SelectingProvider
-
-URL = os.environ["TOOLSCOUT_ENDPOINT"]
 
 
 async def main(form: str, how: str, question: str) -> None:
-    model: object = "gpt-4.1" if form == "chat" else "gpt-5.4"
-    client = AsyncOpenAI(http_client=httpx2.AsyncClient(transport=AsyncTransport(URL)))
+    model: object = "gpt-5.4"
     config = RunConfig()
+    selector = AsyncSelector(os.environ["TOOLSCOUT_ENDPOINT"])
     keep = {"top_k": 4, "always_keep": ["spin_7"]}
-    if form == "line":
-        set_default_openai_client(client)
-    elif form == "chat":
-        provider = OpenAIProvider(openai_client=client, use_responses=False)
-        config = RunConfig(model_provider=provider)
-    elif form == "provider":
-        config = RunConfig(model_provider=SelectingProvider(AsyncSelector(URL), **keep))
+    if form == "provider":
+        config = RunConfig(model_provider=SelectingProvider(selector, **keep))
     else:
-        responses = OpenAIResponsesModel("gpt-5.4", AsyncOpenAI())
-        model = SelectingModel(responses, AsyncSelector(URL), **keep)
+        model = SelectingModel(OpenAIResponsesModel("gpt-5.4", AsyncOpenAI()), selector, **keep)
     agent = Agent("mailer", model=model, tools=[function_tool(f) for f in FUNCTIONS])
     if how == "plain":
         result = await Runner.run(agent, question, run_config=config, max_turns=5)

@@ -1,6 +1,6 @@
-"""A pydantic-ai agent: python pydantic_ai_agent.py chat|responses|anthropic HOW QUESTION.
+"""A pydantic-ai agent whose deferred tools our strategy searches.
 
-With `search-` before the interface the framework defers its tools and our strategy searches them.
+python pydantic_ai_agent.py chat|responses|anthropic HOW QUESTION
 """
 
 import asyncio
@@ -9,28 +9,16 @@ import sys
 from collections.abc import AsyncIterable
 from typing import Any
 
-import httpx2
 from catalog import FUNCTIONS, finish
 from pydantic_ai import Agent, Tool
 from pydantic_ai.capabilities import ToolSearch
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
-from pydantic_ai.providers.anthropic import AnthropicProvider
-from pydantic_ai.providers.openai import OpenAIProvider
 
 from toolscout.client import AsyncSelector
-from toolscout.discovery import AsyncTransport
 from toolscout.integrations.pydantic_ai import search_strategy
 
-URL = os.environ["TOOLSCOUT_ENDPOINT"]
-
-
-def model(interface: str, http: httpx2.AsyncClient | None) -> Any:
-    if interface == "anthropic":
-        provider = AnthropicProvider(api_key="none", http_client=http)
-        return AnthropicModel("claude-sonnet-4-5", provider=provider)
-    kind = OpenAIChatModel if interface == "chat" else OpenAIResponsesModel
-    return kind("gpt-5.4", provider=OpenAIProvider(api_key="none", http_client=http))
+MODELS = {"chat": OpenAIChatModel, "responses": OpenAIResponsesModel, "anthropic": AnthropicModel}
 
 
 async def read_all(_: Any, events: AsyncIterable[Any]) -> None:
@@ -38,15 +26,12 @@ async def read_all(_: Any, events: AsyncIterable[Any]) -> None:
         pass
 
 
-async def main(form: str, how: str, question: str) -> None:
-    interface = form.removeprefix("search-")
-    if form == interface:
-        http = httpx2.AsyncClient(transport=AsyncTransport(URL))
-        agent = Agent(model(interface, http), tools=FUNCTIONS)
-    else:
-        strategy = search_strategy(AsyncSelector(URL, fallback="relevance"), top_k=3)
-        tools = [Tool(function, defer_loading=True) for function in FUNCTIONS]
-        agent = Agent(model(interface, None), tools=tools, capabilities=[ToolSearch(strategy)])
+async def main(interface: str, how: str, question: str) -> None:
+    model = MODELS[interface]("claude-sonnet-4-5" if interface == "anthropic" else "gpt-5.4")
+    selector = AsyncSelector(os.environ["TOOLSCOUT_ENDPOINT"], fallback="relevance")
+    strategy = search_strategy(selector, top_k=3)
+    tools = [Tool(function, defer_loading=True) for function in FUNCTIONS]
+    agent = Agent(model, tools=tools, capabilities=[ToolSearch(strategy)])
     # `run_stream` would take the words before a call for the answer; a handler streams to the end.
     handler = read_all if how == "stream" else None
     finish((await agent.run(question, event_stream_handler=handler)).output)
