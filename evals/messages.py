@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from evals import metrics, report
 from evals.rankers import Ours
 from evals.sets import Question, ToolSet
-from toolscout.contract.messages import Message, MessagePart
+from toolscout.contract.requests import Message, MessagePart
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.pipeline import decide
 from toolscout.text import conversation

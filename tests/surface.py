@@ -14,13 +14,13 @@ from typing import Any
 
 MODULES = ("toolscout", "toolscout.client", "toolscout.discovery")
 SUBMODULES = {
-    "toolscout.discovery.agents.meta": (
+    "toolscout.discovery.meta": (
         "handle_meta_call",
         "handle_meta_call_async",
         "instructions",
         "meta_tools",
     ),
-    "toolscout.discovery.agents.tracker": ("SessionTracker",),
+    "toolscout.discovery.tracker": ("SessionTracker",),
     "toolscout.discovery.session": ("SessionStore",),
     "toolscout.client.events": ("SearchEvent", "TurnEvent", "log_event", "log_turn"),
     "toolscout.client.jsonl": ("JsonLines",),

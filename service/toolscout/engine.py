@@ -16,8 +16,7 @@ import msgspec
 
 from toolscout.contract.answers import Counts, Match, Resolution
 from toolscout.contract.fields import DEFAULT_TOP_K, Outcome, RankerName
-from toolscout.contract.messages import Messages
-from toolscout.contract.requests import Filters
+from toolscout.contract.requests import Filters, Messages
 from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest
 from toolscout.index.cache import CatalogCache

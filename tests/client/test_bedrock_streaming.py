@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.client.bedrock_streaming import bedrock_events, frame, unframed
 from tests.client.shapes import ABOUT, BY_NAME, Json
 from tests.client.streaming import DONE, PHANTOM
-from toolscout.discovery.providers.bedrock.converse import BedrockStream
-from toolscout.discovery.providers.bedrock.framing import Splitter, write
+from toolscout.discovery.providers.bedrock import BedrockStream, FrameSplitter, write_frame
 
 EMPTY = bytes.fromhex("00000010 00000000 05c248eb 7d98c8ff")
 NUMBERED = b"\0\0\0-\0\0\0\x10A\xc4$\xb8\nevent-type\4\0\0\xa0\x0c{'foo':'bar'}6\xf4\x80\xa0"
@@ -17,16 +16,16 @@ NUMBERED = b"\0\0\0-\0\0\0\x10A\xc4$\xb8\nevent-type\4\0\0\xa0\x0c{'foo':'bar'}6
 
 
 def test_events_of_aws_are_read():
-    empty, numbered = Splitter().feed(EMPTY + NUMBERED)
+    empty, numbered = FrameSplitter().feed(EMPTY + NUMBERED)
     assert (empty.raw, empty.headers) == (EMPTY, b"")
     assert numbered.raw == NUMBERED
     assert numbered.headers == b"\nevent-type\4\0\0\xa0\x0c"
 
 
 def test_what_is_written_is_what_came():
-    (event,) = Splitter().feed(frame("messageStart", {"role": "assistant"}))
+    (event,) = FrameSplitter().feed(frame("messageStart", {"role": "assistant"}))
     assert event.kind == "messageStart"
-    assert unframed(write(event.headers, {"role": "x"}))[0][1] == {"role": "x"}
+    assert unframed(write_frame(event.headers, {"role": "x"}))[0][1] == {"role": "x"}
 
 
 @given(st.binary(min_size=12, max_size=200))

@@ -9,7 +9,7 @@ from tests.client.gemini_streaming import gemini_chunks
 from tests.client.shapes import ABOUT, BY_NAME, Json, Said
 from tests.client.streaming import PHANTOM, READING, StreamingModel, search
 from toolscout.discovery.providers import PROVIDERS
-from toolscout.discovery.providers.gemini.stream import GeminiStream
+from toolscout.discovery.providers.gemini import GeminiStream
 
 SHAPE = BY_NAME["gemini"]
 LOOK = search("read", text="Let me look. ")

@@ -9,7 +9,7 @@ import pytest
 from tests.client.shapes import SHAPES
 from tests.client.upstream import TOOLS, Exchange, peer
 from toolscout.client import AsyncSelector, Selector
-from toolscout.discovery.agents.meta import (
+from toolscout.discovery.meta import (
     META_TOOL_NAMES,
     handle_meta_call,
     handle_meta_call_async,

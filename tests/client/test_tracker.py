@@ -2,7 +2,7 @@
 
 from tests.client.upstream import TOOLS
 from tests.support import Server
-from toolscout.discovery.agents.tracker import SessionTracker
+from toolscout.discovery.tracker import SessionTracker
 
 
 def recent(tracker: SessionTracker) -> list[tuple[str, int, int, int]]:

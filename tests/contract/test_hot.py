@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import TOOLS, Server, crowd, problem_of, until
-from toolscout.ranking.tiers import fill
+from toolscout.server.calls.hot import fill
 
 HOT = "/v1/tool-discovery/hot"
 LONG = {

@@ -9,8 +9,7 @@ import pytest
 
 from docs.generate import commands
 from docs.generate.pages import PAGES
-from toolscout.server.openapi.document import document
-from toolscout.server.openapi.fields import meanings
+from toolscout.server.openapi.document import document, meanings
 from toolscout.settings import SETTINGS
 
 ROOT = Path(__file__).parents[2]

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tests.catalogs import catalogs, distinct_catalogs
 from toolscout.contract.tools import Tool
 from toolscout.errors import InvalidJson, InvalidRequest, TooManyTools
-from toolscout.index.tool_list import ToolList
-from toolscout.tools.digest import tool_digest
+from toolscout.index.tool_list import ToolList, tool_digest
 
 
 def decode(tools: object, **limits: int) -> ToolList:

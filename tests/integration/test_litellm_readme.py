@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.client.shapes import Json, Said, Shape
-from tests.client.upstream import peer, until
+from tests.client.upstream import peer
 from tests.integration.providers import PHANTOM, StrictProviders, search
 from tests.integration.proxies import FOLDER, ROOT, VENV, python, variables, wait
-from tests.support import Server, free_port
+from tests.support import Server, free_port, until
 
 pytestmark = pytest.mark.integration
 

@@ -12,7 +12,7 @@ from toolscout.contract.answers import Resolution
 from toolscout.contract.fields import Detail
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
-from toolscout.discovery.names import Names
+from toolscout.discovery.meta import Names
 from toolscout.metatools.answers import ToolsFound, find_tool, none_found, show
 from toolscout.metatools.arguments import CallError, SearchTools, answer_schema, schema_of
 from toolscout.metatools.table import TOOLS, instructions

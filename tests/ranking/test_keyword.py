@@ -5,8 +5,7 @@ import pytest
 from tests.support import TOOLS, crowd
 from toolscout.contract.requests import Filters, Session, Use
 from toolscout.contract.tools import Tool
-from toolscout.index.cold import ColdCatalog
-from toolscout.index.keyword import keyword_scores
+from toolscout.index.cold import ColdCatalog, keyword_scores
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.pipeline import decide

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from tests.support import TOOLS, answers, environment, free_port, until
-from toolscout.server.observe.terminal import readable
+from toolscout.server.observe.log import readable
 
 TIME = "2026-01-31T12:30:05.123456Z"
 

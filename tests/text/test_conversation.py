@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscout import Engine
-from toolscout.contract.messages import Message, Messages
+from toolscout.contract.requests import Message, Messages
 from toolscout.errors import EmptyPattern, InvalidRequest
 from toolscout.text.conversation import (
     MAX_CALLED,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests import catalogs
-from toolscout.tools.examples import MAX_STEPS, example_arguments
+from toolscout.tools.advice import MAX_STEPS, example_arguments
 
 
 def of(required: list[str], **properties: Any) -> dict[str, Any]:

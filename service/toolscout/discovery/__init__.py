@@ -7,7 +7,7 @@
 `Transport` and `AsyncTransport` do it for the SDK of any provider, `ToolDiscovery` and
 `AsyncToolDiscovery` step by step for a proxy. Errors are those of `toolscout.client`.
 
-The rest is in the submodules: `agents.meta`, `agents.tracker`, `risk`, `session`.
+The rest is in the submodules: `meta`, `session`, `tracker`.
 """
 
 from toolscout.discovery.config import DiscoveryConfig, load

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from operator import attrgetter
 
 import msgspec
 
 from toolscout.contract.bounds import MAX_TOOL_DEPTH
-from toolscout.contract.fields import ABSENT
+from toolscout.contract.fields import ABSENT, is_absent
 from toolscout.contract.tools import RAW_FIELDS, Tool
 from toolscout.errors import (
     NOT_JSON,
@@ -20,7 +21,29 @@ from toolscout.errors import (
 )
 from toolscout.index import posted
 from toolscout.index.values import is_deeper
-from toolscout.tools.digest import catalog_digest, tool_digest
+
+_raws = attrgetter(*RAW_FIELDS)
+_encode = msgspec.json.Encoder().encode
+
+
+def tool_digest(tool: Tool) -> bytes:
+    """SHA-256 over every field of a tool, raw JSON as it was sent; null counts as absent."""
+    for raw in _raws(tool):
+        if raw is not ABSENT and is_absent(raw):
+            tool = _without_nulls(tool)
+            break
+    return sha256(_encode(tool)).digest()
+
+
+def _without_nulls(tool: Tool) -> Tool:
+    nulls = [field for field in RAW_FIELDS if is_absent(getattr(tool, field))]
+    return msgspec.structs.replace(tool, **dict.fromkeys(nulls, ABSENT))
+
+
+def catalog_digest(tools: Iterable[bytes]) -> str:
+    """SHA-256 over the sorted, distinct tool digests: the order of a list does not matter."""
+    return sha256(b"".join(sorted(set(tools)))).hexdigest()
+
 
 MAX_TOOLS = 10_000
 """Distinct tools of one request, unless configured otherwise."""

@@ -1,5 +1,6 @@
 """The last stages of the pipeline: whether anything fits, and which tools are shown."""
 
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -11,9 +12,49 @@ from toolscout.ranking import judge as judging
 from toolscout.ranking.ask import Ranking
 from toolscout.ranking.boost import boosts_for
 from toolscout.ranking.chain import follow
-from toolscout.ranking.limits import DEPTH, within_limits
 from toolscout.ranking.scorers import SCORERS, boosted, with_experience
 from toolscout.ranking.scoring import read, score
+
+DEPTH = 100
+"""Tools tried beyond `top_k` for one that still fits the budget."""
+
+
+def within_limits(  # noqa: PLR0913  # limits of different kinds, by name
+    ranked: Sequence[int],
+    pinned: Iterable[int],
+    slots: int,
+    *,
+    score: Callable[[int], float],
+    min_score: float,
+    cost: Callable[[int], int],
+    budget: int | None,
+) -> list[int]:
+    """Fill the slots in rank order; skip what does not fit, and try the next.
+
+    `slots` excludes pins. Pins cost tokens but are never refused, and ranked ones keep their place.
+    A tool below `min_score` leaves its slot empty and costs nothing: no worse tool moves up.
+    """
+    kept = set(pinned)
+    left = None if budget is None else budget - sum(map(cost, kept))
+    chosen: list[int] = []
+    for row in ranked:
+        if row in kept:
+            chosen.append(row)
+            continue
+        if slots <= 0:
+            continue
+        if score(row) < min_score:
+            slots -= 1
+            continue
+        if left is not None:
+            price = cost(row)
+            if price > left:
+                continue
+            left -= price
+        slots -= 1
+        chosen.append(row)
+    return chosen
+
 
 COMPARABLE = 0.7
 """Share of the best score from which another tool's evidence is comparable."""

@@ -18,7 +18,6 @@ from toolscout.server.http.auth import Keyring
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import request_id
 from toolscout.server.openapi import pages
-from toolscout.server.routes import playground as playground_pages
 from toolscout.server.routes.route import Resource, Route, Router
 from toolscout.server.routes.table import ROUTES
 from toolscout.server.service import Service
@@ -106,7 +105,7 @@ def _routes(settings: Settings, facade: "McpFacade | None") -> list[Route]:
     """Every route that these settings serve."""
     routes = [*ROUTES, *pages.ROUTES]
     if playground.is_on(settings):
-        routes += playground_pages.ROUTES
+        routes += pages.PLAYGROUND_ROUTES
     if facade is not None:
         # A GET would open a stream on which nothing is ever sent; 405 tells clients so.
         routes.append(Route(method="POST", path="/mcp", handler=facade.relay, call="mcp"))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from toolscout.contract.messages import Message
+from toolscout.contract.requests import Message
 from toolscout.errors import EmptyPattern, FieldError, InvalidRequest
 from toolscout.text.tokens import spoken_name
 

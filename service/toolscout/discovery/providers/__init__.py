@@ -1,9 +1,9 @@
 """The providers whose requests a flow understands, by name."""
 
 from toolscout.discovery.providers.anthropic import Anthropic
-from toolscout.discovery.providers.bedrock.converse import AnthropicOnBedrock, BedrockConverse
+from toolscout.discovery.providers.bedrock import AnthropicOnBedrock, BedrockConverse
 from toolscout.discovery.providers.fields import Json
-from toolscout.discovery.providers.gemini.generate import Gemini
+from toolscout.discovery.providers.gemini import Gemini
 from toolscout.discovery.providers.native import NativeAnthropic, NativeResponses
 from toolscout.discovery.providers.openai.chat import OpenAIChat
 from toolscout.discovery.providers.openai.responses import OpenAIResponses

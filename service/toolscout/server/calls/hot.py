@@ -1,7 +1,12 @@
-"""One call that gives an agent its tools before the model runs."""
+"""One call that gives an agent its tools before the model runs.
+
+Tier 0 is named by the caller and shown whole, or in brief if only that fits. Tier 1 fits the
+message and is shown in brief. Both are filled in order; a tool that does not fit is skipped, and
+the next is tried.
+"""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 
 from toolscout.contract.answers import HotAnswer, Tiers, TierTokens
@@ -11,14 +16,6 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.details import cost_of, details
 from toolscout.learning.experience import Experience
 from toolscout.ranking.ask import Ask
-from toolscout.ranking.tiers import (
-    TIER0_SHARE,
-    TIER1_SHARE,
-    TIER1_TOOLS,
-    TOKEN_BUDGET,
-    core_tools,
-    fill,
-)
 from toolscout.server.calls import answers, envelope
 from toolscout.server.calls.decide import deadline_of, decide, find_compiled, read_call
 from toolscout.server.compiling.work_threads import run_inline_or_in_thread
@@ -28,6 +25,58 @@ from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service
 from toolscout.settings import Settings
+from toolscout.tools.risk import LEVELS
+from toolscout.tools.traits import Traits
+
+TOKEN_BUDGET = 3_800
+TIER0_SHARE, TIER1_SHARE = 1_200 / 3_800, 1_800 / 3_800
+"""Shares of the budget; the rest is for the instructions that go with the tools."""
+
+TIER1_TOOLS = 10
+"""Maximum number of tools in tier 1; for more, the agent searches."""
+
+
+def fill(
+    rows: Iterable[int], budget: int, *costs: Callable[[int], int], most: int | None = None
+) -> tuple[list[tuple[int, int]], int]:
+    """Take rows in order if they fit, each at the first of its costs that does.
+
+    Returns:
+        Each row with the index of its cost, and the total cost.
+    """
+    taken: list[tuple[int, int]] = []
+    spent = 0
+    for row in rows:
+        if most is not None and len(taken) == most:
+            break
+        for number, cost in enumerate(costs):
+            price = cost(row)
+            if spent + price <= budget:
+                taken.append((row, number))
+                spent += price
+                break
+    return taken, spent
+
+
+def core_tools(
+    names: Sequence[str], traits: Sequence[Traits], successes: Mapping[str, int]
+) -> list[int]:
+    """Return all rows in the order in which to show them for an unknown task.
+
+    First the tools that worked most often, then the agent's own (those without a namespace, the
+    harmless ones first), then one of each namespace in turn. Ties break by name.
+    """
+    turn: Counter[str] = Counter()
+
+    def place(row: int) -> tuple[int, int, int, str]:
+        name, found = names[row], traits[row]
+        turn[found.namespace] += 1
+        nth = turn[found.namespace] if found.namespace else 0
+        return -successes.get(name, 0), nth, LEVELS.index(found.risk), name
+
+    places = {row: place(row) for row in sorted(range(len(names)), key=names.__getitem__)}
+    return sorted(places, key=places.__getitem__)
+
 
 _hot = value_limits.decoder(HotRequest)
 

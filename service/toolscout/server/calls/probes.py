@@ -1,6 +1,6 @@
 """Probes and Prometheus metrics."""
 
-from toolscout.contract.stats import LearningSize
+from toolscout.contract.answers import LearningSize
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request

@@ -6,8 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from toolscout.common.lru import Lru
-from toolscout.contract.answers import TierTokens
-from toolscout.contract.stats import CacheCounts, LearningSize, Quantiles, StatsAnswer, TokenTotals
+from toolscout.contract.answers import (
+    CacheCounts,
+    LearningSize,
+    Quantiles,
+    StatsAnswer,
+    TierTokens,
+    TokenTotals,
+)
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Decision
 

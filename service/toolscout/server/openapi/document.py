@@ -4,7 +4,10 @@ Search endpoints read bytes, so no framework can see their types; this module de
 that they decode with.
 """
 
+import tomllib
+from collections.abc import Mapping
 from functools import cache
+from importlib.resources import files
 from inspect import cleandoc
 from typing import Any, get_type_hints
 
@@ -12,14 +15,109 @@ import msgspec
 import yaml
 
 from toolscout import __version__
-from toolscout.contract.bounds import BOUNDS
+from toolscout.contract.bounds import BOUNDS, MAX_NAME_CHARS
 from toolscout.contract.fields import ABSENT
 from toolscout.contract.tools import Tool
 from toolscout.server.http.problems import CODES, Problem
-from toolscout.server.openapi.fields import finished
 from toolscout.server.openapi.paths import REF, paths, ref
-from toolscout.server.openapi.shapes import provider_tool, tools_answer, user_message
 from toolscout.server.routes.table import ROUTES
+from toolscout.tools.shapes import DECLARATIONS, WRAPPERS
+
+_NAMED = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS},
+        "description": {"type": ["string", "null"]},
+    },
+}
+
+
+def provider_tool() -> dict[str, Any]:
+    """Describe a tool with its name in a wrapper; others are `Tool` with a schema."""
+    wrapped = [_holding(key, _NAMED) for key in WRAPPERS]
+    declared = {"type": "array", "minItems": 1, "items": _NAMED}
+    wrapped += [_holding(key, declared) for key in DECLARATIONS]
+    return {
+        "title": "ProviderTool",
+        "description": "A tool as OpenAI chat (`function`), Bedrock (`toolSpec`) or Gemini "
+        "(`functionDeclarations`) takes it. The shapes of OpenAI Responses, Anthropic "
+        "(`input_schema`) and MCP (`inputSchema`, `title`) have a name of their own.",
+        "anyOf": wrapped,
+    }
+
+
+def tools_answer(tools: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer to MCP's `tools/list`, whole or its result."""
+    result = _holding("tools", tools)
+    return {
+        "title": "ToolsAnswer",
+        "description": "An answer to MCP's `tools/list`, or its result.",
+        "anyOf": [result, _holding("result", result)],
+    }
+
+
+def user_message() -> dict[str, Any]:
+    """Describe the message that a conversation must have: a user's, with a text."""
+    text = {"type": "string", "pattern": r"\S"}
+    kind = {"type": ["string", "null"], "enum": ["text", "input_text", None]}
+    part = {"type": "object", "required": ["text"], "properties": {"type": kind, "text": text}}
+    content = {"anyOf": [text, {"type": "array", "items": {}, "contains": part}]}
+    return {
+        "type": "object",
+        "required": ["role", "content"],
+        "properties": {"role": {"const": "user"}, "content": content},
+    }
+
+
+def _holding(key: str, value: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "required": [key], "properties": {key: value}}
+
+
+Schema = dict[str, Any]
+
+FIRST = ("pattern", "query", "messages", "patterns", "tools", "catalog", "top_k", "max_tools")
+"""Fields that stand before all others: what most requests have."""
+
+
+@cache
+def meanings() -> Mapping[str, str]:
+    """Return what fields mean, by name, or by shape and name (`Tool.status`) where that differs."""
+    return tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
+
+
+def finished(name: str, schema: Schema) -> Schema:
+    """Return the schema of a shape with a description of every field.
+
+    It has no defaults: generators take a field with one for a field that is always there.
+    """
+    properties = schema.get("properties")
+    if properties is None:
+        return schema
+    known = meanings()
+    order = sorted(properties, key=lambda field: FIRST.index(field) if field in FIRST else 99)
+    described = {
+        field: {
+            **_opened(properties[field]),
+            "description": known.get(f"{name}.{field}") or known[field],
+        }
+        for field in order
+    }
+    return {**schema, "properties": described}
+
+
+def _opened(schema: Schema) -> Schema:
+    """Let objects without known fields have any, which generators otherwise take for empty."""
+    opened = {key: value for key, value in schema.items() if key != "default"}
+    if opened.get("type") == "object" and not {"properties", "additionalProperties"} & set(opened):
+        opened["additionalProperties"] = True
+    for key in ("anyOf", "allOf", "oneOf"):
+        if key in opened:
+            opened[key] = [_opened(part) for part in opened[key]]
+    for key in ("items", "additionalProperties"):
+        if isinstance(opened.get(key), dict):
+            opened[key] = _opened(opened[key])
+    return opened
 
 
 @cache

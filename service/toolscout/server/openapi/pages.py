@@ -1,4 +1,4 @@
-"""Pages that need no network: the OpenAPI browser, every error explained, a summary for models.
+"""Pages that need no network: the OpenAPI browser, the errors, the playground, and for models.
 
 The browser at `/docs` is Swagger UI from the installed package. `/docs/errors` is made from the
 table of error codes; the `type` of each problem links to it.
@@ -9,8 +9,16 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
+from toolscout import playground
 from toolscout.server.compiling.work_threads import run_in_thread
-from toolscout.server.http.answer import HTML, JAVASCRIPT, NO_SNIFFING, Answer, answer_json
+from toolscout.server.http.answer import (
+    HTML,
+    JAVASCRIPT,
+    NO_SNIFFING,
+    Answer,
+    answer_json,
+    names_tag,
+)
 from toolscout.server.http.problems import CODES, Code
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request
@@ -153,3 +161,23 @@ def _entry(code: str, kind: Code) -> str:
 @cache
 def _load(name: str) -> bytes:
     return files("swagger_ui").joinpath("static", name).read_bytes()
+
+
+async def show_file(service: Service, request: Request, trace: Trace) -> Answer:
+    """Return the page, or one of its scripts, style sheets and sample catalogs."""
+    file = playground.static_files().get(request.parameters.get("name", "index.html"))
+    if file is None:
+        raise Refused("not_found", "there is nothing at this path")
+    headers = [
+        (name.lower().encode(), value.encode()) for name, value in playground.HEADERS.items()
+    ]
+    headers.append((b"etag", f'"{file.digest}"'.encode()))
+    if names_tag(request.header(b"if-none-match"), file.digest):
+        return Answer(headers=headers, status=304)
+    return Answer(file.content, headers, media=file.media.encode())
+
+
+PLAYGROUND_ROUTES = [
+    Route(method="GET", path=path, handler=show_file, call="playground", is_open=True)
+    for path in ("/", "/playground/{name}")
+]

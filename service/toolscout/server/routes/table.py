@@ -9,6 +9,7 @@ from toolscout.contract.answers import (
     HotAnswer,
     ResolveAnswer,
     SearchAnswer,
+    StatsAnswer,
 )
 from toolscout.contract.learning import (
     ChainReport,
@@ -25,7 +26,6 @@ from toolscout.contract.requests import (
     ResolveRequest,
     SearchRequest,
 )
-from toolscout.contract.stats import StatsAnswer
 from toolscout.server.calls.batch import filter_tools, resolve, search_batch
 from toolscout.server.calls.feedback import (
     feedback,

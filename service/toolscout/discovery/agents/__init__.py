@@ -1,1 +1,0 @@
-"""Meta-tools for agents, and the tracker of a session."""

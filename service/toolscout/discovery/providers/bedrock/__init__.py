@@ -1,1 +1,0 @@
-"""Bedrock: Converse with its stream, and Anthropic's messages for `InvokeModel`."""

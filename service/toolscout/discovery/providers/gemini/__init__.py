@@ -1,1 +1,0 @@
-"""Gemini `generateContent` and its stream."""
