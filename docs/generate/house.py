@@ -30,6 +30,25 @@ ROOMS: tuple[tuple[str, ...], ...] = (
 """Floors from top to bottom. A room imports from floors below its own, and from no other."""
 
 INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
+    "client": (
+        ("selector",),
+        ("settings",),
+        ("metrics", "request"),
+        ("connections", "encoding", "events"),
+        ("answer", "breaker", "endpoint", "jsonl", "network", "offer", "rollout", "selection"),
+    ),
+    "discovery": (
+        ("transport",),
+        ("flow",),
+        ("preparation",),
+        ("reporter",),
+        ("lessons",),
+        ("turn",),
+        ("bodies", "dispatch", "exchange", "history", "meta", "shown"),
+        ("providers",),
+        ("settings", "wire"),
+        ("blocking", "config", "local", "refusals", "session", "texts", "tracker"),
+    ),
     "server": (
         ("serve",),
         ("app",),
