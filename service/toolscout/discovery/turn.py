@@ -72,16 +72,14 @@ class Turn:
         """Whether the turn ended with searches and other calls in one response."""
         self._responses: list[Json] = []
         self._spent: Json = {}
-        self._restored = False
-        """Whether every tool was to come back."""
+        self._restored = False  # whether every tool was to come back
         self._fell_back = False  # whether the native form was just refused
         self._settings = settings
         self._scope = scope
         self._is_accepted = False
         self._new_first: Sequence[str] | None = None  # unless it is known from before
         self._has_ended = False
-        self._tools = tools
-        self._asked = request
+        self._tools, self._asked = tools, request
         if settings.dispatch:
             provider = cast("Provider", Dispatch(provider, free_name(NAME, offer.names)))
         self._emulated = self.provider = provider
@@ -100,13 +98,11 @@ class Turn:
         self._begin()
 
     def _begin(self) -> None:
-        """Write the first request in the form of the provider."""
+        """Read the history in the form of the provider, and write the first request."""
         provider, store = self.provider, self._settings.store
-        self.search_name = provider.search_name or free_name(
-            self._settings.search_name, self.offer.names
-        )
-        about = description(self.offer.names)
-        self._search_tool = provider.function(self.search_name, about, QUERY_SCHEMA)
+        names = self.offer.names
+        self.search_name = provider.search_name or free_name(self._settings.search_name, names)
+        self._search_tool = provider.function(self.search_name, description(names), QUERY_SCHEMA)
         request = self._asked
         # What the provider stores of a conversation holds its searches already.
         is_stored = bool(provider.previous(request))
@@ -117,17 +113,21 @@ class Turn:
         if history.searches:  # else the caller's own bytes stay as they are
             request = provider.with_history(request, history.whole)
         # Where messages were changed or other tools offered, the session is what is left.
-        names = history.names if history.is_known else store.expanded(self.session)
+        found = history.names if history.is_known else store.expanded(self.session)
         # A search may have no result in the history: its session was lost, or its turn was mixed.
-        known = [*names, *provider.recent(self._asked)]
-        loaded = provider.referred(history.searches)
-        if is_stored and provider is not self._emulated:
-            loaded = set(known)
-        self._known = known
-        self._shown.know([name for name in known if name not in loaded])
-        self._has_additions = bool(names or history.searches)
+        self._known = known = [*found, *provider.recent(self._asked)]
+        is_loaded = is_stored and provider is not self._emulated
+        loaded = known if is_loaded else provider.referred(history.searches)
+        self._unloaded = [name for name in known if name not in loaded]
+        self._has_additions = bool(found or history.searches)
+        self._resumed = request
+        self._write()
+
+    def _write(self) -> None:
+        """Write the first request with the tools that are shown now."""
+        self._shown.know(self._unloaded)
         self.original = self._with_every_tool(self._asked)
-        self.request = self._with_tools(request)
+        self.request = self._with_tools(self._resumed)
 
     @property
     def user_query(self) -> str:
@@ -186,7 +186,7 @@ class Turn:
         """Show the tools that fit the first message, in this and in all later requests."""
         self._new_first = names
         self._shown.keep(names)
-        self._begin()
+        self._write()
 
     def show_without_answer(self) -> None:
         """Show every tool, because nobody answers; of too many, those nearest to the message."""
@@ -194,7 +194,7 @@ class Turn:
             self.request = self.start_over()
         else:
             self._shown.guess(self.user_query)
-            self._begin()
+            self._write()
 
     def was_sent_with(self, fields: Json) -> None:
         """Note that the request was forwarded with other fields than it was prepared with."""
