@@ -29,7 +29,7 @@ def upstream(model: ScriptedModel) -> Iterator[Peer]:
 
 @pytest.fixture
 def service() -> Iterator[Peer]:
-    """Yield finds another tool for what the user says than for what the model searches."""
+    """Yield a service that finds other tools for what the user says than for the model."""
 
     def script(exchange: Exchange) -> None:
         exchange.select("tool_3" if exchange.json["pattern"] == QUESTION else "send_email")

@@ -29,7 +29,7 @@ Run = Callable[..., list[bytes]]
 
 @pytest.fixture(params=[Blocking, Awaited], ids=["sync", "async"])
 def make(request: pytest.FixtureRequest) -> Iterator[Make]:
-    """Yield makes selectors of one kind and closes them at the end."""
+    """Yield a function that makes selectors of one kind, which are closed at the end."""
     made: list[Either] = []
 
     def maker(*args: Any, **options: Any) -> Either:

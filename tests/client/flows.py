@@ -77,7 +77,7 @@ def tools(shape: Shape) -> list[Json]:
 
 @pytest.fixture
 def service() -> Iterator[Peer]:
-    """Yield finds the tools whose names hold a word of the query."""
+    """Yield a service that finds the tools whose names hold a word of the query."""
 
     def script(exchange: Exchange) -> None:
         words = exchange.json["pattern"].split()

@@ -30,7 +30,7 @@ CHANGING = (
 
 @pytest.fixture
 def model() -> Iterator[Peer]:
-    """Yield takes any request."""
+    """Yield a provider that takes any request."""
     answers = {shape: json.dumps(shape.response(DONE)).encode() for shape in (OPENAI, GEMINI)}
 
     def script(exchange: Exchange) -> None:

@@ -17,7 +17,7 @@ ABOUT |= {"send_email": "Send an email to somebody"}
 
 @pytest.fixture
 def agent_of(upstream, service) -> Iterator[Callable[..., Agent]]:
-    """Yield makes agents with all the tools, which are closed when the test ends."""
+    """Yield a function that makes agents with all the tools, closed when the test ends."""
     with ExitStack() as stack:
 
         def made(model: str = "", **more: Any) -> Agent:
