@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit test-integration attacks callers image load soak scale-out deploy-check drills lock pin-base sbom sbom-image audit bench eval evals mcp-tokens openapi docs dist clean
+.PHONY: help serve test check lint types unit coverage test-integration attacks callers image load soak scale-out deploy-check drills lock pin-base sbom sbom-image audit bench eval evals mcp-tokens openapi docs dist clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -44,6 +44,12 @@ types: $(VENV)/.tested ## mypy, strict
 
 unit: $(VENV)/.tested ## tests
 	$(BIN)/pytest -m 'not integration' --numprocesses auto --maxprocesses 4 --dist loadfile
+
+coverage: $(VENV)/.tested ## which lines the unit tests run, processes that they start included
+	$(BIN)/pip install $(PIP_FLAGS) 'coverage>=7.10,<8'
+	$(BIN)/coverage run -m pytest -m 'not integration' -q
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --sort=cover --skip-covered
 
 attacks: $(VENV)/.tested ## replay attacks: stalls, memory, a second tenant (TOOLSCOUT_DATA as for bench)
 	$(BIN)/python -m tests.attacks

@@ -1,5 +1,7 @@
-"""docs/api.md: a heading per path and method, per shape and per error code."""
+"""docs/api.md: every call in short, the shapes of a search and of bodies, bounds and errors."""
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -11,24 +13,69 @@ from toolscout.server.http.problems import CODES
 from toolscout.server.openapi.document import document
 
 METHODS = ("get", "put", "post", "patch", "delete")
+ANSWERS = ("GatewayAnswer", "SearchAnswer", "Match", "Reason")
+"""Shapes of a search's answer, which come after those of its request."""
+
+ANYWHERE = {
+    *("bad_request", "unauthorized", "forbidden", "method_not_allowed", "body_timeout"),
+    *("misdirected", "rate_limited", "headers_too_large", "internal_error", "overloaded"),
+    "draining",
+}
+"""Errors that every call can give."""
+
+_LINK = re.compile(r"\[([A-Z]\w+)\]\(#\w+\)")
 
 
 def page() -> str:
     """Return the whole page."""
     texts = notes("introductions")
-    parts = [WRITTEN, "# API", texts["api"], "## Calls"]
+    parts = [WRITTEN, "# API", texts["api"], "## Calls", _anywhere()]
     for path, method, operation in operations():
         parts += _call(path, method, operation)
+    shown = list(dict.fromkeys(_shapes()))
     parts += ["## Shapes", texts["shapes"]]
-    for name, schema in document()["components"]["schemas"].items():
-        parts += [f"### {name}", schema.get("description", ""), _fields(schema)]
+    for name in shown:
+        schema = document()["components"]["schemas"][name]
+        parts += [f"### {name}", schema.get("description", ""), _fields(name, schema)]
     rows = [(bound.what, f"{bound.limit:,}", bound.where) for bound in BOUNDS]
     parts += ["## Bounds", texts["bounds"], table(("what", "at most", "where"), rows)]
-    parts += ["## Errors", texts["errors"]]
-    for code, kind in CODES.items():
-        retry = f", with `Retry-After: {kind.retry_after_s}`" if kind.retry_after_s else ""
-        parts += [f"### `{code}`", f"{kind.status}{retry}. {kind.title}.", kind.help]
-    return joined(parts)
+    errors = [
+        (f"`{code}`", str(kind.status), kind.title, kind.help) for code, kind in CODES.items()
+    ]
+    parts += ["## Errors", texts["errors"], table(("code", "status", "", ""), errors)]
+    return _LINK.sub(lambda link: link[0] if link[1] in shown else f"`{link[1]}`", joined(parts))
+
+
+def _shapes() -> Iterator[str]:
+    """Yield the shapes on the page: those of a search, those of bodies, and of their fields."""
+    taken = [
+        name
+        for _, _, operation in operations()
+        for content in operation.get("requestBody", {}).get("content", {}).values()
+        for name in _names(content["schema"])
+    ]
+    yield from _made_of("SearchRequest", set())
+    yield from ANSWERS
+    for name in taken:
+        yield from _made_of(name, set())
+
+
+def _made_of(name: str, seen: set[str]) -> Iterator[str]:
+    if name not in seen:
+        seen.add(name)
+        yield name
+        for inner in _names(document()["components"]["schemas"][name]):
+            yield from _made_of(inner, seen)
+
+
+def _names(schema: Any) -> list[str]:
+    written = msgspec.json.encode(schema).decode()
+    return list(dict.fromkeys(re.findall(r'"#/components/schemas/(\w+)"', written)))
+
+
+def _anywhere() -> str:
+    listed = ", ".join(f"`{code}`" for code in CODES if code in ANYWHERE)
+    return f"Any call can give these [errors](#errors): {listed}. Others are listed with each."
 
 
 def operations() -> list[tuple[str, str, dict[str, Any]]]:
@@ -45,47 +92,66 @@ def operations() -> list[tuple[str, str, dict[str, Any]]]:
 
 def _call(path: str, method: str, operation: dict[str, Any]) -> list[str]:
     summary, more = operation["summary"], operation.get("description", "")
-    parts = [f"### {method.upper()} {path}", f"{summary}. {more}".strip()]
+    lines = [f"{summary}. {more}".strip()]
     parameters = [
-        (f"`{p['name']}`", p["in"], kind_of(p["schema"]), p.get("description", ""))
-        for p in operation["parameters"]
+        f"`{one['name']}` ({kind_of(one['schema'])}): {one.get('description', '')}"
+        for one in operation["parameters"]
+        if one["in"] != "path"
     ]
     if parameters:
-        parts.append(table(("parameter", "in", "type", ""), parameters))
-    for content in operation.get("requestBody", {}).get("content", {}).values():
-        parts.append(f"Takes {kind_of(content['schema'])}, for example:")
-        example = msgspec.json.format(msgspec.json.encode(content["example"]), indent=2).decode()
-        parts.append(f"```json\n{example}\n```")
-    answers, errors = [], []
-    for status, response in operation["responses"].items():
-        if "$ref" in response:
-            errors += [f"[`{code}`](#{code})" for code in _codes(status)]
-        else:
-            answers.append(f"- {status}: {_answer(response)}")
-    parts.append("Answers\n\n" + "\n".join(answers))
+        lines.append(f"Parameters: {'; '.join(parameters)}.")
+    contents = operation.get("requestBody", {}).get("content", {}).values()
+    lines += [f"Takes {kind_of(content['schema'])}." for content in contents]
+    statuses = operation["responses"].items()
+    lines += [f"{status}: {_answer(given)}." for status, given in statuses if "$ref" not in given]
+    errors = [f"`{code}`" for status, _ in statuses for code in _codes(status, path, operation)]
     if errors:
-        parts.append(f"Errors: {', '.join(errors)}.")
-    return parts
+        lines.append(f"Errors: {', '.join(errors)}.")
+    return [f"### {method.upper()} {path}", " ".join(lines)]
 
 
 def _answer(response: dict[str, Any]) -> str:
     kinds = [kind_of(content["schema"]) for content in response.get("content", {}).values()]
     said: str = response["description"]
     if kinds:
-        said = " or ".join(kinds) if said == "The answer" else f"{said}: {' or '.join(kinds)}"
-    headers = ", ".join(f"`{name}`" for name in response.get("headers", {}))
-    return said + (f"; headers {headers}" if headers else "")
+        said = " or ".join(kinds) if said == "The answer" else said.rstrip(".")
+    return said
 
 
-def _codes(status: str) -> list[str]:
-    return [code for code, kind in CODES.items() if str(kind.status) == status]
+def _codes(status: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
+    """Yield the errors of a status that this call can give."""
+    body = msgspec.json.encode(operation.get("requestBody", {})).decode()
+    names = _names(operation.get("requestBody", {}))
+    fields = {
+        field
+        for name in names
+        for field in document()["components"]["schemas"][name].get("properties", {})
+    }
+    can_give = {
+        "invalid_json": bool(body),
+        "unsupported_media_type": bool(names),
+        "payload_too_large": bool(names),
+        "too_many_tools": not fields.isdisjoint({"tools", "upsert"}),
+        "empty_pattern": not fields.isdisjoint({"pattern", "patterns"}),
+        "catalog_unknown": "catalog" in fields or "{id}" in path,
+        "not_found": "{tool}" in path or operation["tags"] == ["learning"],
+        "bad_cursor": any(one["name"] == "cursor" for one in operation["parameters"]),
+    }
+    for code, kind in CODES.items():
+        if str(kind.status) == status and code not in ANYWHERE and can_give.get(code, True):
+            yield code
 
 
-def _fields(schema: dict[str, Any]) -> str:
-    rows = []
+def _fields(name: str, schema: dict[str, Any]) -> str:
+    rows, searched = [], document()["components"]["schemas"]["SearchRequest"]["properties"]
+    is_search = name != "SearchRequest" and {"ranker", "explain"} <= set(
+        schema.get("properties", ())
+    )
     for field, kind, needed in fields_of(schema):
         meaning = schema["properties"][field]["description"]
-        rows.append((f"`{field}`", kind, "required" if needed else "", meaning))
+        if not (is_search and field in searched):
+            rows.append((f"`{field}`", kind, "required" if needed else "", meaning))
     if not rows:
         return kind_of(schema)
-    return table(("field", "type", "", ""), rows)
+    more = "\n\nAnd the other fields of [SearchRequest](#searchrequest)." if is_search else ""
+    return table(("field", "type", "", ""), rows) + more

@@ -35,11 +35,9 @@ def test_a_page_is_what_would_be_written_now(page: str):
 
 
 def test_every_field_has_a_meaning():
-    page = (DOCS / "api.md").read_text("utf-8")
     for name, schema in schemas().items():
         for field, described in schema.get("properties", {}).items():
             assert len(described["description"]) > 3, f"{name}.{field}"
-            assert described["description"].replace("|", r"\|") in page
 
 
 def test_a_command_that_installs_an_extra_of_the_service_installs_the_service():
@@ -64,3 +62,9 @@ def test_no_note_is_of_something_that_is_gone():
     assert set(NOTES["commands"]) <= set(commands.commands())
     assert set(meanings()) <= fields
     assert {f"`{name}`" for name in NOTES["metrics"]} <= headings("metrics.md")
+
+
+def test_the_page_of_the_api_is_short_and_begins_with_a_search():
+    page = (DOCS / "api.md").read_text("utf-8")
+    assert page.count("\n") <= 600
+    assert page.index("## Shapes") < page.index("### SearchRequest") < page.index("### Message")
