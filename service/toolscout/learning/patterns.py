@@ -92,11 +92,6 @@ def read_pattern(query: Query, vectors: QueryVectors | None) -> Pattern:
     return Pattern(meaning, list(words), [weight * scale for weight in words.values()])
 
 
-def pattern_vector(query: Query, vectors: QueryVectors | None) -> Floats:
-    """Return the unit vector of an analysed pattern, shape (DIMENSIONS,)."""
-    return read_pattern(query, vectors).dense()
-
-
 def keep(point: Floats) -> Kept:
     """Convert a vector to its stored form."""
     words = point[MEANING:]
