@@ -4,8 +4,7 @@ import pytest
 
 from tests.learning.test_experience import point, used
 from toolscout.learning import tenants as bounds
-from toolscout.learning.contents import Contents
-from toolscout.learning.tenants import Tenants
+from toolscout.learning.tenants import Contents, Tenants
 
 
 def made() -> Tenants:

@@ -15,8 +15,7 @@ from toolscout.learning.slices import Slices
 from toolscout.learning.turns import TURNS as TURNS_KEPT
 from toolscout.learning.turns import Turn
 from toolscout.state.guarded import Guard
-from toolscout.state.keys import key, last_name
-from toolscout.state.store import START, Entry
+from toolscout.state.store import START, Entry, key, last_name
 
 OBSERVATIONS, TURNS, EPOCH = "learning", "learning-turns", "learning-epoch"
 """Kinds of keys."""

@@ -39,10 +39,9 @@ from toolscout.serving.connections import Connections
 from toolscout.settings import Settings
 from toolscout.settings_sources import secret_file
 from toolscout.state.guarded import Guard
-from toolscout.state.keys import key
 from toolscout.state.memory import MemoryStore
 from toolscout.state.registry import Registry, SharedCatalogs
-from toolscout.state.store import StateStore, StoreUnavailable
+from toolscout.state.store import StateStore, StoreUnavailable, key
 from toolscout.text.domains import Taxonomy
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ import msgspec
 
 from toolscout.index.catalog import Catalog
 from toolscout.state.guarded import Guard
-from toolscout.state.keys import CATALOG, key, last_name
-from toolscout.state.store import StoreUnavailable
+from toolscout.state.store import CATALOG, StoreUnavailable, key, last_name
 
 READ_S, WRITE_S = 2.0, 5.0
 """Time limits of the store for requests other than searches."""

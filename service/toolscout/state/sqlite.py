@@ -14,9 +14,8 @@ from pathlib import Path
 from time import monotonic, sleep, time
 from typing import TypeVar
 
-from toolscout.state.keys import RECOMPILABLE
 from toolscout.state.sqlite_file import BUSY_S, check
-from toolscout.state.store import SCHEMA, START, Entry, StoreUnavailable
+from toolscout.state.store import RECOMPILABLE, SCHEMA, START, Entry, StoreUnavailable
 
 T = TypeVar("T")
 

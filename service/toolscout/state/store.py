@@ -11,6 +11,24 @@ Every store keeps the same promises, which one contract test checks:
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
+from urllib.parse import quote, unquote
+
+CATALOG = "catalog"
+"""Kind of the unregistered tool lists, by digest."""
+
+RECOMPILABLE = CATALOG + "/"
+"""Prefix of keys whose values may be evicted, because callers send the tools again."""
+
+
+def key(kind: str, tenant: str, *names: str) -> str:
+    """Return a key; without names, the prefix of all keys of its kind and tenant."""
+    return "/".join((kind, *(quote(part, safe="") for part in (tenant, *names))))
+
+
+def last_name(whole: str) -> str:
+    """Return the last name in a key."""
+    return unquote(whole.rpartition("/")[2])
+
 
 SCHEMA = 1
 """Version of the stored data. A file of a newer version is refused and not changed; in Redis every
