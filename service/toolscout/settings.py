@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import msgspec
 
-from toolscout.contract.fields import RankerName
+from toolscout.contract.fields import NO_MATCH_BELOW, RankerName
 from toolscout.errors import ConfigurationError
 
 PREFIX = "TOOLSCOUT_"
@@ -76,7 +76,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     no_match_below: Annotated[
         float,
         about("report no match if the best tool's calibrated score is below this, 0 to 1", 0, 1),
-    ] = 0.02
+    ] = NO_MATCH_BELOW
     latency_budget_ms: Annotated[
         int, about("answer within this many milliseconds if a request sets no budget", 1, 60_000)
     ] = 150

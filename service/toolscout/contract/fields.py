@@ -29,6 +29,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
 """The values of fields of requests that have few."""
 
 DEFAULT_TOP_K = 5
+NO_MATCH_BELOW = 0.02
+"""Default relevance of the best tool below which there is no match: low, because a false no match
+loses every tool, and a false weak match only shows poor ones."""
 MAX_TOP_K = 1_000_000_000
 MAX_DURATION_MS = 86_400_000
 MAX_EVENT_CHARS = 4_096

@@ -8,7 +8,7 @@ from math import exp
 
 import msgspec
 
-from toolscout.contract.fields import Outcome
+from toolscout.contract.fields import NO_MATCH_BELOW, Outcome
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -47,10 +47,9 @@ MATCH = 0.10
 sets' queries without a fitting tool stay below.
 """
 
-WEAK = 0.02
+WEAK = NO_MATCH_BELOW
 """Below this relevance of the best tool there is no match, unless a request or the setting
-`no_match_below` says otherwise; low, because a false no match loses every tool, and a false weak
-match only shows poor ones.
+`no_match_below` says otherwise.
 """
 
 FAMILIAR, FAMILIAR_UNSPACED = 0.6, 0.35
