@@ -43,7 +43,7 @@ def debian_packages() -> list[dict[str, str]]:
 
 
 def bill_of(python: str) -> dict[str, Any]:
-    """Return the bill of the image, with the packages beside an interpreter."""
+    """Return the bill of materials of the image, with the packages of its interpreter."""
     bill: dict[str, Any] = json.loads(run(sys.executable, *_TOOL, python))
     (service,) = (part for part in bill["components"] if part["name"] == "toolscout")
     of_image = {"bom-ref": "image", "type": "container", "name": "toolscout"}

@@ -120,7 +120,6 @@ def _answer(response: dict[str, Any]) -> str:
 
 def _codes(status: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
     """Yield the errors of a status that this call can give."""
-    body = msgspec.json.encode(operation.get("requestBody", {})).decode()
     names = _names(operation.get("requestBody", {}))
     fields = {
         field
@@ -128,9 +127,9 @@ def _codes(status: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
         for field in document()["components"]["schemas"][name].get("properties", {})
     }
     can_give = {
-        "invalid_json": bool(body),
-        "unsupported_media_type": bool(names),
-        "payload_too_large": bool(names),
+        **dict.fromkeys(
+            ("invalid_json", "unsupported_media_type", "payload_too_large"), bool(names)
+        ),
         "too_many_tools": not fields.isdisjoint({"tools", "upsert"}),
         "empty_pattern": not fields.isdisjoint({"pattern", "patterns"}),
         "catalog_unknown": "catalog" in fields or "{id}" in path,

@@ -104,7 +104,7 @@ def imports() -> Iterator[tuple[str, str]]:
 
 
 def room(module: str) -> str:
-    """Return the room of a module: its folder, or itself where it lies beside them."""
+    """Return the room of a module: its top folder, or the module itself outside of folders."""
     return module.partition(".")[0]
 
 

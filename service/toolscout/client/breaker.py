@@ -132,10 +132,10 @@ class CircuitBreaker:
         self._open_until = now + self._pause_s * spread
 
 
-SHARE = 0.1
+RETRY_SHARE = 0.1
 """Retries per call."""
 
-SAVED = 10.0
+RETRIES_SAVED = 10.0
 """Maximum number of retries saved up for a burst."""
 
 
@@ -154,9 +154,9 @@ class RetryBudget:
         """Add the share of one call."""
         with self._lock:
             if self._owed > 1e-9:
-                self._owed -= SHARE
+                self._owed -= RETRY_SHARE
             else:
-                self._balance = min(self._balance + SHARE, SAVED)
+                self._balance = min(self._balance + RETRY_SHARE, RETRIES_SAVED)
 
     def withdraw(self) -> bool:
         """Take one retry, if there is one."""

@@ -139,10 +139,10 @@ def _foreign(value: Any) -> Any:
     return str(value)
 
 
-PAUSE_S = 60.0
+NO_DIGESTS_S = 60.0
 """Seconds without digests after a service did not support or keep them."""
 
-PATIENCE = 2
+UNKNOWN_IN_A_ROW = 2
 """Times in a row that a catalog may be unknown; after a restart it is unknown once."""
 
 
@@ -177,11 +177,11 @@ class Digests:
             self._known.pop(tools)
             times = (self._forgotten.get(tools) or 0) + 1
             self._forgotten.put(tools, times)
-        if times >= PATIENCE:
+        if times >= UNKNOWN_IN_A_ROW:
             self.pause(now)
 
     def pause(self, now: float) -> None:
         """Send no digests for a while, because the service does not support them."""
         self._known.clear()
         self._forgotten.clear()
-        self._paused_until = now + PAUSE_S
+        self._paused_until = now + NO_DIGESTS_S

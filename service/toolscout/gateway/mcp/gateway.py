@@ -124,9 +124,8 @@ class Gateway:
         """Return the names of the tools for a query, best first, and how well they fit."""
         await self.finder.prepare(query)
         found = self.finder.search(query, count, filters)
-        names = [
-            name for name in found.names if name in self.listing.tools
-        ]  # which may just change
+        # A tool may have gone since the search began.
+        names = [name for name in found.names if name in self.listing.tools]
         session.note_search(query, names)
         return names, found.outcome
 

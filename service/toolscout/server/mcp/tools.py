@@ -96,13 +96,12 @@ class CatalogTools:
 
     async def search(self, wanted: SearchTools) -> ToolsFound:
         """Search the catalog; metrics and log count it as a search over HTTP."""
-        trace, settings = TRACE.get(), self._service.settings
+        trace = TRACE.get()
         ask = ask_with(
-            settings,
+            self._service.settings,
             pattern=wanted.query,
             top_k=wanted.top_k,
             filters=wanted.filters,
-            ranker=settings.ranker,
         )
         trace.pattern, trace.top_k = ask.pattern, ask.top_k
         trace.cache = "miss" if trace.offered else "hit"  # counted when they were compiled
