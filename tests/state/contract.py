@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from toolscout.state.store import Entry, StateStore
+from toolscout.state.store import StateStore
 
 
 @pytest.mark.anyio
@@ -101,20 +101,13 @@ class StoreContract:
         await store.drop("nothing")
         assert await store.read("nothing") == []
 
-    async def test_a_moved_entry_is_in_the_other_log_with_its_new_value(self, store: StateStore):
-        await store.append("old", [b"one", b"two", b"three"], keep=100)
-        await store.append("new", [b"zero"], keep=100)
-        one, two, three = await store.read("old")
-        changed = [Entry(one.position, b"1"), Entry(three.position, b"")]
-        assert await store.move("old", "new", changed, keep=100) == 2
-        assert await store.read("old") == [two]
-        assert [entry.value for entry in await store.read("new")] == [b"zero", b"1"]
-
-    async def test_entries_that_are_moved_to_nothing_are_removed(self, store: StateStore):
-        await store.append("old", [b"one", b"two"], keep=100)
-        one, two = await store.read("old")
-        assert await store.move("old", "old", [Entry(one.position, b"")], keep=100) == 1
-        assert await store.read("old") == [two]
+    async def test_removed_entries_are_gone_and_the_others_stay(self, store: StateStore):
+        await store.append("log", [b"one", b"two", b"three"], keep=100)
+        one, two, three = await store.read("log")
+        assert await store.remove("log", [one.position, three.position]) == 2
+        assert await store.remove("log", [one.position]) == 0
+        assert await store.remove("log", []) == 0
+        assert await store.read("log") == [two]
 
     async def test_logs_are_listed_by_their_beginning(self, store: StateStore):
         for log in ("logs/b%20c", "logs/a", "logs", "logs-of/d", "logs/a2", "logt/e"):
@@ -123,19 +116,9 @@ class StoreContract:
         assert await store.logs("logs/") == ["logs/a", "logs/a2", "logs/b%20c"]
         assert await store.logs("none/") == []
 
-    async def test_an_entry_is_moved_once(self, store: StateStore):
-        await store.append("old", [b"%d" % number for number in range(50)], keep=100)
-        entries = await store.read("old")
-        counts = await asyncio.gather(
-            *(store.move("old", "new", entries[start:], keep=100) for start in (0, 20, 0, 10))
-        )
-        assert sum(counts) == 50
-        moved = [int(entry.value) for entry in await store.read("new")]
-        assert sorted(moved) == list(range(50))
-        assert await store.read("old") == []
-
-    async def test_the_log_that_entries_are_moved_to_is_bounded(self, store: StateStore):
-        await store.append("old", [b"x"] * 2_000, keep=2_000)
-        while entries := await store.read("old", limit=200):
-            await store.move("old", "new", entries, keep=500)
-        assert 500 <= len(await store.read("new", limit=10_000)) <= 1_000
+    async def test_an_entry_is_removed_once(self, store: StateStore):
+        await store.append("log", [b"%d" % number for number in range(50)], keep=100)
+        positions = [entry.position for entry in await store.read("log")]
+        removals = (store.remove("log", positions[start:]) for start in (0, 20, 0, 10))
+        assert sum(await asyncio.gather(*removals)) == 50
+        assert await store.read("log") == []

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.state.contract import StoreContract
 from toolscout.state.memory import MemoryStore
-from toolscout.state.store import Entry, StoreUnavailable
+from toolscout.state.store import StoreUnavailable
 
 
 class TestMemory(StoreContract):
@@ -93,15 +93,3 @@ def test_room_that_is_given_up_can_be_taken_again(steps: list[tuple]):
         await store.put("all", b"x" * 99_800)
 
     asyncio.run(play())
-
-
-@pytest.mark.anyio
-async def test_entries_for_which_a_full_store_has_no_room_stay_where_they_are():
-    store = MemoryStore(max_bytes=1_000)
-    await store.append("old", [b"one", b"two"], keep=10)
-    entries = await store.read("old")
-    grown = [Entry(entry.position, b"x" * 500) for entry in entries]
-    with pytest.raises(StoreUnavailable, match="full"):
-        await store.move("old", "new", grown, keep=10)
-    assert await store.read("old") == entries
-    assert await store.read("new") == []

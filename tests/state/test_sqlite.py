@@ -9,7 +9,6 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -271,54 +270,12 @@ async def test_many_processes_may_begin_one_file_at_once(tmp_path: Path):
         await asyncio.gather(*(store.close() for store in stores))
 
 
-MOVER = """
-import asyncio, sys
-from pathlib import Path
-from typing import Any
-from toolscout.state.sqlite import SqliteStore
-
-async def main():
-    store = SqliteStore(Path(sys.argv[1]))
-    print("ready", flush=True)
-    sys.stdin.readline()
-    while entries := await store.read("old", limit=2):  # long enough to be killed
-        print(await store.move("old", "new", entries, keep=100_000), flush=True)
-
-asyncio.run(main())
-"""
-
-
-async def test_processes_that_are_killed_while_they_move_entries_lose_and_double_none(
-    tmp_path: Path,
-):
+async def test_what_was_removed_or_dropped_is_in_no_file_any_more(tmp_path: Path):
     path = tmp_path / "state.db"
     store = SqliteStore(path)
-    await store.append("old", [str(number).encode() for number in range(5_000)], keep=10_000)
-    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
-    command = [sys.executable, "-c", MOVER, str(path)]
-    movers: list[Any] = [subprocess.Popen(command, **pipes) for _ in range(2)]
-    for mover in movers:  # each waits for the other, which may be slow to start
-        assert mover.stdout.readline() == b"ready\n"
-    for mover in movers:
-        mover.stdin.write(b"go\n")
-    for mover in movers:
-        mover.stdout.readline()
-    for mover in movers:
-        mover.kill()
-        mover.communicate()
-    old, new = await store.read("old", limit=10_000), await store.read("new", limit=10_000)
-    assert old
-    assert new
-    assert sorted(int(entry.value) for entry in old + new) == list(range(5_000))
-    await store.close()
-
-
-async def test_what_was_moved_or_dropped_is_in_no_file_any_more(tmp_path: Path):
-    path = tmp_path / "state.db"
-    store = SqliteStore(path)
-    for log in ("moved", "dropped"):
+    for log in ("removed", "dropped"):
         await store.append(log, [f"plugh{log}{n}".encode() * 9 for n in range(500)], keep=1_000)
-    await store.move("moved", "new", [e._replace(value=b"x") for e in await store.read("moved")], 9)
+    await store.remove("removed", [entry.position for entry in await store.read("removed")])
     await store.drop("dropped")
     assert not [file for file in tmp_path.iterdir() if b"plugh" in file.read_bytes()]
     await store.close()

@@ -110,9 +110,8 @@ class Log:
         # The oldest come first.
         while any(_searched(entry) < before for entry in await self._read(log, START, 1)):
             read = await self._read(log, START)
-            old = [entry._replace(value=b"") for entry in read if _searched(entry) < before]
-            move = self._guard.store.move(log, log, old, TURNS_KEPT)
-            await self._guard.run("move", move, READ_S)
+            old = [entry.position for entry in read if _searched(entry) < before]
+            await self._guard.run("remove", self._guard.store.remove(log, old), READ_S)
 
     async def tenants(self) -> list[str]:
         """Return the tenants that have turns in the store.

@@ -108,21 +108,13 @@ class MemoryStore:
         behind = (entry for entry in self._logs.get(log, ()) if entry[0] > last)
         return [Entry(str(number), value) for number, value in islice(behind, limit)]
 
-    async def move(self, source: str, target: str, entries: Sequence[Entry], keep: int) -> int:
-        """Move entries to another log, with new values."""
-        values = {int(entry.position): entry.value for entry in entries}
-        before = self._logs.get(source, deque())
-        removed = [entry for entry in before if entry[0] in values]
-        freed = _size(value for _, value in removed)
-        self._logs[source] = deque(entry for entry in before if entry[0] not in values)
-        self._bytes -= freed
-        added = [values[number] for number, _ in removed if values[number]]
-        try:
-            await self.append(target, added, keep)
-        except StoreFull:
-            self._logs[source] = before
-            self._bytes += freed
-            raise
+    async def remove(self, log: str, positions: Sequence[str]) -> int:
+        """Remove entries."""
+        before = self._logs.get(log, deque())
+        gone = set(map(int, positions))
+        removed = [value for number, value in before if number in gone]
+        self._logs[log] = deque(entry for entry in before if entry[0] not in gone)
+        self._bytes -= _size(removed)
         return len(removed)
 
     async def logs(self, prefix: str) -> list[str]:

@@ -36,19 +36,6 @@ end
 return 1
 """
 
-_MOVE = """
-local removed = 0
-for place = 2, #ARGV, 2 do
-  if redis.call('XDEL', KEYS[1], ARGV[place]) == 1 then
-    removed = removed + 1
-    if ARGV[place + 1] ~= '' then
-      redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[1], '*', 'v', ARGV[place + 1])
-    end
-  end
-end
-return removed
-"""
-
 
 class RedisStore:
     """Values and logs on a Redis or Valkey server.
@@ -134,11 +121,11 @@ class RedisStore:
 
         return await self._run(entries)
 
-    async def move(self, source: str, target: str, entries: Sequence[Entry], keep: int) -> int:
-        """Move entries to another log, with new values."""
-        keys = (PREFIX + source, PREFIX + target)
-        arguments = [part for entry in entries for part in entry]
-        return int(await self._run(lambda: self._redis.eval(_MOVE, 2, *keys, keep, *arguments)))
+    async def remove(self, log: str, positions: Sequence[str]) -> int:
+        """Remove entries."""
+        if not positions:
+            return 0
+        return int(await self._run(lambda: self._redis.xdel(PREFIX + log, *positions)))
 
     async def logs(self, prefix: str) -> list[str]:
         """Return the logs with a prefix."""

@@ -130,23 +130,12 @@ class SqliteStore:
         )
         return [Entry(str(position), value) for position, value in found]
 
-    async def move(self, source: str, target: str, entries: Sequence[Entry], keep: int) -> int:
-        """Move entries to another log; in the file, their old values are overwritten."""
-
-        def moved(db: sqlite3.Connection) -> int:
-            query = "DELETE FROM entries WHERE log = ? AND position = ?"
-            with _overwriting(db):
-                removed = [
-                    entry
-                    for entry in entries
-                    if db.execute(query, (source, int(entry.position))).rowcount
-                ]
-            self._append(db, target, [entry.value for entry in removed if entry.value], keep)
-            return len(removed)
-
-        count = await self._run(moved, write=True)
-        await self._run(_empty_write_ahead_log, transaction=False)
-        return count
+    async def remove(self, log: str, positions: Sequence[str]) -> int:
+        """Remove entries, which are overwritten in the file."""
+        query = "DELETE FROM entries WHERE log = ? AND position = ?"
+        return await self._erase(
+            lambda db: sum(db.execute(query, (log, int(one))).rowcount for one in positions)
+        )
 
     async def logs(self, prefix: str) -> list[str]:
         """Return the logs with a prefix."""
@@ -156,13 +145,7 @@ class SqliteStore:
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries, which are overwritten in the file."""
-
-        def dropped(db: sqlite3.Connection) -> None:
-            with _overwriting(db):
-                db.execute("DELETE FROM entries WHERE log = ?", (log,))
-
-        await self._run(dropped, write=True)
-        await self._run(_empty_write_ahead_log, transaction=False)
+        await self._erase(lambda db: db.execute("DELETE FROM entries WHERE log = ?", (log,)))
 
     async def close(self) -> None:
         """Close the file."""
@@ -179,6 +162,17 @@ class SqliteStore:
         if oldest is not None:
             with _overwriting(db):
                 db.execute("DELETE FROM entries WHERE log = ? AND position <= ?", (log, *oldest))
+
+    async def _erase(self, action: Callable[[sqlite3.Connection], T]) -> T:
+        """Run deletions whose texts are to be left neither in free pages nor in the log."""
+
+        def erased(db: sqlite3.Connection) -> T:
+            with _overwriting(db):
+                return action(db)
+
+        result = await self._run(erased, write=True)
+        await self._run(_empty_write_ahead_log, transaction=False)
+        return result
 
     async def _run(
         self,

@@ -5,7 +5,7 @@ Every store keeps the same promises, which one contract test checks:
 - `put` with `expected` writes only if the value has not changed since it was read;
 - values of an `append` or `put` that returned survive a killed process, unless the store is in
   memory;
-- `move` is all or nothing, also if the process is killed;
+- `remove` is all or nothing, also if the process is killed;
 - positions of a log only grow, even after it was trimmed or dropped.
 """
 
@@ -84,12 +84,8 @@ class StateStore(Protocol):
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Return the entries after a position, oldest first."""
 
-    async def move(self, source: str, target: str, entries: Sequence[Entry], keep: int) -> int:
-        """Remove entries from one log and add their new values to another, all or nothing.
-
-        Entries that another process removed meanwhile are left out, so each is moved once. An empty
-        value is not added. Returns the number of removed entries.
-        """
+    async def remove(self, log: str, positions: Sequence[str]) -> int:
+        """Remove entries, all or none; return how many were still there."""
 
     async def logs(self, prefix: str) -> list[str]:
         """Return the logs with a prefix, sorted; some of them may be empty."""
