@@ -18,8 +18,7 @@ from toolscout.index.bm25 import Bm25Weights
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
-from toolscout.index.encoded import ToolEncodings
-from toolscout.index.encoder import SentenceEncoder, load_encoder
+from toolscout.index.encoder import SentenceEncoder, ToolEncodings, load_encoder
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import Embedder

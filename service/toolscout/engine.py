@@ -23,8 +23,7 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
 from toolscout.index.details import details
-from toolscout.index.encoded import MAX_ENCODED, ToolEncodings
-from toolscout.index.encoder import load_encoder
+from toolscout.index.encoder import MAX_ENCODED, ToolEncodings, load_encoder
 from toolscout.index.lexicon import load_lexicon
 from toolscout.index.lines import Scan
 from toolscout.index.source import Source
@@ -33,8 +32,7 @@ from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import Embedder, Floats
 from toolscout.ranking.ask import Ask, Decision, Prior, SearchOptions
 from toolscout.ranking.calibration import WEAK
-from toolscout.ranking.chain import Chain
-from toolscout.ranking.choose import NoMatch
+from toolscout.ranking.choose import Chain, NoMatch
 from toolscout.ranking.explain import explain, notes
 from toolscout.ranking.pipeline import decide, is_for_encoder
 from toolscout.ranking.resolve import Resolver

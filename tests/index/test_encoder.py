@@ -11,8 +11,15 @@ from tests.support import ENGINE
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
 from toolscout.index import encoder
-from toolscout.index.encoded import EncodedTools, ToolEncodings, is_english
-from toolscout.index.encoder import DIMENSION, Adapter, checked_model, tool_text
+from toolscout.index.encoder import (
+    DIMENSION,
+    Adapter,
+    EncodedTools,
+    ToolEncodings,
+    checked_model,
+    is_english,
+    tool_text,
+)
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.vectors import Floats
 

@@ -10,7 +10,7 @@ from toolscout.contract.answers import Via
 from toolscout.contract.requests import Filters
 from toolscout.index.prerequisites import needed_noun
 from toolscout.ranking.ask import Ask
-from toolscout.ranking.chain import Chain
+from toolscout.ranking.choose import Chain
 from toolscout.ranking.explain import explain
 from toolscout.ranking.pipeline import decide
 

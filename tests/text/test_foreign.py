@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support import ENGINE
-from toolscout.text.foreign import is_foreign
+from toolscout.index.languages import is_foreign
 from toolscout.text.tokens import words
 
 

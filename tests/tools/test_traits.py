@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from toolscout.common.spelling import namespace_in
 from toolscout.contract.tools import Tool
 from toolscout.text.domains import bundled
-from toolscout.tools.namespace import namespace_in
 from toolscout.tools.traits import Traits, read_traits
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Reason, Selection
-from toolscout.tools.overview import overview
 from toolscout.tools.shapes import texts
-from toolscout.tools.summary import first_sentence
+from toolscout.tools.summary import first_sentence, overview
 
 DESCRIPTION = (
     "Search for tools that can do what is needed. Most tools are not listed until they are found "

@@ -26,7 +26,7 @@ from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import STOP_WEIGHT, Query, analyse, telling_terms
 from toolscout.text.tokens import fold, is_cjk, terms, word_terms
-from toolscout.tools.cost import tool_tokens
+from toolscout.tools.summary import tool_tokens
 from toolscout.tools.traits import Traits, read_traits
 
 NAME_WEIGHT = 2.5

@@ -21,18 +21,18 @@ from toolscout.index.counts import TermCounts
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Facets
 from toolscout.index.lines import TextLines, line
-from toolscout.index.name_vectors import NameVectors, name_tokens
 from toolscout.index.names import NameIndex
 from toolscout.index.okapi import Okapi
 from toolscout.index.prerequisites import Prerequisites, needed_noun
 from toolscout.index.tool_list import ToolList
+from toolscout.index.vector_index import NameVectors, name_tokens
 from toolscout.index.vectors import Embedder, Floats
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold, terms, words, words_to_terms
-from toolscout.tools.cost import tool_tokens
 from toolscout.tools.documents import Document, read_tool
 from toolscout.tools.risk import PURPOSE_CHARS
+from toolscout.tools.summary import tool_tokens
 from toolscout.tools.traits import Clues, pack_clues
 
 _encode = msgspec.json.Encoder().encode

@@ -9,10 +9,9 @@ from toolscout.contract.fields import Detail, is_absent
 from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import NOT_JSON
 from toolscout.index.source import Source
-from toolscout.tools.cost import text_tokens, tool_tokens
 from toolscout.tools.documents import input_schema, read_tool
 from toolscout.tools.risk import needs_confirmation, needs_schema
-from toolscout.tools.summary import first_sentence
+from toolscout.tools.summary import first_sentence, text_tokens, tool_tokens
 from toolscout.tools.traits import Traits
 
 _encode = msgspec.json.Encoder().encode

@@ -10,9 +10,8 @@ from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, BadCursor, FieldError
 from toolscout.index.catalog import Catalog
-from toolscout.tools.cost import text_tokens
 from toolscout.tools.documents import read_tool
-from toolscout.tools.summary import first_sentence
+from toolscout.tools.summary import first_sentence, text_tokens
 
 INDEX_CHARS = 120
 """Characters of a summary in the index."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.index.bm25 import Hit, LexicalScores
-from toolscout.index.encoded import EncodedTools
+from toolscout.index.encoder import EncodedTools
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan
 from toolscout.index.names import Mention

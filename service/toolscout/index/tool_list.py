@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from operator import attrgetter
+from typing import Any, NamedTuple
 
 import msgspec
 
-from toolscout.contract.bounds import MAX_TOOL_DEPTH
+from toolscout.contract.bounds import MAX_OFFERED, MAX_TOOL_DEPTH, MAX_TOOL_VALUES
 from toolscout.contract.fields import ABSENT, is_absent
 from toolscout.contract.tools import RAW_FIELDS, Tool
 from toolscout.errors import (
@@ -19,8 +20,159 @@ from toolscout.errors import (
     not_json,
     wrong_field,
 )
-from toolscout.index import posted
-from toolscout.index.values import is_deeper
+from toolscout.index.values import count_values, count_values_outside_texts, is_deeper
+from toolscout.tools.conversion import FOREIGN_KEYS, check_usable, read_entry
+from toolscout.tools.shapes import LISTS
+
+_OBJECT = b"{"[0]
+_KINDS = {b'"': "str", b"[": "array", b"t": "bool", b"f": "bool", b"n": "null"}
+
+_PostedTool: Any = msgspec.defstruct(
+    "PostedTool",
+    [(key, msgspec.Raw, ABSENT) for key in FOREIGN_KEYS],
+    bases=(Tool,),
+    frozen=True,
+    omit_defaults=True,
+    gc=False,
+)
+"""A tool that tells whether it has keys of a provider's shape."""
+
+_Answer: Any = msgspec.defstruct("Answer", [(key, msgspec.Raw, ABSENT) for key in LISTS])
+
+_decode: Any = msgspec.json.Decoder(list[_PostedTool]).decode
+_decode_answer: Any = msgspec.json.Decoder(_Answer).decode
+_entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_foreign = attrgetter(*FOREIGN_KEYS)
+_NOTHING = (ABSENT,) * len(FOREIGN_KEYS)
+
+_GROUP = 1 << 17
+"""Bytes of tools that are decoded together."""
+
+_FEW = 250
+"""Distinct tools that a list is taken to have at least where entries are bounded."""
+
+_DEPTH = 3
+"""Objects around a list: `result.tools` of a JSON-RPC answer, one more to spare."""
+
+
+class Posted(NamedTuple):
+    """The tools of a list, where each stood, and how many built-ins were passed over."""
+
+    tools: list[Tool]
+    numbers: Sequence[int]
+    unnamed: int
+
+
+def unwrap_list(raw: bytes | msgspec.Raw, path: str) -> tuple[bytes | msgspec.Raw, str]:
+    """Find the list in an answer to MCP's `tools/list` or in another object around it.
+
+    Raises:
+        InvalidRequest: an object holds no list of tools.
+    """
+    for _ in range(_DEPTH):
+        if bytes(memoryview(raw)[:1]) != b"{":
+            break
+        answer = _decode_answer(raw)
+        key = next((key for key in LISTS if getattr(answer, key) is not ABSENT), None)
+        if key is None:
+            message = "expected a list of tools, or an object with `tools`"
+            raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
+        raw, path = getattr(answer, key), f"{path}.{key}"
+    return raw, path
+
+
+def decode_list(raw: bytes | msgspec.Raw, limit: int, path: str) -> Posted:
+    """Decode a list of tools of any shape; definitions stay raw.
+
+    None is decoded before its values are known to be few.
+
+    Raises:
+        TooManyTools: it has more entries than may be offered.
+        InvalidRequest: a tool has too many values, or an entry is no tool.
+        msgspec.ValidationError, msgspec.DecodeError: the list is no array, or no JSON.
+    """
+    most = max(limit, _FEW) * MAX_OFFERED
+    entries = _entries(raw)
+    _check_offered(len(entries), most, path)
+    tools: list[Tool] = []
+    numbers: list[int] = []
+    group: list[memoryview] = []
+    unnamed = size = 0
+    for number, entry in enumerate(entries):
+        view = memoryview(entry)
+        _check_dense(view, f"{path}[{number}]")
+        group.append(view)
+        size += len(view)
+        if size <= _GROUP and number < len(entries) - 1:
+            continue
+        first = number + 1 - len(group)
+        plain = _decode_plain(group)
+        if plain is not None:
+            tools += plain
+            numbers += range(first, number + 1)
+        else:
+            for at in range(first, number + 1):
+                found, nameless = _read(entries[at], f"{path}[{at}]")
+                tools += found
+                numbers += [at] * len(found)
+                unnamed += nameless
+        _check_offered(len(tools) + unnamed, most, path)
+        group, size = [], 0
+    check_usable(len(tools), len(tools) + unnamed, path)
+    return Posted(tools, numbers, unnamed)
+
+
+def _decode_plain(group: list[memoryview]) -> list[Tool] | None:
+    """Tools that are all of the contract's own shape; None of others."""
+    try:
+        tools: list[Tool] = _decode(b"[" + b",".join(group) + b"]")
+    except msgspec.ValidationError:
+        return None
+    return None if _has_foreign(tools) else tools
+
+
+def _read(entry: msgspec.Raw, path: str) -> tuple[list[Tool], int]:
+    """Read one entry of any shape.
+
+    Raises:
+        InvalidRequest, InvalidJson: it is no tool.
+    """
+    if memoryview(entry)[0] != _OBJECT:
+        kind = _KINDS.get(bytes(entry)[:1], "number")
+        message = f"expected an object, got {kind}"
+        raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
+    try:
+        whole = msgspec.json.decode(entry)
+    except NOT_JSON as error:
+        raise InvalidJson(f"{path} is not valid JSON", (not_json(path, error),)) from None
+    return read_entry(whole, path, entry)
+
+
+def _has_foreign(tools: list[Any]) -> bool:
+    return any(found != _NOTHING for found in map(_foreign, tools))
+
+
+def _check_dense(entry: memoryview, path: str) -> None:
+    if _is_dense(entry):
+        count = count_values_outside_texts(entry)
+        message = f"at most {MAX_TOOL_VALUES} values in one tool, got {count}"
+        raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
+
+
+def _is_dense(part: memoryview) -> bool:
+    """Tell whether a part of a list has more values than one tool may have."""
+    return (
+        len(part) > MAX_TOOL_VALUES
+        and count_values(part) > MAX_TOOL_VALUES
+        and count_values_outside_texts(part) > MAX_TOOL_VALUES
+    )
+
+
+def _check_offered(offered: int, most: int, path: str) -> None:
+    if offered > most:
+        message = f"at most {most} entries, got {offered} or more"
+        raise TooManyTools(f"{path}: {message}", (FieldError(path, message),))
+
 
 _raws = attrgetter(*RAW_FIELDS)
 _encode = msgspec.json.Encoder().encode
@@ -115,8 +267,8 @@ class ToolList:
             TooManyTools: more than `limit` distinct names.
         """
         try:
-            raw, path = posted.unwrap(raw, path)
-            found = posted.decode(raw, limit, path)
+            raw, path = unwrap_list(raw, path)
+            found = decode_list(raw, limit, path)
         except msgspec.ValidationError as error:
             wrong = wrong_field(path, error)
             raise InvalidRequest(f"{wrong.path}: {wrong.message}", (wrong,)) from None

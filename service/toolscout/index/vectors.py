@@ -17,10 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.index import static_model
-from toolscout.index.languages import BUNDLED_LANGUAGES, SHARES, Languages, has_letters
-from toolscout.index.static_model import BUNDLED_MODEL
-from toolscout.index.words import Words
-from toolscout.text import foreign
+from toolscout.index.languages import (
+    BUNDLED_LANGUAGES,
+    SHARES,
+    Languages,
+    function_words,
+    has_letters,
+    is_foreign,
+    parts_of,
+)
+from toolscout.index.static_model import BUNDLED_MODEL, Words
 from toolscout.text.tokens import MAX_WORD, spoken_name, words
 
 faiss.omp_set_num_threads(1)
@@ -89,7 +95,7 @@ class Embedder:
         """Of each token's vector; it grows with how telling the token is."""
         has_languages = Path(source) == BUNDLED_MODEL and BUNDLED_LANGUAGES.is_dir()
         self._languages_at = BUNDLED_LANGUAGES if has_languages else None
-        self._telling = foreign.function_words() if has_languages else frozenset[str]()
+        self._telling = function_words() if has_languages else frozenset[str]()
         self._languages: Languages | None = None
         self._loading = Lock()
 
@@ -173,7 +179,7 @@ class Embedder:
         """Whether words are a text in another language with Latin letters."""
         if self._telling.isdisjoint(found):
             return False
-        return foreign.is_foreign(found, self._has_whole)
+        return is_foreign(found, self._has_whole)
 
     def needs_languages(self, text: str) -> bool:
         """Whether a text needs the dictionary of other languages, and it is not loaded."""
@@ -187,7 +193,7 @@ class Embedder:
             return True
         if self._telling.isdisjoint(words(text)):
             return False
-        return any(map(self.is_foreign, foreign.parts(text)))
+        return any(map(self.is_foreign, parts_of(text)))
 
     def prepare(self) -> None:
         """Load what only some questions need; it takes 0.1 s and 23 MiB."""
@@ -276,14 +282,14 @@ class Embedder:
         return ids, _known(ids, letters, word)
 
     def _find_foreign(
-        self, word: str, is_foreign: Callable[[str], bool]
+        self, word: str, is_in_dictionary: Callable[[str], bool]
     ) -> tuple[tuple[int, ...], float]:
         """Find a word part by part; an English one counts as much as a piece of another."""
         languages = self.load_languages()
         ids: list[int] = []
         known = 0.0
         for part in spoken_name(word[:MAX_WORD]).split():
-            pieces = languages.split(part) if is_foreign(part) else None
+            pieces = languages.split(part) if is_in_dictionary(part) else None
             if pieces is not None and pieces.ids:
                 ids.extend(pieces.ids)
                 known += pieces.known

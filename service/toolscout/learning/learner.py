@@ -15,14 +15,13 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.vectors import Embedder
 from toolscout.learning.chains import Insight
 from toolscout.learning.experience import Experience, Observation, Use
-from toolscout.learning.log import Log, Report, Seen
+from toolscout.learning.log import Log, Report, Seen, Slices
 from toolscout.learning.patterns import LAYOUT, pack, read_pattern, unpack
 from toolscout.learning.prior import HALF_LIFE_S
-from toolscout.learning.slices import Slices
 from toolscout.learning.tenants import Contents, Tenant, Tenants, content_digest
 from toolscout.learning.turns import TURN_S, Turn, digest, report_of, source_of
 from toolscout.ranking.ask import Ask, Decision, Prior
-from toolscout.ranking.chain import Chain
+from toolscout.ranking.choose import Chain
 from toolscout.ranking.pipeline import decide
 from toolscout.ranking.scorers import learning_gains
 from toolscout.state.guarded import Guard

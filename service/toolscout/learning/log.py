@@ -3,15 +3,16 @@
 Patterns are stored as vectors, never as texts.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from secrets import token_hex
+from time import perf_counter
 
 import msgspec
 
 from toolscout.learning.experience import Observation
 from toolscout.learning.patterns import Floats, unpack
-from toolscout.learning.slices import Slices
 from toolscout.learning.turns import TURNS as TURNS_KEPT
 from toolscout.learning.turns import Turn
 from toolscout.state.guarded import Guard
@@ -184,3 +185,20 @@ class Log:
         except _UNREADABLE as error:
             report(f"learning: an entry of the log was skipped: {error}")
             return None
+
+
+SLICE_S = 0.005
+"""Seconds of work after which the event loop gets a turn; one long pattern takes as long."""
+
+
+class Slices:
+    """Gives the event loop a turn after every slice of work."""
+
+    def __init__(self) -> None:
+        self._began = perf_counter()
+
+    async def pause(self) -> None:
+        """Pause if a slice is over."""
+        if perf_counter() - self._began > SLICE_S:
+            await asyncio.sleep(0)
+            self._began = perf_counter()

@@ -26,10 +26,9 @@ from toolscout.metatools.arguments import (
     ToolInfo,
 )
 from toolscout.tools.advice import CANDIDATES, best_tool, no_tool
-from toolscout.tools.overview import MAX_HINTS, examples, namespaces
 from toolscout.tools.risk import needs_confirmation, needs_schema, risk_of
 from toolscout.tools.shapes import as_mapping, schema_of, texts
-from toolscout.tools.summary import first_sentence
+from toolscout.tools.summary import MAX_HINTS, examples, first_sentence, namespaces
 
 _AFTER = "after:"
 

@@ -18,8 +18,7 @@ from toolscout.index.source import Source
 from toolscout.index.vectors import Embedder, QueryVectors
 from toolscout.ranking.boost import Boosts
 from toolscout.ranking.calibration import WEAK
-from toolscout.ranking.chain import Chain
-from toolscout.ranking.choose import NoMatch
+from toolscout.ranking.choose import Chain, NoMatch
 from toolscout.text.conversation import Earlier
 from toolscout.text.query import Query
 

@@ -1,12 +1,14 @@
 """Choose the tools to show from a ranking: the cap, the pins, names first."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.index.names import Mention
+from toolscout.ranking.calibration import MATCH
 
 NoMatch = Literal["empty", "pins"]
 
@@ -162,3 +164,42 @@ def lower_failed(
         return number + lost + (0.5 if lost == near > 0 else 0.0)
 
     return [chosen[number] for number in sorted(range(len(chosen)), key=place)]
+
+
+SURE = 0.3
+"""Confidence of a chain from which it is followed."""
+
+
+class Chain(msgspec.Struct, frozen=True):
+    """Tools that were used one after the other for queries like this one."""
+
+    names: tuple[str, ...]
+    confidence: float
+    """Confidence that this chain is the wanted one, 0 to 1."""
+    proof: float
+    """How similar its reported intent is to that of the query, 0 to 1."""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the chain is followed."""
+        return self.confidence >= SURE
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether it is evidence for its tools without a match by words or meaning."""
+        return self.is_sure and self.proof >= 1.0
+
+
+def follow(
+    ranked: Sequence[int],
+    chain: Sequence[int],
+    score: Callable[[int], float],
+    kept: Callable[[int], bool],
+) -> list[int]:
+    """Put the rows of a chain behind the convincing ones and before the rest.
+
+    Rows that are `kept`, such as tools named in the query and pins, keep their place.
+    """
+    members = set(chain)
+    convincing = [row for row in ranked if row in members or kept(row) or score(row) >= MATCH]
+    return list(dict.fromkeys([*convincing, *chain, *ranked]))

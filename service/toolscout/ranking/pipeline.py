@@ -4,12 +4,12 @@ Every stage is a pure function: it takes the state of the question and returns i
 so equal questions to equal catalogs with equal experience get equal answers.
 """
 
-from toolscout.index.encoded import is_english
+from toolscout.index.encoder import is_english
 from toolscout.index.lines import Scan
 from toolscout.index.source import Source
 from toolscout.index.vectors import Embedder, Floats
 from toolscout.ranking.ask import Ask, Decision, Prior, Ranking
-from toolscout.ranking.chain import Chain
+from toolscout.ranking.choose import Chain
 from toolscout.ranking.scoring import allow, exclude, fuse, name, read, score
 from toolscout.ranking.selecting import (
     boost,

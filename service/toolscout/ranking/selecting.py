@@ -11,7 +11,7 @@ from toolscout.ranking import coverage, prerequisites
 from toolscout.ranking import judge as judging
 from toolscout.ranking.ask import Ranking
 from toolscout.ranking.boost import boosts_for
-from toolscout.ranking.chain import follow
+from toolscout.ranking.choose import follow
 from toolscout.ranking.scorers import SCORERS, boosted, with_experience
 from toolscout.ranking.scoring import read, score
 

@@ -11,8 +11,8 @@ from functools import cache, lru_cache
 from typing import Any, get_args
 
 from toolscout import data
+from toolscout.common.spelling import namespace_in
 from toolscout.contract.fields import Risk
-from toolscout.tools.namespace import namespace_in
 from toolscout.tools.shapes import as_mapping, texts
 
 LEVELS: tuple[Risk, ...] = get_args(Risk)

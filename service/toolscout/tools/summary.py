@@ -1,7 +1,12 @@
-"""Summarise a tool by the first sentence of its description, in one line."""
+"""Say tools in few words: first sentence, estimated tokens, and what many are about."""
 
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+
+from toolscout.common.spelling import prefix
+from toolscout.contract.tools import Tool
 
 SUMMARY_CHARS = 200
 """Characters of a summary; a longer sentence is cut, with an ellipsis."""
@@ -43,3 +48,52 @@ def _is_abbreviation(line: str, stop: int) -> bool:
     if word in _MAY_END or (len(word) == 1 and word.isalpha()) or "." in word:
         return bool(following) and not following.isupper()
     return False
+
+
+CHARS_PER_TOKEN = 4
+"""Average of common tokenizers on JSON and English."""
+
+
+def tool_tokens(tool: Tool) -> int:
+    """Estimate the tokens of a tool in a prompt: of its raw definition, or of name and text."""
+    definition = len(memoryview(tool.definition)) or len(memoryview(tool.parameters))
+    spelled = len(tool.name) + len(tool.description or "")
+    return -(-max(definition, spelled) // CHARS_PER_TOKEN)
+
+
+def text_tokens(text: str) -> int:
+    """Estimate the tokens of a text."""
+    return -(-len(text) // CHARS_PER_TOKEN)
+
+
+MAX_HINTS = 10
+"""Maximum number of namespaces or names to list."""
+
+MAX_HINT_CHARS = 128
+"""Longer names are left out of such a list."""
+
+
+def namespaces(names: Sequence[str]) -> dict[str, int]:
+    """Return the namespaces of most tools, and how many tools each has."""
+    found = Counter(space for name in _short(names) if (space := prefix(name)))
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MAX_HINTS])
+
+
+def examples(names: Sequence[str]) -> list[str]:
+    """Return some names, evenly from all in their alphabetical order."""
+    short = _short(names)
+    return short[:: -(-len(short) // MAX_HINTS)] if short else []
+
+
+def overview(names: Sequence[str]) -> str:
+    """Return the number of tools with their namespaces or some names, as part of a sentence."""
+    total = f"{len(names)} tools" if len(names) != 1 else "1 tool"
+    if spaces := namespaces(names):
+        listed = ", ".join(f"{space} ({count})" for space, count in spaces.items())
+        return f"{total}, most of them under {listed}"
+    listed = ", ".join(examples(names))
+    return f"{total}, such as {listed}" if listed else total
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    return sorted(name for name in names if len(name) <= MAX_HINT_CHARS)

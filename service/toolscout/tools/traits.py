@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
+from toolscout.common.spelling import namespace_in, source_in
 from toolscout.contract.fields import ABSENT, Risk
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import words, words_to_terms
 from toolscout.tools.documents import read_tool
-from toolscout.tools.namespace import namespace_in, source_in
 from toolscout.tools.risk import PURPOSE_CHARS, risk
 
 

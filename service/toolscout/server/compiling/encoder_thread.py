@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from toolscout.common.threads import DaemonPool
-from toolscout.index.encoded import ToolEncodings
-from toolscout.index.encoder import load_encoder
+from toolscout.index.encoder import ToolEncodings, load_encoder
 from toolscout.index.vectors import Embedder
 from toolscout.server.compiling.messages import Returned
 from toolscout.tools.documents import decode_tool

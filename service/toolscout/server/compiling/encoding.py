@@ -15,7 +15,7 @@ import numpy as np
 from toolscout.common.lru import Lru
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
-from toolscout.index.encoded import MAX_ENCODED
+from toolscout.index.encoder import MAX_ENCODED
 from toolscout.index.vectors import Floats
 from toolscout.server.compiling.encoder_thread import QUERIES_AT_ONCE
 from toolscout.server.compiling.messages import Encode, EncodeQuery

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from toolscout.index.name_vectors import NameVectors
 from toolscout.index.packing import SEED, Packed
+from toolscout.index.vector_index import NameVectors
 from toolscout.index.vectors import Floats
 
 
