@@ -25,14 +25,13 @@ from toolscout.index.compile import Compiler
 from toolscout.index.details import details
 from toolscout.index.encoder import MAX_ENCODED, ToolEncodings, load_encoder
 from toolscout.index.lexicon import load_lexicon
-from toolscout.index.lines import Scan
 from toolscout.index.source import Source
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vectors import Embedder, Floats
-from toolscout.ranking.ask import Ask, Decision, Prior, SearchOptions
+from toolscout.index.vectors import Embedder
+from toolscout.ranking.ask import Ask, DecideOptions, Decision, SearchOptions
 from toolscout.ranking.calibration import WEAK
-from toolscout.ranking.choose import Chain, NoMatch
+from toolscout.ranking.choose import NoMatch
 from toolscout.ranking.explain import explain, notes
 from toolscout.ranking.pipeline import decide, is_for_encoder
 from toolscout.ranking.resolve import Resolver
@@ -198,20 +197,9 @@ class Engine:
         """Return the tool that a written name means, or similar names."""
         return Resolver(self.catalog).resolve(name)
 
-    def decide(  # noqa: PLR0913  # everything that a decision is a function of
-        self,
-        catalog: Source,
-        ask: Ask,
-        degraded: str | None = None,
-        prior: Prior | None = None,
-        chain: Chain | None = None,
-        scan: Scan | None = None,
-        encoder_vector: Floats | None = None,
-    ) -> Decision:
+    def decide(self, catalog: Source, ask: Ask, **options: Unpack[DecideOptions]) -> Decision:
         """Answer a question from a catalog of this engine's compiler."""
-        return decide(
-            catalog, ask, self.embedder, degraded, prior, chain, scan, encoder_vector=encoder_vector
-        )
+        return decide(catalog, ask, self.embedder, **options)
 
     @staticmethod
     def result(catalog: Catalog, decision: Decision, explained: bool) -> Result:

@@ -29,7 +29,7 @@ def catalog() -> Catalog:
 
 def ask(catalog: Catalog, row: int = 0, degraded: str | None = None, **fields: object) -> Decision:
     asked = Ask(**{"pattern": QUERY, "ranker": "hybrid"} | fields)  # type: ignore[arg-type]
-    return decide(catalog, asked, ENGINE.embedder, degraded, encoder_vector=axis(row))
+    return decide(catalog, asked, ENGINE.embedder, degraded=degraded, encoder_vector=axis(row))
 
 
 @pytest.mark.parametrize("row", range(len(TOOLS)))

@@ -92,6 +92,21 @@ class SearchOptions(TypedDict, total=False):
     fill: Fill
 
 
+class DecideOptions(TypedDict, total=False):
+    """What a decision may depend on besides tools, question and embedder."""
+
+    degraded: str | None
+    """The ranker to run instead of the requested one, when time is short."""
+    prior: Prior | None
+    """The experience, which only `hybrid` uses."""
+    chain: Chain | None
+    """The learned chain to follow."""
+    scan: Scan | None
+    """The matches of the pattern as a regular expression, if it was matched before."""
+    encoder_vector: Floats | None
+    """The encoder's vector of the query, which only `hybrid` uses, over encoded tools."""
+
+
 class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A question in the pipeline: the input, then the results of each stage.
 

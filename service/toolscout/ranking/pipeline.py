@@ -4,59 +4,46 @@ Every stage is a pure function: it takes the state of the question and returns i
 so equal questions to equal catalogs with equal experience get equal answers.
 """
 
+from typing import Unpack
+
+from msgspec.structs import replace
+
 from toolscout.index.encoder import is_english
-from toolscout.index.lines import Scan
 from toolscout.index.source import Source
-from toolscout.index.vectors import Embedder, Floats
-from toolscout.ranking.ask import Ask, Decision, Prior, Ranking
-from toolscout.ranking.choose import Chain
-from toolscout.ranking.scoring import allow, exclude, fuse, name, read, score
-from toolscout.ranking.selecting import (
-    boost,
-    choose,
-    cover,
-    fill,
-    judge,
-    limit,
-    order,
-    recall,
-    require,
-)
+from toolscout.index.vectors import Embedder
+from toolscout.ranking import scoring, selecting
+from toolscout.ranking.ask import Ask, DecideOptions, Decision, Ranking
 from toolscout.text import regex
 
-SCORING = (allow, read, score, exclude, name, fuse)
-STAGES = (*SCORING, judge, boost, cover, require, recall, order, fill, limit, choose)
+SCORING = (
+    *(scoring.allow, scoring.read, scoring.score),
+    *(scoring.exclude, scoring.name, scoring.fuse),
+)
+STAGES = (
+    *SCORING,
+    *(selecting.judge, selecting.boost, selecting.cover, selecting.require, selecting.recall),
+    *(selecting.order, selecting.fill, selecting.limit, selecting.choose),
+)
 
 
-def decide(  # noqa: PLR0913  # everything that a decision is a function of
-    source: Source,
-    ask: Ask,
-    embedder: Embedder | None = None,
-    degraded: str | None = None,
-    prior: Prior | None = None,
-    chain: Chain | None = None,
-    scan: Scan | None = None,
-    encoder_vector: Floats | None = None,
+def decide(
+    source: Source, ask: Ask, embedder: Embedder | None = None, **options: Unpack[DecideOptions]
 ) -> Decision:
     """Answer a question from a tool list.
 
-    `degraded` is the ranker to run instead of the requested one, when time is short. A list without
-    vectors answers `semantic` and `hybrid` by words, with a note. `prior` is the experience, which
-    only `hybrid` uses. `chain` is the learned chain to follow. `scan` has the matches of the
-    pattern as a regular expression, if it was matched before. `encoder_vector` is the encoder's
-    vector of the query, which only `hybrid` uses, and only if the tools are encoded.
+    A list without vectors answers `semantic` and `hybrid` by words, with a note.
     """
-    ranking = _begin(source, ask, embedder, degraded, prior, chain, scan, encoder_vector)
+    ranking = _begin(source, ask, embedder, options)
     for stage in STAGES:
         ranking = stage(ranking)
     return _decision(ranking)
 
 
 def rank(
-    source: Source, ask: Ask, embedder: Embedder | None = None, degraded: str | None = None
+    source: Source, ask: Ask, embedder: Embedder | None = None, **options: Unpack[DecideOptions]
 ) -> Ranking:
     """Score every tool of a list, and choose none."""
-    ranking = _begin(source, ask, embedder, degraded)
+    ranking = _begin(source, ask, embedder, options)
     for stage in SCORING:
         ranking = stage(ranking)
     return ranking
@@ -81,32 +68,17 @@ def is_for_encoder(source: Source, ask: Ask, embedder: Embedder) -> bool:
     )
 
 
-def _begin(  # noqa: PLR0913  # as `decide`
-    source: Source,
-    ask: Ask,
-    embedder: Embedder | None,
-    degraded: str | None,
-    prior: Prior | None = None,
-    chain: Chain | None = None,
-    scan: Scan | None = None,
-    encoder_vector: Floats | None = None,
-) -> Ranking:
-    degraded = degraded or source.only_ranker
+def _begin(source: Source, ask: Ask, embedder: Embedder | None, options: DecideOptions) -> Ranking:
+    ranking = Ranking(ask=ask, source=source, embedder=embedder, **options)
+    degraded, scan = ranking.degraded or source.only_ranker, ranking.scan
     if scan is None and degraded is None:
         pattern = regex_of(ask)
         scan = None if pattern is None else source.scan(pattern)
     if scan is not None and scan.too_costly:
         degraded = "keyword"
-    return Ranking(
-        ask=ask,
-        source=source,
-        embedder=embedder,
-        degraded=degraded,
-        prior=prior,
-        chain=chain,
-        scan=scan,
-        encoder_vector=encoder_vector,
-    )
+    if degraded is ranking.degraded and scan is ranking.scan:
+        return ranking
+    return replace(ranking, degraded=degraded, scan=scan)
 
 
 def _decision(ranking: Ranking) -> Decision:
@@ -119,7 +91,7 @@ def _decision(ranking: Ranking) -> Decision:
         pinned=ranking.kept,
         ranking=ranking,
         degraded=ranking.degraded,
-        chained={row: chain.confidence for row in ranking.ranked if row in members}
-        if chain is not None
-        else {},
+        chained={}
+        if chain is None
+        else {row: chain.confidence for row in ranking.ranked if row in members},
     )

@@ -171,7 +171,15 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
     chain = None
     if chained and learner is not None:
         chain = learner.chain(trace.tenant, ask.ranking_part, catalog)
-    decision = service.engine.decide(catalog, ask, step, prior, chain, found, encoder_vector)
+    decision = service.engine.decide(
+        catalog,
+        ask,
+        degraded=step,
+        prior=prior,
+        chain=chain,
+        scan=found,
+        encoder_vector=encoder_vector,
+    )
     trace.decision, trace.source = decision, catalog
     ended = perf_counter()
     trace.phases["rank"] = ended - began
