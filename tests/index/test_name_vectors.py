@@ -16,7 +16,7 @@ def likeness(query: str) -> dict[str, float]:
     catalog = compiled(TOOLS)
     assert ENGINE.embedder is not None
     assert catalog.name_vectors is not None
-    telling = ENGINE.embedder.telling_tokens(words(query))
+    telling = ENGINE.embedder.telling_tokens(ENGINE.embedder.token_ids(words(query)))
     found = catalog.name_vectors.likeness(ENGINE.embedder, telling, np.arange(len(catalog)))
     return dict(zip(catalog.names, found.tolist(), strict=True))
 

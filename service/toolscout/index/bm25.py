@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.index.counts import TermCounts
+from toolscout.index.counts import FIELDS, TermCounts, fields_of
 from toolscout.text.tokens import word_terms
 from toolscout.text.typos import Vocabulary
 
@@ -25,7 +25,9 @@ Floats = NDArray[np.float32]
 TERM_BYTES = 90
 """About what Python needs for a term of the vocabulary."""
 
-FIELDS = ("name", "description", "properties")
+REMEMBERED_TERMS, LOOK_UP_BYTES = 2_000, 250
+"""Look-ups of one catalog that are remembered, and about what each takes."""
+
 _IN_NAME = 1 << FIELDS.index("name")
 
 
@@ -58,6 +60,10 @@ def rare_limit(size: int) -> int:
     return max(2, size // 100)
 
 
+Posting = tuple[float, int, NDArray[np.int32], Floats]
+"""A term of a catalog: its idf, the number of tools that have it, these, and its weight in each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A term in a tool: the fields it stands in and how rare it is in the catalog."""
@@ -77,6 +83,7 @@ class Postings:
         "_idf",
         "_is_first",
         "_keys",
+        "_looked_up",
         "_related",
         "_shift",
         "_starts",
@@ -96,6 +103,7 @@ class Postings:
         self._terms = [tool.terms for tool in tools]
         self._vocabulary: Vocabulary | None = None
         self._related: dict[str, tuple[str, ...]] = {}
+        self._looked_up: dict[str, Posting | None] = {}
         spread = chain.from_iterable([tool.lengths for tool in tools])
         lengths = np.fromiter(spread, np.float64, 3 * self.size).reshape(-1, len(FIELDS))
         sizes = np.fromiter(map(len, self._terms), np.int64, self.size)
@@ -106,7 +114,9 @@ class Postings:
         del hashes  # of words that nobody used before there are millions: 8 bytes each, every time
         begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
         begins = begins[: len(ordered)]
-        self._is_first = _mask(len(order), order[begins])
+        is_first = np.zeros(len(order), np.uint8)
+        is_first[order[begins]] = 1
+        self._is_first = is_first.tobytes()
         keys = ordered[begins]
         bounds = np.append(begins, len(ordered))
         del ordered, begins
@@ -121,7 +131,7 @@ class Postings:
         self.tools = np.repeat(np.arange(self.size, dtype=np.int32), sizes)[order]
         packed = np.frombuffer(b"".join([tool.counts for tool in tools]), np.uint16)
         counts = packed.reshape(-1, 4)[:, : len(FIELDS)]
-        self.fields = _fields(counts)[order]
+        self.fields = fields_of(counts)[order]
         tf = _weighted_frequency(counts, sizes, lengths, weights)[order]
         del packed, counts, order
         gain = np.repeat(idf, frequency)
@@ -158,6 +168,7 @@ class Postings:
         self._idf = _array("d", np.array(self._idf)[order])
         self.tools, self.fields = self.tools[postings], self.fields[postings]
         self.weights = self.weights[postings]
+        self._looked_up = {}
 
     def _slot(self, term: str) -> int | None:
         """Where a term stands in the arrays; None for one that no tool has.
@@ -175,10 +186,29 @@ class Postings:
             at += 1
         return None
 
+    def posting(self, term: str) -> Posting | None:
+        """Return what is stored of a term; None for one that no tool has.
+
+        Questions share most of their words, so the latest look-ups are remembered.
+        """
+        try:
+            return self._looked_up[term]
+        except KeyError:
+            pass
+        found = None
+        slot = self._slot(term)
+        if slot is not None:
+            start, end = self._starts[slot], self._starts[slot + 1]
+            found = self._idf[slot], end - start, self.tools[start:end], self.weights[start:end]
+        if len(self._looked_up) >= REMEMBERED_TERMS:
+            self._looked_up.clear()
+        self._looked_up[term] = found
+        return found
+
     def rarity(self, term: str) -> float | None:
         """Return the idf of a term; None for one that no tool has."""
-        slot = self._slot(term)
-        return None if slot is None else self._idf[slot]
+        found = self._looked_up.get(term) or self.posting(term)
+        return None if found is None else found[0]
 
     def known(self, term: str, others: Iterable[str]) -> tuple[str, ...]:
         """Those of the terms related to a term that a tool has; the same ones every time."""
@@ -195,22 +225,24 @@ class Postings:
         that one; the query as a whole weighs no more for it.
         """
         total = 0.0
-        slot_of, idf, starts = self._slot, self._idf, self._starts
         tools, gains, sizes, weights, worths = [], [], [], [], []
-        for term, weight, credit in query:
-            slot = slot_of(term)
-            if slot is None:
-                if credit is None:
+        looked_up = self._looked_up
+        for term, weight, worth in query:
+            try:
+                found = looked_up[term]
+            except KeyError:
+                found = self.posting(term)
+            if found is None:
+                if worth is None:
                     total += weight * self.idf_unseen
                 continue
-            worth = credit
+            idf, size, rows, gain_of_rows = found
             if worth is None:
-                worth = weight * idf[slot]
+                worth = weight * idf
                 total += worth
-            start, end = starts[slot], starts[slot + 1]
-            tools.append(self.tools[start:end])
-            gains.append(self.weights[start:end])
-            sizes.append(end - start)
+            tools.append(rows)
+            gains.append(gain_of_rows)
+            sizes.append(size)
             weights.append(weight)
             worths.append(worth)
         if not tools:
@@ -226,20 +258,19 @@ class Postings:
 
     def is_rare(self, word: str) -> bool:
         """Whether hardly any tool uses a word: one in a hundred, or two."""
-        slot = self._slot(word_terms(word)[-1])
-        return slot is None or self._is_rare(slot)
+        found = self.posting(word_terms(word)[-1])
+        return found is None or found[1] <= rare_limit(self.size)
 
     def rows_named(self, term: str) -> NDArray[np.int32]:
         """Return the tools with a rare term in name or namespace; none for a common one."""
         slot = self._slot(term)
-        if slot is None or not self._is_rare(slot):
+        if slot is None:
             return np.zeros(0, np.int32)
         start, end = self._starts[slot], self._starts[slot + 1]
+        if end - start > rare_limit(self.size):
+            return np.zeros(0, np.int32)
         rows: NDArray[np.int32] = self.tools[start:end][self.fields[start:end] & _IN_NAME > 0]
         return rows
-
-    def _is_rare(self, slot: int) -> bool:
-        return bool(self._starts[slot + 1] - self._starts[slot] <= rare_limit(self.size))
 
     def find(self, term: str, tool: int) -> "Hit | None":
         """Where a tool has a term, or None."""
@@ -262,6 +293,7 @@ class Postings:
             sum(each.nbytes for each in arrays)
             + sum(each.itemsize * len(each) for each in held)
             + TERM_BYTES * len(self._idf)
+            + LOOK_UP_BYTES * min(REMEMBERED_TERMS, len(self._idf))
         )
 
 
@@ -283,26 +315,12 @@ def _array(code: str, values: NDArray[Any]) -> "array[Any]":
     return made
 
 
-def _mask(size: int, rows: NDArray[np.int64]) -> bytes:
-    mask = np.zeros(size, np.uint8)
-    mask[rows] = 1
-    return mask.tobytes()
-
-
 def _distinct(terms: Sequence[Sequence[str]], is_first: bytes) -> Iterator[str]:
     """Each term once: where it stands first, by a mask over the terms of all tools."""
     start = 0
     for found in terms:
         yield from compress(found, is_first[start : start + len(found)])
         start += len(found)
-
-
-def _fields(counts: NDArray[np.uint16]) -> NDArray[np.uint8]:
-    """In which fields each posting's term stands, a bit for each."""
-    found = np.zeros(len(counts), np.uint8)
-    for field in range(len(FIELDS)):
-        found |= (counts[:, field] > 0).view(np.uint8) << field
-    return found
 
 
 def _weighted_frequency(

@@ -4,6 +4,11 @@ from collections.abc import Sequence
 from struct import pack
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+FIELDS = ("name", "description", "properties")
+"""The fields of a tool that are counted apart."""
 
 _UNITS = (1, 1 << 16, 1 << 32)
 """One occurrence in each field, packed into one integer: 16 bits a field."""
@@ -36,3 +41,11 @@ class TermCounts(msgspec.Struct, frozen=True, gc=False):
             counts=pack(integers, *packed.values()),
             lengths=(len(fields[0]), len(fields[1]), len(fields[2])),
         )
+
+
+def fields_of(counts: NDArray[np.uint16]) -> NDArray[np.uint8]:
+    """In which fields each posting's term stands, a bit for each."""
+    found = np.zeros(len(counts), np.uint8)
+    for field in range(len(FIELDS)):
+        found |= (counts[:, field] > 0).view(np.uint8) << field
+    return found

@@ -64,6 +64,23 @@ class Words:
         except KeyError:
             return list(chain.from_iterable(map(self.ids_of, found)))
 
+    def familiarity(self, found: Sequence[str]) -> float:
+        """How far the model knows some words, 0 to 1, long words counting more.
+
+        A word that the vocabulary has as a whole is known; one that falls apart into single
+        letters (gibberish) has a vector that means nothing. Letters of pieces that the vocabulary
+        does not have are unknown.
+        """
+        total = known = 0.0
+        letters_of = self.known
+        for word in found:
+            letters = letters_of.get(word)
+            if letters is None:
+                letters = self.learn(word)[1]
+            total += len(word)
+            known += letters
+        return known / total if total else 0.0
+
     def learn(self, word: str) -> tuple[tuple[int, ...], float]:
         """Find a word, and remember it."""
         ids, known = self._find(word)

@@ -56,6 +56,8 @@ class QueryVectors(msgspec.Struct, frozen=True, eq=False):
     vectors: list[Floats]
     familiarity: float
     """How much of the query the model knows, 0 to 1."""
+    tokens: Sequence[int]
+    """The tokens of the query without what was said before."""
 
 
 class TellingTokens(NamedTuple):
@@ -111,13 +113,18 @@ class Embedder:
         """
         if earlier:
             return self._with_earlier(spoken, earlier)
-        familiar = self.familiarity(spoken[0])
+        whole, *sentences = spoken
+        table = self._words_of(whole)
+        familiar = table.familiarity(whole)
         if familiar <= 0:
             return None
-        vectors = [self.encode(found) for found in spoken]
-        if not np.count_nonzero(vectors[0]):
+        tokens = table.ids_of_all(whole)
+        vector = np.zeros(self.dimension, np.float32)
+        self._add_rows(tokens, table, vector)
+        if not np.count_nonzero(vector):
             return None
-        return QueryVectors(vectors, familiar)
+        vectors = [_unit(vector), *map(self.encode, sentences)]
+        return QueryVectors(vectors, familiar, tokens)
 
     def _with_earlier(
         self, spoken: Sequence[Sequence[str]], earlier: Sequence[tuple[Sequence[str], float]]
@@ -134,11 +141,11 @@ class Embedder:
             parts.append(_unit(part.copy()) * np.float32(weight))
         if familiar <= 0 or not np.count_nonzero(whole):
             return None
-        return QueryVectors([_unit(whole), *parts], familiar)
+        return QueryVectors([_unit(whole), *parts], familiar, self.token_ids(spoken[0]))
 
-    def telling_tokens(self, found: Sequence[str]) -> TellingTokens:
-        """Return the tokens of some words whose vectors are longest, at most TELLING of them."""
-        distinct = np.array(list(dict.fromkeys(self.token_ids(found))), np.intp)
+    def telling_tokens(self, tokens: Sequence[int]) -> TellingTokens:
+        """Return those tokens of a text whose vectors are longest, at most TELLING of them."""
+        distinct = np.array(list(dict.fromkeys(tokens)), np.intp)
         if len(distinct) <= TELLING:
             return TellingTokens(distinct, len(distinct))
         longest = (-self.lengths[distinct]).argsort(kind="stable")[:TELLING]
@@ -158,22 +165,8 @@ class Embedder:
         return best
 
     def familiarity(self, found: Sequence[str]) -> float:
-        """How far the model knows the words, 0 to 1, long words counting more.
-
-        A word that the vocabulary has as a whole is known; one that falls apart into single
-        letters (gibberish) has a vector that means nothing. Letters of pieces that the vocabulary
-        does not have are unknown.
-        """
-        total = known = 0.0
-        table = self._words_of(found)
-        familiar = table.known
-        for word in found:
-            letters = familiar.get(word)
-            if letters is None:
-                letters = table.learn(word)[1]
-            total += len(word)
-            known += letters
-        return known / total if total else 0.0
+        """How far the model knows the words, 0 to 1; see `Words.familiarity`."""
+        return self._words_of(found).familiarity(found)
 
     def is_foreign(self, found: Sequence[str]) -> bool:
         """Whether words are a text in another language with Latin letters."""
@@ -251,7 +244,9 @@ class Embedder:
     def _sum(self, found: Sequence[str], out: Floats) -> None:
         """Add up the rows of the words' tokens."""
         table = self._words_of(found)
-        ids = table.ids_of_all(found)
+        self._add_rows(table.ids_of_all(found), table, out)
+
+    def _add_rows(self, ids: Sequence[int], table: Words, out: Floats) -> None:
         if not ids:
             return
         rows = self._rows.take(ids if self._mapping is None else self._mapping[ids], axis=0)

@@ -16,7 +16,7 @@ from toolscout.ranking import calibration
 from toolscout.ranking.ask import Floats, Ranking
 from toolscout.ranking.choose import among_best
 from toolscout.ranking.fuse import highest, scaled, without
-from toolscout.text.clauses import clauses
+from toolscout.text.clauses import clauses, may_have_several
 from toolscout.text.tokens import words
 
 WHOLE = 0.7
@@ -39,8 +39,10 @@ def cover(ranking: Ranking) -> list[int] | None:
     those of the whole request have been counted.
     """
     embedder, index = ranking.embedder, ranking.source.vectors
+    if embedder is None or index is None or not may_have_several(ranking.query.resolved_text):
+        return None
     parts = clauses(ranking.query.resolved_text)
-    if len(parts) < 2 or embedder is None or index is None:
+    if len(parts) < 2:
         return None
     unspaced = ranking.query.unspaced
     wishes = list(_wishes(parts, embedder, index, ranking.allowed, unspaced))

@@ -140,7 +140,7 @@ def _with_names(ranking: Ranking, scores: Floats) -> Floats:
     if embedder is None or vectors is None:
         return scores
     rows = among_best(scores, NAMED_DEPTH)
-    telling = embedder.telling_tokens(ranking.query.embedding_texts[0])
+    telling = embedder.telling_tokens(vectors.tokens)
     likeness = ranking.source.name_likeness(embedder, telling, rows)
     if likeness is None:
         return scores

@@ -18,6 +18,14 @@ MIN_UNSPACED = 4
 """Minimum characters of a clause in a script without spaces."""
 
 _ENDS = (".", "!", "?", ";", ":")
+_INNER_END = re.compile(r"[.!?;:]\s+\S")
+
+
+def may_have_several(text: str) -> bool:
+    """Whether a text can have more than one clause: a look at its words, which costs little."""
+    if not text.isascii() or _INNER_END.search(text):
+        return True
+    return not _spaced_cuts().isdisjoint(text.lower().replace(",", " ").split())
 
 
 def clauses(text: str) -> list[str]:

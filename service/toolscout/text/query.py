@@ -91,12 +91,13 @@ def _analyse(pattern: str) -> Query:
     distinct = dict.fromkeys(found)
     if len(text) > MAX_WORD:
         distinct = dict.fromkeys([word[:MAX_WORD] for word in distinct][:MAX_QUERY_WORDS])
-    lighter = word_weights()
-    weights = [lighter.get(word.lower(), 1.0) for word in distinct]
-    scale = 1.0 / max(weights, default=1.0)
+    read = list(map(_word_query_terms, distinct))
+    heaviest = max((weight for weight, _ in read), default=1.0)
+    if heaviest < 1.0:  # stop words alone
+        read = [_word_query_terms(word, 1.0 / heaviest) for word in distinct]
     terms: dict[str, QueryTerm] = {}
-    for word, weight in zip(distinct, weights, strict=True):
-        for term in _word_query_terms(word, weight * scale):
+    for _, of_word in read:
+        for term in of_word:
             known = terms.get(term.term)
             if known is None or known.weight < term.weight:
                 terms[term.term] = term
@@ -114,15 +115,17 @@ def _analyse(pattern: str) -> Query:
 
 
 @lru_cache(maxsize=65_536)
-def _word_query_terms(word: str, weight: float) -> tuple[QueryTerm, ...]:
-    """Return the terms of one word.
+def _word_query_terms(word: str, scale: float = 1.0) -> tuple[float, tuple[QueryTerm, ...]]:
+    """Return the weight of a word, and its terms.
 
     The parts and the whole of an identifier, or the bigrams of a word, overlap: together they weigh
     little more than one word.
     """
-    parts = word_terms(word)
-    share = weight if len(parts) == 1 else weight * 2.0 / (len(parts) + 1.0)
-    return tuple(QueryTerm(part, share, word) for part in parts)
+    weight, parts = word_weights().get(word.lower(), 1.0), word_terms(word)
+    share = weight * scale
+    if len(parts) > 1:
+        share = share * 2.0 / (len(parts) + 1.0)
+    return weight, tuple(QueryTerm(part, share, word) for part in parts)
 
 
 def _unspaced(text: str, found: Iterable[str]) -> float:

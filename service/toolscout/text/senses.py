@@ -6,7 +6,7 @@ Only English verbs, where a request gives an order: at its beginning or after wo
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from toolscout import data
@@ -103,6 +103,7 @@ def _is_about(found: Sequence[str], objects: frozenset[str] | None) -> bool:
     return False
 
 
+@lru_cache(maxsize=16_384)
 def _term(word: str) -> str:
     terms = word_terms(word.strip(_MARKS).lower())
     return terms[-1] if terms else ""
