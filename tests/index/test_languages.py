@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support import ENGINE, select
-from toolscout.index.languages import Languages
+from toolscout.index.languages import Languages, is_foreign
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.vectors import Embedder
 from toolscout.text.tokens import words
@@ -110,3 +110,80 @@ def test_a_table_says_what_it_knows_of_a_word():
 def test_vectors_of_other_languages_have_unit_length():
     for text in WEATHER.values():
         assert np.linalg.norm(ENGINE.embedder.encode(words(text))) == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wie wird das Wetter morgen in Berlin?",
+        "Zeig mir alle offenen Rechnungen",
+        "Quel temps fera-t-il demain ?",
+        "Envoie un message à ma sœur",
+        "¿Qué tiempo hará mañana?",
+        "Borra la última factura",
+    ],
+)
+def test_sentences_with_small_words_of_another_language_are_foreign(text: str):
+    assert ENGINE.embedder.is_foreign(words(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "create an issue in the repository",
+        "flights from Rio de Janeiro to La Paz",
+        "Los Angeles to Las Vegas",
+        "die roll with two dice",
+        "Hotel El Paso",
+        "café near the Champs-Élysées",
+        "git push origin main",
+        "getUserById",
+        "",
+    ],
+)
+def test_english_is_not_foreign_whatever_places_it_names(text: str):
+    assert not ENGINE.embedder.is_foreign(words(text))
+
+
+def test_a_lone_small_word_among_known_ones_is_no_other_language():
+    known = {"report", "delivery", "cost"}
+    found = ["report", "delivery", "cost", "des"]
+    assert not is_foreign(found, known.__contains__)
+    assert is_foreign(found, lambda _: False)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Wetter morgen", "get_weather"),
+        ("Datei löschen", "delete_file"),
+        ("supprimer le fichier", "delete_file"),
+        ("enviar correo", "send_email"),
+        ("prenotare albergo", "book_hotel"),
+        ("mandare un messaggio di posta", "send_email"),
+        ("usunąć plik", "delete_file"),
+        ("Qual é a previsão do tempo para amanhã?", "get_weather"),
+        ("Yarın İstanbul'da hava nasıl olacak?", "get_weather"),
+        ("bestand verwijderen", "delete_file"),
+    ],
+)
+def test_a_question_without_known_small_words_is_told_by_its_other_words(text: str, wanted: str):
+    assert ENGINE.embedder.is_in_other_language(text)
+    assert select(TOOLS, text).names[0] == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "terraform plan",
+        "merge pull requests",
+        "resize image",
+        "kubernetes pods in the cluster",
+        "what does Rechnung schreiben mean",
+        "send a Slack message",
+        "getUserById",
+        "write an invoice",
+    ],
+)
+def test_english_with_words_that_the_model_does_not_know_stays_english(text: str):
+    assert not ENGINE.embedder.is_in_other_language(text)

@@ -169,10 +169,61 @@ def is_foreign(found: Sequence[str], is_known: Callable[[str], bool]) -> bool:
     return len(foreign) + strange > STRANGE * len(words)
 
 
+MIN_LETTERS = 3
+"""Letters of a word that tells a language; shorter ones are words of many languages."""
+
+FEW_WORDS = 4
+"""Words of a question up to which even short words of English grammar tell that it is English."""
+
+COVERED = 0.75
+"""Share of a word's letters that known pieces of the dictionary have to cover."""
+
+
+def may_be_foreign(found: Sequence[str], is_known: Callable[[str], bool]) -> bool:
+    """Whether a question can be foreign by its English words: few known ones, none of grammar."""
+    english = _english() if len(found) <= FEW_WORDS else _english_grammar()
+    if not english.isdisjoint(found):  # as in nearly all English sentences
+        return False
+    words = _longer(found)
+    if not _english_grammar().isdisjoint(map(str.lower, words)):
+        return False
+    words = _uncapitalised(words)
+    unknown = sum(not is_known(word) for word in words)
+    return 2 * unknown >= len(words) > 0
+
+
+def is_foreign_question(
+    found: Sequence[str], is_known: Callable[[str], bool], is_translated: Callable[[str], bool]
+) -> bool:
+    """Whether the words of a question are those of another language, which the dictionary has.
+
+    `is_known` tells whether the English model knows a word as a whole, `is_translated` whether
+    the dictionary knows it better. Half of the words have to be such. Names, in capitals inside
+    a question, do not count, and one English word of grammar is enough against it.
+    """
+    if not may_be_foreign(found, is_known):
+        return False
+    words = _uncapitalised(_longer(found))
+    return 2 * sum(not is_known(word) and is_translated(word) for word in words) >= len(words)
+
+
+def _longer(found: Sequence[str]) -> list[str]:
+    return [word for word in dict.fromkeys(found) if len(word) >= MIN_LETTERS and word.isalpha()]
+
+
+def _uncapitalised(words: Sequence[str]) -> list[str]:
+    return [word for place, word in enumerate(words) if not place or not word[0].isupper()]
+
+
 @cache
 def _english() -> frozenset[str]:
     lists = data.load("stopwords")
     return frozenset(lists["function"].split() + lists["asking"].split())
+
+
+@cache
+def _english_grammar() -> frozenset[str]:
+    return frozenset(word for word in _english() if len(word) >= MIN_LETTERS)
 
 
 @cache

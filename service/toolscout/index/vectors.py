@@ -4,11 +4,10 @@ A text's vector is the mean of its tokens' rows in one matrix, normalised. A tex
 known token has the zero vector: no opinion, similarity 0 to everything.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from math import sqrt
 from pathlib import Path
-from threading import Lock
 from typing import NamedTuple
 
 import faiss
@@ -17,17 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.index import static_model
-from toolscout.index.languages import (
-    BUNDLED_LANGUAGES,
-    SHARES,
-    Languages,
-    function_words,
-    has_letters,
-    is_foreign,
-    parts_of,
-)
-from toolscout.index.static_model import BUNDLED_MODEL, Words
-from toolscout.text.tokens import MAX_WORD, spoken_name, words
+from toolscout.index.languages import BUNDLED_LANGUAGES, SHARES
+from toolscout.index.static_model import BUNDLED_MODEL
+from toolscout.index.words import Words, WordTables
 
 faiss.omp_set_num_threads(1)
 
@@ -39,9 +30,6 @@ _pointer = faiss.swig_ptr
 
 PROPERTY_SHARE = 0.35
 """Weight of the properties' vector beside that of the text."""
-
-KNOWN_EXCESS = 1.5
-"""Letters per token, beyond the first, from which a word counts as fully known."""
 
 TELLING = 12
 """Tokens of a query that names are compared with."""
@@ -68,7 +56,7 @@ class TellingTokens(NamedTuple):
     """How many distinct tokens the query has."""
 
 
-class Embedder:
+class Embedder(WordTables):
     """Texts to unit vectors with one static model.
 
     The vector of a text is that of `StaticModel.encode` for its words joined by spaces, with
@@ -85,21 +73,13 @@ class Embedder:
         self._rows: NDArray = model.embedding
         self._mapping: NDArray | None = model.token_mapping
         self._weights: NDArray | None = model.weights
-        self._unknown: int | None = model.unk_token_id
-        self._tokenizer = model.tokenizer
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        self._words = Words(self._find)
-        self._foreign = Words(lambda word: self._find_foreign(word, self._is_foreign_part))
-        self._mixed = Words(lambda word: self._find_foreign(word, has_letters))
+        is_bundled = Path(source) == BUNDLED_MODEL and BUNDLED_LANGUAGES.is_dir()
+        super().__init__(
+            model.tokenizer, model.unk_token_id, BUNDLED_LANGUAGES if is_bundled else None
+        )
         self.dimension = int(self._rows.shape[1])
         self.lengths = self._lengths()
         """Of each token's vector; it grows with how telling the token is."""
-        has_languages = Path(source) == BUNDLED_MODEL and BUNDLED_LANGUAGES.is_dir()
-        self._languages_at = BUNDLED_LANGUAGES if has_languages else None
-        self._telling = function_words() if has_languages else frozenset[str]()
-        self._languages: Languages | None = None
-        self._loading = Lock()
 
     def query(
         self,
@@ -114,7 +94,7 @@ class Embedder:
         if earlier:
             return self._with_earlier(spoken, earlier)
         whole, *sentences = spoken
-        table = self._words_of(whole)
+        table = self._words_asked(whole)
         familiar = table.familiarity(whole)
         if familiar <= 0:
             return None
@@ -123,7 +103,9 @@ class Embedder:
         self._add_rows(tokens, table, vector)
         if not np.count_nonzero(vector):
             return None
-        vectors = [_unit(vector), *map(self.encode, sentences)]
+        # A short sentence tells its language worse than the whole does.
+        of_sentences = table if table is self._foreign else None
+        vectors = [_unit(vector), *(self.encode(found, of_sentences) for found in sentences)]
         return QueryVectors(vectors, familiar, tokens)
 
     def _with_earlier(
@@ -131,8 +113,10 @@ class Embedder:
     ) -> QueryVectors | None:
         familiar = self.familiarity([*spoken[0], *chain(*(found for found, _ in earlier))])
         whole, part = np.zeros((2, self.dimension), np.float32)
-        self._sum(spoken[0], whole)
-        parts = [self.encode(found) for found in (spoken[1:] or spoken)]
+        table = self._words_asked(spoken[0])
+        self._sum(spoken[0], whole, table)
+        of_sentences = table if table is self._foreign else None
+        parts = [self.encode(found, of_sentences) for found in (spoken[1:] or spoken)]
         for found, weight in earlier:
             part.fill(0)
             self._sum(found, part)
@@ -164,43 +148,6 @@ class Embedder:
         best: Floats = np.maximum.reduce(products)
         return best
 
-    def familiarity(self, found: Sequence[str]) -> float:
-        """How far the model knows the words, 0 to 1; see `Words.familiarity`."""
-        return self._words_of(found).familiarity(found)
-
-    def is_foreign(self, found: Sequence[str]) -> bool:
-        """Whether words are a text in another language with Latin letters."""
-        if self._telling.isdisjoint(found):
-            return False
-        return is_foreign(found, self._has_whole)
-
-    def needs_languages(self, text: str) -> bool:
-        """Whether a text needs the dictionary of other languages, and it is not loaded."""
-        if self._languages is not None or self._languages_at is None:
-            return False
-        return self.is_in_other_language(text)
-
-    def is_in_other_language(self, text: str) -> bool:
-        """Whether a text, or a part of it, is in a language of which English tools have no word."""
-        if not text.isascii() and has_letters(text):
-            return True
-        if self._telling.isdisjoint(words(text)):
-            return False
-        return any(map(self.is_foreign, parts_of(text)))
-
-    def prepare(self) -> None:
-        """Load what only some questions need; it takes 0.1 s and 23 MiB."""
-        if self._languages_at is not None:
-            self.load_languages()
-
-    def load_languages(self) -> Languages:
-        """Load the dictionary of other languages, unless it is there."""
-        with self._loading:
-            if self._languages is None:
-                assert self._languages_at is not None
-                self._languages = Languages(self._languages_at)
-            return self._languages
-
     def tools(self, texts: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Floats:
         """Return the vectors of tools, each given as the words of its text and of its properties.
 
@@ -214,10 +161,13 @@ class Embedder:
         text, properties = map(_units, sums)
         return _units(text + np.float32(PROPERTY_SHARE) * properties)
 
-    def encode(self, found: Sequence[str]) -> Floats:
-        """Return the vector of a text given as its words: (dimension,); zero if none is known."""
+    def encode(self, found: Sequence[str], table: Words | None = None) -> Floats:
+        """Return the vector of a text given as its words: (dimension,); zero if none is known.
+
+        They are looked up in a `table`, by default in that of their language.
+        """
         total = np.zeros(self.dimension, np.float32)
-        self._sum(found, total)
+        self._sum(found, total, table)
         return _unit(total)
 
     def _lengths(self) -> Floats:
@@ -229,10 +179,6 @@ class Embedder:
         lengths: Floats = np.maximum(np.concatenate(found), 1e-9, dtype=np.float32)
         return lengths
 
-    def token_ids(self, found: Sequence[str]) -> list[int]:
-        """Return the tokens of a text given as its words."""
-        return self._words_of(found).ids_of_all(found)
-
     def token_vectors(self, ids: Sequence[int] | NDArray[np.integer]) -> Floats:
         """Return the vectors of tokens as they are added up, shape (tokens, dimension)."""
         rows = self._rows.take(ids if self._mapping is None else self._mapping[ids], axis=0)
@@ -241,9 +187,9 @@ class Embedder:
             vectors *= self._weights[ids].astype(np.float32)[:, None]
         return vectors
 
-    def _sum(self, found: Sequence[str], out: Floats) -> None:
+    def _sum(self, found: Sequence[str], out: Floats, table: Words | None = None) -> None:
         """Add up the rows of the words' tokens."""
-        table = self._words_of(found)
+        table = table or self._words_of(found)
         self._add_rows(table.ids_of_all(found), table, out)
 
     def _add_rows(self, ids: Sequence[int], table: Words, out: Floats) -> None:
@@ -256,69 +202,6 @@ class Embedder:
             out[:] = self._weights[ids].astype(np.float32) @ rows.astype(np.float32)
         if table is not self._words:
             out /= np.float32(SHARES)  # as long as an English text, beside which it may stand
-
-    def is_word(self, word: str) -> bool:
-        """Whether the model's vocabulary has a word as a whole: then it is no typing error."""
-        return self._has_whole(word) and (word.isascii() or self._pieces(word)[1] >= len(word))
-
-    def _has_whole(self, word: str) -> bool:
-        return len(self._words.ids_of(word)) == 1
-
-    def _words_of(self, found: Sequence[str]) -> Words:
-        """How words of a text are looked up: another language has words that look like English."""
-        if self._languages_at is None:
-            return self._words
-        if not "".join(found).isascii() and any(map(has_letters, found)):
-            return self._mixed
-        return self._foreign if self.is_foreign(found) else self._words
-
-    def _find(self, word: str) -> tuple[tuple[int, ...], float]:
-        ids, letters = self._pieces(word)
-        return ids, _known(ids, letters, word)
-
-    def _find_foreign(
-        self, word: str, is_in_dictionary: Callable[[str], bool]
-    ) -> tuple[tuple[int, ...], float]:
-        """Find a word part by part; an English one counts as much as a piece of another."""
-        languages = self.load_languages()
-        ids: list[int] = []
-        known = 0.0
-        for part in spoken_name(word[:MAX_WORD]).split():
-            pieces = languages.split(part) if is_in_dictionary(part) else None
-            if pieces is not None and pieces.ids:
-                ids.extend(pieces.ids)
-                known += pieces.known
-            else:
-                own, letters = self._tokens(part)
-                ids.extend(own * SHARES)
-                known += _known(own, letters, part)
-        return tuple(ids), known
-
-    def _is_foreign_part(self, part: str) -> bool:
-        """Whether a word of a foreign text is no English one."""
-        if has_letters(part) or part in self.load_languages():
-            return True
-        own, letters = self._tokens(part)
-        return len(own) != 1 or letters < len(part)
-
-    def _pieces(self, word: str) -> tuple[tuple[int, ...], int]:
-        """Tokens of a word that the vocabulary has, and how many letters they cover."""
-        return self._tokens(spoken_name(word[:MAX_WORD]))
-
-    def _tokens(self, spoken: str) -> tuple[tuple[int, ...], int]:
-        encoded = self._tokenizer.encode(spoken, add_special_tokens=False)
-        known = [
-            (token, end - start)
-            for token, (start, end) in zip(encoded.ids, encoded.offsets, strict=True)
-            if token != self._unknown
-        ]
-        return tuple(token for token, _ in known), sum(letters for _, letters in known)
-
-
-def _known(ids: Sequence[int], covered: int, word: str) -> float:
-    """How many letters of a word count as known, by the tokens that cover some of them."""
-    excess = (covered / len(ids) - 1.0) / KNOWN_EXCESS if ids else 0.0
-    return min(covered, len(word)) * min(1.0, max(0.0, excess))
 
 
 def inner_products(rows: Floats, vector: Floats) -> Floats:

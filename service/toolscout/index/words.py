@@ -1,0 +1,234 @@
+"""The tokens of words: of the English model, or of a dictionary of other languages.
+
+Words are tokenised once and remembered. Which language a text is in is told by its letters, by
+its words of grammar, and in a question also by how many of its words only the dictionary has.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from pathlib import Path
+from threading import Lock
+
+from tokenizers import Tokenizer
+
+from toolscout.index.languages import (
+    COVERED,
+    SHARES,
+    Languages,
+    function_words,
+    has_letters,
+    is_foreign,
+    is_foreign_question,
+    may_be_foreign,
+    parts_of,
+)
+from toolscout.text.tokens import MAX_WORD, spoken_name, words
+
+KNOWN_EXCESS = 1.5
+"""Letters per token, beyond the first, from which a word counts as fully known."""
+
+CACHE_LIMIT = 500_000
+"""Words and tokens of them, together, that are remembered (about 20 MB); past it the cache starts
+anew. A run of Chinese or Japanese is one word, with eight tokens for each of its pieces.
+"""
+
+
+class Words:
+    """The tokens of words, and how many of their letters are known: found once and remembered."""
+
+    __slots__ = ("_find", "_held", "ids", "known")
+
+    def __init__(self, find: Callable[[str], tuple[tuple[int, ...], float]]) -> None:
+        self.ids: dict[str, tuple[int, ...]] = {}
+        self.known: dict[str, float] = {}
+        self._find = find
+        self._held = 0
+
+    def ids_of(self, word: str) -> tuple[int, ...]:
+        """Return the tokens of a word."""
+        ids = self.ids.get(word)
+        return self.learn(word)[0] if ids is None else ids
+
+    def ids_of_all(self, found: Sequence[str]) -> list[int]:
+        """Return the tokens of some words, one after another."""
+        try:
+            return list(chain.from_iterable(map(self.ids.__getitem__, found)))
+        except KeyError:
+            return list(chain.from_iterable(map(self.ids_of, found)))
+
+    def familiarity(self, found: Sequence[str]) -> float:
+        """How far the model knows some words, 0 to 1, long words counting more.
+
+        A word that the vocabulary has as a whole is known; one that falls apart into single
+        letters (gibberish) has a vector that means nothing. Letters of pieces that the vocabulary
+        does not have are unknown.
+        """
+        total = known = 0.0
+        letters_of = self.known
+        for word in found:
+            letters = letters_of.get(word)
+            if letters is None:
+                letters = self.learn(word)[1]
+            total += len(word)
+            known += letters
+        return known / total if total else 0.0
+
+    def learn(self, word: str) -> tuple[tuple[int, ...], float]:
+        """Find a word, and remember it."""
+        ids, known = self._find(word)
+        self._held += 2 + len(ids)
+        if self._held > CACHE_LIMIT:
+            self.ids.clear()
+            self.known.clear()
+            self._held = 0
+        self.ids[word], self.known[word] = ids, known
+        return ids, known
+
+
+class WordTables:
+    """How a model looks words up: as English, as a text with other letters, or as foreign.
+
+    Args:
+        tokenizer: of the model.
+        unknown: the token that stands for none.
+        languages: folder of the dictionary; None for a model without one.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, unknown: int | None, languages: Path | None) -> None:
+        self._tokenizer = tokenizer
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._unknown = unknown
+        self._words = Words(self._find)
+        self._foreign = Words(lambda word: self._find_foreign(word, self._is_foreign_part))
+        self._mixed = Words(lambda word: self._find_foreign(word, has_letters))
+        self._languages_at = languages
+        self._telling = frozenset[str]() if languages is None else function_words()
+        self._languages: Languages | None = None
+        self._loading = Lock()
+
+    def token_ids(self, found: Sequence[str]) -> list[int]:
+        """Return the tokens of a text given as its words."""
+        return self._words_of(found).ids_of_all(found)
+
+    def familiarity(self, found: Sequence[str]) -> float:
+        """How far the model knows the words, 0 to 1; see `Words.familiarity`."""
+        return self._words_of(found).familiarity(found)
+
+    def is_foreign(self, found: Sequence[str]) -> bool:
+        """Whether words are a text in another language with Latin letters, by its grammar."""
+        if self._telling.isdisjoint(found):
+            return False
+        return is_foreign(found, self._has_whole)
+
+    def needs_languages(self, text: str) -> bool:
+        """Whether a text needs the dictionary of other languages, and it is not loaded."""
+        if self._languages is not None or self._languages_at is None:
+            return False
+        return may_be_foreign(words(text), self._has_whole) or self.is_in_other_language(text)
+
+    def is_in_other_language(self, text: str) -> bool:
+        """Whether a text, or a part of it, is in a language of which English tools have no word."""
+        if not text.isascii() and has_letters(text):
+            return True
+        found = words(text)
+        if not self._telling.isdisjoint(found) and any(map(self.is_foreign, parts_of(text))):
+            return True
+        return self._is_foreign_question(found)
+
+    def prepare(self) -> None:
+        """Load what only some questions need; it takes 0.1 s and 23 MiB."""
+        if self._languages_at is not None:
+            self.load_languages()
+
+    def load_languages(self) -> Languages:
+        """Load the dictionary of other languages, unless it is there."""
+        with self._loading:
+            if self._languages is None:
+                assert self._languages_at is not None
+                self._languages = Languages(self._languages_at)
+            return self._languages
+
+    def is_word(self, word: str) -> bool:
+        """Whether the model's vocabulary has a word as a whole: then it is no typing error."""
+        return self._has_whole(word) and (word.isascii() or self._pieces(word)[1] >= len(word))
+
+    def _has_whole(self, word: str) -> bool:
+        return len(self._words.ids_of(word)) == 1
+
+    def _words_of(self, found: Sequence[str]) -> Words:
+        """How words of a text are looked up: another language has words that look like English."""
+        if self._languages_at is None:
+            return self._words
+        if not "".join(found).isascii() and any(map(has_letters, found)):
+            return self._mixed
+        return self._foreign if self.is_foreign(found) else self._words
+
+    def _words_asked(self, found: Sequence[str]) -> Words:
+        """How words of a question are looked up, in which fewer words have to tell its language."""
+        table = self._words_of(found)
+        is_other = table is self._words and self._is_foreign_question(found)
+        return self._foreign if is_other else table
+
+    def _is_foreign_question(self, found: Sequence[str]) -> bool:
+        if self._languages_at is None or not may_be_foreign(found, self._has_whole):
+            return False
+        return is_foreign_question(found, self._has_whole, self._is_translated)
+
+    def _is_translated(self, word: str) -> bool:
+        """Whether the dictionary knows a word as a whole, or by fewer pieces than English has."""
+        languages = self.load_languages()
+        if word in languages:
+            return True
+        pieces = languages.split(word)
+        is_covered = pieces.known >= COVERED * len(word)
+        own = len(self._tokens(word)[0]) or len(word)
+        return is_covered and (not word.isascii() or len(pieces.ids) // SHARES < own)
+
+    def _find(self, word: str) -> tuple[tuple[int, ...], float]:
+        ids, letters = self._pieces(word)
+        return ids, _known(ids, letters, word)
+
+    def _find_foreign(
+        self, word: str, is_in_dictionary: Callable[[str], bool]
+    ) -> tuple[tuple[int, ...], float]:
+        """Find a word part by part; an English one counts as much as a piece of another."""
+        languages = self.load_languages()
+        ids: list[int] = []
+        known = 0.0
+        for part in spoken_name(word[:MAX_WORD]).split():
+            pieces = languages.split(part) if is_in_dictionary(part) else None
+            if pieces is not None and pieces.ids:
+                ids.extend(pieces.ids)
+                known += pieces.known
+            else:
+                own, letters = self._tokens(part)
+                ids.extend(own * SHARES)
+                known += _known(own, letters, part)
+        return tuple(ids), known
+
+    def _is_foreign_part(self, part: str) -> bool:
+        """Whether a word of a foreign text is no English one."""
+        if has_letters(part) or part in self.load_languages():
+            return True
+        own, letters = self._tokens(part)
+        return len(own) != 1 or letters < len(part)
+
+    def _pieces(self, word: str) -> tuple[tuple[int, ...], int]:
+        """Tokens of a word that the vocabulary has, and how many letters they cover."""
+        return self._tokens(spoken_name(word[:MAX_WORD]))
+
+    def _tokens(self, spoken: str) -> tuple[tuple[int, ...], int]:
+        encoded = self._tokenizer.encode(spoken, add_special_tokens=False)
+        known = [
+            (token, end - start)
+            for token, (start, end) in zip(encoded.ids, encoded.offsets, strict=True)
+            if token != self._unknown
+        ]
+        return tuple(token for token, _ in known), sum(letters for _, letters in known)
+
+
+def _known(ids: Sequence[int], covered: int, word: str) -> float:
+    """How many letters of a word count as known, by the tokens that cover some of them."""
+    excess = (covered / len(ids) - 1.0) / KNOWN_EXCESS if ids else 0.0
+    return min(covered, len(word)) * min(1.0, max(0.0, excess))
