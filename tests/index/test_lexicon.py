@@ -104,7 +104,10 @@ def test_a_domain_of_the_same_name_takes_its_place(tmp_path: Path):
     ("text", "where"),
     [
         ('[signals]\na = b"', "line 2"),
-        ('[words]\na = "b"', r"unknown words; there are \[signals\], \[names\], \[files\]"),
+        (
+            '[words]\na = "b"',
+            r"unknown words; there are \[signals\], \[names\], \[namespaces\], \[files\]",
+        ),
         ("signals = 1", "signals must be a table"),
         ("[signals]\na = []", r"signals\.a must be a text of words"),
         ('[files]\n".x" = " "', r"files\.\.x must be a text of words"),

@@ -13,7 +13,16 @@ SMALL = Taxonomy(
     {"zoo": "zebra lion gnu shared", "farm": "cow horse shared"},
     {"Ark.txt": "lion zebra", ".cow": "cow"},
     {"zoo": "gnu", "farm": "horses"},
+    {"zoo": "keeper", "farm": "barn"},
 )
+
+
+def test_one_word_of_a_namespace_tells_its_domain():
+    assert SMALL.domain_of_namespace("keeper") == "zoo"
+    assert SMALL.domain_of_namespace("horses") == "farm"
+    assert SMALL.domain_of_namespace("barn.keeper") == ""
+    assert SMALL.domain_of_namespace("other") == SMALL.domain_of_namespace("") == ""
+    assert SMALL.domains_named("keeper") == ()
 
 
 def test_single_words_of_a_name_tell_domains_in_their_order():

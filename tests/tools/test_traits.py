@@ -67,3 +67,23 @@ def test_two_telling_words_name_a_domain(name: str, description: str, domain: st
 def test_a_definition_that_is_not_json_says_nothing():
     tool = Tool("get_page", definition=msgspec.Raw(b"{nope"))
     assert read_traits(tool, bundled()).risk == "read_only"
+
+
+@pytest.mark.parametrize(
+    ("name", "domain"),
+    [
+        ("toolbus.fs.edit_file", "code"),
+        ("mcp.jira.create_ticket", "comms"),
+        ("acp.monitor.check_health", "agents"),
+        ("k8s.delete", "infra"),
+        ("redis.get", "data"),
+        ("bitbucket__approve", "repo"),
+        ("search_issues", ""),
+    ],
+)
+def test_the_domain_shown_is_that_of_the_server(name: str, domain: str):
+    assert traits(name).shown_domain == domain
+
+
+def test_a_declared_domain_is_shown_as_it_is():
+    assert traits("k8s.delete", domain="games").shown_domain == "games"

@@ -46,7 +46,7 @@ def detail_of(
         requires_full_schema=needs_schema(traits.risk) or None,
         requires_confirmation=needs_confirmation(traits.risk) or None,
         namespace=traits.namespace or None,
-        domain=traits.domain or None,
+        domain=traits.shown_domain or None,
         tags=traits.tags or None,
         source=traits.source or None,
         capabilities=traits.capabilities or None,

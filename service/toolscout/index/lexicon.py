@@ -73,8 +73,7 @@ def load_taxonomy(path: Path) -> Taxonomy:
                 raise ConfigurationError(
                     f"domains: {path}: {table}.{name} must be a text of words, got {text!r:.60}"
                 )
-    tables = [{**bundled[table], **own.get(table, {})} for table in ("signals", "files", "names")]
-    return Taxonomy(*tables)
+    return Taxonomy(**{table: {**bundled[table], **own.get(table, {})} for table in bundled})
 
 
 def _read(setting: str, path: Path) -> dict[str, Any]:

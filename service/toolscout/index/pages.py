@@ -82,7 +82,7 @@ def overview(catalog: Catalog) -> str:
 
 def domains(catalog: Catalog) -> dict[str, int]:
     """How many tools each domain has."""
-    found = Counter(catalog.facets.of(row).domain for row in range(len(catalog)))
+    found = Counter(catalog.facets.of(row).shown_domain for row in range(len(catalog)))
     return {domain: found[domain] for domain in sorted(found) if domain}
 
 

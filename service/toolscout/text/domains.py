@@ -23,14 +23,19 @@ MIN_SIGNALS = 2
 class Taxonomy:
     """Indicative words of each domain, and the words that names of files stand for."""
 
-    __slots__ = ("_files", "_names", "_signals", "_terms", "domains")
+    __slots__ = ("_files", "_names", "_namespaces", "_signals", "_terms", "domains")
 
     def __init__(
-        self, signals: Mapping[str, str], files: Mapping[str, str], names: Mapping[str, str]
+        self,
+        signals: Mapping[str, str],
+        files: Mapping[str, str],
+        names: Mapping[str, str],
+        namespaces: Mapping[str, str],
     ) -> None:
         """Take words, separated by blanks, for each domain and each file name or ending.
 
-        `names` has words of each domain of which one in a tool's name is enough.
+        `names` has words of each domain of which one in a tool's name is enough, `namespaces`
+        those of which one is enough as part of its namespace.
         """
         self.domains = tuple(signals)
         self._signals: dict[str, tuple[str, ...]] = {}
@@ -38,16 +43,19 @@ class Taxonomy:
             for term in dict.fromkeys(word_terms(word)[-1] for word in text.split()):
                 self._signals[term] = (*self._signals.get(term, ()), domain)
         self._terms = frozenset(self._signals)
-        self._names: dict[str, str] = {}
-        for domain, text in names.items():
-            for word in text.split():
-                self._names.update(dict.fromkeys((fold(word), word_terms(word)[-1]), domain))
+        self._names = _by_word(names)
+        self._namespaces = self._names | _by_word(namespaces)
         self._files = {name.lower(): tuple(terms(text)) for name, text in files.items()}
 
     def domain_of(self, found: Iterable[str]) -> str:
         """Return the domain with the most indicative words among some terms, or ""."""
         telling = self._terms.intersection(found)
         return leading(self.count(telling))[0] if len(telling) >= MIN_SIGNALS else ""
+
+    def domain_of_namespace(self, namespace: str) -> str:
+        """Return the one domain that the parts of a namespace indicate, or ""."""
+        found = {self._namespaces.get(fold(part), "") for part in namespace.split(".")} - {""}
+        return found.pop() if len(found) == 1 else ""
 
     def domains_named(self, name: str) -> tuple[str, ...]:
         """Return the domains indicated by single words of a name, in their order."""
@@ -76,6 +84,16 @@ class Taxonomy:
         return known
 
 
+def _by_word(table: Mapping[str, str]) -> dict[str, str]:
+    """Return the domain of each word and of its term."""
+    return {
+        form: domain
+        for domain, text in table.items()
+        for word in text.split()
+        for form in (fold(word), word_terms(word)[-1])
+    }
+
+
 def leading(counted: Mapping[str, float]) -> tuple[str, float]:
     """Return the leading domain and its lead; "" if it has too few signals or there is a tie."""
     first, second = "", ""
@@ -94,4 +112,4 @@ def leading(counted: Mapping[str, float]) -> tuple[str, float]:
 def bundled() -> Taxonomy:
     """Return the bundled taxonomy."""
     table: dict[str, Any] = data.load("domains")
-    return Taxonomy(table["signals"], table["files"], table["names"])
+    return Taxonomy(**table)

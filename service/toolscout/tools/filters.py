@@ -46,9 +46,13 @@ def _one(value: str) -> Iterable[str]:
     return (fold(value),) if value else ()
 
 
+def _domains(traits: Traits) -> Iterable[str]:
+    return map(fold, filter(None, (traits.domain, traits.server_domain, *traits.named_domains)))
+
+
 VALUES: dict[str, Callable[[Traits], Iterable[str]]] = {
     "namespaces": lambda traits: _prefixes(traits.namespace),
-    "domains": lambda traits: map(fold, (*_one(traits.domain), *traits.named_domains)),
+    "domains": lambda traits: _domains(traits),
     "tags": lambda traits: map(fold, traits.tags),
     "sources": lambda traits: _one(traits.source),
     "capabilities": lambda traits: map(fold, traits.capabilities),

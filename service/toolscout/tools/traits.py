@@ -1,7 +1,7 @@
 """Traits of a tool: declared by the caller, else inferred.
 
-The namespace comes from the name (`a.b`, `a__b`, `mcp__srv__tool`), the domain from words of the
-taxonomy, the risk from MCP annotations or from verbs.
+The namespace comes from the name (`a.b`, `a__b`, `mcp__srv__tool`), the domain from the namespace
+or from words of the taxonomy, the risk from MCP annotations or from verbs.
 """
 
 from collections.abc import Mapping
@@ -29,9 +29,17 @@ class Traits(msgspec.Struct, frozen=True, gc=False):
     capabilities: tuple[str, ...] = ()
     risk: Risk = "write_remote"
     available: bool = True
+    server_domain: str = ""
+    """The domain that the namespace or the protocol indicates, if none is declared; too little to
+    order tools by."""
     named_domains: tuple[str, ...] = ()
     """Domains indicated by a word of the name or namespace; filters use them if none is declared.
     """
+
+    @property
+    def shown_domain(self) -> str:
+        """The domain to show: declared, else of the server, else inferred from the words."""
+        return self.server_domain or self.domain
 
 
 class Clues(msgspec.Struct, frozen=True, gc=False):
@@ -73,7 +81,13 @@ def infer(tool: Tool, clues: Clues, taxonomy: Taxonomy) -> Traits:
     if not domain:
         domain = taxonomy.domain_of((*clues.name, *clues.description))
         named = taxonomy.domains_named(f"{said.namespace} {tool.name}")
-    return msgspec.structs.replace(said, domain=domain, risk=level, named_domains=named)
+    spaces = (said.namespace, said.source)
+    server = (
+        "" if said.domain else next(filter(None, map(taxonomy.domain_of_namespace, spaces)), "")
+    )
+    return msgspec.structs.replace(
+        said, domain=domain, server_domain=server, risk=level, named_domains=named
+    )
 
 
 def declared(tool: Tool) -> Traits:
