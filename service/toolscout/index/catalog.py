@@ -102,6 +102,10 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
                 return True
         return False
 
+    def knows(self, term: str) -> bool:
+        """Whether any tool has a term."""
+        return self.postings.rarity(term) is not None
+
     def find(self, term: str, row: int) -> Hit | None:
         """Where a tool has a term, or None."""
         return self.postings.find(term, row)

@@ -222,6 +222,10 @@ class ColdCatalog:
         named = self.lexical(query).named
         return bool((named if allowed is None else named & allowed).any())
 
+    def knows(self, term: str) -> bool:
+        """Return false: no term is indexed."""
+        return False
+
     def find(self, term: str, row: int) -> Hit | None:
         """Where a tool has a term, or None."""
         tool = self._tools[row]

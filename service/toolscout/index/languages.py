@@ -175,8 +175,8 @@ MIN_LETTERS = 3
 FEW_WORDS = 4
 """Words of a question up to which even short words of English grammar tell that it is English."""
 
-COVERED = 0.75
-"""Share of a word's letters that known pieces of the dictionary have to cover."""
+PIECE_LETTERS = 2.5
+"""Letters of a dictionary's pieces, on average, from which they are more than syllables."""
 
 
 def may_be_foreign(found: Sequence[str], is_known: Callable[[str], bool]) -> bool:

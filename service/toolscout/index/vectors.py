@@ -46,6 +46,8 @@ class QueryVectors(msgspec.Struct, frozen=True, eq=False):
     """How much of the query the model knows, 0 to 1."""
     tokens: Sequence[int]
     """The tokens of the query without what was said before."""
+    is_strange: bool
+    """Whether it was looked up as of another language by its words, not by its grammar."""
 
 
 class TellingTokens(NamedTuple):
@@ -85,8 +87,12 @@ class Embedder(WordTables):
         self,
         spoken: Sequence[Sequence[str]],
         earlier: Sequence[tuple[Sequence[str], float]] = (),
+        *,
+        is_strange: bool = False,
     ) -> QueryVectors | None:
         """Return the vectors of a query and of its sentences; None when no word of it is known.
+
+        A strange one, of which no tool has a word, may be in another language by its words alone.
 
         What was said `earlier` adds to the whole by its weight, and is compared like a sentence
         that is as much less similar to everything.
@@ -94,7 +100,8 @@ class Embedder(WordTables):
         if earlier:
             return self._with_earlier(spoken, earlier)
         whole, *sentences = spoken
-        table = self._words_asked(whole)
+        is_strange = is_strange and self.is_foreign_question(whole)
+        table = self._foreign if is_strange else self._words_of(whole)
         familiar = table.familiarity(whole)
         if familiar <= 0:
             return None
@@ -104,19 +111,17 @@ class Embedder(WordTables):
         if not np.count_nonzero(vector):
             return None
         # A short sentence tells its language worse than the whole does.
-        of_sentences = table if table is self._foreign else None
+        of_sentences = table if is_strange else None
         vectors = [_unit(vector), *(self.encode(found, of_sentences) for found in sentences)]
-        return QueryVectors(vectors, familiar, tokens)
+        return QueryVectors(vectors, familiar, tokens, is_strange)
 
     def _with_earlier(
         self, spoken: Sequence[Sequence[str]], earlier: Sequence[tuple[Sequence[str], float]]
     ) -> QueryVectors | None:
         familiar = self.familiarity([*spoken[0], *chain(*(found for found, _ in earlier))])
         whole, part = np.zeros((2, self.dimension), np.float32)
-        table = self._words_asked(spoken[0])
-        self._sum(spoken[0], whole, table)
-        of_sentences = table if table is self._foreign else None
-        parts = [self.encode(found, of_sentences) for found in (spoken[1:] or spoken)]
+        self._sum(spoken[0], whole)
+        parts = [self.encode(found) for found in (spoken[1:] or spoken)]
         for found, weight in earlier:
             part.fill(0)
             self._sum(found, part)
@@ -125,7 +130,7 @@ class Embedder(WordTables):
             parts.append(_unit(part.copy()) * np.float32(weight))
         if familiar <= 0 or not np.count_nonzero(whole):
             return None
-        return QueryVectors([_unit(whole), *parts], familiar, self.token_ids(spoken[0]))
+        return QueryVectors([_unit(whole), *parts], familiar, self.token_ids(spoken[0]), False)
 
     def telling_tokens(self, tokens: Sequence[int]) -> TellingTokens:
         """Return those tokens of a text whose vectors are longest, at most TELLING of them."""

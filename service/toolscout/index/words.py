@@ -12,7 +12,7 @@ from threading import Lock
 from tokenizers import Tokenizer
 
 from toolscout.index.languages import (
-    COVERED,
+    PIECE_LETTERS,
     SHARES,
     Languages,
     function_words,
@@ -134,7 +134,7 @@ class WordTables:
         found = words(text)
         if not self._telling.isdisjoint(found) and any(map(self.is_foreign, parts_of(text))):
             return True
-        return self._is_foreign_question(found)
+        return self.is_foreign_question(found)
 
     def prepare(self) -> None:
         """Load what only some questions need; it takes 0.1 s and 23 MiB."""
@@ -164,13 +164,8 @@ class WordTables:
             return self._mixed
         return self._foreign if self.is_foreign(found) else self._words
 
-    def _words_asked(self, found: Sequence[str]) -> Words:
-        """How words of a question are looked up, in which fewer words have to tell its language."""
-        table = self._words_of(found)
-        is_other = table is self._words and self._is_foreign_question(found)
-        return self._foreign if is_other else table
-
-    def _is_foreign_question(self, found: Sequence[str]) -> bool:
+    def is_foreign_question(self, found: Sequence[str]) -> bool:
+        """Whether a question is in another language by its words; few of grammar are needed."""
         if self._languages_at is None or not may_be_foreign(found, self._has_whole):
             return False
         return is_foreign_question(found, self._has_whole, self._is_translated)
@@ -181,9 +176,10 @@ class WordTables:
         if word in languages:
             return True
         pieces = languages.split(word)
-        is_covered = pieces.known >= COVERED * len(word)
-        own = len(self._tokens(word)[0]) or len(word)
-        return is_covered and (not word.isascii() or len(pieces.ids) // SHARES < own)
+        count = len(pieces.ids) // SHARES
+        if pieces.letters < PIECE_LETTERS * count:
+            return False
+        return not word.isascii() or count < (len(self._tokens(word)[0]) or len(word))
 
     def _find(self, word: str) -> tuple[tuple[int, ...], float]:
         ids, letters = self._pieces(word)

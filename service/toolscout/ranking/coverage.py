@@ -9,7 +9,6 @@ from itertools import islice
 
 import numpy as np
 
-from toolscout.index.facets import Allowed
 from toolscout.index.vector_index import VectorIndex
 from toolscout.index.vectors import Embedder
 from toolscout.ranking import calibration
@@ -44,8 +43,7 @@ def cover(ranking: Ranking) -> list[int] | None:
     parts = clauses(ranking.query.resolved_text)
     if len(parts) < 2:
         return None
-    unspaced = ranking.query.unspaced
-    wishes = list(_wishes(parts, embedder, index, ranking.allowed, unspaced))
+    wishes = list(_wishes(ranking, parts, embedder, index))
     if len(wishes) < 2:
         return None
     is_candidate = np.zeros(len(ranking.scores), bool)
@@ -60,15 +58,13 @@ def cover(ranking: Ranking) -> list[int] | None:
 
 
 def _wishes(
-    parts: Sequence[str],
-    embedder: Embedder,
-    index: VectorIndex,
-    allowed: Allowed | None,
-    unspaced: float,
+    ranking: Ranking, parts: Sequence[str], embedder: Embedder, index: VectorIndex
 ) -> Iterator[Floats]:
     """Return how well each tool fits each relevant clause, 0 to 1, shape (clauses, tools)."""
+    unspaced, allowed = ranking.query.unspaced, ranking.allowed
+    is_strange = ranking.vectors is not None and ranking.vectors.is_strange
     for part in parts:
-        vectors = embedder.query([words(part)])
+        vectors = embedder.query([words(part)], is_strange=is_strange)
         if vectors is None or not calibration.is_familiar(vectors.familiarity, unspaced):
             continue
         cosine, _ = index.similarities(vectors)

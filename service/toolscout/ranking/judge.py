@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from toolscout.contract.answers import Via
 from toolscout.contract.fields import Outcome
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Ranking
@@ -61,10 +62,22 @@ def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Out
         # Rounded as in answers, so that callers can use a shown score as threshold.
         highest = max(highest, round(_experienced(ranking, row, chance), DIGITS))
         if highest >= max(calibration.MATCH, no_match_below):
-            return "match"
+            return "weak" if _is_guess(ranking, row) else "match"
     if highest < calibration.WEAK and _is_weak(ranking):
         highest = calibration.WEAK
     return calibration.outcome(highest, no_match_below)
+
+
+def _is_guess(ranking: Ranking, row: int) -> bool:
+    """Whether a tool has only corrected words of a query, of which no word is known otherwise."""
+    terms = ranking.query.terms
+    if not any(term.via is Via.FUZZY for term in terms):
+        return False
+    literal = (term for term in terms if term.via is None and term.weight >= 1.0)
+    if any(ranking.source.find(term.term, row) is not None for term in literal):
+        return False
+    cosine = 0.0 if ranking.whole is None else ranking.whole.item(row) * ranking.familiarity
+    return cosine < calibration.SOME_COSINE
 
 
 def wanted_pins(ranking: Ranking) -> Pins:
