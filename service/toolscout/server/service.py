@@ -23,8 +23,8 @@ from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.encoding import Encoding
-from toolscout.server.compiling.messages import Setup
 from toolscout.server.compiling.queue import CompileQueue
+from toolscout.server.compiling.worker import Setup
 from toolscout.server.http.admission import Admission, RateLimit
 from toolscout.server.http.answer import refusal_on_wire
 from toolscout.server.http.auth import Keyring
@@ -165,8 +165,6 @@ class Service:
         self.compiles.open()
         if self.learner is not None:
             self.run(self.learner.follow(self.keyring.tenants, self._warn))
-        if self.encoding is not None:
-            self.run(self.encoding.follow())
         self.run(self._check_store())
         if self.key_file is not None:
             self.run(self.key_file.files.follow())

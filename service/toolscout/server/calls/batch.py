@@ -29,9 +29,8 @@ from toolscout.server.calls.decide import (
 )
 from toolscout.server.calls.envelope import Read
 from toolscout.server.calls.lookup import soon, start, with_shared
-from toolscout.server.compiling.messages import Sent
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
-from toolscout.server.compiling.worker import Worker
+from toolscout.server.compiling.worker import Sent, Worker
 from toolscout.server.http import value_limits
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.request import Request
@@ -164,7 +163,7 @@ async def _read(service: Service, raw: bytes, trace: Trace) -> Sent:
     trace.cache = "hit"
     catalog, trace.offered, _ = found
     trace.catalog, trace.unique = catalog.digest, len(catalog)
-    return Sent.of(trace.tenant, raw_hash, raw)
+    return Sent(trace.tenant, raw_hash, raw)
 
 
 def _split_sent(

@@ -7,7 +7,6 @@ the version that the caller has seen; without it, a change applies to the curren
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from pickle import PickleBuffer
 from secrets import randbelow
 from time import time
 from typing import TypeVar
@@ -85,7 +84,7 @@ async def patch_catalog(service: Service, request: Request, trace: Trace) -> Ans
         if raw is None:
             raise Changed  # deleted or replaced since its record was read
         listed = await service.compiles.run(
-            trace.tenant, _patched, PickleBuffer(raw), sent, service.settings.max_tools
+            trace.tenant, _patched, raw, sent, service.settings.max_tools
         )
         catalog = await lookup.compiled(service, trace, listed)
         lasts = sent.ttl_s
@@ -181,9 +180,9 @@ async def _write(
     return await service.registry.put(trace.tenant, name, known, catalog.digest, tools, expires)
 
 
-def _patched(_: Worker, raw: PickleBuffer, request: CatalogPatch, most: int) -> bytes:
+def _patched(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
     """Return the JSON array of the tools after a change, each name once."""
-    by_name = {tool.name: tool for tool in ToolList.decode(bytes(raw), most).tools}
+    by_name = {tool.name: tool for tool in ToolList.decode(raw, most).tools}
     if not is_absent(request.upsert):
         changed = ToolList.decode(request.upsert, most, "upsert").tools
         by_name.update({tool.name: tool for tool in changed})

@@ -23,10 +23,10 @@ from toolscout.server.calls import envelope
 from toolscout.server.calls.envelope import Decode, R, Read
 from toolscout.server.calls.lookup import compiled, soon, start, with_shared
 from toolscout.server.calls.patterns import scan
-from toolscout.server.compiling.messages import Sent
 from toolscout.server.compiling.scans import scan as scan_words
 from toolscout.server.compiling.scans import with_source
 from toolscout.server.compiling.work_threads import run_in_thread
+from toolscout.server.compiling.worker import Sent
 from toolscout.server.http.request import Request
 from toolscout.server.observe.trace import Trace
 from toolscout.server.service import Service

@@ -6,10 +6,9 @@ further ones from being put to it.
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, defaultdict
 from time import perf_counter
 
-import msgspec
 import numpy as np
 
 from toolscout.common.lru import Lru
@@ -17,9 +16,8 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.encoded import MAX_ENCODED
 from toolscout.index.vectors import Floats
-from toolscout.server.compiling.encoder_thread import QUERIES_AT_ONCE
-from toolscout.server.compiling.messages import Encode, EncodeQuery
 from toolscout.server.compiling.queue import CompileQueue
+from toolscout.server.compiling.worker import QUERIES_AT_ONCE, encode_query, encode_tools
 
 TOOLS_AT_A_TIME = 8
 """Tools of one message: a quarter of a second of one core, then another tenant has its turn."""
@@ -46,22 +44,17 @@ QUERIES_KEPT = 4_096
 """Queries whose vectors are remembered, 1.5 KiB each."""
 
 
-class _Waiting(msgspec.Struct):
-    """A catalog whose tools are being encoded."""
-
-    digest: str
-    parts: list[Floats] = []
-
-
 class Encoding:
     """Has catalogs and queries encoded in the worker."""
 
     def __init__(self, compiles: CompileQueue, cache: CatalogCache) -> None:
         self._compiles = compiles
         self._cache = cache
-        self._waiting: dict[str, deque[_Waiting]] = {}
-        """By tenant, the next one first."""
-        self._wake = asyncio.Event()
+        self._waiting: Counter[str] = Counter()
+        """Catalogs by tenant."""
+        self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Each tenant's catalogs are encoded one after the other."""
+        self._tasks: set[asyncio.Task[None]] = set()
         self._queries: Lru[tuple[str, str], Floats] = Lru(QUERIES_KEPT)
         self._mean_s = FIRST_GUESS_S
         """How long the worker takes for a query, others beside it included."""
@@ -69,28 +62,11 @@ class Encoding:
 
     def add(self, tenant: str, catalog: Catalog) -> None:
         """Have the tools of a new catalog encoded."""
-        if len(catalog) > MAX_ENCODED or not len(catalog):
-            return
-        queue = self._waiting.setdefault(tenant, deque())
-        if len(queue) < MOST_WAITING:
-            queue.append(_Waiting(catalog.digest))
-            self._wake.set()
-
-    async def follow(self) -> None:
-        """Encode what waits, a few tools of each tenant in turn, until cancelled."""
-        while True:
-            await self._wake.wait()
-            if not self._waiting:
-                self._wake.clear()
-                continue
-            tenant = next(iter(self._waiting))
-            queue = self._waiting.pop(tenant)
-            if await self._is_done(tenant, queue[0]):
-                queue.popleft()
-            # New ones may have come meanwhile; those of this tenant go behind the others now.
-            queue.extend(self._waiting.pop(tenant, ()))
-            if queue:
-                self._waiting[tenant] = queue
+        if 0 < len(catalog) <= MAX_ENCODED and self._waiting[tenant] < MOST_WAITING:
+            self._waiting[tenant] += 1
+            task = asyncio.create_task(self._encode(tenant, catalog.digest))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     async def query(self, tenant: str, text: str, seconds: float) -> Floats | None:
         """Return the vector of a query if it is there within so many seconds, shape (384,)."""
@@ -113,8 +89,9 @@ class Encoding:
     async def _ask(self, tenant: str, text: str, turns: int) -> Floats | None:
         began = perf_counter()
         try:
-            message = EncodeQuery(tenant, text)
-            found: Floats | None = await self._compiles.ask(message, DONE_WITHIN_S)
+            found: Floats | None = await self._compiles.ask(
+                DONE_WITHIN_S, "query", tenant, encode_query, text
+            )
         except Exception:  # the worker ended twice, or the network failed: searches do without
             return None
         finally:
@@ -125,23 +102,26 @@ class Encoding:
             self._queries.put((tenant, text), found)
         return found
 
-    async def _is_done(self, tenant: str, waiting: _Waiting) -> bool:
-        """Encode the next tools of a catalog; say whether nothing of it is left to do."""
-        catalog = self._cache.by_digest(tenant, waiting.digest)
-        if catalog is None or catalog.encoded is not None:
-            return True
-        at = sum(map(len, waiting.parts))
-        message = Encode(tenant, catalog.wires[at : at + TOOLS_AT_A_TIME])
+    async def _encode(self, tenant: str, digest: str) -> None:
+        """Encode a catalog, a few tools at a time, as long as it is kept."""
+        parts: list[Floats] = []
+        at = 0
         try:
-            part = await self._compiles.ask(message, DONE_WITHIN_S)
-        except Exception:  # the worker ended twice, or is far behind
-            return True
-        if part is None:
-            return True
-        waiting.parts.append(part)
-        if at + len(part) < len(catalog):
-            return False
-        catalog = self._cache.by_digest(tenant, waiting.digest)
-        if catalog is not None:
-            self._cache.add(tenant, catalog.with_encoded(np.concatenate(waiting.parts)))
-        return True
+            async with self._turns[tenant]:
+                while catalog := self._cache.by_digest(tenant, digest):
+                    if at == len(catalog):
+                        self._cache.add(tenant, catalog.with_encoded(np.concatenate(parts)))
+                    if at == len(catalog) or catalog.encoded is not None:
+                        return
+                    wires = catalog.wires[at : at + TOOLS_AT_A_TIME]
+                    part = await self._compiles.ask(
+                        DONE_WITHIN_S, "encode", tenant, encode_tools, tenant, wires
+                    )
+                    if part is None:
+                        return
+                    parts.append(part)
+                    at += len(part)
+        except Exception:  # the worker ended twice, or is far behind: searches do without
+            return
+        finally:
+            self._waiting[tenant] -= 1

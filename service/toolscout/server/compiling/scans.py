@@ -11,8 +11,7 @@ from toolscout.contract.tools import Tool
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask, Decision
-from toolscout.server.compiling.messages import Sent
-from toolscout.server.compiling.worker import Worker
+from toolscout.server.compiling.worker import Sent, Worker
 from toolscout.text.domains import Taxonomy
 from toolscout.tools.documents import decode_tool
 
