@@ -108,7 +108,7 @@ def _routes(settings: Settings, facade: "McpFacade | None") -> list[Route]:
         routes += pages.PLAYGROUND_ROUTES
     if facade is not None:
         # A GET would open a stream on which nothing is ever sent; 405 tells clients so.
-        routes.append(Route(method="POST", path="/mcp", handler=facade.relay, call="mcp"))
+        routes.append(Route("POST", "/mcp", facade.relay, "mcp"))
     return routes
 
 
