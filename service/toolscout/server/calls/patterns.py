@@ -46,7 +46,7 @@ async def scan(
     if pattern is None:
         return None
     found = await _scan(service, tenant, catalog, pattern, deadline)
-    service.metrics.count_pattern(_result(found))
+    service.metrics.patterns.labels(_result(found)).inc()
     return found
 
 

@@ -12,7 +12,7 @@ from toolscout.ranking.ask import Decision
 from toolscout.server.observe.log import LineWriter, RequestLine, hashed
 from toolscout.server.observe.metrics import Metrics
 from toolscout.server.observe.trace import Trace
-from toolscout.server.observe.usage import Note, Tally
+from toolscout.server.observe.usage import Tally
 
 MAX_PENDING = 256
 """Number of records after which they are processed immediately: they keep catalogs in memory."""
@@ -60,47 +60,41 @@ class Recorder:
             return
         self._count(records)
         for record in records:
-            self._note(record)
+            self._tally.note(record.trace, record.seconds)
             if self._mode != "off":
                 self._writer.write(self._line(record, record.trace.decision))
 
     def _count(self, records: list[Record]) -> None:
+        """Count requests and decisions; each label is looked up once."""
         metrics = self._metrics
         outcomes: Counter[str] = Counter()
         degraded: Counter[str] = Counter()
+        cached: Counter[str] = Counter()
         for record in records:
             trace = record.trace
             if record.call == SEARCH or trace.decision is not None:
                 outcomes[outcome_of(trace.decision, record.code)] += 1
-                metrics.observe("total", record.seconds)
-                for phase, spent in trace.phases.items():
-                    metrics.observe(phase, spent)
+                for phase, spent in (trace.phases | {"total": record.seconds}).items():
+                    metrics.duration[phase].observe(spent)
             if record.call != SEARCH:
-                metrics.count_call(record.call, record.code, record.seconds)
+                metrics.calls.labels(record.call, record.code).inc()
+                metrics.call_duration.labels(record.call).observe(record.seconds)
             for part in (trace, *trace.parts):
-                ranker = part.degraded if part.decision is None else part.decision.degraded
-                if ranker:
+                decision = part.decision
+                if ranker := part.degraded if decision is None else decision.degraded:
                     degraded[ranker] += 1
-        for outcome, times in outcomes.items():
-            metrics.count_requests(outcome, times)
-        for ranker, times in degraded.items():
-            metrics.degraded.labels(ranker).inc(times)
-
-    def _note(self, record: Record) -> None:
-        trace = record.trace
-        if trace.decision is not None:
-            self._note_search(trace, trace.decision, trace.phases | {"total": record.seconds})
-        for part in trace.parts:
-            if part.decision is not None:
-                self._note_search(part, part.decision, part.phases)
-        if trace.tiers is not None:
-            phases = trace.phases | {"total": record.seconds}
-            self._tally.note_hot(trace.tenant, phases, trace.tiers)
-
-    def _note_search(self, trace: Trace, decision: Decision, phases: dict[str, float]) -> None:
-        selected = len(decision.names)
-        self._metrics.count_decision(trace.cache, trace.unique, selected, decision.outcome)
-        self._tally.note(Note(trace.tenant, decision, trace.cache, phases, trace.source))
+                if decision is not None:
+                    cached[part.cache] += 1
+                    metrics.offered.observe(part.unique)
+                    metrics.selected.observe(len(decision.names))
+                    metrics.no_match.inc(decision.outcome == "no_match")
+        for counter, found in (
+            (metrics.requests, outcomes),
+            (metrics.degraded, degraded),
+            (metrics.cache, cached),
+        ):
+            for label, times in found.items():
+                counter.labels(label).inc(times)
 
     def _line(self, record: Record, decision: Decision | None) -> RequestLine:
         trace, code = record.trace, record.code

@@ -1,7 +1,6 @@
 """Usage statistics of each tenant's searches in this process."""
 
-from collections import Counter, deque
-from typing import NamedTuple
+from collections import Counter, defaultdict, deque
 
 import numpy as np
 
@@ -11,11 +10,10 @@ from toolscout.contract.answers import (
     LearningSize,
     Quantiles,
     StatsAnswer,
-    TierTokens,
     TokenTotals,
 )
 from toolscout.index.catalog import Catalog
-from toolscout.ranking.ask import Decision
+from toolscout.server.observe.trace import Trace
 
 LATEST = 2_048
 """Number of latest searches per ranker and phase for the quantiles."""
@@ -25,14 +23,8 @@ REMEMBERED = 1_000
 """Number of catalogs whose token totals are cached."""
 
 
-class Note(NamedTuple):
-    """One search; durations in seconds by phase; the catalog is None if it was not compiled."""
-
-    tenant: str
-    decision: Decision
-    cache: str
-    phases: dict[str, float]
-    catalog: Catalog | None
+def _latest() -> dict[str, deque[float]]:
+    return defaultdict(lambda: deque(maxlen=LATEST))
 
 
 class _Figures:
@@ -40,51 +32,47 @@ class _Figures:
         self.hot = 0
         self.outcomes: Counter[str] = Counter()
         self.cache: Counter[str] = Counter()
-        self.times: dict[str, dict[str, deque[float]]] = {}
+        self.times: dict[str, dict[str, deque[float]]] = defaultdict(_latest)
         self.offered = 0
         self.selected = 0
 
     def time(self, ranker: str, phases: dict[str, float]) -> None:
-        times = self.times.setdefault(ranker, {})
         for phase, spent in phases.items():
-            known = times.get(phase)
-            if known is None:
-                known = times[phase] = deque(maxlen=LATEST)
-            known.append(spent)
+            self.times[ranker][phase].append(spent)
 
 
 class Tally:
     """Adds up searches by tenant."""
 
     def __init__(self) -> None:
-        self._of: dict[str, _Figures] = {}
+        self._figures: dict[str, _Figures] = defaultdict(_Figures)
         self._totals: Lru[str, int] = Lru(REMEMBERED)
         """Tokens of whole catalogs, by digest."""
 
-    def note(self, note: Note) -> None:
-        """Add one search."""
-        tenant, decision, cache, phases, catalog = note
-        figures = self._figures(tenant)
+    def note(self, trace: Trace, seconds: float) -> None:
+        """Add the searches of a request that took so many seconds, or its call of `hot`."""
+        phases = trace.phases | {"total": seconds}
+        self._note_search(trace, phases)
+        for part in trace.parts:
+            self._note_search(part, part.phases)
+        if trace.tiers is not None:
+            figures = self._figures[trace.tenant]
+            figures.hot += 1
+            figures.time("hot", phases)
+            figures.offered += trace.tiers.offered
+            figures.selected += trace.tiers.total
+
+    def _note_search(self, trace: Trace, phases: dict[str, float]) -> None:
+        decision, catalog = trace.decision, trace.source
+        if decision is None:
+            return
+        figures = self._figures[trace.tenant]
         figures.outcomes[decision.outcome] += 1
-        figures.cache[cache] += 1
+        figures.cache[trace.cache] += 1
         figures.time(decision.ranking.ran, phases)
         if catalog is not None:
             figures.offered += self._total(catalog)
             figures.selected += sum(map(catalog.tokens.item, decision.rows))
-
-    def note_hot(self, tenant: str, phases: dict[str, float], tokens: TierTokens) -> None:
-        """Add one call of `hot`."""
-        figures = self._figures(tenant)
-        figures.hot += 1
-        figures.time("hot", phases)
-        figures.offered += tokens.offered
-        figures.selected += tokens.total
-
-    def _figures(self, tenant: str) -> _Figures:
-        figures = self._of.get(tenant)
-        if figures is None:
-            figures = self._of[tenant] = _Figures()
-        return figures
 
     def _total(self, catalog: Catalog) -> int:
         total = self._totals.get(catalog.digest)
@@ -97,7 +85,7 @@ class Tally:
         self, tenant: str, learning: LearningSize | None, *, coarse: bool = False
     ) -> StatsAnswer:
         """Return one tenant's statistics; in whole milliseconds if `coarse`, as in `Trace`."""
-        figures, digits = self._of.get(tenant, _Figures()), 0 if coarse else 3
+        figures, digits = self._figures.get(tenant, _Figures()), 0 if coarse else 3
         return StatsAnswer(
             searches=figures.outcomes.total(),
             outcomes=dict(figures.outcomes),
