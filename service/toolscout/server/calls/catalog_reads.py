@@ -1,6 +1,6 @@
 """Read a catalog: pages, single tools, batches, completion, index, overview."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -45,12 +45,12 @@ async def list_tools(service: Service, request: Request, trace: Trace) -> Answer
     query = request.arguments()
     size = _whole(query, "page_size", PAGE_SIZE, MAX_PAGE_SIZE)
     detail = _detail(query, "brief", _DETAILS)
-    catalog = await lookup.find(service, trace, request.parameters["id"])
-    if same := not_modified(request, catalog.digest):
-        return same
-    rows, following = pages.page(catalog, query.get("cursor"), size)
-    shown = await run_inline_or_in_thread(len(rows), AT_ONCE, details, catalog, rows, detail)
-    return _answer(catalog, ToolPage(shown, len(catalog), following))
+
+    def page(catalog: Catalog) -> ToolPage:
+        rows, following = pages.page(catalog, query.get("cursor"), size)
+        return ToolPage(details(catalog, rows, detail), len(catalog), following)
+
+    return await _read(service, request, trace, page, size)
 
 
 async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
@@ -76,7 +76,8 @@ async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
         raise Refused("not_found", what, suggestions=near)
     shown = _shown(catalog, found.name, detail)
     known = with_use(service, trace.tenant, catalog, shown)
-    return _answer(catalog, known, tagged=known is shown)
+    headers = tag_headers(catalog.digest)
+    return answer_json(known, headers if known is shown else headers[1:])
 
 
 async def schemas(service: Service, request: Request, trace: Trace) -> Answer:
@@ -84,39 +85,35 @@ async def schemas(service: Service, request: Request, trace: Trace) -> Answer:
     names = decode(await request.json_body(service.settings), _schemas).names
     catalog = await lookup.find(service, trace, request.parameters["id"])
     size = len(names) * len(catalog)
-    return _answer(
-        catalog, await run_inline_or_in_thread(size, AT_ONCE, found_schemas, catalog, names)
-    )
+    found = await run_inline_or_in_thread(size, AT_ONCE, found_schemas, catalog, names)
+    return answer_json(found, tag_headers(catalog.digest))
 
 
 async def completions(service: Service, request: Request, trace: Trace) -> Answer:
     """Return names with a prefix, in any spelling."""
     prefix = request.arguments().get("prefix", "")
-    catalog = await lookup.find(service, trace, request.parameters["id"])
-    if same := not_modified(request, catalog.digest):
-        return same
-    names = await run_inline_or_in_thread(len(catalog), AT_ONCE, pages.complete, catalog, prefix)
-    return _answer(catalog, CompletionAnswer(names))
+    return await _read(
+        service, request, trace, lambda found: CompletionAnswer(pages.complete(found, prefix))
+    )
 
 
 async def index(service: Service, request: Request, trace: Trace) -> Answer:
     """Return every tool in a line."""
-    catalog = await lookup.find(service, trace, request.parameters["id"])
-    if same := not_modified(request, catalog.digest):
-        return same
-    lines = await run_inline_or_in_thread(len(catalog), AT_ONCE, lambda: list(pages.index(catalog)))
-    entries = [IndexEntry(name, summary) for name, summary in lines]
-    return _answer(catalog, IndexAnswer(catalog.digest, entries))
+
+    def entries(catalog: Catalog) -> IndexAnswer:
+        return IndexAnswer(catalog.digest, [IndexEntry(*line) for line in pages.index(catalog)])
+
+    return await _read(service, request, trace, entries)
 
 
 async def overview(service: Service, request: Request, trace: Trace) -> Answer:
     """Return an overview in at most 500 tokens."""
-    catalog = await lookup.find(service, trace, request.parameters["id"])
-    if same := not_modified(request, catalog.digest):
-        return same
-    text = await run_inline_or_in_thread(len(catalog), AT_ONCE, pages.overview, catalog)
-    domains = await run_inline_or_in_thread(len(catalog), AT_ONCE, pages.domains, catalog)
-    return _answer(catalog, OverviewAnswer(catalog.digest, len(catalog), domains, text))
+
+    def text(catalog: Catalog) -> OverviewAnswer:
+        domains = pages.domains(catalog)
+        return OverviewAnswer(catalog.digest, len(catalog), domains, pages.overview(catalog))
+
+    return await _read(service, request, trace, text)
 
 
 def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
@@ -133,11 +130,23 @@ def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
     return SchemasAnswer(list(found.values()), errors, len(found))
 
 
-def _answer(catalog: Catalog, found: msgspec.Struct, *, tagged: bool = True) -> Answer:
-    headers = tag_headers(catalog.digest)
-    if not tagged:
-        headers = [(b"x-catalog-digest", catalog.digest.encode())]
-    return answer_json(found, headers)
+async def _read(
+    service: Service,
+    request: Request,
+    trace: Trace,
+    show: Callable[[Catalog], msgspec.Struct],
+    cost: int | None = None,
+) -> Answer:
+    """Show the catalog of a path, unless the caller has this version of it.
+
+    `cost` is the number of tools that `show` looks at, if these are not all.
+    """
+    catalog = await lookup.find(service, trace, request.parameters["id"])
+    if same := not_modified(request, catalog.digest):
+        return same
+    cost = len(catalog) if cost is None else min(cost, len(catalog))
+    shown = await run_inline_or_in_thread(cost, AT_ONCE, show, catalog)
+    return answer_json(shown, tag_headers(catalog.digest))
 
 
 def _shown(catalog: Catalog, name: str, detail: Detail) -> ToolDetail:
