@@ -24,11 +24,11 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import ToolList
 from toolscout.server.compiling import link as link_module
-from toolscout.server.compiling.link import HUNG_S, TRIES, Link
-from toolscout.server.compiling.process import WorkerProcess
-from toolscout.server.compiling.worker import Sent, Setup, compile_list, read_list
+from toolscout.server.compiling.link import HUNG_S, TRIES, Link, WorkerProcess
+from toolscout.server.compiling.worker import Sent, compile_list, read_list
+from toolscout.settings import Settings
 
-SETUP = Setup(None, None, None, 10_000, 2**26)
+SETTINGS = Settings()
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ started: list[Deaf] = []
 
 @contextmanager
 def linked(process: WorkerProcess) -> Iterator[Link]:
-    link = Link(process, SETUP, ENGINE.compiler, lambda: None)
+    link = Link(process, SETTINGS, ENGINE.compiler, lambda: None)
     link.open()
     yield link
     link.close()
@@ -176,7 +176,7 @@ async def test_a_spawned_worker_compiles_the_same_with_other_hashes():
     raw = json.dumps(TOOLS + crowd(50)).encode()
     sent = Sent("acme", sha256(raw).digest(), raw)
     words: list[Catalog] = []
-    with linked(WorkerProcess(SETUP)) as link:
+    with linked(WorkerProcess(SETTINGS)) as link:
         listing = await link.ask("read", "acme", read_list, sent)
         complete = await link.ask("compile", "acme", compile_list, sent, on_words=words.append)
     catalog = words[0].with_vectors(*complete.vectors)

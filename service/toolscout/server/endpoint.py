@@ -18,9 +18,8 @@ from toolscout.server.http.auth import KeyScope
 from toolscout.server.http.problems import CODES
 from toolscout.server.http.refusals import REFUSALS, Refused, refusal, too_long
 from toolscout.server.http.request import ClientGone, Request
-from toolscout.server.observe.record import Record, outcome_of
-from toolscout.server.observe.trace import Trace
-from toolscout.server.routes.route import Handler, Resource
+from toolscout.server.observe.record import Record, Trace, outcome_of
+from toolscout.server.routes.table import Handler, Resource
 from toolscout.server.service import Service
 
 SHED = ("overloaded", "draining")

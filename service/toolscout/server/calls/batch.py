@@ -18,7 +18,9 @@ from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import answers, envelope
-from toolscout.server.calls.decide import (
+from toolscout.server.calls.envelope import Read
+from toolscout.server.calls.lookup import with_shared
+from toolscout.server.calls.search import (
     by_digest,
     deadline_of,
     decide,
@@ -27,14 +29,11 @@ from toolscout.server.calls.decide import (
     read_call,
     remember,
 )
-from toolscout.server.calls.envelope import Read
-from toolscout.server.calls.lookup import soon, start, with_shared
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
-from toolscout.server.compiling.worker import Sent, Worker
-from toolscout.server.http import value_limits
+from toolscout.server.compiling.worker import Listing, Sent, Worker, read_list
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.request import Request
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO, Candidate, keep_relevant
 from toolscout.tools.documents import read_tool
@@ -42,9 +41,9 @@ from toolscout.tools.documents import read_tool
 AT_ONCE = 500
 """Tools or names times tools that are compared on the event loop; more go into a thread."""
 
-_batch = value_limits.decoder(BatchRequest)
-_resolve = value_limits.decoder(ResolveRequest)
-_filter = value_limits.decoder(FilterRequest)
+_batch = envelope.decoder(BatchRequest)
+_resolve = envelope.decoder(ResolveRequest)
+_filter = envelope.decoder(FilterRequest)
 
 
 async def search_batch(service: Service, request: Request, trace: Trace) -> Answer:
@@ -128,11 +127,14 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         found = await run_inline_or_in_thread(trace.unique, AT_ONCE, split, tools)
         trace.phases["rank"] = perf_counter() - began
     else:
-        read_sent = await _read(service, bytes(raw), trace)
+        array = bytes(raw)
+        posted = Sent(trace.tenant, sha256(array).digest(), array)
         trace.phases["decode"] = perf_counter() - arrived
-        found, trace.phases["rank"] = await service.compiles.run(
-            trace.tenant, _split_sent, read_sent, split
+        found, listing, trace.phases["rank"] = await service.compiles.run(
+            trace.tenant, _split_sent, posted, split
         )
+        trace.catalog, trace.unique = listing.digest, listing.unique
+        trace.offered = listing.offered
     return answer_json(found, answers.common_headers(trace))
 
 
@@ -149,31 +151,15 @@ async def _listed(service: Service, digest: str | None, trace: Trace) -> list[To
     )
 
 
-async def _read(service: Service, raw: bytes, trace: Trace) -> Sent:
-    """Read a list; compile a new one for later calls."""
-    raw_hash = sha256(raw).digest()
-    found = service.cache.by_alias(trace.tenant, raw_hash)
-    if found is None:
-        trace.cache = "miss"
-        job = start(service, trace.tenant, raw, raw_hash, patience_ms=0.0)
-        listing = await soon(job.listing)
-        trace.catalog, trace.unique = listing.digest, listing.unique
-        trace.offered = listing.offered
-        return job.sent
-    trace.cache = "hit"
-    catalog, trace.offered, _ = found
-    trace.catalog, trace.unique = catalog.digest, len(catalog)
-    return Sent(trace.tenant, raw_hash, raw)
-
-
 def _split_sent(
     worker: Worker, sent: Sent, split: Callable[[list[Tool]], FilterAnswer]
-) -> tuple[FilterAnswer, float]:
+) -> tuple[FilterAnswer, Listing, float]:
     """Split a list in its order, each name once; also return the seconds it took."""
     began = perf_counter()
     found = worker.read(sent)
     order = sorted(range(len(found.tools)), key=found.places.__getitem__)
-    return split(_available(found.tools[row] for row in order)), perf_counter() - began
+    answer = split(_available(found.tools[row] for row in order))
+    return answer, read_list(worker, sent), perf_counter() - began
 
 
 def _available(tools: Iterable[Tool]) -> list[Tool]:

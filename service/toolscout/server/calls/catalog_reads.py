@@ -17,26 +17,24 @@ from toolscout.contract.catalogs import (
 )
 from toolscout.contract.fields import Detail
 from toolscout.contract.tools import ToolDetail
-from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import details
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import lookup
-from toolscout.server.calls.envelope import decode
+from toolscout.server.calls.envelope import decode, decoder
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
-from toolscout.server.http import value_limits
 from toolscout.server.http.answer import Answer, answer_json, not_modified, tag_headers
-from toolscout.server.http.refusals import Refused
+from toolscout.server.http.refusals import Refused, invalid
 from toolscout.server.http.request import Request
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
 AT_ONCE = 200
 """Tools that are shown on the event loop; more are shown in a thread."""
 
-_schemas = value_limits.decoder(SchemasRequest)
+_schemas = decoder(SchemasRequest)
 _DETAILS: tuple[Detail, ...] = ("names", "brief", "full")
 
 
@@ -63,8 +61,9 @@ async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
     """
     detail = _detail(request.arguments(), "brief", _DETAILS[1:])
     if len(request.parameters["tool"]) > MAX_NAME_CHARS:
-        message = f"at most {MAX_NAME_CHARS} characters, got {len(request.parameters['tool'])}"
-        raise InvalidRequest(f"tool: {message}", (FieldError("tool", message),))
+        raise invalid(
+            "tool", f"at most {MAX_NAME_CHARS} characters, got {len(request.parameters['tool'])}"
+        )
     catalog = await lookup.find(service, trace, request.parameters["id"])
     resolve = Resolver(catalog).resolve
     found = await run_inline_or_in_thread(
@@ -158,8 +157,7 @@ def _whole(query: dict[str, str], name: str, default: int, most: int) -> int:
     if given is None:
         return default
     if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= most):
-        message = f"expected a whole number from 1 to {most}"
-        raise InvalidRequest(f"{name}: {message}", (FieldError(name, message),))
+        raise invalid(name, f"expected a whole number from 1 to {most}")
     return int(given)
 
 
@@ -168,5 +166,4 @@ def _detail(query: dict[str, str], default: Detail, allowed: tuple[Detail, ...])
     for detail in allowed:
         if given == detail:
             return detail
-    message = f"expected one of {', '.join(allowed)}"
-    raise InvalidRequest(f"detail: {message}", (FieldError("detail", message),))
+    raise invalid("detail", f"expected one of {', '.join(allowed)}")

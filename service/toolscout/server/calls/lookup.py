@@ -9,13 +9,14 @@ from typing import TypeVar
 import msgspec
 
 from toolscout.contract.fields import is_absent
-from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooMuchWork
+from toolscout.errors import CatalogUnknown, TooMuchWork
 from toolscout.index.catalog import Catalog
 from toolscout.server.calls.envelope import R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
 from toolscout.server.compiling.queue import CompileJob
 from toolscout.server.compiling.work_threads import DEADLINE_S
-from toolscout.server.observe.trace import Trace
+from toolscout.server.http.refusals import invalid
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.state.store import StoreUnavailable
 
@@ -45,8 +46,7 @@ def check_name(name: str) -> None:
         InvalidRequest: it cannot.
     """
     if not NAME.fullmatch(name):
-        message = "expected 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit"
-        raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
+        raise invalid("id", "expected 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit")
 
 
 async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:

@@ -16,19 +16,22 @@ from toolscout.errors import Overloaded, TooMuchWork
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ladder import Costs
-from toolscout.server.compiling.link import Link
-from toolscout.server.compiling.process import WorkerProcess
+from toolscout.server.compiling.link import Link, WorkerProcess
 from toolscout.server.compiling.work_threads import DEADLINE_S, MOST_WAITING
 from toolscout.server.compiling.worker import (
     Listing,
     Sent,
-    Setup,
     compile_list,
     read_list,
     serve,
 )
+from toolscout.settings import Settings
 
 T = TypeVar("T")
+
+WAITING_SHARE = 8
+"""What part of the memory for compiled catalogs, on top of it, lists may take that wait for their
+compile."""
 
 MAX_WAIT_MS = 10_000
 """Total expected compile time that may queue, in milliseconds. Lists beyond it are compiled when
@@ -64,26 +67,25 @@ class CompileJob:
 class CompileQueue:
     """Starts compiles and shares those that are under way."""
 
-    def __init__(  # noqa: PLR0913  # parts that must not know each other
+    def __init__(  # parts that must not know each other
         self,
         engine: Engine,
         cache: CatalogCache,
-        setup: Setup,
-        max_waiting: int,
+        settings: Settings,
         costs: Costs,
         compiled: Callable[[str, Catalog], None],
         restarted: Callable[[], object],
     ) -> None:
         self._cache = cache
-        self._bytes = Shares(max_waiting)
+        self._bytes = Shares(settings.cache_bytes // WAITING_SHARE)
         self._ms = Shares(MAX_WAIT_MS)
         """Of lists that are read and not yet compiled."""
         self._costs = costs
         self._compiled = compiled
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
         self._calls = 0
-        process = WorkerProcess(setup, lambda connection: serve(connection, engine, setup))
-        self._link = Link(process, setup, engine.compiler, restarted)
+        process = WorkerProcess(settings, lambda end: serve(end, engine, settings))
+        self._link = Link(process, settings, engine.compiler, restarted)
         self.open = self._link.open
         self.close = self._link.close
         self.check_health = self._link.check_health

@@ -23,13 +23,17 @@ from threading import Lock
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from toolscout.common.fairness import FairPool
 from toolscout.common.lru import Lru
 from toolscout.common.threads import use_one_arena
+from toolscout.contract.tools import Tool
 from toolscout.engine import Engine
 from toolscout.errors import Overloaded
 from toolscout.index.cache import CatalogCache
+from toolscout.index.cold import ColdCatalog
 from toolscout.index.compile import CompiledTool, ToolStore
 from toolscout.index.encoded import ToolEncodings
 from toolscout.index.encoder import load_encoder
@@ -37,6 +41,9 @@ from toolscout.index.name_vectors import NameVectors
 from toolscout.index.packing import SEED, Packed, pack
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import Floats
+from toolscout.ranking.ask import Ask, Decision
+from toolscout.settings import Settings
+from toolscout.text.domains import Taxonomy
 from toolscout.tools.documents import decode_tool
 
 QUERIES_AT_ONCE = max(1, (os.cpu_count() or 2) // 2)
@@ -62,21 +69,10 @@ STEP_ASIDE_S = 0.002
 HEARTBEAT_S = 1.0
 """Seconds without other messages after which the worker says that it is alive."""
 
+_encode = msgspec.json.Encoder().encode
+
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _LEFT_TO_PARENT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class Setup(msgspec.Struct, frozen=True):
-    """What a worker has to know."""
-
-    model: str | None
-    synonyms: str | None
-    domains: str | None
-    max_tools: int
-    cache_bytes: int
-    encoder: bool = False
-    seed: int = SEED
-    """Of the serving process."""
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -106,18 +102,21 @@ class Complete(msgspec.Struct, frozen=True):
 class Worker:
     """Does the work of one serving process, as it comes, until the connection ends."""
 
-    def __init__(self, connection: Connection, engine: Engine, setup: Setup) -> None:
+    def __init__(
+        self, connection: Connection, engine: Engine, settings: Settings, seed: int = SEED
+    ) -> None:
+        """Work at one end of a connection; `seed` is that of the other."""
         self.engine = engine
-        self.seed = setup.seed
+        self.seed = seed
         self.encodings: ToolEncodings | None = None
         """None before the encoder is loaded, and where there is none."""
         self._connection = connection
         self._sending = Lock()
-        self._max_tools = setup.max_tools
-        self._cache = CatalogCache(setup.cache_bytes)
+        self._max_tools = settings.max_tools
+        self._cache = CatalogCache(settings.cache_bytes)
         self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
         self._pools = {name: FairPool(threads, name) for name, threads in THREADS.items()}
-        if setup.encoder:
+        if settings.encoder:
             self._pools["encode"].submit("", self._load_encoder)
 
     def run(self) -> None:
@@ -209,6 +208,60 @@ def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
     yield Complete(vectors, spent)
 
 
+class Scanned(msgspec.Struct, frozen=True):
+    """Decisions about a list, and as much of it as answers tell."""
+
+    decisions: list[Decision]
+    seconds: list[float]
+    """What each took."""
+    digest: str
+    tools: dict[int, bytes]
+    """The tools that were selected, by row."""
+    tokens: NDArray[np.int64]
+
+    def catalog(self, taxonomy: Taxonomy) -> ColdCatalog:
+        """Return the list, of which only selected tools can be looked at."""
+        tools = ToolList(_Selected(self.tools, len(self.tokens)), (), self.digest, (), 0)
+        return ColdCatalog(tools, taxonomy, self.tokens)
+
+
+class _Selected(Sequence[Tool]):
+    """A list of tools that has only some."""
+
+    def __init__(self, tools: dict[int, bytes], count: int) -> None:
+        self._tools = tools
+        self._count = count
+
+    def __getitem__(self, row: int) -> Tool:  # type: ignore[override]
+        return decode_tool(self._tools[row])
+
+    def __len__(self) -> int:
+        return self._count
+
+
+def scan(worker: Worker, sent: Sent, asks: Sequence[Ask]) -> Scanned:
+    """Answer questions by the words in names and descriptions."""
+    tools = worker.read(sent)
+    catalog = ColdCatalog(tools, worker.engine.compiler.taxonomy)
+    decisions, seconds, selected = [], [], set[int]()
+    for ask in asks:
+        began = time.perf_counter()
+        found = worker.engine.decide(catalog, ask)
+        # The list and the model are there already, where this goes.
+        ranking = msgspec.structs.replace(found.ranking, source=None, embedder=None)
+        decisions.append(msgspec.structs.replace(found, ranking=ranking))
+        seconds.append(time.perf_counter() - began)
+        selected.update(found.rows)
+    shown = {row: _encode(tools.tools[row]) for row in selected}
+    return Scanned(decisions, seconds, tools.digest, shown, catalog.tokens)
+
+
+def with_source(decision: Decision, source: ColdCatalog) -> Decision:
+    """Return a decision with its list, once both have arrived."""
+    ranking = msgspec.structs.replace(decision.ranking, source=source)
+    return msgspec.structs.replace(decision, ranking=ranking)
+
+
 def encode_tools(worker: Worker, tenant: str, wires: Sequence[bytes]) -> Floats | None:
     """Return the encoder's vectors of tools, shape (tools, 384); None if there is no encoder."""
     known = worker.encodings
@@ -229,22 +282,26 @@ def _portable(error: Exception) -> Exception:
     return error
 
 
-def serve(connection: Connection, engine: Engine, setup: Setup) -> None:
+def serve(connection: Connection, engine: Engine, settings: Settings, seed: int = SEED) -> None:
     """Be a worker until the connection ends; signals are left to the serving process."""
     if sys.platform == "linux":  # it also ends with its parent where it is stopped
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     for number in _LEFT_TO_PARENT:
         signal.signal(number, signal.SIG_IGN)
     sys.setswitchinterval(SWITCH_S)
-    Worker(connection, engine, setup).run()
+    Worker(connection, engine, settings, seed).run()
 
 
 def main(descriptor: int) -> None:
-    """Be a worker in an interpreter of its own, which receives its setup first."""
+    """Be a worker in an interpreter of its own, which receives settings and seed first."""
     use_one_arena()
     connection = Connection(descriptor)
     with suppress(EOFError):
-        setup = connection.recv()
-        engine = Engine((), model=setup.model, synonyms=setup.synonyms, domains=setup.domains)
-        serve(connection, engine, setup)
+        settings, seed = connection.recv()
+        serve(connection, engine_of(settings), settings, seed)
     os._exit(0)
+
+
+def engine_of(settings: Settings, tools: Sequence[Any] = ()) -> Engine:
+    """Return an engine with the model and the word lists of the settings."""
+    return Engine(tools, model=settings.model, synonyms=settings.synonyms, domains=settings.domains)

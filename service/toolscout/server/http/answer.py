@@ -8,9 +8,8 @@ import msgspec
 from litestar.types import Send
 
 from toolscout.contract.bounds import MAX_TAGS
-from toolscout.errors import FieldError, InvalidRequest
 from toolscout.server.http.problems import CODES, problem
-from toolscout.server.http.refusals import Refused
+from toolscout.server.http.refusals import Refused, invalid
 from toolscout.server.http.request import Request, request_id
 
 Headers = Iterable[tuple[bytes, bytes]]
@@ -102,7 +101,7 @@ def names_tag(header: bytes, digest: str) -> bool:
     if header.count(b",") >= MAX_TAGS:
         message = f"at most {MAX_TAGS} entity tags, got {header.count(b',') + 1}"
         where = "If-Match, If-None-Match"
-        raise InvalidRequest(f"{where}: {message}", (FieldError(where, message),))
+        raise invalid(where, message)
     named = [each.strip().removeprefix(b"W/").strip(b'"') for each in header.split(b",")]
     return b"*" in named or digest.encode() in named
 

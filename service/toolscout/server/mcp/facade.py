@@ -32,7 +32,7 @@ from toolscout.server.mcp.resources import (
     resource_text,
 )
 from toolscout.server.mcp.tools import DEFINITIONS, INSTRUCTIONS, OFFERED, TRACE, call
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
 MAX_DEPTH = 64

@@ -23,7 +23,7 @@ from opentelemetry.util.types import AttributeValue
 from toolscout import __version__
 from toolscout.errors import ConfigurationError
 from toolscout.server.http.request import Request
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 
 PROTOCOL = "http/protobuf"
 

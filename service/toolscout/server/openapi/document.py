@@ -20,8 +20,7 @@ from toolscout.contract.bounds import BOUNDS
 from toolscout.contract.fields import ABSENT
 from toolscout.contract.tools import Tool
 from toolscout.server.http.problems import CODES, Problem
-from toolscout.server.routes.route import Route
-from toolscout.server.routes.table import ROUTES
+from toolscout.server.routes.table import ROUTES, Route
 
 Json = dict[str, Any]
 

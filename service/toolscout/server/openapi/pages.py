@@ -15,9 +15,9 @@ from toolscout.server.http.answer import HTML, JAVASCRIPT, NO_SNIFFING, Answer, 
 from toolscout.server.http.problems import CODES, Code
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 from toolscout.server.openapi.document import as_json, as_yaml
-from toolscout.server.routes.route import Route
+from toolscout.server.routes.table import Route
 from toolscout.server.service import Service
 
 _CSS = b"text/css; charset=utf-8"
