@@ -121,10 +121,14 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         max_tools=MAX_TOOLS if max_tools is None else max_tools,
     )
     if is_absent(raw):
-        tools = await _listed(service, sent.catalog, trace)
+        catalog = by_digest(service, trace.tenant, sent.catalog)
+        trace.cache, trace.catalog = "hit", catalog.digest
+        trace.unique = trace.offered = len(catalog)
         began = perf_counter()
         trace.phases["decode"] = began - arrived
-        found = await run_inline_or_in_thread(trace.unique, AT_ONCE, split, tools)
+        found = await run_inline_or_in_thread(
+            trace.unique, AT_ONCE, lambda: split(map(catalog.tool, range(len(catalog))))
+        )
         trace.phases["rank"] = perf_counter() - began
     else:
         array = bytes(raw)
@@ -138,43 +142,30 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     return answer_json(found, answers.common_headers(trace))
 
 
-async def _listed(service: Service, digest: str | None, trace: Trace) -> list[Tool]:
-    """Return the tools of a known catalog that are available, by name."""
-    trace.cache = "hit"
-    catalog = by_digest(service, trace.tenant, digest)
-    trace.catalog, trace.unique = catalog.digest, len(catalog)
-    trace.offered = len(catalog)
-    return await run_inline_or_in_thread(
-        len(catalog),
-        AT_ONCE,
-        lambda: _available(catalog.tool(row) for row in range(len(catalog))),
-    )
-
-
 def _split_sent(
-    worker: Worker, sent: Sent, split: Callable[[list[Tool]], FilterAnswer]
+    worker: Worker, sent: Sent, split: Callable[[Iterable[Tool]], FilterAnswer]
 ) -> tuple[FilterAnswer, Listing, float]:
     """Split a list in its order, each name once; also return the seconds it took."""
     began = perf_counter()
     found = worker.read(sent)
     order = sorted(range(len(found.tools)), key=found.places.__getitem__)
-    answer = split(_available(found.tools[row] for row in order))
+    answer = split(found.tools[row] for row in order)
     return answer, read_list(worker, sent), perf_counter() - began
 
 
-def _available(tools: Iterable[Tool]) -> list[Tool]:
-    return [tool for tool in tools if tool.status != "unavailable"]
-
-
 def _split(
-    tools: list[Tool],
+    tools: Iterable[Tool],
     request: FilterRequest,
     min_tools: int,
     max_tools: int,
 ) -> FilterAnswer:
     ratio = TARGET_RATIO if request.target_ratio is None else request.target_ratio
     kept, deferred = keep_relevant(
-        [Candidate(tool.name, _description(tool)) for tool in tools],
+        [
+            Candidate(tool.name, _description(tool))
+            for tool in tools
+            if tool.status != "unavailable"
+        ],
         request.query,
         min_tools=min_tools,
         max_tools=max_tools,
