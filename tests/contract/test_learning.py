@@ -151,12 +151,6 @@ def test_a_blank_pattern_is_refused_and_nothing_is_kept(empty: Server):
     assert known(empty)["observations"] == 0
 
 
-def test_a_key_is_needed(learning: Server):
-    problem_of(learning.post(WORKED, FEEDBACK), 401, "unauthorized")
-    problem_of(learning.get(LEARNING), 401, "unauthorized")
-    problem_of(learning.client.delete(LEARNING), 401, "unauthorized")
-
-
 def test_without_learning_feedback_is_not_swallowed(tmp_path: Path):
     with running(tmp_path, "--learning", "off") as server:
         problem_of(server.post(WORKED, FEEDBACK), 404, "not_found")
@@ -168,18 +162,6 @@ def test_a_service_learns_without_any_setting(tmp_path: Path):
     with running(tmp_path) as server:
         assert server.post({"events": [WORKED] * 3}, FEEDBACK).status_code == 202
         assert server.names("ship the parcel")[0] == "resize_image"
-
-
-def test_other_methods_are_told_which_there_are(learning: Server):
-    response = learning.post({}, LEARNING, {"x-api-key": ACME_OLD})
-    problem_of(response, 405, "method_not_allowed")
-    assert response.headers["allow"] == "GET, DELETE"
-
-
-def test_feedback_is_counted_by_success(learning: Server):
-    before = learning.metric('toolscout_feedback_total{success="no"}')
-    tell(learning, WORKED | {"success": False})
-    assert learning.metric('toolscout_feedback_total{success="no"}') == before + 1
 
 
 @pytest.mark.parametrize("failures", [1, 20])

@@ -156,19 +156,6 @@ async def test_where_there_are_several_catalogs_one_has_to_be_named(facade: Serv
         assert found["tools"][0]["name"] == "two_1_spin"
 
 
-async def test_a_search_steps_down_where_time_is_short(tmp_path: Path):
-    with running(tmp_path, "--mcp", "--latency-budget-ms", "1") as server:
-        server.client.put("/v1/catalogs/office", json={"tools": TOOLS}).raise_for_status()
-        async with session(server, ACME_OLD) as client:
-            found = await call(client, "search_tools", query="read a text file")
-        assert found["degraded"] == "keyword"
-        assert server.metric('toolscout_degraded_total{ranker="keyword"}') == 1
-        hot = {"message": "read a text file", "catalog": "office"}
-        answer = server.post(hot, "/v1/tool-discovery/hot").json()
-        assert answer["degraded"] == "keyword"
-        assert server.metric('toolscout_degraded_total{ranker="keyword"}') == 2
-
-
 async def test_the_status_compiles_nothing(tmp_path: Path):
     flags = ["--mcp", "--store", f"sqlite:{tmp_path / 'state.db'}"]
     with running(tmp_path, *flags) as before:

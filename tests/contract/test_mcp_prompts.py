@@ -142,14 +142,3 @@ async def test_the_status_tells_when_a_catalog_expires(facade: Server):
         status = await prompt(client, "backend_status", catalog="brief")
     facade.client.delete("/v1/catalogs/brief", headers=headers).raise_for_status()
     assert status == f"brief: 8 tools, expires {put['expires_at'][:19]}Z"
-
-
-async def test_of_many_catalogs_twenty_are_described(tmp_path_factory: pytest.TempPathFactory):
-    with running(tmp_path_factory.mktemp("many"), "--mcp") as server:
-        for number in range(22):
-            body = {"tools": TOOLS[:1]}
-            server.client.put(f"/v1/catalogs/c{number:02}", json=body).raise_for_status()
-        async with session(server) as client:
-            lines = (await prompt(client, "backend_status")).splitlines()
-            assert lines[19:] == ["c19: 1 tools", "and 2 more; name one in `catalog`"]
-            assert await prompt(client, "backend_status", catalog="c21") == "c21: 1 tools"

@@ -27,12 +27,6 @@ def test_feedback_may_name_the_turn_instead_of_the_pattern(empty: Server, ranker
     assert names(empty)[0] == "resize_image"
 
 
-def test_the_newer_contract_has_turns_too(empty: Server):
-    body = {"query": "ship the parcel", "tools": TOOLS, "turn": "newer"}
-    assert empty.post(body, SEARCH, {"x-api-key": ACME_OLD}).status_code == 200
-    assert accepted(empty, TOLD | {"turn": "newer"}) == 1
-
-
 def test_every_pattern_of_a_batch_may_have_a_turn(empty: Server):
     body = {"patterns": ["a", {"pattern": "ship the parcel", "turn": "b-1"}], "tools": TOOLS}
     answer = empty.post(body, SEARCH + ":batch", {"x-api-key": ACME_OLD})

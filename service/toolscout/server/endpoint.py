@@ -48,7 +48,7 @@ async def serve(
     send: Send,
 ) -> None:
     """Answer one request to a resource, or refuse it."""
-    request = Request(scope, receive, service.deadlines)
+    request = Request(scope, receive)
     request.parameters = parameters
     request.newer_contract = request.path.startswith(GATEWAY_PREFIX)
     request.close = service.draining
@@ -90,9 +90,6 @@ async def _answer(  # a branch for each kind of error
         # The server stops without waiting; callers that still read get the reason.
         request.close, waits = True, False
         refused = Refused("draining", "the server was stopped")
-    except TimeoutError:
-        waits = False
-        refused = Refused("body_timeout", "the body did not arrive in time")
     except REFUSALS as error:
         if isinstance(error, Overloaded):
             service.metrics.shed.labels(error.reason).inc()

@@ -27,7 +27,6 @@ from toolscout.server.compiling.worker import engine_of
 from toolscout.server.http.admission import Admission, RateLimit
 from toolscout.server.http.answer import refusal_on_wire
 from toolscout.server.http.auth import KeyFile, Keyring
-from toolscout.server.http.request import Deadlines
 from toolscout.server.observe import log
 from toolscout.server.observe.metrics import Metrics
 from toolscout.server.observe.record import Recorder, Tally
@@ -91,12 +90,15 @@ class Service:
         self.log = log.EventLog(self.writer)
         refused = self.metrics.connections_refused
         self.connections = Connections(
-            settings, refusal_on_wire, self.log, lambda reason: refused.labels(reason).inc()
+            settings,
+            refusal_on_wire,
+            self.log,
+            lambda reason: refused.labels(reason).inc(),
+            settings.caller_timeout_s,
         )
         self.tally = Tally()
         self.records = Recorder(settings.log, self.metrics, self.tally, self.writer)
         self.costs = Costs()
-        self.deadlines = Deadlines()
         self.admission = Admission(settings.max_in_flight, settings.max_lag_ms)
         self.callers = CallerGuard(settings.host, settings.allowed_hosts)
         self.cache = CatalogCache(settings.cache_bytes)
@@ -237,7 +239,6 @@ class Service:
             self.records.write()
             self._log_ready()
             self.writer.flush()
-            self.deadlines.expire()
             self.compiles.check_health()
             self.connections.expire()
             self._gauge()

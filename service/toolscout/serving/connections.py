@@ -69,9 +69,20 @@ class Connections:
         refusal: Refusal,
         log: Events,
         count: Callable[[str], object] = lambda _: None,
+        body_timeout_s: float | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Begin to count; `count` gets the reason of every refusal."""
+        """Begin to count.
+
+        Args:
+            settings: the limits.
+            refusal: writes the answer to what is refused.
+            log: gets the refusals, now and then.
+            count: gets the reason of every refusal.
+            body_timeout_s: seconds that a whole body may take; None where the application waits.
+            clock: the time in seconds.
+        """
+        self.body_timeout_s = body_timeout_s
         self.settings = settings
         self.refusal = refusal
         self._count = count

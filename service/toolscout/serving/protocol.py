@@ -208,10 +208,12 @@ class LimitedProtocol(HttpToolsProtocol):
         """End a wait that took too long."""
         if wait == "head":
             self._refuse("body_timeout", "the head did not arrive in time", "head_timeout")
+        elif wait == "body" and not self.cycle.response_complete:
+            self._refuse("body_timeout", "the body did not arrive in time")
         elif wait == "unread":
             self.limits.refused("unread_answer")
             self.transport.abort()
-        else:  # idle from the beginning, or lingering while closing
+        else:  # idle from the beginning, lingering while closing, or answered before its body
             self.transport.close()
 
     def is_receiving(self) -> bool:
@@ -302,6 +304,8 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._hosts != 1 and self.parser.get_http_version() == "1.1":
             raise HeadRefused("bad_request", "HTTP/1.1 needs one Host header")
         self._in_head, self._has_begun, self._in_message = False, False, True
+        if self.limits.body_timeout_s is not None:
+            self.limits.watch(self, "body", self.limits.body_timeout_s)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -331,6 +335,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """End a request; what follows is the head of the next."""
         self._has_progressed, self._in_head, self._in_message = True, True, False
         self._head_bytes = 0
+        self.limits.unwatch(self, "body")
         super().on_message_complete()
 
     def on_response_complete(self) -> None:

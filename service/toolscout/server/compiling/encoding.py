@@ -7,7 +7,6 @@ further ones from being put to it.
 
 import asyncio
 from collections import Counter, defaultdict
-from time import perf_counter
 
 import numpy as np
 
@@ -31,14 +30,8 @@ MOST_WAITING = 256
 MIN_WAIT_S, MAX_WAIT_S = 0.015, 0.100
 """How long a query is waited for: not asked with less time left, and no longer with more."""
 
-FIRST_GUESS_S = 0.010
-"""What a query is taken to cost before the first has been measured."""
-
-PESSIMISM = 2.0
-"""Factor on what is expected: a query that is late was waited for in vain."""
-
-_MEMORY = 0.9
-"""Weight of the old estimate after a new measurement."""
+MOST_ASKED = 4 * QUERIES_AT_ONCE
+"""Queries that the worker may owe: of more, the last would be too late."""
 
 QUERIES_KEPT = 4_096
 """Queries whose vectors are remembered, 1.5 KiB each."""
@@ -56,8 +49,6 @@ class Encoding:
         """Each tenant's catalogs are encoded one after the other."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._queries: Lru[tuple[str, str], Floats] = Lru(QUERIES_KEPT)
-        self._mean_s = FIRST_GUESS_S
-        """How long the worker takes for a query, others beside it included."""
         self._asking: dict[tuple[str, str], asyncio.Task[Floats | None]] = {}
 
     def add(self, tenant: str, catalog: Catalog) -> None:
@@ -75,19 +66,15 @@ class Encoding:
             return found
         asking = self._asking.get((tenant, text))
         if asking is None:
-            turns = len(self._asking) // QUERIES_AT_ONCE + 1
-            # One is asked however slow the last were, so that it is noticed when they are no more.
-            is_slow = PESSIMISM * turns * self._mean_s > min(seconds, MAX_WAIT_S)
-            if seconds < MIN_WAIT_S or (is_slow and self._asking):
+            if seconds < MIN_WAIT_S or len(self._asking) >= MOST_ASKED:
                 return None
-            asking = asyncio.create_task(self._ask(tenant, text, turns))
+            asking = asyncio.create_task(self._ask(tenant, text))
             self._asking[tenant, text] = asking
         # What takes longer goes on, and the same query finds it then.
         await asyncio.wait([asking], timeout=min(seconds, MAX_WAIT_S))
         return asking.result() if asking.done() else None
 
-    async def _ask(self, tenant: str, text: str, turns: int) -> Floats | None:
-        began = perf_counter()
+    async def _ask(self, tenant: str, text: str) -> Floats | None:
         try:
             found: Floats | None = await self._compiles.ask(
                 DONE_WITHIN_S, "query", tenant, encode_query, text
@@ -96,8 +83,6 @@ class Encoding:
             return None
         finally:
             del self._asking[tenant, text]
-            spent = (perf_counter() - began) / turns
-            self._mean_s = _MEMORY * self._mean_s + (1 - _MEMORY) * spent
         if found is not None:
             self._queries.put((tenant, text), found)
         return found
