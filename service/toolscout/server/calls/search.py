@@ -25,7 +25,7 @@ from toolscout.ranking.pipeline import is_for_encoder, regex_of
 from toolscout.server.calls import envelope
 from toolscout.server.calls.answers import Showing, encode, headers
 from toolscout.server.calls.envelope import Decode, R, Read
-from toolscout.server.calls.lookup import compiled, soon, start, with_shared
+from toolscout.server.calls.lookup import compiled, soon, with_shared
 from toolscout.server.calls.patterns import scan
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.compiling.worker import Sent, with_source
@@ -253,7 +253,7 @@ async def _compile(
     raw = bytes(read.request.tools)
     costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
     with service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, left_ms):
-        job = start(service, trace.tenant, raw, read.raw_hash, left_ms)
+        job = service.compiles.start(trace.tenant, read.raw_hash, raw)
         listing = await soon(job.listing)
         trace.offered, trace.unnamed = listing.offered, listing.unnamed
         count = listing.unique

@@ -1,13 +1,11 @@
 """Compiling beside the event loop, in another process: one flight per tool list.
 
-The tenants take turns there, and share the bytes of the lists that wait, and the seconds.
+The tenants take turns there, and share the bytes of the lists that wait.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from math import inf
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from toolscout.common.fairness import Shares, ahead
@@ -30,12 +28,10 @@ from toolscout.settings import Settings
 T = TypeVar("T")
 
 WAITING_SHARE = 8
+MAX_WAITING_BYTES = 64 * 1024 * 1024
 """What part of the memory for compiled catalogs, on top of it, lists may take that wait for their
-compile."""
-
-MAX_WAIT_MS = 10_000
-"""Total expected compile time that may queue, in milliseconds. Lists beyond it are compiled when
-they are sent again."""
+compile, and at most how much: some ten seconds of compiling. Lists beyond it are compiled when they
+are sent again."""
 
 
 class CompileJob:
@@ -45,11 +41,9 @@ class CompileJob:
     `Overloaded`.
     """
 
-    def __init__(self, sent: Sent, patience_ms: float) -> None:
+    def __init__(self, sent: Sent) -> None:
         loop = asyncio.get_running_loop()
         self.sent = sent
-        self.patience_ms = patience_ms
-        """How long somebody waits for it."""
         self.task: asyncio.Task[None] | None = None
         self.listing: asyncio.Future[Listing] = loop.create_future()
         self.lexical: asyncio.Future[Catalog] = loop.create_future()
@@ -77,8 +71,7 @@ class CompileQueue:
         restarted: Callable[[], object],
     ) -> None:
         self._cache = cache
-        self._bytes = Shares(settings.cache_bytes // WAITING_SHARE)
-        self._ms = Shares(MAX_WAIT_MS)
+        self._bytes = Shares(min(settings.cache_bytes // WAITING_SHARE, MAX_WAITING_BYTES))
         """Of lists that are read and not yet compiled."""
         self._costs = costs
         self._compiled = compiled
@@ -92,22 +85,16 @@ class CompileQueue:
 
     def serve(self, tenants: int) -> None:
         """Share the queue between this many tenants at most."""
-        self._bytes.tenants = self._ms.tenants = tenants
+        self._bytes.tenants = tenants
 
-    def start(
-        self, tenant: str, raw_hash: bytes, raw: bytes, patience_ms: float = inf
-    ) -> CompileJob:
-        """Return the job that compiles these bytes of `tools`; joins the one under way, if any.
-
-        It is waited for so many milliseconds.
-        """
+    def start(self, tenant: str, raw_hash: bytes, raw: bytes) -> CompileJob:
+        """Return the job that compiles these bytes of `tools`; joins the one under way, if any."""
         key = (tenant, raw_hash)
         job = self._jobs.get(key)
         if job is None:
-            job = self._jobs[key] = CompileJob(Sent(tenant, raw_hash, raw), patience_ms)
+            job = self._jobs[key] = CompileJob(Sent(tenant, raw_hash, raw))
             job.task = asyncio.create_task(self._compile(job))
             job.task.add_done_callback(lambda _: self._jobs.pop(key, None))
-        job.patience_ms = max(job.patience_ms, patience_ms)
         return job
 
     async def run(self, tenant: str, work: Callable[..., T], *args: Any) -> T:
@@ -155,8 +142,12 @@ class CompileQueue:
             job.listing.set_result(listing)
             catalog = self._cache.by_digest(sent.tenant, listing.digest)
             if catalog is None:
-                with self._room(job, listing):
+                if not self._bytes.take(sent.tenant, len(sent.raw)):
+                    raise Overloaded("too many unknown tools wait; try again shortly")
+                try:
                     catalog = await self._compile_new(job)
+                finally:
+                    self._bytes.give(sent.tenant, len(sent.raw))
             else:
                 job.lexical.set_result(catalog)
             job.complete.set_result(catalog)
@@ -175,25 +166,3 @@ class CompileQueue:
         self._costs.learn("compile", complete.spent)
         self._compiled(sent.tenant, catalog)
         return catalog
-
-    @contextmanager
-    def _room(self, job: CompileJob, listing: Listing) -> Iterator[None]:
-        """Take the room that a list needs to wait for its compile; one always may.
-
-        Raises:
-            Overloaded: too much waits already.
-        """
-        tenant, size = job.sent.tenant, len(job.sent.raw)
-        refusal = Overloaded("too many unknown tools wait to be compiled; try again shortly")
-        spent = int(self._costs.expected("compile", listing.unique)) + 1
-        if not self._bytes.take(tenant, size):
-            raise refusal
-        try:
-            if not self._ms.take(tenant, spent):
-                needed, spent = self._ms.used + spent, 0
-                if job.patience_ms < needed:
-                    raise refusal
-            yield
-        finally:
-            self._bytes.give(tenant, size)
-            self._ms.give(tenant, spent)
