@@ -12,6 +12,7 @@ from hashlib import sha256
 from http import HTTPStatus
 from multiprocessing import Pipe
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import httpx2
@@ -119,12 +120,15 @@ class Deaf(WorkerProcess):
 
     def __init__(self, *_: Any, is_gone: bool) -> None:
         self.connection, self.other = Pipe()
+        self._ending = Lock()
         started.append(self)
         if is_gone:
             self.end()
 
     def end(self) -> None:
-        self.other.close()
+        with self._ending:
+            if not self.other.closed:
+                self.other.close()
 
 
 started: list[Deaf] = []
