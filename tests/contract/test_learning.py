@@ -18,13 +18,6 @@ def test_the_next_search_follows_what_worked(empty: Server):
     assert names(empty)[0] == "resize_image"
 
 
-def test_reports_of_one_key_count_at_most_thrice_for_a_pattern_and_a_tool(empty: Server):
-    assert tell(empty, {"events": [WORKED] * 5}).json() == {"accepted": 3}
-    assert tell(empty, WORKED).json() == {"accepted": 0}
-    other = WORKED | {"pattern": "make the picture smaller"}
-    assert tell(empty, other).json() == {"accepted": 1}
-
-
 def test_one_event_may_come_alone(empty: Server):
     answer = tell(empty, WORKED | {"duration_ms": 12, "session": "s", "source": "agent"})
     assert (answer.status_code, answer.json()) == (202, {"accepted": 1})
@@ -63,21 +56,6 @@ def test_a_tool_tells_how_its_calls_went(empty: Server):
     }
     assert "etag" not in used.headers
     assert "uses" not in shown("idle").json()
-
-
-def test_a_tool_that_changed_has_not_been_used(empty: Server):
-    headers = {"x-api-key": ACME_OLD}
-    path = "/v1/catalogs/changing"
-    digest = empty.client.put(path, json={"tools": TOOLS}, headers=headers).json()["digest"]
-    names(empty)  # the content of a tool is known once its list was searched
-    tell(empty, WORKED | {"catalog": digest})
-    assert empty.get(f"{path}/tools/resize_image", **headers).json()["uses"] == 1
-    status = {"status": {"resize_image": "unavailable"}}
-    empty.client.patch(path, json=status, headers=headers)
-    assert empty.get(f"{path}/tools/resize_image", **headers).json()["uses"] == 1
-    other = {"upsert": [{"name": "resize_image", "description": "Crop a picture"}]}
-    assert empty.client.patch(path, json=other, headers=headers).status_code == 200
-    assert "uses" not in empty.get(f"{path}/tools/resize_image", **headers).json()
 
 
 def test_an_explicit_ranker_does_not_listen(empty: Server):
@@ -162,21 +140,6 @@ def test_a_service_learns_without_any_setting(tmp_path: Path):
     with running(tmp_path) as server:
         assert server.post({"events": [WORKED] * 3}, FEEDBACK).status_code == 202
         assert server.names("ship the parcel")[0] == "resize_image"
-
-
-@pytest.mark.parametrize("failures", [1, 20])
-def test_failures_alone_take_no_tool_out_of_the_answer(empty: Server, failures: int):
-    tools = [*TOOLS, *crowd(40)]
-    headers = {"x-api-key": ACME_OLD}
-    for pattern in ("read a text file", "spin gadget number 7"):
-        before = empty.names(pattern, tools, headers=headers)
-        for tool in before:
-            event = {"pattern": pattern, "tool": tool, "success": False}
-            tell(empty, {"events": [event] * failures})
-            after = empty.names(pattern, tools, headers=headers)
-            assert set(after) == set(before)
-            assert after.index(tool) - before.index(tool) <= 2
-            empty.client.delete(LEARNING, headers=headers)
 
 
 def test_a_tool_is_the_same_however_its_json_is_written(empty: Server):
