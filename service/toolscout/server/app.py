@@ -1,4 +1,11 @@
-"""Build the ASGI application from the settings."""
+"""Build the ASGI application from the settings; it stops on SIGTERM without losing a request.
+
+SIGTERM: not ready at once, but serve on for `drain_s`, so that balancers notice first; answers
+carry `Connection: close` meanwhile. Then uvicorn closes idle connections and finishes open
+requests. A second SIGTERM skips the wait.
+
+SIGHUP: what is read from files again and again (keys, certificates) is read at once.
+"""
 
 import asyncio
 import signal
@@ -34,6 +41,9 @@ from toolscout.state.opening import open_store
 
 if TYPE_CHECKING:
     from toolscout.server.mcp.facade import McpFacade
+
+SAME_SIGNAL_S = 1.0
+"""Within this time a second SIGTERM is taken for an echo of the first."""
 
 
 class Application:
@@ -96,9 +106,9 @@ class Application:
             path: found for path, found in self._router.plain.items() if found.call == "search"
         }
         service.start()
-        server = serving()
+        server = _running_server()
         if server is not None:
-            install(service, server)
+            _take_signals(service, server)
             service.listens = lambda: server.started
         async with AsyncExitStack() as stack:
             stack.push_async_callback(service.stop)
@@ -150,11 +160,7 @@ def _malformed(request: Request[Any, Any, Any], _: HTTPException) -> Response[by
     return Response(answer.body, status_code=answer.status, headers=headers)
 
 
-SAME_SIGNAL_S = 1.0
-"""Within this time a second SIGTERM is taken for an echo of the first."""
-
-
-def serving() -> uvicorn.Server | None:
+def _running_server() -> uvicorn.Server | None:
     """Return the uvicorn server that runs this application and takes its signals, if one does."""
     if threading.current_thread() is not threading.main_thread():
         return None
@@ -162,7 +168,7 @@ def serving() -> uvicorn.Server | None:
     return server if isinstance(server, uvicorn.Server) else None
 
 
-def install(service: Service, server: uvicorn.Server) -> None:
+def _take_signals(service: Service, server: uvicorn.Server) -> None:
     """Take SIGTERM over from a server, and SIGHUP; follow the certificate, if there is one."""
     _stop_on_term(service, server)
     _read_on_hup(service, server)

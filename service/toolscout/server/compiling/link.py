@@ -35,6 +35,15 @@ from toolscout.index.compile import Compiler
 from toolscout.index.packing import SEED, Packed, unpack
 from toolscout.settings import Settings
 
+TRIES = 2
+"""Workers that are asked for the same work, one after the other."""
+
+RESTART_S = 1.0
+"""Least seconds between two starts of a worker: what kills each at once must not spin."""
+
+HUNG_S = 30.0
+"""Seconds without a message after which a worker with open requests is replaced."""
+
 _MOST_FILES = 1 << 16
 _SPAWNED = "from toolscout.server.compiling.worker import main; main({})"
 
@@ -94,16 +103,6 @@ def _fork(work: Callable[[Connection], None], connection: Connection) -> int:
         work(connection)
     finally:
         os._exit(0)
-
-
-TRIES = 2
-"""Workers that are asked for the same work, one after the other."""
-
-RESTART_S = 1.0
-"""Least seconds between two starts of a worker: what kills each at once must not spin."""
-
-HUNG_S = 30.0
-"""Seconds without a message after which a worker with open requests is replaced."""
 
 
 class _Asked(msgspec.Struct):
