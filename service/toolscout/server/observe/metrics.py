@@ -44,8 +44,8 @@ class Metrics:
 
         self.requests = counter("requests", "Searches by outcome", "outcome")
         about = "Time spent on a search, by phase"
-        duration = histogram("request_duration_seconds", about, _SECONDS, "phase")
-        self.duration = {phase: duration.labels(phase) for phase in _PHASES}
+        self.duration = histogram("request_duration_seconds", about, _SECONDS, "phase")
+        self.durations = {phase: self.duration.labels(phase) for phase in _PHASES}
         """By phase: looking a label up costs as much as counting it."""
         self.no_match = counter("no_match", "Searches without any match")
         about = "Searches answered by a cheaper ranker to keep the latency budget"

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolscout.common.lru import Lru
 from toolscout.contract.answers import (
     CacheCounts,
     LearningSize,
@@ -85,10 +84,6 @@ LATEST = 2_048
 """Number of latest searches per ranker and phase for the quantiles."""
 
 
-REMEMBERED = 1_000
-"""Number of catalogs whose token totals are cached."""
-
-
 def _latest() -> dict[str, deque[float]]:
     return defaultdict(lambda: deque(maxlen=LATEST))
 
@@ -112,8 +107,6 @@ class Tally:
 
     def __init__(self) -> None:
         self._figures: dict[str, _Figures] = defaultdict(_Figures)
-        self._totals: Lru[str, int] = Lru(REMEMBERED)
-        """Tokens of whole catalogs, by digest."""
 
     def note(self, trace: Trace, seconds: float) -> None:
         """Add the searches of a request that took so many seconds, or its call of `hot`."""
@@ -137,15 +130,8 @@ class Tally:
         figures.cache[trace.cache] += 1
         figures.time(decision.ranking.ran, phases)
         if catalog is not None:
-            figures.offered += self._total(catalog)
+            figures.offered += int(catalog.tokens.sum())
             figures.selected += sum(map(catalog.tokens.item, decision.rows))
-
-    def _total(self, catalog: Catalog) -> int:
-        total = self._totals.get(catalog.digest)
-        if total is None:
-            total = int(catalog.tokens.sum())
-            self._totals.put(catalog.digest, total)
-        return total
 
     def of(
         self, tenant: str, learning: LearningSize | None, *, coarse: bool = False
@@ -237,7 +223,7 @@ class Recorder:
             if record.call == SEARCH or trace.decision is not None:
                 outcomes[outcome_of(trace.decision, record.code)] += 1
                 for phase, spent in (trace.phases | {"total": record.seconds}).items():
-                    metrics.duration[phase].observe(spent)
+                    metrics.durations[phase].observe(spent)
             if record.call != SEARCH:
                 metrics.calls.labels(record.call, record.code).inc()
                 metrics.call_duration.labels(record.call).observe(record.seconds)
