@@ -78,10 +78,11 @@ class WorkerProcess:
         descriptor must not become that of another file.
         """
         with self._ending:
-            if self._number:
-                os.kill(self._number, signal.SIGKILL)
-                os.waitpid(self._number, 0)
-                self._number = 0
+            number, self._number = self._number, 0
+            if number:
+                with suppress(OSError):  # it was waited for elsewhere
+                    os.kill(number, signal.SIGKILL)
+                    os.waitpid(number, 0)
 
 
 def _can_fork() -> bool:
