@@ -139,6 +139,10 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         )
         trace.catalog, trace.unique = listing.digest, listing.unique
         trace.offered = listing.offered
+        trace.cache = "hit"
+        if service.cache.by_digest(trace.tenant, listing.digest) is None:
+            trace.cache = "miss"
+            service.compiles.start(trace.tenant, posted.raw_hash, array)  # for calls by digest
     return answer_json(found, answers.common_headers(trace))
 
 
