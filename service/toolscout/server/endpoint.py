@@ -13,7 +13,12 @@ from toolscout.errors import Overloaded
 from toolscout.server.calls import lookup
 from toolscout.server.compiling import work_threads
 from toolscout.server.http.admission import BytesInFlight
-from toolscout.server.http.answer import Answer, answer_refused, send_answer
+from toolscout.server.http.answer import (
+    GATEWAY_PREFIX,
+    Answer,
+    answer_refused,
+    send_answer,
+)
 from toolscout.server.http.auth import KeyScope
 from toolscout.server.http.problems import CODES
 from toolscout.server.http.refusals import REFUSALS, Refused, refusal, too_long
@@ -31,9 +36,6 @@ AUDITED = {"write", "admin"}
 
 RELAYED = "invalid_request"
 """The code of a request that another application refused with an answer of its own."""
-
-GATEWAY_PREFIX = "/api/compress/"
-"""Below this path every answer, errors included, has the shape of the newer contract."""
 
 Result = tuple[str, Answer | None]
 """`ok` or the code of an error, and the answer; None if the caller is gone."""
