@@ -52,7 +52,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
     "server": (
         ("serve",),
         ("app",),
-        ("endpoint", "signals"),
+        ("endpoint",),
         ("mcp", "openapi"),
         ("routes",),
         ("calls",),

@@ -31,7 +31,6 @@ def test_the_digest_of_an_answer_stands_for_its_tools(server: Server, path: str)
     sent = server.post(ASKED[path] | {"tools": tools}, path)
     assert sent.status_code == 200
     digest = sent.headers["x-catalog-digest"]
-    assert server.search(tools=tools).headers["x-catalog-digest"] == digest
 
     def known() -> bool:
         return server.post(ASKED[path] | {"catalog": digest}, path).status_code == 200
@@ -40,6 +39,7 @@ def test_the_digest_of_an_answer_stands_for_its_tools(server: Server, path: str)
     again = server.post(ASKED[path] | {"catalog": digest}, path)
     assert again.json() == sent.json()
     assert again.headers["x-catalog-digest"] == digest
+    assert server.search(tools=tools).headers["x-catalog-digest"] == digest
     assert "decode;dur=" in again.headers["server-timing"]
 
 
@@ -60,23 +60,6 @@ def test_a_trailing_slash_makes_no_difference(server: Server, path: str):
 
 
 @calls
-def test_only_post_is_answered(server: Server, path: str):
-    response = server.get(path)
-    problem_of(response, 405, "method_not_allowed")
-    assert response.headers["allow"] == "POST"
-
-
-@calls
-def test_broken_bodies_are_refused(server: Server, path: str):
-    for body in (b"", b"{", b'{"tools": [', b"\xff"):
-        problem_of(server.post(body, path), 400, "invalid_json")
-    for body in (b"[]", b"1", b"null"):
-        problem_of(server.post(body, path), 422, "invalid_request")
-    kind = {"content-type": "text/plain"}
-    problem_of(server.post(ASKED[path], path, kind), 415, "unsupported_media_type")
-
-
-@calls
 def test_tools_are_needed_and_checked(server: Server, path: str):
     problem_of(server.post(ASKED[path], path), 422, "invalid_request")
     for wrong, place in (
@@ -87,18 +70,6 @@ def test_tools_are_needed_and_checked(server: Server, path: str):
             server.post(ASKED[path] | {"tools": wrong}, path), 422, "invalid_request"
         )
         assert problem["errors"][0]["path"].startswith(place)
-
-
-@calls
-def test_limits_of_the_service_hold(small: Server, path: str):
-    problem_of(small.post(ASKED[path] | {"tools": crowd(6)}, path), 422, "too_many_tools")
-    large = [{"name": "a", "description": "x" * 5_000}]
-    problem_of(small.post(ASKED[path] | {"tools": large}, path), 413, "payload_too_large")
-
-
-@calls
-def test_no_tools_are_an_answer(server: Server, path: str):
-    assert server.post(ASKED[path] | {"tools": []}, path).status_code == 200
 
 
 @calls

@@ -243,11 +243,6 @@ def test_a_tool_is_found_by_any_spelling(server: Server, spelling: str):
     assert full["description"] == TOOL["description"]
 
 
-def test_a_tool_that_is_not_there_is_not_found(server: Server):
-    put(server, "spelled", [*TOOLS, TOOL])
-    problem_of(server.get(url("spelled", "/tools/zeppelin")), 404, "not_found")
-
-
 def test_several_tools_come_whole_with_what_the_others_may_have_meant(server: Server):
     put(server, "several")
     body = server.post({"names": ["readFile", "red_file", "zzz"]}, url("several", "/tools:batch"))
@@ -284,10 +279,6 @@ def test_an_overview_is_short_however_large_the_catalog(server: Server, count: i
     assert "space0" in body["text"]
 
 
-def test_a_name_of_two_parts_is_no_path(server: Server):
-    problem_of(put(server, "a/b"), 404, "not_found")
-
-
 def test_tenants_register_apart_and_need_a_key(keyed: Server):
     problem_of(put(keyed, "mine"), 401, "unauthorized")
     assert put(keyed, "mine", TOOLS, **{"x-api-key": ACME_OLD}).status_code == 201
@@ -305,22 +296,6 @@ def test_a_registered_catalog_outlives_the_process(tmp_path: Path):
         until(lambda: server.search("turn", catalog="lasting").status_code == 200)
         found = server.names("turn the wheel", catalog="lasting")
         assert found[0] == "turn_wheel"
-
-
-def test_searches_go_on_while_a_catalog_changes(server: Server):
-    put(server, "lively", crowd(50, "piston"))
-
-    async def all_of_them() -> list[int]:
-        async with httpx2.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
-            states = ["unavailable", "available"] * 10
-            changes = [
-                client.patch(url("lively"), json={"status": {"piston_3_spin": state}})
-                for state in states
-            ]
-            looks = [client.get(url("lively", "/tools?detail=names")) for _ in range(20)]
-            return [answer.status_code for answer in await asyncio.gather(*changes, *looks)]
-
-    assert set(asyncio.run(all_of_them())) == {200}
 
 
 def test_a_status_can_be_read_back_and_taken_back(server: Server):

@@ -82,13 +82,6 @@ def test_with_the_definition_as_it_was_sent(server: Server, detail: str | None):
     assert ("summary" in told) == (detail in ("brief", "full"))
 
 
-def test_parameters_alone_are_a_definition(server: Server):
-    tool = {"name": "delete_file", "parameters": SCHEMA}
-    told = shown(server, tool, detail="full", include_definitions=True)
-    assert told["definition"] == told["input_schema"] == SCHEMA
-    assert "definition" not in shown(server, {"name": "delete_file"}, include_definitions=True)
-
-
 @pytest.mark.parametrize(
     ("schema", "names"),
     [
@@ -120,13 +113,6 @@ def test_gates_follow_the_risk(server: Server, risk: str, schema: bool, confirma
     told = shown(server, DELETE | {"risk": risk}, detail="brief")
     assert told.get("requires_full_schema", False) == schema
     assert told.get("requires_confirmation", False) == confirmation
-
-
-def test_tools_come_in_the_order_of_the_names(server: Server):
-    fields = {"top_k": 4, "always_keep": ["get_weather"], "detail": "brief"}
-    body = server.search("read a file of code", [*TOOLS, DELETE], **fields).json()
-    assert [tool["name"] for tool in body["tools"]] == body["selected_names"]
-    assert body["selected_names"][-1] == "get_weather"
 
 
 def test_the_newer_contract_shows_them_too(server: Server):
@@ -177,9 +163,3 @@ def test_schemas_are_shown_that_are_nested_as_deep_as_may_be(server: Server, fie
     problem = problem_of(answer(MAX_TOOL_DEPTH + 2), 400, "invalid_json")
     assert f"more than {MAX_TOOL_DEPTH} levels" in problem["detail"]
     assert problem["errors"][0]["path"] == f"tools[1].{field}"
-
-
-def test_brackets_in_texts_nest_nothing(server: Server):
-    definition = {"description": '[{"' * 2_000 + "\\", "enum": [[]] * 600}
-    tools = [{"name": "deep", "definition": definition}]
-    assert server.search("deep", tools).status_code == 200

@@ -57,12 +57,6 @@ def test_the_digest_header_of_a_request_is_only_a_hint(server: Server):
     problem_of(lonely, 422, "invalid_request")
 
 
-def test_the_same_tools_again_are_a_hit(server: Server):
-    tools = crowd(4, "flange")
-    assert "cache=miss" in server.search(tools=tools).headers["x-tool-selection"]
-    assert "cache=hit" in server.search(tools=tools).headers["x-tool-selection"]
-
-
 def test_callers_at_once_share_one_answer(server: Server):
     tools = crowd(500, "grommet")
     with ThreadPoolExecutor(8) as pool:

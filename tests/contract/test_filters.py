@@ -75,12 +75,6 @@ def test_a_filter_leaves_its_slots_to_others(server: Server):
     assert set(names) == {f"lantern_{number}_spin" for number in (37, 38, 39)}
 
 
-def test_nothing_left_is_no_match(server: Server):
-    response = server.search("issue", ISSUES, filters={"tags": ["none"]}, explain=True)
-    assert response.json()["selected_names"] == []
-    assert response.json()["outcome"] == "no_match"
-
-
 def test_evidence_of_a_filtered_tool_does_not_count(server: Server):
     filters = {"exclude": ["get_weather"]}
     response = server.search("weather forecast for a city", filters=filters, explain=True)

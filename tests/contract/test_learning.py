@@ -18,13 +18,6 @@ def test_the_next_search_follows_what_worked(empty: Server):
     assert names(empty)[0] == "resize_image"
 
 
-def test_reports_of_one_key_count_at_most_thrice_for_a_pattern_and_a_tool(empty: Server):
-    assert tell(empty, {"events": [WORKED] * 5}).json() == {"accepted": 3}
-    assert tell(empty, WORKED).json() == {"accepted": 0}
-    other = WORKED | {"pattern": "make the picture smaller"}
-    assert tell(empty, other).json() == {"accepted": 1}
-
-
 def test_one_event_may_come_alone(empty: Server):
     answer = tell(empty, WORKED | {"duration_ms": 12, "session": "s", "source": "agent"})
     assert (answer.status_code, answer.json()) == (202, {"accepted": 1})
@@ -63,21 +56,6 @@ def test_a_tool_tells_how_its_calls_went(empty: Server):
     }
     assert "etag" not in used.headers
     assert "uses" not in shown("idle").json()
-
-
-def test_a_tool_that_changed_has_not_been_used(empty: Server):
-    headers = {"x-api-key": ACME_OLD}
-    path = "/v1/catalogs/changing"
-    digest = empty.client.put(path, json={"tools": TOOLS}, headers=headers).json()["digest"]
-    names(empty)  # the content of a tool is known once its list was searched
-    tell(empty, WORKED | {"catalog": digest})
-    assert empty.get(f"{path}/tools/resize_image", **headers).json()["uses"] == 1
-    status = {"status": {"resize_image": "unavailable"}}
-    empty.client.patch(path, json=status, headers=headers)
-    assert empty.get(f"{path}/tools/resize_image", **headers).json()["uses"] == 1
-    other = {"upsert": [{"name": "resize_image", "description": "Crop a picture"}]}
-    assert empty.client.patch(path, json=other, headers=headers).status_code == 200
-    assert "uses" not in empty.get(f"{path}/tools/resize_image", **headers).json()
 
 
 def test_an_explicit_ranker_does_not_listen(empty: Server):
@@ -151,12 +129,6 @@ def test_a_blank_pattern_is_refused_and_nothing_is_kept(empty: Server):
     assert known(empty)["observations"] == 0
 
 
-def test_a_key_is_needed(learning: Server):
-    problem_of(learning.post(WORKED, FEEDBACK), 401, "unauthorized")
-    problem_of(learning.get(LEARNING), 401, "unauthorized")
-    problem_of(learning.client.delete(LEARNING), 401, "unauthorized")
-
-
 def test_without_learning_feedback_is_not_swallowed(tmp_path: Path):
     with running(tmp_path, "--learning", "off") as server:
         problem_of(server.post(WORKED, FEEDBACK), 404, "not_found")
@@ -168,33 +140,6 @@ def test_a_service_learns_without_any_setting(tmp_path: Path):
     with running(tmp_path) as server:
         assert server.post({"events": [WORKED] * 3}, FEEDBACK).status_code == 202
         assert server.names("ship the parcel")[0] == "resize_image"
-
-
-def test_other_methods_are_told_which_there_are(learning: Server):
-    response = learning.post({}, LEARNING, {"x-api-key": ACME_OLD})
-    problem_of(response, 405, "method_not_allowed")
-    assert response.headers["allow"] == "GET, DELETE"
-
-
-def test_feedback_is_counted_by_success(learning: Server):
-    before = learning.metric('toolscout_feedback_total{success="no"}')
-    tell(learning, WORKED | {"success": False})
-    assert learning.metric('toolscout_feedback_total{success="no"}') == before + 1
-
-
-@pytest.mark.parametrize("failures", [1, 20])
-def test_failures_alone_take_no_tool_out_of_the_answer(empty: Server, failures: int):
-    tools = [*TOOLS, *crowd(40)]
-    headers = {"x-api-key": ACME_OLD}
-    for pattern in ("read a text file", "spin gadget number 7"):
-        before = empty.names(pattern, tools, headers=headers)
-        for tool in before:
-            event = {"pattern": pattern, "tool": tool, "success": False}
-            tell(empty, {"events": [event] * failures})
-            after = empty.names(pattern, tools, headers=headers)
-            assert set(after) == set(before)
-            assert after.index(tool) - before.index(tool) <= 2
-            empty.client.delete(LEARNING, headers=headers)
 
 
 def test_a_tool_is_the_same_however_its_json_is_written(empty: Server):

@@ -8,7 +8,7 @@ from mcp_types import INVALID_PARAMS
 
 from tests.attacks.test_patterns import COUNTED
 from tests.conftest import ACME_OLD, ZENITH
-from tests.contract.mcp_client import KEYED, call, failure, session
+from tests.contract.mcp_client import call, failure, session
 from tests.support import TOOLS, Server, crowd, running
 
 pytestmark = pytest.mark.anyio
@@ -35,17 +35,6 @@ async def test_a_tool_is_found_and_inspected_end_to_end(facade: Server):
         assert keys == {"name": "pay_invoice", "required_keys": ["BANK"]}
 
 
-async def test_several_tools_are_read_at_once_and_unknown_names_bring_near_ones(facade: Server):
-    async with session(facade) as client:
-        answer = await call(client, "get_tool_schemas", names=["payInvoice", "red_file"])
-        (whole,) = answer["schemas"]
-        assert (whole["name"], whole["description"]) == ("pay_invoice", "Pay an invoice. At once.")
-        assert answer["errors"] == [{"name": "red_file", "suggestions": ["read_file"]}]
-        assert "expected at most 20 entries" in await failure(
-            client, "get_tool_schemas", names=["x"] * 21
-        )
-
-
 async def test_a_tool_tells_how_its_calls_went(facade: Server):
     event = {"pattern": "draw", "tool": "resize_image", "success": True, "duration_ms": 40}
     facade.post(event, "/v1/tool-discovery/feedback", {"x-api-key": ACME_OLD})
@@ -53,31 +42,6 @@ async def test_a_tool_tells_how_its_calls_went(facade: Server):
         used = await call(client, "tool_info", name="resize_image")
         assert (used["uses"], used["success_rate"], used["typical_duration_ms"]) == (1, 1.0, 40.0)
         assert "uses" not in await call(client, "tool_info", name="read_file")
-
-
-async def test_pages_reach_every_tool(facade: Server):
-    async with session(facade) as client:
-        names, cursor = [], {}
-        while True:
-            page = await call(client, "list_tools_meta", page_size=4, detail="names", **cursor)
-            names += [tool["name"] for tool in page["tools"]]
-            if "next_cursor" not in page:
-                break
-            cursor = {"cursor": page["next_cursor"]}
-    assert names == sorted(tool["name"] for tool in [*TOOLS, KEYED])
-
-
-async def test_namespaces_and_domains_are_filters(facade: Server):
-    tools = [{"name": "git__push"}, {"name": "hub__push"}, {"name": "push", "domain": "git"}]
-    headers = {"x-api-key": ZENITH}
-    facade.client.put("/v1/catalogs/pushes", json={"tools": tools}, headers=headers)
-    async with session(facade, ZENITH) as client:
-        for more, name in (({"namespace": "GIT"}, "git__push"), ({"domain": "git"}, "push")):
-            for tool, query in (("search_tools", {"query": "push"}), ("list_tools_meta", {})):
-                found = await call(client, tool, catalog="pushes", detail="names", **query, **more)
-                assert {"name": name} in found["tools"]
-                assert {"name": "hub__push"} not in found["tools"]
-    facade.client.delete("/v1/catalogs/pushes", headers=headers).raise_for_status()
 
 
 async def test_instructions_prompts_and_resources_are_there(facade: Server):
@@ -154,19 +118,6 @@ async def test_where_there_are_several_catalogs_one_has_to_be_named(facade: Serv
         assert "one, two" in await failure(client, "search_tools", query="spin")
         found = await call(client, "search_tools", query="two 1 spin", catalog="two")
         assert found["tools"][0]["name"] == "two_1_spin"
-
-
-async def test_a_search_steps_down_where_time_is_short(tmp_path: Path):
-    with running(tmp_path, "--mcp", "--latency-budget-ms", "1") as server:
-        server.client.put("/v1/catalogs/office", json={"tools": TOOLS}).raise_for_status()
-        async with session(server, ACME_OLD) as client:
-            found = await call(client, "search_tools", query="read a text file")
-        assert found["degraded"] == "keyword"
-        assert server.metric('toolscout_degraded_total{ranker="keyword"}') == 1
-        hot = {"message": "read a text file", "catalog": "office"}
-        answer = server.post(hot, "/v1/tool-discovery/hot").json()
-        assert answer["degraded"] == "keyword"
-        assert server.metric('toolscout_degraded_total{ranker="keyword"}') == 2
 
 
 async def test_the_status_compiles_nothing(tmp_path: Path):

@@ -157,7 +157,6 @@ def test_what_a_caller_sends_is_on_no_stream(facade: Server, revision: str):
         ("prompts/get", {"name": "find_tool", "arguments": {"task": secret}}),
         ("prompts/get", {"name": secret}),
         ("resources/read", {"uri": f"toolscout://office/tool/{secret}"}),
-        ("completion/complete", {"argument": {"name": secret, "value": secret}}),
         ("resources/list", {"cursor": secret}),
         (secret, {}),
     ):

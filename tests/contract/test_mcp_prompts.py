@@ -10,7 +10,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, TextContent
 
 from tests.conftest import ACME_OLD
-from tests.contract.mcp_client import call, session
+from tests.contract.mcp_client import session
 from tests.support import TOOLS, Server, running
 
 pytestmark = pytest.mark.anyio
@@ -72,41 +72,11 @@ async def test_the_best_tool_for_a_task_is_shown_with_a_call(shop: Server):
     assert "It destroys something: ask the user before you call it." in lines
 
 
-async def test_the_next_tools_are_named(shop: Server):
-    async with session(shop) as client:
-        text = await prompt(client, "find_tool", task="a file", catalog="office")
-        shown = await call(client, "search_tools", query="a file", catalog="office", top_k=5)
-    best, second, *_ = (tool["name"] for tool in shown["tools"])
-    assert f"`{best}`" in text
-    (others,) = (line for line in text.splitlines() if line.startswith("Others that may fit"))
-    assert second in others
-
-
-async def test_a_task_that_no_tool_fits_is_said_to_have_none(shop: Server):
-    async with session(shop) as client:
-        text = await prompt(client, "find_tool", task="xyzzy plugh", catalog="shop")
-    assert f"None of the {len(TOOLS) + 1} tools fits this task." in text
-    assert "best tool" not in text
-
-
 async def test_a_search_by_prompt_is_counted_like_any_other(shop: Server):
     before = shop.get("/v1/stats").json()["searches"]
     async with session(shop) as client:
         await prompt(client, "find_tool", task="refund the order", catalog="shop")
     assert shop.get("/v1/stats").json()["searches"] == before + 1
-
-
-async def test_a_large_tool_is_shown_in_brief(facade: Server):
-    about = "Weave a carpet. " + "Threads cross. " * 2_000
-    schema = {"type": "object", "properties": {"width": {"type": "integer"}}}
-    tool = {"name": "weave_carpet", "description": about, "definition": schema}
-    headers = {"x-api-key": ACME_OLD}
-    facade.client.put("/v1/catalogs/loom", json={"tools": [tool]}, headers=headers)
-    async with session(facade) as client:
-        text = await prompt(client, "find_tool", task="weave a carpet", catalog="loom")
-    facade.client.delete("/v1/catalogs/loom", headers=headers).raise_for_status()
-    assert "`weave_carpet`: Weave a carpet.\nParameters: width (tool_info shows its schema)" in text
-    assert len(text) < 500
 
 
 async def test_a_task_is_needed_and_a_catalog_where_there_are_several(shop: Server):
@@ -142,14 +112,3 @@ async def test_the_status_tells_when_a_catalog_expires(facade: Server):
         status = await prompt(client, "backend_status", catalog="brief")
     facade.client.delete("/v1/catalogs/brief", headers=headers).raise_for_status()
     assert status == f"brief: 8 tools, expires {put['expires_at'][:19]}Z"
-
-
-async def test_of_many_catalogs_twenty_are_described(tmp_path_factory: pytest.TempPathFactory):
-    with running(tmp_path_factory.mktemp("many"), "--mcp") as server:
-        for number in range(22):
-            body = {"tools": TOOLS[:1]}
-            server.client.put(f"/v1/catalogs/c{number:02}", json=body).raise_for_status()
-        async with session(server) as client:
-            lines = (await prompt(client, "backend_status")).splitlines()
-            assert lines[19:] == ["c19: 1 tools", "and 2 more; name one in `catalog`"]
-            assert await prompt(client, "backend_status", catalog="c21") == "c21: 1 tools"

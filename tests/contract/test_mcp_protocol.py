@@ -1,15 +1,14 @@
-"""The MCP facade by the specification: error codes, pages and completions."""
+"""The MCP facade by the specification: error codes and pages."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from mcp.client.client import ConnectMode
-from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, PromptReference, ResourceTemplateReference
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
 from tests.contract.mcp_client import HEADERS, session
-from tests.support import TOOLS, Server, crowd, running
+from tests.support import TOOLS, Server, running
 
 pytestmark = pytest.mark.anyio
 
@@ -23,8 +22,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         for number in range(CATALOGS):
             body = {"tools": TOOLS[:1]}
             started.client.put(f"/v1/catalogs/home-{number:03}", json=body).raise_for_status()
-        body = {"tools": crowd(150)}
-        started.client.put("/v1/catalogs/Office", json=body).raise_for_status()
         yield started
 
 
@@ -65,7 +62,6 @@ def test_an_unknown_method_is_named_so(facade: Server, revision: str, status: in
         ("resources/templates/list", {"cursor": "next"}),
         ("resources/list", {"cursor": "next"}),
         ("resources/list", {"cursor": "ö"}),
-        ("completion/complete", {"ref": {"type": "ref/prompt", "name": "unheard-of"}}),
     ],
 )
 @pytest.mark.parametrize(("revision", "status"), [("2025-11-25", 200), ("2026-07-28", 400)])
@@ -118,7 +114,7 @@ async def test_a_long_list_of_catalogs_comes_in_pages(many: Server, mode: Connec
     assert second.next_cursor is None
     uris = [resource.uri for page in (first, second) for resource in page.resources]
     assert len(first.resources) == 200
-    assert len(set(uris)) == len(uris) == 2 * (CATALOGS + 1)
+    assert len(set(uris)) == len(uris) == 2 * CATALOGS
 
 
 async def test_a_page_follows_a_name_even_if_it_is_gone(many: Server):
@@ -130,34 +126,6 @@ async def test_a_page_follows_a_name_even_if_it_is_gone(many: Server):
     body = {"tools": TOOLS[:1]}
     many.client.put(f"/v1/catalogs/{last}", json=body).raise_for_status()
     assert second.resources[0].uri.split("/")[2] > last
-
-
-@MODES
-async def test_catalogs_and_tools_are_completed(many: Server, mode: ConnectMode):
-    tool = ResourceTemplateReference(uri="toolscout://{catalog}/tool/{name}")
-    prompt = PromptReference(name="find_tool")
-    async with session(many, mode=mode) as client:
-
-        async def complete(ref: Any, name: str, value: str, **chosen: str) -> tuple[list[str], Any]:
-            argument = {"name": name, "value": value}
-            found = await client.complete(ref, argument, context_arguments=chosen or None)
-            return found.completion.values, found.completion.has_more
-
-        for ref in (tool, prompt):
-            assert await complete(ref, "catalog", "off") == (["Office"], False)
-        values, has_more = await complete(tool, "catalog", "home")
-        assert (len(values), has_more) == (100, True)
-        values, has_more = await complete(tool, "name", "", catalog="Office")
-        assert (len(values), has_more) == (100, True)
-        names, _ = await complete(tool, "name", values[7][:-2], catalog="Office")
-        assert values[7] in names
-        assert await complete(tool, "name", "spin") == ([], False)
-        assert await complete(tool, "name", "spin", catalog="nowhere") == ([], False)
-        assert await complete(prompt, "task", "refund") == ([], False)
-        for ref, name in ((tool, "color"), (ResourceTemplateReference(uri="x://{a}"), "a")):
-            with pytest.raises(MCPError) as refused:
-                await complete(ref, name, "a")
-            assert refused.value.code == INVALID_PARAMS
 
 
 async def test_what_only_a_release_changes_may_be_kept(facade: Server):

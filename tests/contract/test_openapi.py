@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from tests.support import SEARCH, Server, toolscout
+from toolscout.contract.bounds import MAX_PAGE_SIZE, PAGE_SIZE
 from toolscout.server.openapi.document import document
 
 Json = dict[str, Any]
@@ -92,6 +93,12 @@ def test_no_field_has_a_default_and_every_field_a_description():
         for field, described in schema.get("properties", {}).items():
             assert "default" not in described, f"{name}.{field}"
             assert described["description"], f"{name}.{field}"
+
+
+def test_the_bounds_of_a_page_are_those_of_the_contract():
+    parameters = document()["paths"]["/v1/catalogs/{id}/tools"]["get"]["parameters"]
+    [size] = [one["schema"] for one in parameters if one["name"] == "page_size"]
+    assert (size["maximum"], size["default"]) == (MAX_PAGE_SIZE, PAGE_SIZE)
 
 
 def test_definitions_of_tools_are_open_objects():

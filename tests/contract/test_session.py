@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import TOOLS, Server
+from tests.support import Server
 
 TWINS: list[dict[str, Any]] = [
     {"name": "forward_note", "description": "Forwards a note to a colleague"},
@@ -75,36 +75,11 @@ def test_every_part_wears_off(server: Server):
     assert all(change < 0.001 for change in ancient)
 
 
-def test_a_failure_takes_away_what_a_success_gives(server: Server):
-    use = {"name": "forward_note", "successes": 1, "failures": 1}
-    found, score = boosts(server, "forward_note", session={"recent": [use]})
-    assert found[("session", "successes")] > 0 > found[("session", "failures")]
-    assert score == boosts(server, "forward_note")[1]
-
-
-def test_more_successes_say_more_and_never_all(server: Server):
-    def gain(successes: int) -> float:
-        use = {"name": "forward_note", "successes": successes}
-        found, _ = boosts(server, "forward_note", session={"recent": [use]})
-        return sum(found.values())
-
-    gains = [gain(count) for count in (1, 2, 10, 1_000)]
-    assert gains == sorted(gains)
-    assert 0.2 < gains[0] < gains[-1] <= 0.5
-
-
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_use_makes_no_match_of_what_is_none(server: Server, ranker: str):
     use = {"name": "paint_wall", "successes": 100}
     fields = {"ranker": ranker, "session": {"recent": [use], "expanded": ["paint_wall"]}}
     assert server.search("zxqv wvut", TWINS, **fields).json() == {"selected_names": []}
-
-
-@pytest.mark.parametrize("ranker", ["bm25", "regex"])
-def test_a_tool_without_evidence_stays_out(server: Server, ranker: str):
-    use = {"name": "paint_wall", "successes": 9}
-    names = ranked(server, use, ranker=ranker, pattern="colleague, note")
-    assert sorted(names) == ["forward_note", "forward_notice"]
 
 
 def test_an_exact_name_goes_before_what_served(server: Server):
@@ -159,9 +134,3 @@ def test_surroundings_lower_tools_of_other_domains(
 def test_too_few_signals_change_nothing(server: Server, context: Any):
     plain = server.search("send out", WORK, explain=True).json()["matches"]
     assert server.search("send out", WORK, explain=True, context=context).json()["matches"] == plain
-
-
-def test_surroundings_filter_nothing(server: Server):
-    context = {"signals": ["email slack channel inbox message"]}
-    tools = [{"name": "scale_pods", "description": "Scale pods of the cluster", "domain": "infra"}]
-    assert server.names("scale pods", [*TOOLS, *tools], context=context)[0] == "scale_pods"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ACME_OLD, ZENITH
-from tests.contract.learning import WORKED, known, names, tell
+from tests.contract.learning import WORKED, names, tell
 from tests.contract.test_chains import CHAINS, REPORT
 from tests.support import SEARCH, TOOLS, Server, problem_of
 from toolscout.contract.bounds import MAX_TURN_CHARS
@@ -27,12 +27,6 @@ def test_feedback_may_name_the_turn_instead_of_the_pattern(empty: Server, ranker
     assert names(empty)[0] == "resize_image"
 
 
-def test_the_newer_contract_has_turns_too(empty: Server):
-    body = {"query": "ship the parcel", "tools": TOOLS, "turn": "newer"}
-    assert empty.post(body, SEARCH, {"x-api-key": ACME_OLD}).status_code == 200
-    assert accepted(empty, TOLD | {"turn": "newer"}) == 1
-
-
 def test_every_pattern_of_a_batch_may_have_a_turn(empty: Server):
     body = {"patterns": ["a", {"pattern": "ship the parcel", "turn": "b-1"}], "tools": TOOLS}
     answer = empty.post(body, SEARCH + ":batch", {"x-api-key": ACME_OLD})
@@ -40,22 +34,9 @@ def test_every_pattern_of_a_batch_may_have_a_turn(empty: Server):
     assert accepted(empty, TOLD | {"turn": "b-1"}) == 1
 
 
-def test_an_unknown_turn_counts_nothing_and_what_is_known_counts(empty: Server):
-    assert accepted(empty, TOLD | {"turn": "unheard-of"}) == 0
-    assert accepted(empty, {"events": [TOLD | {"turn": "unheard-of"}, WORKED]}) == 1
-
-
 def test_turns_of_tenants_are_apart(empty: Server):
     names(empty, turn="of-acme")
     assert accepted(empty, TOLD | {"turn": "of-acme"}, ZENITH) == 0
-
-
-def test_a_report_that_is_sent_again_counts_once(empty: Server):
-    event = WORKED | {"turn": "again"}
-    assert [accepted(empty, event) for _ in range(3)] == [1, 0, 0]
-    assert accepted(empty, {"events": [event, TOLD | {"turn": "again"}]}) == 0
-    assert accepted(empty, event | {"success": False}) == 1
-    assert known(empty)["observations"] == 2
 
 
 def test_a_chain_that_is_sent_again_counts_once(empty: Server):

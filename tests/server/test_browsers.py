@@ -64,11 +64,6 @@ def test_a_body_must_say_that_it_is_json(local: Server):
     assert local.post(EVENT, FEEDBACK).status_code == 202
 
 
-def test_probes_are_asked_by_any_name(local: Server):
-    for path in ("/healthz", "/readyz", "/metrics"):
-        assert local.get(path, host="10.0.0.7:8080").status_code == 200
-
-
 def test_a_key_is_enough(keyed: Server):
     """No page of others knows it."""
     headers = {"host": "selector.example:8080", "x-api-key": ZENITH}

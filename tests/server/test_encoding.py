@@ -12,16 +12,13 @@ from toolscout.errors import Overloaded
 from toolscout.index.cache import CatalogCache
 from toolscout.index.encoder import DIMENSION
 from toolscout.server.compiling import encoding as encoding_module
-from toolscout.server.compiling.encoder_thread import QUERIES_AT_ONCE
 from toolscout.server.compiling.encoding import (
-    FIRST_GUESS_S,
-    MAX_WAIT_S,
     MIN_WAIT_S,
-    PESSIMISM,
+    MOST_ASKED,
     TOOLS_AT_A_TIME,
     Encoding,
 )
-from toolscout.server.compiling.messages import Encode
+from toolscout.server.compiling.worker import encode_tools
 
 pytestmark = pytest.mark.anyio
 
@@ -29,33 +26,34 @@ VECTOR = np.ones(DIMENSION, np.float32)
 
 
 class Asked:
-    """Stands for the queue of the worker: answers as it is told, and remembers what it was."""
+    """Stands for the queue of the worker: answers as it is told, and remembers the tenants."""
 
-    def __init__(self, answer: Callable[[Any], Awaitable[Any]]) -> None:
-        self.messages: list[Any] = []
+    def __init__(self, answer: Callable[..., Awaitable[Any]]) -> None:
+        self.messages: list[str] = []
         self._answer = answer
 
-    async def ask(self, message: Any, seconds: float) -> Any:
-        self.messages.append(message)
+    async def ask(self, seconds: float, _: str, tenant: str, work: Any, *args: Any) -> Any:
+        self.messages.append(tenant)
         async with asyncio.timeout(seconds):
-            return await self._answer(message)
+            return await self._answer(work, *args)
 
 
-async def at_once(message: Any) -> Any:
-    if isinstance(message, Encode):
-        return np.ones((len(message.wires), DIMENSION), np.float32)
+async def at_once(work: Any, *args: Any) -> Any:
+    await asyncio.sleep(0)
+    if work is encode_tools:
+        return np.ones((len(args[1]), DIMENSION), np.float32)
     return VECTOR
 
 
-async def never(_: Any) -> Any:
+async def never(*_: Any) -> Any:
     await asyncio.Event().wait()
 
 
-async def failing(_: Any) -> Any:
+async def failing(*_: Any) -> Any:
     raise Overloaded("the worker ended")
 
 
-def encoding(answer: Callable[[Any], Awaitable[Any]]) -> tuple[Encoding, Asked, CatalogCache]:
+def encoding(answer: Callable[..., Awaitable[Any]]) -> tuple[Encoding, Asked, CatalogCache]:
     asked, cache = Asked(answer), CatalogCache()
     return Encoding(asked, cache), asked, cache  # type: ignore[arg-type]
 
@@ -77,7 +75,7 @@ async def test_with_little_time_left_nothing_is_asked():
 async def test_what_is_late_is_there_for_the_next_one():
     arrives = asyncio.Event()
 
-    async def later(message: Any) -> Any:
+    async def later(*_: Any) -> Any:
         await arrives.wait()
         return VECTOR
 
@@ -107,24 +105,9 @@ async def test_no_more_is_put_to_the_worker_than_it_can_do_in_time():
     found, asked, _ = encoding(never)
     waiting = [found.query("acme", f"file {number}", 0.05) for number in range(100)]
     assert await asyncio.gather(*waiting) == [None] * len(waiting)
-    most = QUERIES_AT_ONCE * int(MAX_WAIT_S / FIRST_GUESS_S / PESSIMISM)
-    assert 0 < len(asked.messages) <= most
+    assert len(asked.messages) == MOST_ASKED
     assert await found.query("acme", "another file", 0.02) is None
-    assert len(asked.messages) <= most
-
-
-async def test_a_slow_worker_is_asked_one_query_at_a_time():
-    async def slow(message: Any) -> Any:
-        await asyncio.sleep(0.06)
-        return VECTOR
-
-    found, asked, _ = encoding(slow)
-    for number in range(30):  # until it is known to be slow
-        await found.query("acme", f"file {number}", 1.0)
-    asked.messages.clear()
-    waiting = [found.query("acme", f"other {number}", 0.1) for number in range(10)]
-    assert sum(each is not None for each in await asyncio.gather(*waiting)) == 1
-    assert len(asked.messages) == 1
+    assert len(asked.messages) == MOST_ASKED
 
 
 async def test_catalogs_are_encoded_in_parts_and_tenants_take_turns():
@@ -134,13 +117,11 @@ async def test_catalogs_are_encoded_in_parts_and_tenants_take_turns():
     cache.add("zenith", small)
     found.add("acme", large)
     found.add("zenith", small)
-    following = asyncio.create_task(found.follow())
     async with asyncio.timeout(5):
         while len(asked.messages) < 4:
             await asyncio.sleep(0.01)
     await asyncio.sleep(0.05)
-    following.cancel()
-    assert [message.tenant for message in asked.messages] == ["acme", "zenith", "acme", "acme"]
+    assert asked.messages == ["acme", "zenith", "acme", "acme"]
     for tenant, catalog in (("acme", large), ("zenith", small)):
         held = cache.by_digest(tenant, catalog.digest)
         assert held is not None
@@ -153,13 +134,10 @@ async def test_a_catalog_that_cannot_be_encoded_is_left_as_it_is():
     catalog = compiled(TOOLS)
     cache.add("acme", catalog)
     found.add("acme", catalog)
-    following = asyncio.create_task(found.follow())
     async with asyncio.timeout(5):
         while not asked.messages:
             await asyncio.sleep(0.01)
     await asyncio.sleep(0.05)
-    assert not following.done()
-    following.cancel()
     assert len(asked.messages) == 1
     assert cache.by_digest("acme", catalog.digest) is catalog
 
@@ -170,7 +148,5 @@ async def test_huge_catalogs_are_not_encoded(monkeypatch: pytest.MonkeyPatch):
     catalog = compiled(TOOLS)
     cache.add("acme", catalog)
     found.add("acme", catalog)
-    following = asyncio.create_task(found.follow())
     await asyncio.sleep(0.05)
-    following.cancel()
     assert asked.messages == []

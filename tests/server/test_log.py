@@ -41,18 +41,6 @@ def test_equal_patterns_are_recognised_but_not_read(server: Server):
     assert "plugh" not in server.stdout + server.stderr
 
 
-def test_an_error_writes_its_code(server: Server):
-    server.post(b"{", headers={"x-request-id": "error-1"})
-    line = line_of(server, "error-1")
-    assert (line["status"], line["outcome"]) == (400, "invalid_json")
-
-
-def test_every_line_is_json(server: Server):
-    server.search("line\nbreak \u2028 \x00", headers={"x-request-id": "json-1"})
-    line_of(server, "json-1")
-    assert all(isinstance(json.loads(line), dict) for line in server.stdout.splitlines())
-
-
 def test_a_full_log_says_what_was_asked_and_chosen(small: Server):
     small.search("read a file", TOOLS[:3], top_k=1, headers={"x-request-id": "full-1"})
     line = line_of(small, "full-1")

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.support import (
-    GATEWAY,
     SEARCH,
     TOOLS,
     Server,
@@ -68,11 +67,6 @@ def test_a_process_that_was_stopped_refuses_nobody_when_it_goes_on(tmp_path: Pat
         assert [read_response(connection)[0] for connection in connections] == [200] * 16
 
 
-def test_the_newer_path_is_refused_in_its_own_way(crowded: Server):
-    with one_in_flight(crowded):
-        assert problem_of(crowded.post(BODY, GATEWAY), 503, "overloaded")["success"] is False
-
-
 def test_probes_and_metrics_are_answered_meanwhile(crowded: Server):
     with one_in_flight(crowded):
         for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
@@ -108,22 +102,6 @@ def test_unknown_tools_that_many_others_wait_to_have_read_are_refused():
             pass
     with admission.unknown_tools("acme", 1_000_000, costs, left_ms=1):
         pass
-
-
-def test_many_small_unknown_lists_have_time():
-    admission, costs = Admission(max_in_flight=256, max_lag_ms=400), Costs()
-    with ExitStack() as waiting:
-        for _ in range(10 * FEW):
-            waiting.enter_context(admission.unknown_tools("acme", 10, costs, left_ms=148))
-
-
-def test_what_unknown_tools_cost_is_learned_from_how_long_they_took():
-    admission, costs = Admission(max_in_flight=256, max_lag_ms=400), Costs()
-    before = costs.expected("read")
-    for _ in range(5):
-        with admission.unknown_tools("acme", 1, costs, left_ms=148):
-            time.sleep(0.001)
-    assert costs.expected("read") > before
 
 
 def test_lists_that_wait_to_be_compiled_take_bounded_memory(tmp_path: Path):

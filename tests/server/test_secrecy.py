@@ -43,13 +43,6 @@ PROMPT = RPC | {
     "method": "prompts/get",
     "params": {"name": "find_tool", "arguments": {"task": "plugh"}},
 }
-COMPLETION = RPC | {
-    "method": "completion/complete",
-    "params": {
-        "ref": {"type": "ref/resource", "uri": "toolscout://{catalog}/tool/{name}"},
-        "argument": {"name": "name", "value": "plugh"},
-    },
-}
 LIST = "/v1/catalogs/lists"
 
 GOOD: list[tuple[str, str, Any]] = [
@@ -77,7 +70,6 @@ GOOD: list[tuple[str, str, Any]] = [
     ("GET", "/v1/learning", None),
     ("POST", "/mcp", RPC | {"params": {"name": "search_tools", "arguments": {"query": "plugh"}}}),
     ("POST", "/mcp", PROMPT),
-    ("POST", "/mcp", COMPLETION),
     ("DELETE", "/v1/learning", None),
     ("DELETE", LIST, None),
     ("GET", "/openapi.json", None),

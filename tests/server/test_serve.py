@@ -18,13 +18,6 @@ def test_an_open_address_is_served_when_meant(tmp_path: Path):
         assert "http://127.0.0.1" in server.stderr
 
 
-def test_an_open_address_is_served_with_a_key(tmp_path: Path):
-    with running(tmp_path, "--host", "0.0.0.0", TOOLSCOUT_API_KEYS=KEY) as server:
-        assert server.search(tools=TOOLS).status_code == 401
-        headers = {"x-api-key": KEY}
-        assert server.search(tools=TOOLS, headers=headers).status_code == 200
-
-
 @pytest.mark.parametrize(
     ("flags", "said"),
     [

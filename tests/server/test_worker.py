@@ -1,16 +1,18 @@
 """The worker process: it is replaced when it ends, ends with its server, and compiles the same."""
 
+import asyncio
 import json
 import os
 import signal
-import socket
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
+from multiprocessing import Pipe
 from pathlib import Path
-from queue import Queue
+from threading import Lock
 from typing import Any
 
 import httpx2
@@ -20,23 +22,14 @@ from evals.speed.processes import below
 from tests.support import ENGINE, TOOLS, Server, crowd, running, select, until
 from toolscout.errors import TooMuchWork
 from toolscout.index.cache import CatalogCache
-from toolscout.index.packing import unpack
+from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import ToolList
 from toolscout.server.compiling import link as link_module
-from toolscout.server.compiling.fork_server import ForkServer
-from toolscout.server.compiling.link import HUNG_S, TRIES, Link
-from toolscout.server.compiling.messages import (
-    Compile,
-    Complete,
-    Failed,
-    Lexical,
-    Listing,
-    Read,
-    Sent,
-    Setup,
-)
+from toolscout.server.compiling.link import HUNG_S, TRIES, Link, WorkerProcess
+from toolscout.server.compiling.worker import Sent, compile_list, read_list
+from toolscout.settings import Settings
 
-SETUP = Setup(None, None, None, 10_000, 2**26)
+SETTINGS = Settings()
 
 
 @pytest.fixture
@@ -52,9 +45,9 @@ def is_alive(process: int) -> bool:
         return False
 
 
-def test_workers_are_forked_where_that_is_safe(fresh: Server):
-    nurse, worker = below(fresh.process.pid)
-    assert below(nurse) == [worker]
+def test_the_first_worker_is_forked_where_that_is_safe(fresh: Server):
+    (worker,) = below(fresh.process.pid)
+    assert "serve" in Path(f"/proc/{worker}/cmdline").read_text()
 
 
 def test_a_worker_that_ends_is_replaced_and_asked_again(fresh: Server):
@@ -67,12 +60,6 @@ def test_a_worker_that_ends_is_replaced_and_asked_again(fresh: Server):
     until(lambda: "the worker ended" in fresh.stdout)
 
 
-def test_a_worker_is_replaced_without_what_forks_it(fresh: Server):
-    for process in below(fresh.process.pid):
-        os.kill(process, signal.SIGKILL)
-    assert fresh.names()[0] == "read_file"
-
-
 def test_a_worker_leaves_signals_to_its_server(fresh: Server):
     processes = below(fresh.process.pid)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -83,12 +70,11 @@ def test_a_worker_leaves_signals_to_its_server(fresh: Server):
 
 
 def test_a_worker_that_is_stopped_ends_with_its_server(fresh: Server):
-    nurse, worker = below(fresh.process.pid)
-    for process in (worker, nurse):
-        os.kill(process, signal.SIGSTOP)
+    (worker,) = below(fresh.process.pid)
+    os.kill(worker, signal.SIGSTOP)
     fresh.signal(signal.SIGTERM)
     fresh.wait()
-    until(lambda: not is_alive(nurse) and not is_alive(worker))
+    until(lambda: not is_alive(worker))
 
 
 @pytest.mark.integration
@@ -112,16 +98,6 @@ def test_a_worker_that_hangs_is_replaced_and_nobody_waits_for_ever(fresh: Server
     assert _put(fresh, "new", crowd(3, "new")).status_code == HTTPStatus.CREATED
 
 
-@pytest.mark.integration
-def test_what_forks_workers_is_replaced_when_it_hangs(fresh: Server):
-    nurse, worker = below(fresh.process.pid)
-    os.kill(nurse, signal.SIGSTOP)
-    os.kill(worker, signal.SIGKILL)
-    answer = fresh.search("spin gadget", crowd(3))
-    assert answer.status_code == HTTPStatus.OK
-    assert not is_alive(nurse)
-
-
 def _put(server: Server, name: str, tools: list[dict[str, Any]]) -> httpx2.Response:
     return server.client.put(
         f"/v1/catalogs/{name}", json={"tools": tools}, timeout=2 * TRIES * HUNG_S
@@ -139,77 +115,75 @@ def test_a_worker_ends_with_its_server(fresh: Server, number: signal.Signals):
     until(lambda: not any(map(is_alive, processes)))
 
 
-def test_what_ends_each_worker_is_given_up():
-    class Deadly(ForkServer):
-        def start(self) -> socket.socket:
-            ours, theirs = socket.socketpair()
-            theirs.shutdown(socket.SHUT_WR)
-            started.append(theirs)
-            return ours
+class Deaf(WorkerProcess):
+    """A worker that never replies, or whose connection has ended."""
 
-    started: list[socket.socket] = []
-    replies: Queue[Any] = Queue()
-    link = Link(Deadly(None), SETUP, lambda: None)
+    def __init__(self, *_: Any, is_gone: bool) -> None:
+        self.connection, self.other = Pipe()
+        self._ending = Lock()
+        started.append(self)
+        if is_gone:
+            self.end()
+
+    def end(self) -> None:
+        with self._ending:
+            if not self.other.closed:
+                self.other.close()
+
+
+started: list[Deaf] = []
+
+
+@contextmanager
+def linked(process: WorkerProcess) -> Iterator[Link]:
+    link = Link(process, SETTINGS, ENGINE.compiler, lambda: None)
     link.open()
-    link.ask("anything", replies.put)
-    failed = replies.get(timeout=30)
-    assert isinstance(failed, Failed)
-    assert isinstance(failed.error, TooMuchWork)
+    yield link
+    link.close()
+
+
+@pytest.mark.anyio
+async def test_what_ends_each_worker_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    gone = partial(Deaf, is_gone=True)
+    started.clear()
+    monkeypatch.setattr(link_module, "WorkerProcess", gone)
+    with linked(gone()) as link, pytest.raises(TooMuchWork):
+        await link.ask("call", "acme", print)
     assert len(started) >= TRIES
-    link.close()
-    for each in started:
-        each.close()
 
 
-def test_a_worker_that_says_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch):
-    class Silent(ForkServer):
-        def start(self) -> socket.socket:
-            ours, theirs = socket.socketpair()
-            started.append(theirs)
-            return ours
-
+@pytest.mark.anyio
+async def test_a_worker_that_says_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch):
+    silent = partial(Deaf, is_gone=False)
+    started.clear()
+    monkeypatch.setattr(link_module, "WorkerProcess", silent)
     monkeypatch.setattr(link_module, "HUNG_S", 0.2)
-    started: list[socket.socket] = []
-    replies: Queue[Any] = Queue()
-    link = Link(Silent(None), SETUP, lambda: None)
-    link.open()
-    link.check_health()
-    time.sleep(0.3)
-    link.check_health()
-    assert len(started) == 1  # nothing was asked of it
-    link.abandon(link.ask("abandoned", replies.put))
-    link.ask("anything", replies.put)
-    link.check_health()
-    assert len(started) == 1
-
-    def is_given_up() -> bool:
+    with linked(silent()) as link:
         link.check_health()
-        return not replies.empty()
+        await asyncio.sleep(0.3)
+        link.check_health()
+        assert len(started) == 1  # nothing was asked of it
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await link.ask("call", "acme", print)
+        asked = asyncio.create_task(link.ask("call", "acme", print))
+        while not asked.done():
+            link.check_health()
+            await asyncio.sleep(0.01)
+        with pytest.raises(TooMuchWork):
+            await asked
+        assert len(started) == 1 + TRIES
 
-    until(is_given_up)
-    assert isinstance(replies.get().error, TooMuchWork)
-    link.close()
-    for each in started:
-        each.close()
 
-
-def test_a_spawned_worker_compiles_the_same_with_other_hashes():
+@pytest.mark.anyio
+async def test_a_spawned_worker_compiles_the_same_with_other_hashes():
     raw = json.dumps(TOOLS + crowd(50)).encode()
-    replies: Queue[Any] = Queue()
-    link = Link(ForkServer(None), SETUP, lambda: None)
-    link.open()
-    try:
-        sent = Sent.of("acme", sha256(raw).digest(), raw)
-        link.ask(Read(sent), replies.put)
-        listing = replies.get(timeout=60)
-        assert isinstance(listing, Listing)
-        link.ask(Compile(sent), replies.put)
-        lexical, complete = replies.get(timeout=60), replies.get(timeout=60)
-    finally:
-        link.close()
-    assert isinstance(lexical, Lexical)
-    assert isinstance(complete, Complete)
-    catalog = unpack(lexical.packed, ENGINE.compiler).with_vectors(*complete.vectors)
+    sent = Sent("acme", sha256(raw).digest(), raw)
+    words: list[Catalog] = []
+    with linked(WorkerProcess(SETTINGS)) as link:
+        listing = await link.ask("read", "acme", read_list, sent)
+        complete = await link.ask("compile", "acme", compile_list, sent, on_words=words.append)
+    catalog = words[0].with_vectors(*complete.vectors)
     own = ENGINE.compiler.compile(ToolList.decode(raw), CatalogCache().tools("acme"))
     assert catalog.digest == own.digest == listing.digest
     for pattern in ("read a file", "open a bug report", "spin gadget 7", "resise the pictur"):

@@ -125,6 +125,11 @@ class FairPool:
             queue.append((future, lambda: work(*args, **kwargs)))
         return future
 
+    @property
+    def running(self) -> int:
+        """Calls that run now."""
+        return self._threads.running
+
     def close(self) -> None:
         """Drop queued work; running work ends with the process."""
         self._threads.shutdown(cancel_futures=True)

@@ -166,11 +166,6 @@ class SearchRequest(SearchFields, frozen=True, kw_only=True):
     turn: Turn | None = None
     """Identifies the turn of a conversation; feedback may name it instead of the pattern."""
 
-    @property
-    def is_newer(self) -> bool:
-        """Whether the caller speaks the newer contract and reads its answer."""
-        return self.query is not None or self.max_tools is not None
-
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What one search asks: a pattern or a conversation, and the turn to which it belongs."""

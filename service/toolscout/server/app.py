@@ -1,9 +1,23 @@
-"""Build the ASGI application from the settings."""
+"""Build the ASGI application from the settings; it stops on SIGTERM without losing a request.
 
+SIGTERM: not ready at once, but serve on for `drain_s`, so that balancers notice first; answers
+carry `Connection: close` meanwhile. Then uvicorn closes idle connections and finishes open
+requests. A second SIGTERM skips the wait.
+
+SIGHUP: what is read from files again and again (keys, certificates) is read at once.
+"""
+
+import asyncio
+import signal
+import threading
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from time import perf_counter
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+import uvicorn
 from litestar import Litestar, Request, Response, asgi
 from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException
@@ -11,23 +25,25 @@ from litestar.types import Receive, Scope, Send
 
 from toolscout import playground
 from toolscout.errors import ConfigurationError
-from toolscout.server import signals
 from toolscout.server.endpoint import serve
 from toolscout.server.http.answer import answer_refused
 from toolscout.server.http.auth import Keyring
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import request_id
 from toolscout.server.openapi import pages
-from toolscout.server.routes.route import Resource, Route, Router
-from toolscout.server.routes.table import ROUTES
+from toolscout.server.routes.table import ROUTES, Resource, Route, Router
 from toolscout.server.service import Service
 from toolscout.serving.connections import Connections
+from toolscout.serving.tls import Certificate
 from toolscout.settings import Settings
 from toolscout.settings_sources import load
 from toolscout.state.opening import open_store
 
 if TYPE_CHECKING:
     from toolscout.server.mcp.facade import McpFacade
+
+SAME_SIGNAL_S = 1.0
+"""Within this time a second SIGTERM is taken for an echo of the first."""
 
 
 class Application:
@@ -90,9 +106,9 @@ class Application:
             path: found for path, found in self._router.plain.items() if found.call == "search"
         }
         service.start()
-        server = signals.serving()
+        server = _running_server()
         if server is not None:
-            signals.install(service, server)
+            _take_signals(service, server)
             service.listens = lambda: server.started
         async with AsyncExitStack() as stack:
             stack.push_async_callback(service.stop)
@@ -108,7 +124,7 @@ def _routes(settings: Settings, facade: "McpFacade | None") -> list[Route]:
         routes += pages.PLAYGROUND_ROUTES
     if facade is not None:
         # A GET would open a stream on which nothing is ever sent; 405 tells clients so.
-        routes.append(Route(method="POST", path="/mcp", handler=facade.relay, call="mcp"))
+        routes.append(Route("POST", "/mcp", facade.relay, "mcp"))
     return routes
 
 
@@ -142,3 +158,57 @@ def _malformed(request: Request[Any, Any, Any], _: HTTPException) -> Response[by
     answer = answer_refused(Refused("bad_request", "Host is not a name"), identity)
     headers = {name.decode(): text.decode() for name, text in answer.head(identity, close=False)}
     return Response(answer.body, status_code=answer.status, headers=headers)
+
+
+def _running_server() -> uvicorn.Server | None:
+    """Return the uvicorn server that runs this application and takes its signals, if one does."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+    return server if isinstance(server, uvicorn.Server) else None
+
+
+def _take_signals(service: Service, server: uvicorn.Server) -> None:
+    """Take SIGTERM over from a server, and SIGHUP; follow the certificate, if there is one."""
+    _stop_on_term(service, server)
+    _read_on_hup(service, server)
+
+
+def _stop_on_term(service: Service, server: uvicorn.Server) -> None:
+    loop = asyncio.get_running_loop()
+    first = 0.0
+
+    def stop() -> None:
+        service.stopping = True
+        server.should_exit = True
+
+    def on_term(_: int, __: FrameType | None) -> None:
+        nonlocal first
+        if service.draining:
+            # A process group's signal and its parent's arrive together and mean one thing.
+            if perf_counter() - first > SAME_SIGNAL_S:
+                stop()
+            return
+        first = perf_counter()
+        service.draining = True
+        drain_s = service.settings.drain_s
+        loop.call_soon_threadsafe(partial(service.log.info, "draining", seconds=drain_s))
+        loop.call_soon_threadsafe(loop.call_later, drain_s, stop)
+
+    signal.signal(signal.SIGTERM, on_term)
+
+
+def _read_on_hup(service: Service, server: uvicorn.Server) -> None:
+    certificate: Certificate | None = None
+    if service.settings.tls_cert and server.config.ssl is not None:
+        certificate = Certificate(service.settings, server.config.ssl, service.log)
+        service.run(certificate.files.follow())
+
+    def reread() -> None:
+        if service.key_file is not None:
+            service.key_file.files.check()
+        if certificate is not None:
+            certificate.files.check()
+        service.log.info("files_read", signal="SIGHUP")
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reread)

@@ -13,14 +13,18 @@ from toolscout.errors import Overloaded
 from toolscout.server.calls import lookup
 from toolscout.server.compiling import work_threads
 from toolscout.server.http.admission import BytesInFlight
-from toolscout.server.http.answer import Answer, answer_refused, send_answer
+from toolscout.server.http.answer import (
+    GATEWAY_PREFIX,
+    Answer,
+    answer_refused,
+    send_answer,
+)
 from toolscout.server.http.auth import KeyScope
 from toolscout.server.http.problems import CODES
 from toolscout.server.http.refusals import REFUSALS, Refused, refusal, too_long
 from toolscout.server.http.request import ClientGone, Request
-from toolscout.server.observe.record import Record, outcome_of
-from toolscout.server.observe.trace import Trace
-from toolscout.server.routes.route import Handler, Resource
+from toolscout.server.observe.record import Record, Trace, outcome_of
+from toolscout.server.routes.table import Handler, Resource
 from toolscout.server.service import Service
 
 SHED = ("overloaded", "draining")
@@ -32,9 +36,6 @@ AUDITED = {"write", "admin"}
 
 RELAYED = "invalid_request"
 """The code of a request that another application refused with an answer of its own."""
-
-GATEWAY_PREFIX = "/api/compress/"
-"""Below this path every answer, errors included, has the shape of the newer contract."""
 
 Result = tuple[str, Answer | None]
 """`ok` or the code of an error, and the answer; None if the caller is gone."""
@@ -49,14 +50,14 @@ async def serve(
     send: Send,
 ) -> None:
     """Answer one request to a resource, or refuse it."""
-    request = Request(scope, receive, service.deadlines)
+    request = Request(scope, receive)
     request.parameters = parameters
     request.newer_contract = request.path.startswith(GATEWAY_PREFIX)
     request.close = service.draining
     trace = Trace()
     code, status = "internal_error", 0
     try:
-        code, answer = await _result(service, resource, request, trace)
+        code, answer = await _answer(service, resource, request, trace)
         if answer is not None:
             status = answer.status
             await send_answer(send, request, answer)
@@ -69,16 +70,45 @@ async def serve(
                 _audit(service, resource, request, trace, status)
 
 
-async def _result(
+async def _answer(  # a branch for each kind of error
     service: Service, resource: Resource | None, request: Request, trace: Trace
 ) -> Result:
+    """Return what the handler answers, or a refusal."""
+    waits = False
     try:
         handler = _find(service, resource, request)
         if resource is not None and not resource.is_open:
             _admit(service, request, trace, resource.scopes[request.method])
-    except Refused as refused:
-        return _refuse_at_once(request, refused)
-    return await _handle(service, request, trace, handler)
+        waits = True
+        if "id" in request.parameters:
+            lookup.check_name(request.parameters["id"])
+        answer = await handler(service, request, trace)
+        size = len(answer.body)
+        if size > MAX_ANSWER_BYTES and answer.is_bounded and request.slot is not None:
+            raise too_long(size, MAX_ANSWER_BYTES)
+    except ClientGone:
+        return "client_gone", None
+    except asyncio.CancelledError:
+        # The server stops without waiting; callers that still read get the reason.
+        request.close, waits = True, False
+        refused = Refused("draining", "the server was stopped")
+    except REFUSALS as error:
+        if isinstance(error, Overloaded):
+            service.metrics.shed.labels(error.reason).inc()
+        waits = waits and not isinstance(error, BytesInFlight)
+        refused = refusal(error)
+    except Exception:
+        service.log.exception("request_failed", request_id=request.request_id)
+        refused = Refused("internal_error", "see the service's log")
+    else:
+        return "ok" if answer.status < HTTPStatus.BAD_REQUEST else RELAYED, answer
+    if waits:
+        settings = service.settings
+        await request.drain(settings.max_body_bytes, min(settings.caller_timeout_s, 1.0))
+    else:  # the connection is closed if a body is arriving
+        request.close = request.close or request.has_body or refused.code in SHED
+    newer = request.newer_contract
+    return refused.code, answer_refused(refused, request.request_id, newer_contract=newer)
 
 
 def _find(service: Service, resource: Resource | None, request: Request) -> Handler:
@@ -136,56 +166,6 @@ def _admit(service: Service, request: Request, trace: Trace, scope: KeyScope) ->
         service.metrics.shed.labels(entered).inc()
         raise Refused("overloaded", "try again shortly")
     request.slot = entered
-
-
-async def _handle(service: Service, request: Request, trace: Trace, handler: Handler) -> Result:  # noqa: PLR0911  # an answer for each kind of error
-    try:
-        if "id" in request.parameters:
-            lookup.check_name(request.parameters["id"])
-        answer = await handler(service, request, trace)
-        _check_size(request, answer)
-        return "ok" if answer.status < HTTPStatus.BAD_REQUEST else RELAYED, answer
-    except BytesInFlight as error:
-        service.metrics.shed.labels(error.reason).inc()
-        return _refuse_at_once(request, refusal(error))
-    except REFUSALS as error:
-        if isinstance(error, Overloaded):
-            service.metrics.shed.labels(error.reason).inc()
-        return await _refuse(service, request, refusal(error))
-    except ClientGone:
-        return "client_gone", None
-    except asyncio.CancelledError:
-        # The server stops without waiting; callers that still read get the reason.
-        request.close = True
-        return _refused(request, Refused("draining", "the server was stopped"))
-    except TimeoutError:
-        return _refuse_at_once(request, Refused("body_timeout", "the body did not arrive in time"))
-    except Exception:
-        service.log.exception("request_failed", request_id=request.request_id)
-        return await _refuse(service, request, Refused("internal_error", "see the service's log"))
-
-
-def _check_size(request: Request, answer: Answer) -> None:
-    size = len(answer.body)
-    if size > MAX_ANSWER_BYTES and answer.is_bounded and request.slot is not None:
-        raise too_long(size, MAX_ANSWER_BYTES)
-
-
-def _refuse_at_once(request: Request, refused: Refused) -> Result:
-    """Answer without waiting for the body; close the connection if one is arriving."""
-    request.close = request.close or request.has_body or refused.code in SHED
-    return _refused(request, refused)
-
-
-async def _refuse(service: Service, request: Request, refused: Refused) -> Result:
-    settings = service.settings
-    await request.drain(settings.max_body_bytes, min(settings.caller_timeout_s, 1.0))
-    return _refused(request, refused)
-
-
-def _refused(request: Request, refused: Refused) -> Result:
-    newer = request.newer_contract
-    return refused.code, answer_refused(refused, request.request_id, newer_contract=newer)
 
 
 def _audit(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from toolscout import __version__
 from toolscout.common.lru import Lru
 from toolscout.common.threads import use_one_arena
-from toolscout.engine import Engine
 from toolscout.errors import ConfigurationError
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
@@ -23,17 +22,14 @@ from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.encoding import Encoding
-from toolscout.server.compiling.messages import Setup
 from toolscout.server.compiling.queue import CompileQueue
+from toolscout.server.compiling.worker import engine_of
 from toolscout.server.http.admission import Admission, RateLimit
 from toolscout.server.http.answer import refusal_on_wire
-from toolscout.server.http.auth import Keyring
-from toolscout.server.http.key_file import KeyFile
-from toolscout.server.http.request import Deadlines
+from toolscout.server.http.auth import KeyFile, Keyring
 from toolscout.server.observe import log
 from toolscout.server.observe.metrics import Metrics
-from toolscout.server.observe.record import Recorder
-from toolscout.server.observe.usage import Tally
+from toolscout.server.observe.record import Recorder, Tally
 from toolscout.serving.callers import CallerGuard
 from toolscout.serving.connections import Connections
 from toolscout.settings import Settings
@@ -57,10 +53,6 @@ _SELF_TEST = (
 SWITCH_S = 0.0001
 """How long a thread may keep the interpreter lock from the event loop: pages and traits of large
 catalogs are made in threads. With Python's 5 ms, 8 callers of them quadrupled the longest stall."""
-
-WAITING_SHARE = 8
-"""What part of the memory for compiled catalogs, on top of it, lists may take that wait for their
-compile."""
 
 NAMES_KEPT = 16_384
 
@@ -98,35 +90,25 @@ class Service:
         self.log = log.EventLog(self.writer)
         refused = self.metrics.connections_refused
         self.connections = Connections(
-            settings, refusal_on_wire, self.log, lambda reason: refused.labels(reason).inc()
+            settings,
+            refusal_on_wire,
+            self.log,
+            lambda reason: refused.labels(reason).inc(),
+            settings.caller_timeout_s,
         )
         self.tally = Tally()
         self.records = Recorder(settings.log, self.metrics, self.tally, self.writer)
         self.costs = Costs()
-        self.deadlines = Deadlines()
         self.admission = Admission(settings.max_in_flight, settings.max_lag_ms)
         self.callers = CallerGuard(settings.host, settings.allowed_hosts)
         self.cache = CatalogCache(settings.cache_bytes)
-        self.engine = Engine(
-            _SELF_TEST,
-            model=settings.model,
-            synonyms=settings.synonyms,
-            domains=settings.domains,
-        )
+        self.engine = engine_of(settings, _SELF_TEST)
         self.engine.embedder.prepare()
         self._self_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
         self.compiles = CompileQueue(
             self.engine,
             self.cache,
-            Setup(
-                settings.model,
-                settings.synonyms,
-                settings.domains,
-                settings.max_tools,
-                settings.cache_bytes,
-                settings.encoder,
-            ),
-            settings.cache_bytes // WAITING_SHARE,
+            settings,
             self.costs,
             self._compiled,
             lambda: self._warn("the worker ended and was replaced"),
@@ -154,7 +136,6 @@ class Service:
         """Whether connections are accepted yet; the log's `ready` waits for it."""
         self._is_ready_logged = False
         self.stopping = False
-        self._ticker: asyncio.TimerHandle | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._use_keys(self.keyring)
         self.metrics.describe(model_digest(settings.model or BUNDLED_MODEL))
@@ -165,14 +146,12 @@ class Service:
         self.compiles.open()
         if self.learner is not None:
             self.run(self.learner.follow(self.keyring.tenants, self._warn))
-        if self.encoding is not None:
-            self.run(self.encoding.follow())
         self.run(self._check_store())
         if self.key_file is not None:
             self.run(self.key_file.files.follow())
         sys.setswitchinterval(SWITCH_S)
         self.admission.start()
-        self._tick()
+        self.run(self._housekeep())
         # What lives as long as the process need not be walked by every collection.
         gc.collect()
         gc.freeze()
@@ -188,8 +167,6 @@ class Service:
         with suppress(StoreUnavailable):
             await self.guard.store.close()
         self.admission.stop()
-        if self._ticker is not None:
-            self._ticker.cancel()
         self.compiles.close()
         if self.tracing is not None:
             await asyncio.to_thread(self.tracing.close)
@@ -256,16 +233,16 @@ class Service:
             self._is_ready_logged = True
             self.log.info("ready", host=self.settings.host, port=self.settings.port)
 
-    def _tick(self) -> None:
-        """Write the log, look at deadlines and bring figures up to date; several times a second."""
-        self.records.write()
-        self._log_ready()
-        self.writer.flush()
-        self.deadlines.expire()
-        self.compiles.check_health()
-        self.connections.expire()
-        self._gauge()
-        self._ticker = asyncio.get_running_loop().call_later(TICK_S, self._tick)
+    async def _housekeep(self) -> None:
+        """Write the log, look at deadlines and bring figures up to date, until cancelled."""
+        while True:
+            self.records.write()
+            self._log_ready()
+            self.writer.flush()
+            self.compiles.check_health()
+            self.connections.expire()
+            self._gauge()
+            await asyncio.sleep(TICK_S)
 
     def _gauge(self) -> None:
         metrics = self.metrics

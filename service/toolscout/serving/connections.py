@@ -1,12 +1,49 @@
 """Limits and deadlines over all connections of one process."""
 
+import logging
 from collections import Counter
 from collections.abc import Callable
 from time import monotonic
 from typing import Protocol
 
-from toolscout.serving.events import Events
 from toolscout.settings import Settings
+
+
+class Events(Protocol):
+    """A log of named events with fields."""
+
+    def info(self, event: str, **fields: object) -> None:
+        """Log something that was done."""
+
+    def warning(self, event: str, **fields: object) -> None:
+        """Log something that an operator may want to change."""
+
+    def error(self, event: str, **fields: object) -> None:
+        """Log a failure."""
+
+
+class LoggedEvents:
+    """Events as lines of a logger."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+
+    def info(self, event: str, **fields: object) -> None:
+        """Log something that was done."""
+        self._log(logging.INFO, event, fields)
+
+    def warning(self, event: str, **fields: object) -> None:
+        """Log something that an operator may want to change."""
+        self._log(logging.WARNING, event, fields)
+
+    def error(self, event: str, **fields: object) -> None:
+        """Log a failure."""
+        self._log(logging.ERROR, event, fields)
+
+    def _log(self, level: int, event: str, fields: dict[str, object]) -> None:
+        shown = " ".join(f"{name}={value}" for name, value in fields.items())
+        self._logger.log(level, "%s %s", event, shown)
+
 
 Refusal = Callable[[str, str, bytes], bytes]
 """Writes the answer to what is refused before there is a request, as it goes over the wire: from
@@ -32,9 +69,20 @@ class Connections:
         refusal: Refusal,
         log: Events,
         count: Callable[[str], object] = lambda _: None,
+        body_timeout_s: float | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Begin to count; `count` gets the reason of every refusal."""
+        """Begin to count.
+
+        Args:
+            settings: the limits.
+            refusal: writes the answer to what is refused.
+            log: gets the refusals, now and then.
+            count: gets the reason of every refusal.
+            body_timeout_s: seconds that a whole body may take; None where the application waits.
+            clock: the time in seconds.
+        """
+        self.body_timeout_s = body_timeout_s
         self.settings = settings
         self.refusal = refusal
         self._count = count

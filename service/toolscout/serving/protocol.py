@@ -7,17 +7,112 @@ dropped with its connection.
 
 A connection that is closed while its caller still sends is read a little longer, and the data
 dropped, because unread bytes would cause a reset before the caller reads the answer.
+
+uvicorn writes the head of an answer and its body one after the other; each write is a packet, and
+wakes the caller. Here both go out in one system call.
 """
 
 import asyncio
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import httptools
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from toolscout.serving.connections import Connections
-from toolscout.serving.transport import ClosingTransport, ReadingFlow
+from toolscout.serving.connections import Connections, Watched
+
+LINGER_S = 1.0
+"""Seconds that a closing connection is still read, so that its caller gets the answer."""
+
+
+class OneWrite:
+    """A transport that holds back a write, to send it with the next one of the same loop turn."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._soon = asyncio.get_running_loop().call_soon
+        self._held = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Hold a head; send it with the body."""
+        if self._held:
+            together, self._held = self._held + data, b""
+            self._transport.write(together)
+        else:
+            self._held = data
+            self._soon(self._flush)
+
+    def close(self) -> None:
+        """Send held data, and close."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        """Send held data, unless the connection is closed."""
+        alone, self._held = self._held, b""
+        if alone and not self._transport.is_closing():
+            self._transport.write(alone)
+
+
+class ReadConnection(Watched, Protocol):
+    """The interface of a connection that is being closed."""
+
+    limits: Connections
+    flow: FlowControl
+
+    def is_receiving(self) -> bool:
+        """Return whether the caller may still be sending a request."""
+
+    def has_waiting(self) -> bool:
+        """Return whether requests wait behind one that is being answered."""
+
+
+class ClosingTransport(OneWrite):
+    """A transport that waits shortly for the caller before it closes."""
+
+    def __init__(self, transport: asyncio.Transport, connection: ReadConnection) -> None:
+        super().__init__(transport)
+        self._connection = connection
+        self.is_ended = False
+
+    def is_closing(self) -> bool:
+        """Return whether the connection is closing."""
+        return self.is_ended or self._transport.is_closing()
+
+    def close(self) -> None:
+        """Send buffered data, and close once the caller had time to read it."""
+        self._flush()
+        connections, settings = self._connection.limits, self._connection.limits.settings
+        if self._transport.is_closing():
+            return
+        if self.is_ended or not self._connection.is_receiving():
+            self.is_ended = True
+            if self._transport.get_write_buffer_size():
+                connections.watch(self._connection, "unread", settings.caller_timeout_s)
+            self._transport.close()
+            return
+        self.is_ended = True
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        self._connection.flow.resume_reading()
+        connections.watch(self._connection, "closing", LINGER_S)
+
+
+class ReadingFlow(FlowControl):
+    """Resumes reading only when no request waits behind another."""
+
+    def __init__(self, transport: ClosingTransport, connection: ReadConnection) -> None:
+        super().__init__(cast(asyncio.Transport, transport))
+        self._connection = connection
+
+    def resume_reading(self) -> None:
+        """Resume reading, unless requests wait; uvicorn calls this after each answer."""
+        if not self._connection.has_waiting():
+            super().resume_reading()
+
 
 MAX_HEAD_BYTES = 65_536
 """Bytes of a request line with headers and trailers: room for a pattern of 4,096 characters of any
@@ -113,10 +208,12 @@ class LimitedProtocol(HttpToolsProtocol):
         """End a wait that took too long."""
         if wait == "head":
             self._refuse("body_timeout", "the head did not arrive in time", "head_timeout")
+        elif wait == "body" and not self.cycle.response_complete:
+            self._refuse("body_timeout", "the body did not arrive in time")
         elif wait == "unread":
             self.limits.refused("unread_answer")
             self.transport.abort()
-        else:  # idle from the beginning, or lingering while closing
+        else:  # idle from the beginning, lingering while closing, or answered before its body
             self.transport.close()
 
     def is_receiving(self) -> bool:
@@ -207,6 +304,8 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._hosts != 1 and self.parser.get_http_version() == "1.1":
             raise HeadRefused("bad_request", "HTTP/1.1 needs one Host header")
         self._in_head, self._has_begun, self._in_message = False, False, True
+        if self.limits.body_timeout_s is not None:
+            self.limits.watch(self, "body", self.limits.body_timeout_s)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -236,6 +335,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """End a request; what follows is the head of the next."""
         self._has_progressed, self._in_head, self._in_message = True, True, False
         self._head_bytes = 0
+        self.limits.unwatch(self, "body")
         super().on_message_complete()
 
     def on_response_complete(self) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import uvicorn
 
 from toolscout.serving import tls
-from toolscout.serving.connections import Connections
-from toolscout.serving.events import LoggedEvents
+from toolscout.serving.connections import Connections, LoggedEvents
 from toolscout.serving.protocol import LimitedProtocol
 from toolscout.settings import Settings
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from toolscout.errors import ConfigurationError
-from toolscout.serving.events import Events
+from toolscout.serving.connections import Events
 from toolscout.serving.followed_files import FollowedFiles
 from toolscout.settings import Settings
 

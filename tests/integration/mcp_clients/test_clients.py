@@ -94,7 +94,6 @@ def test_a_client_finds_its_tool(
         "titles": TITLES,
         "found": "pay_invoice",
         "is_error": True,
-        "completed": ["office"],
         "code": code,
     }
 

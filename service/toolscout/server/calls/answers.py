@@ -12,13 +12,12 @@ from toolscout.contract.answers import (
     TokenCounts,
 )
 from toolscout.contract.bounds import MAX_ANSWER_BYTES, MAX_SHOWN
-from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index.details import cost_of, details
 from toolscout.ranking.ask import Decision
 from toolscout.ranking.explain import explain, notes
 from toolscout.server.compiling.work_threads import run_inline_or_in_thread
-from toolscout.server.http.refusals import too_long
-from toolscout.server.observe.trace import Trace
+from toolscout.server.http.refusals import invalid, too_long
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
 SHOWN_AT_ONCE = 100
@@ -60,8 +59,9 @@ class Showing:
 
     def _check(self) -> None:
         if self._tools > MAX_SHOWN:
-            message = f"at most {MAX_SHOWN} tools are explained or shown, got {self._tools}"
-            raise InvalidRequest(f"top_k: {message}", (FieldError("top_k", message),))
+            raise invalid(
+                "top_k", f"at most {MAX_SHOWN} tools are explained or shown, got {self._tools}"
+            )
         if self._nbytes > MAX_ANSWER_BYTES:
             raise too_long(self._nbytes, MAX_ANSWER_BYTES)
 

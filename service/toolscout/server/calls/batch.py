@@ -18,7 +18,9 @@ from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import answers, envelope
-from toolscout.server.calls.decide import (
+from toolscout.server.calls.envelope import Read
+from toolscout.server.calls.lookup import with_shared
+from toolscout.server.calls.search import (
     by_digest,
     deadline_of,
     decide,
@@ -27,15 +29,11 @@ from toolscout.server.calls.decide import (
     read_call,
     remember,
 )
-from toolscout.server.calls.envelope import Read
-from toolscout.server.calls.lookup import soon, start, with_shared
-from toolscout.server.compiling.messages import Sent
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
-from toolscout.server.compiling.worker import Worker
-from toolscout.server.http import value_limits
+from toolscout.server.compiling.worker import Listing, Sent, Worker, read_list
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.request import Request
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO, Candidate, keep_relevant
 from toolscout.tools.documents import read_tool
@@ -43,9 +41,9 @@ from toolscout.tools.documents import read_tool
 AT_ONCE = 500
 """Tools or names times tools that are compared on the event loop; more go into a thread."""
 
-_batch = value_limits.decoder(BatchRequest)
-_resolve = value_limits.decoder(ResolveRequest)
-_filter = value_limits.decoder(FilterRequest)
+_batch = envelope.decoder(BatchRequest)
+_resolve = envelope.decoder(ResolveRequest)
+_filter = envelope.decoder(FilterRequest)
 
 
 async def search_batch(service: Service, request: Request, trace: Trace) -> Answer:
@@ -123,73 +121,55 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         max_tools=MAX_TOOLS if max_tools is None else max_tools,
     )
     if is_absent(raw):
-        tools = await _listed(service, sent.catalog, trace)
+        catalog = by_digest(service, trace.tenant, sent.catalog)
+        trace.cache, trace.catalog = "hit", catalog.digest
+        trace.unique = trace.offered = len(catalog)
         began = perf_counter()
         trace.phases["decode"] = began - arrived
-        found = await run_inline_or_in_thread(trace.unique, AT_ONCE, split, tools)
+        found = await run_inline_or_in_thread(
+            trace.unique, AT_ONCE, lambda: split(map(catalog.tool, range(len(catalog))))
+        )
         trace.phases["rank"] = perf_counter() - began
     else:
-        read_sent = await _read(service, bytes(raw), trace)
+        array = bytes(raw)
+        posted = Sent(trace.tenant, sha256(array).digest(), array)
         trace.phases["decode"] = perf_counter() - arrived
-        found, trace.phases["rank"] = await service.compiles.run(
-            trace.tenant, _split_sent, read_sent, split
+        found, listing, trace.phases["rank"] = await service.compiles.run(
+            trace.tenant, _split_sent, posted, split
         )
+        trace.catalog, trace.unique = listing.digest, listing.unique
+        trace.offered = listing.offered
+        trace.cache = "hit"
+        if service.cache.by_digest(trace.tenant, listing.digest) is None:
+            trace.cache = "miss"
+            service.compiles.start(trace.tenant, posted.raw_hash, array)  # for calls by digest
     return answer_json(found, answers.common_headers(trace))
 
 
-async def _listed(service: Service, digest: str | None, trace: Trace) -> list[Tool]:
-    """Return the tools of a known catalog that are available, by name."""
-    trace.cache = "hit"
-    catalog = by_digest(service, trace.tenant, digest)
-    trace.catalog, trace.unique = catalog.digest, len(catalog)
-    trace.offered = len(catalog)
-    return await run_inline_or_in_thread(
-        len(catalog),
-        AT_ONCE,
-        lambda: _available(catalog.tool(row) for row in range(len(catalog))),
-    )
-
-
-async def _read(service: Service, raw: bytes, trace: Trace) -> Sent:
-    """Read a list; compile a new one for later calls."""
-    raw_hash = sha256(raw).digest()
-    found = service.cache.by_alias(trace.tenant, raw_hash)
-    if found is None:
-        trace.cache = "miss"
-        job = start(service, trace.tenant, raw, raw_hash, patience_ms=0.0)
-        listing = await soon(job.listing)
-        trace.catalog, trace.unique = listing.digest, listing.unique
-        trace.offered = listing.offered
-        return job.sent
-    trace.cache = "hit"
-    catalog, trace.offered, _ = found
-    trace.catalog, trace.unique = catalog.digest, len(catalog)
-    return Sent.of(trace.tenant, raw_hash, raw)
-
-
 def _split_sent(
-    worker: Worker, sent: Sent, split: Callable[[list[Tool]], FilterAnswer]
-) -> tuple[FilterAnswer, float]:
+    worker: Worker, sent: Sent, split: Callable[[Iterable[Tool]], FilterAnswer]
+) -> tuple[FilterAnswer, Listing, float]:
     """Split a list in its order, each name once; also return the seconds it took."""
     began = perf_counter()
     found = worker.read(sent)
     order = sorted(range(len(found.tools)), key=found.places.__getitem__)
-    return split(_available(found.tools[row] for row in order)), perf_counter() - began
-
-
-def _available(tools: Iterable[Tool]) -> list[Tool]:
-    return [tool for tool in tools if tool.status != "unavailable"]
+    answer = split(found.tools[row] for row in order)
+    return answer, read_list(worker, sent), perf_counter() - began
 
 
 def _split(
-    tools: list[Tool],
+    tools: Iterable[Tool],
     request: FilterRequest,
     min_tools: int,
     max_tools: int,
 ) -> FilterAnswer:
     ratio = TARGET_RATIO if request.target_ratio is None else request.target_ratio
     kept, deferred = keep_relevant(
-        [Candidate(tool.name, _description(tool)) for tool in tools],
+        [
+            Candidate(tool.name, _description(tool))
+            for tool in tools
+            if tool.status != "unavailable"
+        ],
         request.query,
         min_tools=min_tools,
         max_tools=max_tools,

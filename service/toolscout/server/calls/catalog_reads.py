@@ -1,6 +1,6 @@
 """Read a catalog: pages, single tools, batches, completion, index, overview."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -17,26 +17,24 @@ from toolscout.contract.catalogs import (
 )
 from toolscout.contract.fields import Detail
 from toolscout.contract.tools import ToolDetail
-from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import details
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import lookup
-from toolscout.server.calls.envelope import decode
+from toolscout.server.calls.envelope import decode, decoder
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
-from toolscout.server.http import value_limits
 from toolscout.server.http.answer import Answer, answer_json, not_modified, tag_headers
-from toolscout.server.http.refusals import Refused
+from toolscout.server.http.refusals import Refused, invalid
 from toolscout.server.http.request import Request
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
 AT_ONCE = 200
 """Tools that are shown on the event loop; more are shown in a thread."""
 
-_schemas = value_limits.decoder(SchemasRequest)
+_schemas = decoder(SchemasRequest)
 _DETAILS: tuple[Detail, ...] = ("names", "brief", "full")
 
 
@@ -45,12 +43,12 @@ async def list_tools(service: Service, request: Request, trace: Trace) -> Answer
     query = request.arguments()
     size = _whole(query, "page_size", PAGE_SIZE, MAX_PAGE_SIZE)
     detail = _detail(query, "brief", _DETAILS)
-    catalog = await lookup.find(service, trace, request.parameters["id"])
-    if same := not_modified(request, catalog.digest):
-        return same
-    rows, following = pages.page(catalog, query.get("cursor"), size)
-    shown = await run_inline_or_in_thread(len(rows), AT_ONCE, details, catalog, rows, detail)
-    return _answer(catalog, ToolPage(shown, len(catalog), following))
+
+    def page(catalog: Catalog) -> ToolPage:
+        rows, following = pages.page(catalog, query.get("cursor"), size)
+        return ToolPage(details(catalog, rows, detail), len(catalog), following)
+
+    return await _read(service, request, trace, page, size)
 
 
 async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
@@ -63,8 +61,9 @@ async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
     """
     detail = _detail(request.arguments(), "brief", _DETAILS[1:])
     if len(request.parameters["tool"]) > MAX_NAME_CHARS:
-        message = f"at most {MAX_NAME_CHARS} characters, got {len(request.parameters['tool'])}"
-        raise InvalidRequest(f"tool: {message}", (FieldError("tool", message),))
+        raise invalid(
+            "tool", f"at most {MAX_NAME_CHARS} characters, got {len(request.parameters['tool'])}"
+        )
     catalog = await lookup.find(service, trace, request.parameters["id"])
     resolve = Resolver(catalog).resolve
     found = await run_inline_or_in_thread(
@@ -76,7 +75,8 @@ async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
         raise Refused("not_found", what, suggestions=near)
     shown = _shown(catalog, found.name, detail)
     known = with_use(service, trace.tenant, catalog, shown)
-    return _answer(catalog, known, tagged=known is shown)
+    headers = tag_headers(catalog.digest)
+    return answer_json(known, headers if known is shown else headers[1:])
 
 
 async def schemas(service: Service, request: Request, trace: Trace) -> Answer:
@@ -84,39 +84,35 @@ async def schemas(service: Service, request: Request, trace: Trace) -> Answer:
     names = decode(await request.json_body(service.settings), _schemas).names
     catalog = await lookup.find(service, trace, request.parameters["id"])
     size = len(names) * len(catalog)
-    return _answer(
-        catalog, await run_inline_or_in_thread(size, AT_ONCE, found_schemas, catalog, names)
-    )
+    found = await run_inline_or_in_thread(size, AT_ONCE, found_schemas, catalog, names)
+    return answer_json(found, tag_headers(catalog.digest))
 
 
 async def completions(service: Service, request: Request, trace: Trace) -> Answer:
     """Return names with a prefix, in any spelling."""
     prefix = request.arguments().get("prefix", "")
-    catalog = await lookup.find(service, trace, request.parameters["id"])
-    if same := not_modified(request, catalog.digest):
-        return same
-    names = await run_inline_or_in_thread(len(catalog), AT_ONCE, pages.complete, catalog, prefix)
-    return _answer(catalog, CompletionAnswer(names))
+    return await _read(
+        service, request, trace, lambda found: CompletionAnswer(pages.complete(found, prefix))
+    )
 
 
 async def index(service: Service, request: Request, trace: Trace) -> Answer:
     """Return every tool in a line."""
-    catalog = await lookup.find(service, trace, request.parameters["id"])
-    if same := not_modified(request, catalog.digest):
-        return same
-    lines = await run_inline_or_in_thread(len(catalog), AT_ONCE, lambda: list(pages.index(catalog)))
-    entries = [IndexEntry(name, summary) for name, summary in lines]
-    return _answer(catalog, IndexAnswer(catalog.digest, entries))
+
+    def entries(catalog: Catalog) -> IndexAnswer:
+        return IndexAnswer(catalog.digest, [IndexEntry(*line) for line in pages.index(catalog)])
+
+    return await _read(service, request, trace, entries)
 
 
 async def overview(service: Service, request: Request, trace: Trace) -> Answer:
     """Return an overview in at most 500 tokens."""
-    catalog = await lookup.find(service, trace, request.parameters["id"])
-    if same := not_modified(request, catalog.digest):
-        return same
-    text = await run_inline_or_in_thread(len(catalog), AT_ONCE, pages.overview, catalog)
-    domains = await run_inline_or_in_thread(len(catalog), AT_ONCE, pages.domains, catalog)
-    return _answer(catalog, OverviewAnswer(catalog.digest, len(catalog), domains, text))
+
+    def text(catalog: Catalog) -> OverviewAnswer:
+        domains = pages.domains(catalog)
+        return OverviewAnswer(catalog.digest, len(catalog), domains, pages.overview(catalog))
+
+    return await _read(service, request, trace, text)
 
 
 def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
@@ -133,11 +129,23 @@ def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
     return SchemasAnswer(list(found.values()), errors, len(found))
 
 
-def _answer(catalog: Catalog, found: msgspec.Struct, *, tagged: bool = True) -> Answer:
-    headers = tag_headers(catalog.digest)
-    if not tagged:
-        headers = [(b"x-catalog-digest", catalog.digest.encode())]
-    return answer_json(found, headers)
+async def _read(
+    service: Service,
+    request: Request,
+    trace: Trace,
+    show: Callable[[Catalog], msgspec.Struct],
+    cost: int | None = None,
+) -> Answer:
+    """Show the catalog of a path, unless the caller has this version of it.
+
+    `cost` is the number of tools that `show` looks at, if these are not all.
+    """
+    catalog = await lookup.find(service, trace, request.parameters["id"])
+    if same := not_modified(request, catalog.digest):
+        return same
+    cost = len(catalog) if cost is None else min(cost, len(catalog))
+    shown = await run_inline_or_in_thread(cost, AT_ONCE, show, catalog)
+    return answer_json(shown, tag_headers(catalog.digest))
 
 
 def _shown(catalog: Catalog, name: str, detail: Detail) -> ToolDetail:
@@ -149,8 +157,7 @@ def _whole(query: dict[str, str], name: str, default: int, most: int) -> int:
     if given is None:
         return default
     if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= most):
-        message = f"expected a whole number from 1 to {most}"
-        raise InvalidRequest(f"{name}: {message}", (FieldError(name, message),))
+        raise invalid(name, f"expected a whole number from 1 to {most}")
     return int(given)
 
 
@@ -159,5 +166,4 @@ def _detail(query: dict[str, str], default: Detail, allowed: tuple[Detail, ...])
     for detail in allowed:
         if given == detail:
             return detail
-    message = f"expected one of {', '.join(allowed)}"
-    raise InvalidRequest(f"detail: {message}", (FieldError("detail", message),))
+    raise invalid("detail", f"expected one of {', '.join(allowed)}")

@@ -7,7 +7,6 @@ the version that the caller has seen; without it, a change applies to the curren
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from pickle import PickleBuffer
 from secrets import randbelow
 from time import time
 from typing import TypeVar
@@ -17,17 +16,16 @@ import msgspec
 from toolscout.contract.bounds import MAX_CATALOGS
 from toolscout.contract.catalogs import CatalogInfo, CatalogPatch, CatalogPut
 from toolscout.contract.fields import is_absent
-from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooManyTools
+from toolscout.errors import CatalogUnknown, FieldError, TooManyTools
 from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import ToolList
 from toolscout.server.calls import lookup
-from toolscout.server.calls.envelope import decode
+from toolscout.server.calls.envelope import decode, decoder
 from toolscout.server.compiling.worker import Worker
-from toolscout.server.http import value_limits
 from toolscout.server.http.answer import Answer, answer_json, names_tag, not_modified, tag_headers
-from toolscout.server.http.refusals import Refused
+from toolscout.server.http.refusals import Refused, invalid
 from toolscout.server.http.request import Request
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.state.registry import Changed, Record
 
@@ -43,8 +41,8 @@ longest wait between them.
 """
 
 _encode = msgspec.json.Encoder().encode
-_put = value_limits.decoder(CatalogPut)
-_patch = value_limits.decoder(CatalogPatch)
+_put = decoder(CatalogPut)
+_patch = decoder(CatalogPatch)
 
 
 async def put_catalog(service: Service, request: Request, trace: Trace) -> Answer:
@@ -85,7 +83,7 @@ async def patch_catalog(service: Service, request: Request, trace: Trace) -> Ans
         if raw is None:
             raise Changed  # deleted or replaced since its record was read
         listed = await service.compiles.run(
-            trace.tenant, _patched, PickleBuffer(raw), sent, service.settings.max_tools
+            trace.tenant, _patched, raw, sent, service.settings.max_tools
         )
         catalog = await lookup.compiled(service, trace, listed)
         lasts = sent.ttl_s
@@ -133,8 +131,7 @@ async def delete_catalog(service: Service, request: Request, trace: Trace) -> An
 async def _check_room(service: Service, trace: Trace) -> None:
     """Refuse more names than a tenant may have; simultaneous requests may exceed it by a few."""
     if len(await service.registry.names(trace.tenant)) >= MAX_CATALOGS:
-        message = f"at most {MAX_CATALOGS} catalogs may be registered; delete one first"
-        raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
+        raise invalid("id", f"at most {MAX_CATALOGS} catalogs may be registered; delete one first")
 
 
 async def _check_share(service: Service, trace: Trace) -> None:
@@ -144,8 +141,7 @@ async def _check_share(service: Service, trace: Trace) -> None:
         InvalidRequest: it has its share, and there are other tenants.
     """
     if service.keyring.is_shared and await service.registry.share(trace.tenant) >= MAX_SHARE:
-        message = f"these catalogs take {MAX_SHARE:.0%} of the store; delete one first"
-        raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
+        raise invalid("id", f"these catalogs take {MAX_SHARE:.0%} of the store; delete one first")
 
 
 async def _alone(change: Callable[[], Awaitable[T]]) -> T:
@@ -181,9 +177,9 @@ async def _write(
     return await service.registry.put(trace.tenant, name, known, catalog.digest, tools, expires)
 
 
-def _patched(_: Worker, raw: PickleBuffer, request: CatalogPatch, most: int) -> bytes:
+def _patched(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
     """Return the JSON array of the tools after a change, each name once."""
-    by_name = {tool.name: tool for tool in ToolList.decode(bytes(raw), most).tools}
+    by_name = {tool.name: tool for tool in ToolList.decode(raw, most).tools}
     if not is_absent(request.upsert):
         changed = ToolList.decode(request.upsert, most, "upsert").tools
         by_name.update({tool.name: tool for tool in changed})
@@ -204,8 +200,7 @@ def _patched(_: Worker, raw: PickleBuffer, request: CatalogPatch, most: int) -> 
 def _new_name(request: Request) -> str:
     name = request.parameters["id"]
     if lookup.is_digest(name):
-        message = "a digest names content already; choose another name"
-        raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
+        raise invalid("id", "a digest names content already; choose another name")
     return name
 
 

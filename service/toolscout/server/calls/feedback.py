@@ -3,6 +3,7 @@
 Both are refused while learning is off, so that no feedback is silently lost.
 """
 
+from collections.abc import Sequence
 from time import perf_counter
 
 import msgspec
@@ -18,25 +19,24 @@ from toolscout.contract.learning import (
     LearningAnswer,
 )
 from toolscout.contract.tools import ToolDetail
-from toolscout.errors import EmptyPattern, FieldError, InvalidRequest
+from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Key, Observation, ToolExperience, Use
 from toolscout.learning.learner import Learner
-from toolscout.server.calls.envelope import decode
-from toolscout.server.http import value_limits
+from toolscout.server.calls.envelope import decode, decoder
 from toolscout.server.http.answer import Answer, answer_json
-from toolscout.server.http.refusals import Refused
+from toolscout.server.http.refusals import Refused, blank
 from toolscout.server.http.request import Request
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.state.store import StoreUnavailable
 
 SHOWN = 1_000
 """Maximum number of tools listed."""
 
-_one = value_limits.decoder(FeedbackEvent)
-_chain = value_limits.decoder(ChainReport)
-_many = value_limits.decoder(FeedbackBatch)
+_one = decoder(FeedbackEvent)
+_chain = decoder(ChainReport)
+_many = decoder(FeedbackBatch)
 _NULL = msgspec.Raw(b"null")
 
 
@@ -46,7 +46,7 @@ class _Kind(msgspec.Struct):
     events: msgspec.Raw = _NULL
 
 
-_peek = value_limits.decoder(_Kind)
+_peek = decoder(_Kind)
 
 
 async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
@@ -57,7 +57,7 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
         InvalidRequest: an event has neither a pattern nor a turn.
         EmptyPattern: a pattern is blank.
     """
-    learner = _learner(service)
+    _learner(service)
     body = await request.json_body(service.settings)
     arrived = perf_counter()
     batch = decode(body, _peek).events != _NULL
@@ -70,25 +70,19 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
                 error = FieldError(path, "is required, unless turn is given")
                 raise InvalidRequest(f"{path} is missing", (error,))
         elif not event.pattern.strip():
-            raise EmptyPattern(f"{path} is blank", (FieldError(path, "must not be blank"),))
-    try:
-        counted = await learner.record(
-            trace.tenant,
-            [
-                Observation(
-                    pattern=event.pattern or "",
-                    tool=event.tool,
-                    success=event.success,
-                    duration_ms=event.duration_ms,
-                    catalog=event.catalog or "",
-                    turn=event.turn or "",
-                )
-                for event in events
-            ],
-            trace.key,
+            raise blank(path)
+    observed = [
+        Observation(
+            pattern=event.pattern or "",
+            tool=event.tool,
+            success=event.success,
+            duration_ms=event.duration_ms,
+            catalog=event.catalog or "",
+            turn=event.turn or "",
         )
-    except StoreUnavailable:
-        raise Refused("overloaded", "the state store did not take the feedback") from None
+        for event in events
+    ]
+    counted = await _record(service, trace, observed)
     for seen in counted:
         service.metrics.feedback.labels("yes" if seen.success else "no").inc()
     return answer_json(FeedbackAnswer(len(counted)), status=202)
@@ -101,11 +95,11 @@ async def report_chain(service: Service, request: Request, trace: Trace) -> Answ
         Refused: learning is off, the request is at fault, or the store did not take it.
         EmptyPattern: the intent is blank.
     """
-    learner = _learner(service)
+    _learner(service)
     body = await request.json_body(service.settings)
     report = decode(body, _chain)
     if not report.intent.strip():
-        raise EmptyPattern("intent is blank", (FieldError("intent", "must not be blank"),))
+        raise blank("intent")
     seen = Observation(
         pattern=report.intent,
         tool="",
@@ -113,11 +107,22 @@ async def report_chain(service: Service, request: Request, trace: Trace) -> Answ
         chain=report.chain,
         turn=report.turn or "",
     )
-    try:
-        counted = await learner.record(trace.tenant, [seen], trace.key)
-    except StoreUnavailable:
-        raise Refused("overloaded", "the state store did not take the chain") from None
+    counted = await _record(service, trace, [seen])
     return answer_json(FeedbackAnswer(len(counted)), status=202)
+
+
+async def _record(
+    service: Service, trace: Trace, observed: list[Observation]
+) -> Sequence[Observation]:
+    """Have reports learned; return those that count.
+
+    Raises:
+        Refused: learning is off, or the store did not take them.
+    """
+    try:
+        return await _learner(service).record(trace.tenant, observed, trace.key)
+    except StoreUnavailable:
+        raise Refused("overloaded", "the state store did not take the feedback") from None
 
 
 async def show_insight(service: Service, request: Request, trace: Trace) -> Answer:
@@ -130,7 +135,7 @@ async def show_insight(service: Service, request: Request, trace: Trace) -> Answ
     learner = _learner(service)
     pattern = request.arguments().get("pattern", "")[:MAX_PATTERN_CHARS]
     if not pattern.strip():
-        raise EmptyPattern("pattern is blank", (FieldError("pattern", "must not be blank"),))
+        raise blank("pattern")
     await learner.prepare(pattern)
     known = learner.insight(trace.tenant, pattern)
     answer = InsightAnswer([], 0.0, 0)

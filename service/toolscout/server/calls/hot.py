@@ -17,12 +17,11 @@ from toolscout.index.details import cost_of, details
 from toolscout.learning.experience import Experience
 from toolscout.ranking.ask import Ask
 from toolscout.server.calls import answers, envelope
-from toolscout.server.calls.decide import deadline_of, decide, find_compiled, read_call
+from toolscout.server.calls.search import deadline_of, decide, find_compiled, read_call
 from toolscout.server.compiling.work_threads import run_inline_or_in_thread
-from toolscout.server.http import value_limits
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.request import Request
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.settings import Settings
 from toolscout.tools.risk import LEVELS
@@ -78,7 +77,7 @@ def core_tools(
     return sorted(places, key=places.__getitem__)
 
 
-_hot = value_limits.decoder(HotRequest)
+_hot = envelope.decoder(HotRequest)
 
 AT_ONCE = 500
 """Maximum number of tools for which the tiers are filled on the event loop."""

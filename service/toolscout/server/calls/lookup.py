@@ -3,19 +3,18 @@
 import asyncio
 import re
 from hashlib import sha256
-from math import inf
 from typing import TypeVar
 
 import msgspec
 
 from toolscout.contract.fields import is_absent
-from toolscout.errors import CatalogUnknown, FieldError, InvalidRequest, TooMuchWork
+from toolscout.errors import CatalogUnknown, TooMuchWork
 from toolscout.index.catalog import Catalog
 from toolscout.server.calls.envelope import R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
-from toolscout.server.compiling.queue import CompileJob
 from toolscout.server.compiling.work_threads import DEADLINE_S
-from toolscout.server.observe.trace import Trace
+from toolscout.server.http.refusals import invalid
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.state.store import StoreUnavailable
 
@@ -45,8 +44,7 @@ def check_name(name: str) -> None:
         InvalidRequest: it cannot.
     """
     if not NAME.fullmatch(name):
-        message = "expected 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit"
-        raise InvalidRequest(f"id: {message}", (FieldError("id", message),))
+        raise invalid("id", "expected 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit")
 
 
 async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:
@@ -97,20 +95,6 @@ async def find(service: Service, trace: Trace, name: str) -> Catalog:
     return catalog
 
 
-def start(
-    service: Service,
-    tenant: str,
-    raw: bytes,
-    raw_hash: bytes | None = None,
-    patience_ms: float = inf,
-) -> CompileJob:
-    """Compile a JSON array of tools, or join the compile under way; `raw_hash` is its SHA-256.
-
-    It is waited for so many milliseconds.
-    """
-    return service.compiles.start(tenant, raw_hash or sha256(raw).digest(), raw, patience_ms)
-
-
 async def compiled(
     service: Service, trace: Trace, raw: bytes, raw_hash: bytes | None = None
 ) -> Catalog:
@@ -120,7 +104,7 @@ async def compiled(
         InvalidRequest: the tools are at fault.
         TooMuchWork: they are not compiled within `COMPILED_WITHIN_S`.
     """
-    job = start(service, trace.tenant, raw, raw_hash)
+    job = service.compiles.start(trace.tenant, raw_hash or sha256(raw).digest(), raw)
     trace.offered = (await soon(job.listing)).offered
     catalog = await soon(job.lexical, COMPILED_WITHIN_S)
     trace.catalog, trace.unique = catalog.digest, len(catalog)
@@ -171,7 +155,7 @@ async def _load(service: Service, tenant: str, name: str) -> tuple[str | None, b
     except StoreUnavailable:
         return _remembered(service, tenant, name), None
     if raw is not None:
-        start(service, tenant, raw, patience_ms=0.0)
+        service.compiles.start(tenant, sha256(raw).digest(), raw)
     return digest, raw
 
 

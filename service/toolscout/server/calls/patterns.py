@@ -14,8 +14,6 @@ from time import perf_counter
 from toolscout.index.catalog import Catalog
 from toolscout.index.lines import INLINE_WORK, INVALID, TOO_COSTLY, Scan
 from toolscout.index.lines import scan as scan_lines
-from toolscout.ranking.ask import Ask
-from toolscout.ranking.pipeline import regex_of
 from toolscout.server.compiling.work_threads import SCANS
 from toolscout.server.service import Service
 from toolscout.text.regex import TooCostly, compile_pattern
@@ -36,17 +34,14 @@ _MIB = 1 << 20
 
 
 async def scan(
-    service: Service, tenant: str, catalog: Catalog, ask: Ask, deadline: float
-) -> Scan | None:
-    """Match the pattern of a question, or give the reason why not; None if it is no regex.
+    service: Service, tenant: str, catalog: Catalog, pattern: str, deadline: float
+) -> Scan:
+    """Match a regular expression, or give the reason why not.
 
     `deadline` is a time of `perf_counter`.
     """
-    pattern = regex_of(ask)
-    if pattern is None:
-        return None
     found = await _scan(service, tenant, catalog, pattern, deadline)
-    service.metrics.count_pattern(_result(found))
+    service.metrics.patterns.labels(_result(found)).inc()
     return found
 
 

@@ -4,7 +4,7 @@ from toolscout.contract.answers import LearningSize
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.refusals import Refused
 from toolscout.server.http.request import Request
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
 

@@ -1,19 +1,57 @@
-"""The search endpoint: select the names of a few tools.
+"""The search endpoint, and the steps from a request to a decision that batch, hot and MCP share.
 
 headers → admission → key → body → envelope → catalog (hit, or compile) → ranker → answer
+
+Known catalogs are searched on the event loop in a fraction of a millisecond. An unknown one is
+compiled outside it; if that takes longer than the latency budget, a cheaper ranker answers and the
+compile goes on for the next call.
 """
 
+import asyncio
+from collections.abc import Sequence
+from math import inf
+from time import perf_counter
+
+from toolscout.contract.fields import is_absent
 from toolscout.contract.requests import SearchRequest
+from toolscout.errors import CatalogUnknown, Overloaded
+from toolscout.index.catalog import Catalog
+from toolscout.index.cold import ColdCatalog
+from toolscout.index.source import Source
+from toolscout.index.vectors import Embedder
+from toolscout.ranking import ladder
+from toolscout.ranking.ask import Ask, Decision
+from toolscout.ranking.pipeline import is_for_encoder, regex_of
 from toolscout.server.calls import envelope
 from toolscout.server.calls.answers import Showing, encode, headers
-from toolscout.server.calls.decide import deadline_of, decide, find, read_call, remember
-from toolscout.server.http import value_limits
+from toolscout.server.calls.envelope import Decode, R, Read
+from toolscout.server.calls.lookup import compiled, soon, with_shared
+from toolscout.server.calls.patterns import scan
+from toolscout.server.compiling.work_threads import run_in_thread
+from toolscout.server.compiling.worker import Sent, with_source
+from toolscout.server.compiling.worker import scan as scan_words
 from toolscout.server.http.answer import Answer
 from toolscout.server.http.request import Request
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
-_decode = value_limits.decoder(SearchRequest)
+ENCODE_RESERVE_MS = 2.0
+"""Milliseconds reserved for writing the answer when the budget is divided."""
+
+INFERRED_AT_ONCE = 500
+"""Maximum number of tools whose traits are inferred on the event loop, not in a thread."""
+
+INDEXED_AT_ONCE = 30
+"""Maximum number of tools indexed on the event loop for `okapi`, not in a thread."""
+
+OKAPI_TOOLS = 3_000
+"""Maximum number of tools for `okapi`, which visits each of them for each word: some 2 ms."""
+
+Questions = Sequence[tuple[Ask, Trace]]
+"""Questions about the same tools, each with the trace that gets its decision."""
+
+
+_decode = envelope.decoder(SearchRequest)
 
 
 async def search(service: Service, request: Request, trace: Trace) -> Answer:
@@ -24,7 +62,8 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     """
     read = await read_call(service, request, trace, _decode)
     sent = read.request
-    request.newer_contract = request.newer_contract or sent.is_newer
+    if sent.query is not None or sent.max_tools is not None:
+        request.newer_contract = True
     ask = envelope.to_ask(sent, service.settings)
     deadline = deadline_of(service, request.arrived, sent.latency_budget_ms)
     trace.pattern, trace.top_k = ask.pattern, ask.top_k
@@ -34,3 +73,227 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     await remember(service, trace.tenant, sent.turn, decision)
     found = await Showing(service).answer(trace, decision, explained=bool(sent.explain))
     return Answer(encode(found, newer_contract=request.newer_contract), headers(trace))
+
+
+async def read_call(
+    service: Service, request: Request, trace: Trace, decoder: Decode[R]
+) -> Read[R]:
+    """Read and decode a body, and look up the catalog that it names.
+
+    Raises:
+        Refused: the body is at fault.
+    """
+    body = await request.json_body(service.settings)
+    read = await envelope.read(decoder, body, service.cache, trace.tenant)
+    if read.known is None and read.request.catalog is not None:
+        return await with_shared(service, trace.tenant, read)
+    return read
+
+
+def deadline_of(service: Service, began: float, budget_ms: float | None = None) -> float:
+    """Return the deadline of a decision, as a time of `perf_counter`; None uses the setting.
+
+    Raises:
+        InvalidRequest: the budget is no whole number.
+    """
+    given = envelope.whole("latency_budget_ms", budget_ms)
+    most_ms = (given or service.settings.latency_budget_ms) - ENCODE_RESERVE_MS
+    return began + most_ms / 1_000
+
+
+def by_digest(service: Service, tenant: str, digest: str | None) -> Catalog:
+    """Return the catalog whose digest a request sends instead of tools.
+
+    Raises:
+        CatalogUnknown: this tenant has not sent it to this process, or it was evicted.
+    """
+    catalog = service.cache.by_digest(tenant, digest or "")
+    if catalog is None:
+        raise CatalogUnknown("send the tools once more; the answer names their digest")
+    return catalog
+
+
+async def find(
+    service: Service,
+    request: Request,
+    read: Read[R],
+    trace: Trace,
+    deadline: float,
+    questions: Questions,
+) -> Source:
+    """Return the catalog of a request, without an index if it cannot be compiled in time.
+
+    Questions to a catalog without an index are answered by words before this returns.
+
+    Raises:
+        InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
+            Overloaded: the process is busy with other tools for longer than the budget.
+    """
+    if read.known is not None or is_absent(read.request.tools):
+        return _known(service, request, read, trace)
+    trace.cache = "miss"
+    trace.phases["decode"] = perf_counter() - request.arrived
+    began = perf_counter()
+    source = await _compile(service, read, trace, deadline, questions)
+    scanned = sum(each.phases.get("rank", 0.0) for _, each in questions)
+    trace.phases["compile"] = perf_counter() - began - scanned
+    trace.catalog, trace.unique = source.digest, len(source)
+    return source
+
+
+async def find_compiled(service: Service, request: Request, read: Read[R], trace: Trace) -> Catalog:
+    """Return the catalog of a request, with at least its words compiled.
+
+    Raises:
+        InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
+    """
+    if read.known is not None or is_absent(read.request.tools):
+        return _known(service, request, read, trace)
+    trace.cache = "miss"
+    catalog = await compiled(service, trace, bytes(read.request.tools), read.raw_hash)
+    trace.phases["decode"] = perf_counter() - request.arrived
+    return catalog
+
+
+async def decide(  # noqa: PLR0913  # what a decision depends on
+    service: Service,
+    trace: Trace,
+    catalog: Source,
+    ask: Ask,
+    deadline: float,
+    *,
+    chained: bool = False,
+    encoder_s: float = inf,
+) -> Decision:
+    """Rank with the best ranker that fits into the rest of the budget.
+
+    For a catalog without an index, `find` has already made the decision. The decision is stored in
+    the trace, from which metrics, usage and log are written. `chained` adds the next tools of a
+    known chain. The encoder is waited for at most `encoder_s`, and only while there is time. The
+    cost of matching a regular expression is estimated separately from the ranker's.
+    """
+    if trace.decision is not None:
+        return trace.decision
+    assert isinstance(catalog, Catalog)
+    began = perf_counter()
+    needs_traits = ask.filters is not None or ask.context is not None
+    if needs_traits and not catalog.facets.ready and len(catalog) > INFERRED_AT_ONCE:
+        await run_in_thread(catalog.facets.prepare)
+    embedder, size = service.engine.embedder, len(catalog)
+    if ask.ranker == "okapi" and not catalog.texts.ready and INDEXED_AT_ONCE < size <= OKAPI_TOOLS:
+        await run_in_thread(catalog.texts.prepare)
+    left_ms = (deadline - perf_counter()) * 1_000
+    step = ladder.affordable(ask.ranker, left_ms, service.costs, size)
+    if step is None and ask.ranker == "okapi" and size > OKAPI_TOOLS:
+        step = "bm25"
+    if step is not None and _is_lost_by_words(catalog, ask, embedder):
+        step = None  # a late answer, but words would find nothing
+    found = encoder_vector = None
+    if step is None:
+        pattern = regex_of(ask)
+        if pattern is not None:
+            found = await scan(service, trace.tenant, catalog, pattern, deadline)
+        if service.encoding is not None and is_for_encoder(catalog, ask, embedder):
+            reserve = service.costs.estimate(f"{ask.ranker}:{ladder.bucket(size)}") / 1_000
+            left = min(encoder_s, deadline - began - reserve)
+            encoder_vector = await service.encoding.query(trace.tenant, ask.ranking_part, left)
+    ranking = perf_counter()
+    learner = service.learner
+    prior = None if learner is None else learner.prior(trace.tenant, catalog)
+    chain = None
+    if chained and learner is not None:
+        chain = learner.chain(trace.tenant, ask.ranking_part, catalog)
+    decision = service.engine.decide(
+        catalog,
+        ask,
+        degraded=step,
+        prior=prior,
+        chain=chain,
+        scan=found,
+        encoder_vector=encoder_vector,
+    )
+    trace.decision, trace.source = decision, catalog
+    ended = perf_counter()
+    trace.phases["rank"] = ended - began
+    ran = "keyword" if found is not None and found.too_costly else step or ask.ranker
+    service.costs.learn(f"{ran}:{ladder.bucket(size)}", (ended - ranking) * 1_000)
+    return decision
+
+
+def _is_lost_by_words(catalog: Catalog, ask: Ask, embedder: Embedder) -> bool:
+    """Return whether only meaning can find tools for a question, and the catalog has vectors."""
+    has_meaning = ask.ranker in ("auto", "hybrid", "rrf", "semantic")
+    return (
+        has_meaning
+        and catalog.vectors is not None
+        and embedder.is_in_other_language(ask.ranking_part)
+    )
+
+
+async def remember(service: Service, tenant: str, turn: str | None, decision: Decision) -> None:
+    """Remember the turn of a search, if it has one, for feedback that names it."""
+    if turn and service.learner is not None:
+        await service.learner.remember(tenant, turn, decision)
+
+
+def _known(service: Service, request: Request, read: Read[R], trace: Trace) -> Catalog:
+    """Return the catalog that was recognised by its bytes or its digest."""
+    trace.cache = "hit"
+    if read.known is not None:
+        catalog, trace.offered = read.known.catalog, read.known.offered
+        trace.unnamed = read.known.unnamed
+    else:
+        catalog = by_digest(service, trace.tenant, read.request.catalog)
+        trace.offered = len(catalog)
+    trace.catalog, trace.unique = catalog.digest, len(catalog)
+    trace.phases["decode"] = perf_counter() - request.arrived
+    return catalog
+
+
+async def _compile(
+    service: Service, read: Read[R], trace: Trace, deadline: float, questions: Questions
+) -> Source:
+    """Compile new tools, or answer by their words if time is short.
+
+    A catalog without vectors answers by words. If not even its words can be indexed in time, the
+    texts are scanned.
+    """
+    raw = bytes(read.request.tools)
+    costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
+    with service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, left_ms):
+        job = service.compiles.start(trace.tenant, read.raw_hash, raw)
+        listing = await soon(job.listing)
+        trace.offered, trace.unnamed = listing.offered, listing.unnamed
+        count = listing.unique
+        stage = job.lexical if questions[0][0].ranker in ("bm25", "regex") else job.complete
+        reserve = costs.estimate("scan", count * len(questions)) / 1_000
+        left = deadline - reserve - perf_counter()
+        # Assume that the compiles before this one have its size.
+        queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant)
+        if not stage.done() and queued / 1_000 > left:
+            # Before the compile has a turn.
+            return await _answer_by_words(service, questions, job.sent)
+    await asyncio.wait([stage], timeout=max(left, 0.0))
+    found = _finished(stage) or _finished(job.lexical)
+    if found is not None:
+        return found
+    return await _answer_by_words(service, questions, job.sent)
+
+
+def _finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
+    """Return the result of a stage; None if it is not done, or could not be queued."""
+    if not stage.done() or isinstance(stage.exception(), Overloaded):
+        return None
+    return stage.result()
+
+
+async def _answer_by_words(service: Service, questions: Questions, sent: Sent) -> ColdCatalog:
+    """Answer by the words in names and descriptions, in the worker process."""
+    asks = [ask for ask, _ in questions]
+    found = await service.compiles.run(sent.tenant, scan_words, sent, asks)
+    catalog = found.catalog(service.taxonomy)
+    for (_, trace), decision, spent in zip(questions, found.decisions, found.seconds, strict=True):
+        trace.decision = with_source(decision, catalog)
+        trace.phases["rank"] = spent
+        service.costs.learn("scan", spent * 1_000 / max(len(catalog), 1))
+    return catalog

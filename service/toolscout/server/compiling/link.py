@@ -1,171 +1,249 @@
-"""The parent's end of the worker connection: send requests, match replies, restart a dead worker.
+"""The parent's end of the worker connection: start a worker, send work, match replies.
+
+The first worker is forked while this process has a single thread: it starts in milliseconds and
+shares the memory of the model. By the time another is needed there are threads, whose locks would
+stay taken in a copy, so that one is a new interpreter with a model of its own. Either ends when its
+connection does, so also when this process is killed, and on Linux even while it is stopped.
 
 A worker that dies, or says nothing for long while something is asked of it, is replaced, and what
 it had not finished is asked once more; what is unfinished again when the next one ends is given up.
 """
 
+import asyncio
+import gc
+import os
+import pickle
+import signal
+import sys
 import time
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from math import inf
-from threading import Condition, Thread
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Lock, Thread
 from typing import Any
 
 import msgspec
 
+from toolscout.common.threads import DaemonPool
 from toolscout.errors import Overloaded, TooMuchWork
-from toolscout.server.compiling.channel import Channel
-from toolscout.server.compiling.fork_server import ForkServer
-from toolscout.server.compiling.messages import Failed, Setup
+from toolscout.index.catalog import Catalog
+from toolscout.index.compile import Compiler
+from toolscout.index.packing import SEED, Packed, unpack
+from toolscout.settings import Settings
 
 TRIES = 2
-"""Workers that a request is sent to, one after the other."""
+"""Workers that are asked for the same work, one after the other."""
 
 RESTART_S = 1.0
-"""Least seconds between three starts of a worker: what kills each at once must not spin."""
+"""Least seconds between two starts of a worker: what kills each at once must not spin."""
 
 HUNG_S = 30.0
 """Seconds without a message after which a worker with open requests is replaced."""
 
-OnReply = Callable[[Any], object]
-"""Takes a reply; called in the thread that receives."""
+_MOST_FILES = 1 << 16
+_SPAWNED = "from toolscout.server.compiling.worker import main; main({})"
 
 
-class _Pending(msgspec.Struct):
-    """A request that is not finished."""
+class WorkerProcess:
+    """A worker that was started."""
 
-    message: Any
-    on_reply: OnReply
+    def __init__(
+        self, settings: Settings, work: Callable[[Connection], None] | None = None
+    ) -> None:
+        """Fork a worker that does `work` where that is safe, else spawn one.
+
+        Raises:
+            OSError: none can be started.
+        """
+        self.connection, theirs = Pipe()
+        self._ending = Lock()
+        if work is not None and _can_fork():
+            self._number = _fork(work, theirs)
+        else:
+            os.set_inheritable(theirs.fileno(), True)
+            command = [sys.executable, "-c", _SPAWNED.format(theirs.fileno())]
+            self._number = os.posix_spawn(sys.executable, command, os.environ)
+            with suppress(OSError):  # whoever receives notices too
+                self.connection.send((settings, SEED))
+        theirs.close()
+
+    def end(self) -> None:
+        """Kill it, whatever it does; the connection ends for those who wait for it.
+
+        The connection is closed when nobody uses it any more: while a thread writes to it, its
+        descriptor must not become that of another file.
+        """
+        with self._ending:
+            number, self._number = self._number, 0
+            if number:
+                with suppress(OSError):  # it was waited for elsewhere
+                    os.kill(number, signal.SIGKILL)
+                    os.waitpid(number, 0)
+
+
+def _can_fork() -> bool:
+    """Whether no thread here can hold anything that a forked process would wait for."""
+    tasks = Path("/proc/self/task")
+    return sys.platform == "linux" and tasks.is_dir() and len(list(tasks.iterdir())) == 1
+
+
+def _fork(work: Callable[[Connection], None], connection: Connection) -> int:
+    """Fork a process that works and ends, without a file but its standard ones and one."""
+    process = os.fork()
+    if process:
+        return process
+    try:
+        signal.set_wakeup_fd(-1)  # it is the parent's
+        os.closerange(3, connection.fileno())
+        os.closerange(connection.fileno() + 1, _MOST_FILES)
+        gc.freeze()  # collecting would copy the pages that it walks
+        work(connection)
+    finally:
+        os._exit(0)
+
+
+class _Asked(msgspec.Struct):
+    """Work that is not finished."""
+
+    message: tuple[Any, ...]
+    result: "asyncio.Future[Any]"
+    on_words: Callable[[Catalog], object]
+    process: WorkerProcess
+    """The worker that it was sent to."""
     tries: int = 1
 
 
 class Link:
-    """Sends requests to a worker and dispatches its replies."""
+    """Sends work to a worker and hands out its replies, both from threads of its own."""
 
     def __init__(
-        self, fork_server: ForkServer, setup: Setup, restarted: Callable[[], object]
+        self,
+        process: WorkerProcess,
+        settings: Settings,
+        compiler: Compiler,
+        restarted: Callable[[], object],
     ) -> None:
-        self._fork_server = fork_server
-        self._setup = setup
+        self._process = process
+        self._settings = settings
+        self._compiler = compiler
         self._restarted = restarted
-        self._changed = Condition()
-        self._pending: dict[int, _Pending] = {}
-        self._outbox: deque[tuple[int, Any]] = deque()
-        self._last = 0
+        self._sender = DaemonPool(1, "to worker")
+        self._asked: dict[int, _Asked] = {}
+        self._numbers = count(1)
         self._silent_since = inf
-        """Since when the worker owes a word; abandoned requests count, they show most that it
-        hangs."""
-        self._channel: Channel | None = None
+        """Since when the worker owes a word; abandoned work counts, it shows most that it hangs."""
         self._is_open = False
+        self._loop: asyncio.AbstractEventLoop
 
     def open(self) -> None:
-        """Start the worker, and two threads that talk to it."""
+        """Listen to the worker; call from the running loop."""
+        self._loop = asyncio.get_running_loop()
         self._is_open = True
-        self._channel = self._connect()
         Thread(target=self._receive, name="from worker", daemon=True).start()
-        Thread(target=self._send, name="to worker", daemon=True).start()
 
     def close(self) -> None:
         """End the worker; what is unfinished stays so."""
-        with self._changed:
-            self._is_open = False
-            self._changed.notify_all()
-            if self._channel is not None:
-                self._channel.close()
-        self._fork_server.close()
+        self._is_open = False
+        self._process.end()
 
-    def ask(self, message: Any, on_reply: OnReply) -> int:
-        """Ask for something, until the last reply; returns its number.
+    async def ask(
+        self,
+        pool: str,
+        tenant: str,
+        work: Callable[..., Any],
+        *args: Any,
+        on_words: Callable[[Catalog], object] = lambda _: None,
+    ) -> Any:
+        """Have the worker do something, and return its reply.
+
+        Args:
+            pool: the threads that do it, which tenants take in turn.
+            tenant: whose turn it takes.
+            work: a function of the worker and the arguments.
+            args: further arguments.
+            on_words: gets a catalog that is complete but for its vectors, before the reply.
 
         Raises:
             Overloaded: the service is stopping.
+            TooMuchWork: two workers ended over it.
         """
-        with self._changed:
-            if not self._is_open:
-                raise Overloaded("the service is stopping")
-            self._last += 1
-            self._pending[self._last] = _Pending(message, on_reply)
-            self._silent_since = min(self._silent_since, time.monotonic())
-            self._post(self._last, message)
-            return self._last
-
-    def abandon(self, number: int) -> None:
-        """Expect no reply any more."""
-        with self._changed:
-            self._pending.pop(number, None)
+        if not self._is_open:
+            raise Overloaded("the service is stopping")
+        number = next(self._numbers)
+        result = self._loop.create_future()
+        message = number, pool, tenant, work, args
+        asked = self._asked[number] = _Asked(message, result, on_words, self._process)
+        self._silent_since = min(self._silent_since, time.monotonic())
+        self._sender.submit(_send, self._process.connection, message)
+        try:
+            return await asked.result
+        finally:
+            self._asked.pop(number, None)
 
     def check_health(self) -> None:
         """End a worker that hangs; to be called now and then."""
-        if time.monotonic() - self._silent_since > HUNG_S and self._channel is not None:
-            self._channel.close()  # whoever receives replaces it
-
-    def _post(self, number: int, message: Any) -> None:
-        self._outbox.append((number, message))
-        self._changed.notify()
-
-    def _connect(self) -> Channel:
-        forked = self._fork_server.forks
-        channel = Channel(self._fork_server.start())
-        if not (forked and self._fork_server.forks):
-            with suppress(OSError):  # whoever receives notices too
-                channel.send(self._setup)
-        return channel
-
-    def _send(self) -> None:
-        while True:
-            with self._changed:
-                while self._is_open and not self._outbox:
-                    self._changed.wait()
-                if not self._is_open:
-                    return
-                message, channel = self._outbox.popleft(), self._channel
-            with suppress(OSError):  # whoever receives notices too, and asks anew
-                if channel is not None:
-                    channel.send(message)
-            del message
+        if time.monotonic() - self._silent_since > HUNG_S:
+            self._process.end()  # whoever receives replaces it
 
     def _receive(self) -> None:
         started = 0.0
-        while self._is_open:
-            try:
-                while self._channel is not None:
-                    number, reply, is_last = self._channel.receive()
-                    with self._changed:
-                        pending = self._pending.get(number)
-                        if is_last:
-                            self._pending.pop(number, None)
-                        self._silent_since = time.monotonic() if self._pending else inf
-                    if pending is not None:
-                        pending.on_reply(reply)
-                    del reply, pending
-            except EOFError:
-                if not self._is_open:
-                    return
+        while True:
+            with suppress(EOFError, OSError):
+                while True:
+                    number, reply = self._process.connection.recv()
+                    if isinstance(reply, Packed):
+                        reply = unpack(reply, self._compiler)
+                    self._call(self._take, number, reply)
+            self._process.end()
             time.sleep(max(0.0, started + RESTART_S - time.monotonic()))
-            started = time.monotonic()
-            self._restart()
-
-    def _restart(self) -> None:
-        """Replace the worker, and ask it for everything that is not done."""
-        with self._changed:
             if not self._is_open:
                 return
-            if self._channel is not None:
-                self._channel.close()
-            try:
-                self._channel = self._connect()
-            except OSError:
-                self._channel = None  # no process can be started now
-            self._silent_since = time.monotonic() if self._pending else inf
-            self._outbox.clear()
-            given_up = []
-            for number, pending in list(self._pending.items()):
-                if self._channel is None or pending.tries == TRIES:
-                    given_up.append(self._pending.pop(number))
-                else:
-                    pending.tries += 1
-                    self._post(number, pending.message)
+            started = time.monotonic()
+            with suppress(OSError):  # if no process can be started now, it is tried again
+                self._process = WorkerProcess(self._settings)
+            self._call(self._repeat)
+
+    def _call(self, function: Callable[..., object], *args: Any) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(function, *args)
+
+    def _take(self, number: int, reply: Any) -> None:
+        """Hand out a reply."""
+        asked = self._asked.get(number)
+        if isinstance(reply, Catalog):
+            if asked is not None:
+                asked.on_words(reply)
+        else:
+            self._asked.pop(number, None)
+            self._finish(asked, reply)
+        self._silent_since = time.monotonic() if self._asked else inf
+
+    @staticmethod
+    def _finish(asked: _Asked | None, reply: Any) -> None:
+        if asked is None or asked.result.done():
+            return
+        if isinstance(reply, Exception):
+            asked.result.set_exception(reply)
+        else:
+            asked.result.set_result(reply)
+
+    def _repeat(self) -> None:
+        """Ask a new worker for everything that is not done."""
         self._restarted()
-        for pending in given_up:
-            pending.on_reply(Failed(TooMuchWork("the tools could not be compiled; send fewer")))
+        self._silent_since = time.monotonic() if self._asked else inf
+        for asked in [each for each in self._asked.values() if each.process is not self._process]:
+            asked.tries, asked.process = asked.tries + 1, self._process
+            if asked.tries > TRIES:
+                error = TooMuchWork("the tools could not be compiled; send fewer")
+                self._finish(asked, error)
+            else:
+                self._sender.submit(_send, self._process.connection, asked.message)
+
+
+def _send(connection: Connection, message: tuple[Any, ...]) -> None:
+    with suppress(OSError):  # whoever receives notices too, and asks anew
+        connection.send_bytes(pickle.dumps(message, protocol=5))

@@ -1,13 +1,11 @@
 """Compiling beside the event loop, in another process: one flight per tool list.
 
-The tenants take turns there, and share the bytes of the lists that wait, and the seconds.
+The tenants take turns there, and share the bytes of the lists that wait.
 """
 
 import asyncio
-import threading
 from collections import Counter
 from collections.abc import Callable
-from math import inf
 from typing import Any, TypeVar
 
 from toolscout.common.fairness import Shares, ahead
@@ -15,32 +13,25 @@ from toolscout.engine import Engine
 from toolscout.errors import Overloaded, TooMuchWork
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
-from toolscout.index.packing import unpack
 from toolscout.ranking.ladder import Costs
-from toolscout.server.compiling.fork_server import ForkServer
-from toolscout.server.compiling.link import Link
-from toolscout.server.compiling.messages import (
-    Call,
-    Compile,
-    Complete,
-    Encode,
-    EncodeQuery,
-    Failed,
-    Lexical,
-    Listing,
-    Read,
-    Returned,
-    Sent,
-    Setup,
-)
+from toolscout.server.compiling.link import Link, WorkerProcess
 from toolscout.server.compiling.work_threads import DEADLINE_S, MOST_WAITING
-from toolscout.server.compiling.worker import work_with
+from toolscout.server.compiling.worker import (
+    Listing,
+    Sent,
+    compile_list,
+    read_list,
+    serve,
+)
+from toolscout.settings import Settings
 
 T = TypeVar("T")
 
-MAX_WAIT_MS = 10_000
-"""Total expected compile time that may queue, in milliseconds. Lists beyond it are compiled when
-they are sent again."""
+WAITING_SHARE = 8
+MAX_WAITING_BYTES = 64 * 1024 * 1024
+"""What part of the memory for compiled catalogs, on top of it, lists may take that wait for their
+compile, and at most how much: some ten seconds of compiling. Lists beyond it are compiled when they
+are sent again."""
 
 
 class CompileJob:
@@ -50,87 +41,60 @@ class CompileJob:
     `Overloaded`.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, sent: Sent) -> None:
+    def __init__(self, sent: Sent) -> None:
+        loop = asyncio.get_running_loop()
         self.sent = sent
-        self.patience_ms = 0.0
-        """How long somebody waits for it."""
-        self.room = 0, 0
-        """Bytes and milliseconds that it takes of what may wait."""
-        self.found: Catalog | None = None
-        """The catalog as far as its words go."""
+        self.task: asyncio.Task[None] | None = None
         self.listing: asyncio.Future[Listing] = loop.create_future()
         self.lexical: asyncio.Future[Catalog] = loop.create_future()
+        """The catalog as far as its words go."""
         self.complete: asyncio.Future[Catalog] = loop.create_future()
-        for stage in self.stages:
-            # A failed compile that nobody waits for any more is no unhandled error.
-            stage.add_done_callback(lambda done: done.cancelled() or done.exception())
 
-    @property
-    def stages(self) -> tuple[asyncio.Future[Any], ...]:
-        """All futures, in order."""
-        return self.listing, self.lexical, self.complete
+    def fail(self, error: Exception) -> None:
+        """Fail all stages that are not done."""
+        for stage in (self.listing, self.lexical, self.complete):
+            if not stage.done():
+                stage.set_exception(error)
+                stage.exception()  # where nobody waits any more, it is no unhandled error
 
 
 class CompileQueue:
     """Starts compiles and shares those that are under way."""
 
-    def __init__(  # noqa: PLR0913  # parts that must not know each other
+    def __init__(  # parts that must not know each other
         self,
         engine: Engine,
         cache: CatalogCache,
-        setup: Setup,
-        max_waiting: int,
+        settings: Settings,
         costs: Costs,
         compiled: Callable[[str, Catalog], None],
         restarted: Callable[[], object],
     ) -> None:
-        self._compiler = engine.compiler
         self._cache = cache
-        self._bytes = Shares(max_waiting)
-        self._ms = Shares(MAX_WAIT_MS)
+        self._bytes = Shares(min(settings.cache_bytes // WAITING_SHARE, MAX_WAITING_BYTES))
         """Of lists that are read and not yet compiled."""
-        self._lock = threading.Lock()
         self._costs = costs
         self._compiled = compiled
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
         self._calls = 0
-        self._loop: asyncio.AbstractEventLoop
-        self._link = Link(ForkServer(work_with(engine, setup)), setup, restarted)
-
-    def open(self) -> None:
-        """Start the worker; call from the running loop."""
-        self._loop = asyncio.get_running_loop()
-        self._link.open()
-
-    def close(self) -> None:
-        """End the worker, and with it everything that runs there."""
-        self._link.close()
-
-    def check_health(self) -> None:
-        """Replace a worker that hangs; to be called now and then."""
-        self._link.check_health()
+        process = WorkerProcess(settings, lambda end: serve(end, engine, settings))
+        self._link = Link(process, settings, engine.compiler, restarted)
+        self.open = self._link.open
+        self.close = self._link.close
+        self.check_health = self._link.check_health
 
     def serve(self, tenants: int) -> None:
         """Share the queue between this many tenants at most."""
-        with self._lock:
-            self._bytes.tenants = self._ms.tenants = tenants
+        self._bytes.tenants = tenants
 
-    def start(
-        self, tenant: str, raw_hash: bytes, raw: bytes, patience_ms: float = inf
-    ) -> CompileJob:
-        """Return the job that compiles these bytes of `tools`; joins the one under way, if any.
-
-        It is waited for so many milliseconds.
-        """
+    def start(self, tenant: str, raw_hash: bytes, raw: bytes) -> CompileJob:
+        """Return the job that compiles these bytes of `tools`; joins the one under way, if any."""
         key = (tenant, raw_hash)
         job = self._jobs.get(key)
         if job is None:
-            job = CompileJob(self._loop, Sent.of(tenant, raw_hash, raw))
-            job.patience_ms = patience_ms
-            self._jobs[key] = job
-            job.complete.add_done_callback(lambda _: self._jobs.pop(key, None))
-            self._ask(job, Read(job.sent))
-        job.patience_ms = max(job.patience_ms, patience_ms)
+            job = self._jobs[key] = CompileJob(Sent(tenant, raw_hash, raw))
+            job.task = asyncio.create_task(self._compile(job))
+            job.task.add_done_callback(lambda _: self._jobs.pop(key, None))
         return job
 
     async def run(self, tenant: str, work: Callable[..., T], *args: Any) -> T:
@@ -143,34 +107,24 @@ class CompileQueue:
             raise TooMuchWork("too much work waits for a thread; try again shortly")
         self._calls += 1
         try:
-            found: T = await self.ask(Call(tenant, work, args), DEADLINE_S)
+            found: T = await self.ask(DEADLINE_S, "call", tenant, work, *args)
             return found
         finally:
             self._calls -= 1
 
-    async def ask(self, message: Call | Encode | EncodeQuery, seconds: float) -> Any:
-        """Ask the worker for what it returns.
+    async def ask(
+        self, seconds: float, pool: str, tenant: str, work: Callable[..., Any], *args: Any
+    ) -> Any:
+        """Ask the worker, as `Link.ask` does.
 
         Raises:
             TooMuchWork: it took longer than so many seconds.
         """
-        returned: asyncio.Future[Any] = self._loop.create_future()
-
-        def on_reply(reply: Any) -> None:
-            match reply:
-                case Returned(value):
-                    self._settle(returned, value)
-                case Failed(error):
-                    self._fail(error, returned)
-
-        number = self._link.ask(message, on_reply)
         try:
             async with asyncio.timeout(seconds):
-                return await returned
+                return await self._link.ask(pool, tenant, work, *args)
         except TimeoutError:
             raise TooMuchWork("the work took too long; send less") from None
-        finally:
-            self._link.abandon(number)
 
     def __len__(self) -> int:
         return len(self._jobs)
@@ -179,86 +133,36 @@ class CompileQueue:
         """Count the compiles until the last one of a tenant is done, as the tenants take turns."""
         return int(ahead(Counter(owner for owner, _ in self._jobs), tenant))
 
-    def _ask(self, job: CompileJob, message: Read | Compile) -> None:
+    async def _compile(self, job: CompileJob) -> None:
+        """Read a list, and compile it if it is new and there is room."""
+        sent = job.sent
         try:
-            self._link.ask(message, lambda reply: self._on_reply(job, reply))
-        except Overloaded as error:
-            self._on_reply(job, Failed(error))
+            listing = await self._link.ask("read", sent.tenant, read_list, sent)
+            self._cache.add_alias(sent.tenant, sent.raw_hash, listing)
+            job.listing.set_result(listing)
+            catalog = self._cache.by_digest(sent.tenant, listing.digest)
+            if catalog is None:
+                if not self._bytes.take(sent.tenant, len(sent.raw)):
+                    raise Overloaded("too many unknown tools wait; try again shortly")
+                try:
+                    catalog = await self._compile_new(job)
+                finally:
+                    self._bytes.give(sent.tenant, len(sent.raw))
+            else:
+                job.lexical.set_result(catalog)
+            job.complete.set_result(catalog)
+        except Exception as error:
+            job.fail(error)
 
-    def _on_reply(self, job: CompileJob, reply: Any) -> None:
-        match reply:
-            case Listing():
-                self._on_listing(job, reply)
-            case Lexical(packed):
-                job.found = unpack(packed, self._compiler)
-                self._settle(job.lexical, job.found)
-            case Complete():
-                self._on_complete(job, reply)
-            case Failed(error):
-                self._end(job)
-                self._fail(error, *job.stages)
-
-    def _on_listing(self, job: CompileJob, listing: Listing) -> None:
-        tenant = job.sent.tenant
-        self._cache.add_alias(tenant, job.sent.raw_hash, listing)
-        self._settle(job.listing, listing)
-        known = self._cache.by_digest(tenant, listing.digest)
-        if known is None and self._has_room(job, listing):
-            self._ask(job, Compile(job.sent))
-            return
-        if known is None:
-            error = Overloaded("too many unknown tools wait to be compiled; try again shortly")
-            self._fail(error, job.lexical, job.complete)
-        else:
-            self._settle(job.lexical, known)
-            self._settle(job.complete, known)
-
-    def _on_complete(self, job: CompileJob, reply: Complete) -> None:
-        self._end(job)
-        catalog = job.found
-        assert catalog is not None
-        if reply.vectors is not None:
-            catalog = catalog.with_vectors(*reply.vectors)
-        tenant = job.sent.tenant
-        self._cache.add(tenant, catalog)
-        self._loop.call_soon_threadsafe(self._costs.learn, "compile", reply.spent)
-        self._loop.call_soon_threadsafe(self._compiled, tenant, catalog)
-        self._settle(job.complete, catalog)
-
-    def _has_room(self, job: CompileJob, listing: Listing) -> bool:
-        """Take the room that a list needs to wait for its compile; one always may."""
-        tenant, size = job.sent.tenant, len(memoryview(job.sent.raw))
-        spent = int(self._costs.expected("compile", listing.unique)) + 1
-        with self._lock:
-            if not self._bytes.take(tenant, size):
-                return False
-            if not self._ms.take(tenant, spent):
-                if job.patience_ms < self._ms.used + spent:
-                    self._bytes.give(tenant, size)
-                    return False
-                spent = 0
-        job.room = size, spent
-        return True
-
-    def _end(self, job: CompileJob) -> None:
-        size, spent = job.room
-        job.room = 0, 0
-        if size:
-            with self._lock:
-                self._bytes.give(job.sent.tenant, size)
-                self._ms.give(job.sent.tenant, spent)
-
-    def _settle(self, future: "asyncio.Future[T]", value: T) -> None:
-        def settle() -> None:
-            if not future.done():
-                future.set_result(value)
-
-        self._loop.call_soon_threadsafe(settle)
-
-    def _fail(self, error: Exception, *stages: "asyncio.Future[Any]") -> None:
-        def settle() -> None:
-            for stage in stages:
-                if not stage.done():
-                    stage.set_exception(error)
-
-        self._loop.call_soon_threadsafe(settle)
+    async def _compile_new(self, job: CompileJob) -> Catalog:
+        sent = job.sent
+        complete = await self._link.ask(
+            "compile", sent.tenant, compile_list, sent, on_words=job.lexical.set_result
+        )
+        catalog = job.lexical.result()
+        if complete.vectors is not None:
+            catalog = catalog.with_vectors(*complete.vectors)
+        self._cache.add(sent.tenant, catalog)
+        self._costs.learn("compile", complete.spent)
+        self._compiled(sent.tenant, catalog)
+        return catalog

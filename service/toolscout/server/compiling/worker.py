@@ -3,49 +3,58 @@
 All of that is Python that holds an interpreter lock, for milliseconds to seconds, and here it holds
 another one than the event loop's. A list is read before it waits for its compile, in threads of
 their own, and scans and other short calls have theirs: nobody waits for the compile of another.
+
+Work is a function of the worker and further arguments, sent by reference. What it returns is its
+reply; a generator replies several times.
 """
 
+import ctypes
 import os
 import pickle
-import socket
+import signal
 import sys
-from collections.abc import Callable
-from threading import Event, Lock
-from time import perf_counter, thread_time
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from inspect import isgenerator
+from multiprocessing.connection import Connection
+from threading import Lock
 from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from toolscout.common.fairness import FairPool
 from toolscout.common.lru import Lru
 from toolscout.common.threads import use_one_arena
+from toolscout.contract.tools import Tool
 from toolscout.engine import Engine
 from toolscout.errors import Overloaded
 from toolscout.index.cache import CatalogCache
+from toolscout.index.cold import ColdCatalog
 from toolscout.index.compile import CompiledTool, ToolStore
-from toolscout.index.packing import pack
+from toolscout.index.encoder import ToolEncodings, load_encoder
+from toolscout.index.packing import SEED, Packed, pack
 from toolscout.index.tool_list import ToolList
-from toolscout.server.compiling.channel import Channel
-from toolscout.server.compiling.encoder_thread import QUERIES_AT_ONCE, EncoderThread
-from toolscout.server.compiling.messages import (
-    Call,
-    Compile,
-    Complete,
-    Encode,
-    EncodeQuery,
-    Failed,
-    Lexical,
-    Listing,
-    Read,
-    Returned,
-    Sent,
-    Setup,
-)
+from toolscout.index.vector_index import NameVectors
+from toolscout.index.vectors import Floats
+from toolscout.ranking.ask import Ask, Decision
+from toolscout.settings import Settings
+from toolscout.text.domains import Taxonomy
+from toolscout.tools.documents import decode_tool
 
-COMPILES = 2
-"""Compiles at a time: a huge list must not hold up a small one."""
+QUERIES_AT_ONCE = max(1, (os.cpu_count() or 2) // 2)
+"""Half of the cores: the event loop needs one, and several queries to a core are all late."""
 
-READS = 2
-CALLS = 4
-"""Lists that are read, and calls that run, at a time."""
+THREADS = {"read": 2, "call": 4, "compile": 2, "query": QUERIES_AT_ONCE, "encode": 1}
+"""Threads by kind of work. Of two compiles one may be huge without holding up small ones."""
+
+ENCODE_NICE = 10
+"""How far encoding tools stands back from everything else: some tenth of a core where others want
+it. Not further, because the thread may hold the interpreter lock while it stands back.
+"""
 
 KEPT_BYTES = 32 * 1024 * 1024
 """Lists, as they were sent, that stay decoded for their compile and the calls that come after."""
@@ -53,40 +62,71 @@ KEPT_BYTES = 32 * 1024 * 1024
 SWITCH_S = 0.001
 """How long a thread may keep the lock from others: reading has a deadline, compiling has not."""
 
-STEP_ASIDE_S = 0.005
-"""How long a compile waits, at each tool, for calls to end: somebody waits for them."""
+STEP_ASIDE_S = 0.002
+"""How long a compile waits, at each tool, while calls run: somebody waits for them."""
 
 HEARTBEAT_S = 1.0
-"""Seconds between heartbeats of a running compile; without one for `HUNG_S` it is replaced."""
+"""Seconds without other messages after which the worker says that it is alive."""
+
+_encode = msgspec.json.Encoder().encode
+
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+_LEFT_TO_PARENT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A list as it was sent, and its SHA-256."""
+
+    tenant: str
+    raw_hash: bytes
+    raw: bytes
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """What is known of a list as soon as it is read."""
+
+    digest: str
+    offered: int
+    unnamed: int
+    unique: int
+
+
+class Complete(msgspec.Struct, frozen=True):
+    """The vectors of a catalog, and the milliseconds that each tool took."""
+
+    vectors: tuple[Floats, NameVectors] | None
+    spent: float
 
 
 class Worker:
-    """Runs the compiles and calls of one process, as its messages come, until the channel ends."""
+    """Does the work of one serving process, as it comes, until the connection ends."""
 
-    def __init__(self, channel: Channel, engine: Engine, setup: Setup) -> None:
+    def __init__(
+        self, connection: Connection, engine: Engine, settings: Settings, seed: int = SEED
+    ) -> None:
+        """Work at one end of a connection; `seed` is that of the other."""
         self.engine = engine
-        self._channel = channel
-        self._setup = setup
-        self._cache = CatalogCache(setup.cache_bytes)
+        self.seed = seed
+        self.encodings: ToolEncodings | None = None
+        """None before the encoder is loaded, and where there is none."""
+        self._connection = connection
+        self._sending = Lock()
+        self._max_tools = settings.max_tools
+        self._cache = CatalogCache(settings.cache_bytes)
         self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
-        self._calls = FairPool(CALLS, "call")
-        self._queries = FairPool(QUERIES_AT_ONCE, "query")
-        self._readers = FairPool(READS, "read")
-        self._compilers = FairPool(COMPILES, "compile")
-        self.encoder = EncoderThread(engine.embedder) if setup.encoder else None
-        self._calling = 0
-        self._lock = Lock()
-        self._quiet = Event()
-        self._quiet.set()
+        self._pools = {name: FairPool(threads, name) for name, threads in THREADS.items()}
+        if settings.encoder:
+            self._pools["encode"].submit("", self._load_encoder)
 
     def run(self) -> None:
         """Serve until the other end is gone."""
-        while True:
-            try:
-                number, message = self._channel.receive()
-            except EOFError:
-                return
-            self._take(number, message)
+        with suppress(EOFError, OSError):
+            while True:
+                if self._connection.poll(HEARTBEAT_S):
+                    number, pool, tenant, work, args = self._connection.recv()
+                    self._pools[pool].submit(tenant, self._answer, number, work, args)
+                else:
+                    self._send(0, None)
 
     def read(self, sent: Sent) -> ToolList:
         """Return the tools of a list.
@@ -97,96 +137,139 @@ class Worker:
         key = sent.tenant, sent.raw_hash
         found = self._lists.get(key)
         if found is None:
-            raw = bytes(sent.raw)
-            found = ToolList.decode(raw, self._setup.max_tools)
-            self._lists.put(key, found, len(raw))
+            found = ToolList.decode(sent.raw, self._max_tools)
+            self._lists.put(key, found, len(sent.raw))
         return found
 
-    def _take(self, number: int, message: Any) -> None:
-        match message:
-            case Read(sent):
-                self._readers.submit(sent.tenant, self._answer, number, self._list, sent)
-            case Compile(sent):
-                self._compilers.submit(
-                    sent.tenant, self._answer, number, self._compile, number, sent
-                )
-            case Encode(tenant, wires) if self.encoder is not None:
-                self.encoder.submit(self._answer, number, self.encoder.tools, tenant, wires)
-            case EncodeQuery(tenant, text) if self.encoder is not None:
-                # No compile steps aside for it: the network runs without the interpreter lock.
-                self._queries.submit(tenant, self._answer, number, self.encoder.query, text)
-            case Call(tenant, work, args):
-                self._calls.submit(tenant, self._answer, number, self._call, work, args)
+    def forget(self, sent: Sent) -> None:
+        """Drop the decoded tools of a list."""
+        self._lists.pop((sent.tenant, sent.raw_hash))
 
-    def _answer(self, number: int, work: Callable[..., Any], *args: Any) -> None:
-        """Run `work` and send its result or its error."""
+    def store(self, tenant: str) -> "YieldingStore":
+        """Return the compiled tools of a tenant."""
+        return YieldingStore(self._cache.tools(tenant), self._pools["call"])
+
+    def _answer(self, number: int, work: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        """Run `work` and send its replies or its error."""
         try:
-            reply = work(*args)
+            reply = work(self, *args)
+            for each in reply if isgenerator(reply) else (reply,):
+                self._send(number, each)
         except Exception as error:
-            reply = Failed(_portable(error))
-        self._send(number, reply, is_last=True)
+            self._send(number, _portable(error))
 
-    def _send(self, number: int, reply: Any, *, is_last: bool = False) -> None:
+    def _send(self, number: int, reply: Any) -> None:
+        message = pickle.dumps((number, reply), protocol=5)
         try:
-            self._channel.send((number, reply, is_last))
+            with self._sending:
+                self._connection.send_bytes(message)
         except OSError:
             os._exit(0)  # the other end is gone
 
-    def _list(self, sent: Sent) -> Listing:
-        tools = self.read(sent)
-        return Listing(tools.digest, tools.offered, tools.unnamed, len(tools.tools))
-
-    def _compile(self, number: int, sent: Sent) -> Complete:
-        tools = self.read(sent)
-        began = thread_time()  # others run beside it, and count for themselves
-        compiler = self.engine.compiler
-        store = YieldingStore(
-            self._cache.tools(sent.tenant), self._quiet, lambda: self._send(0, None)
-        )
-        lexical, compiled = compiler.lexical(tools, store)
-        self._send(number, Lexical(pack(lexical, self._setup.seed)))
-        vectors = compiler.vectors(lexical.names, compiled)
-        spent = (thread_time() - began) * 1_000 / max(len(tools.tools), 1)
-        self._lists.pop((sent.tenant, sent.raw_hash))  # few ask for its texts from now on
-        return Complete(vectors, spent)
-
-    def _call(self, work: Callable[..., Any], args: tuple[Any, ...]) -> Returned:
-        self._count(1)
-        try:
-            return Returned(work(self, *args))
-        finally:
-            self._count(-1)
-
-    def _count(self, change: int) -> None:
-        with self._lock:
-            self._calling += change
-            if self._calling:
-                self._quiet.clear()
-            else:
-                self._quiet.set()
+    def _load_encoder(self) -> None:
+        if sys.platform == "linux":  # where a thread has a priority of its own
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), ENCODE_NICE)
+        self.encodings = ToolEncodings(load_encoder(), self.engine.embedder)
 
 
 class YieldingStore:
-    """A tool store that yields to waiting calls and sends heartbeats."""
+    """A tool store that lets calls go first."""
 
-    def __init__(self, store: ToolStore, quiet: Event, heartbeat: Callable[[], object]) -> None:
+    def __init__(self, store: ToolStore, calls: FairPool) -> None:
         self._store = store
-        self._quiet = quiet
-        self._heartbeat = heartbeat
-        self._last_heartbeat = perf_counter()
+        self._calls = calls
+        self.put = store.put
 
     def get(self, digest: bytes) -> CompiledTool | None:
-        """Return a compiled tool, after waiting for calls and sending a heartbeat if due."""
-        if not self._quiet.is_set():
-            self._quiet.wait(STEP_ASIDE_S)
-        if perf_counter() - self._last_heartbeat > HEARTBEAT_S:
-            self._heartbeat()
-            self._last_heartbeat = perf_counter()
+        """Return a compiled tool, after stepping aside for calls that run."""
+        if self._calls.running:
+            time.sleep(STEP_ASIDE_S)
         return self._store.get(digest)
 
-    def put(self, digest: bytes, tool: CompiledTool) -> None:
-        """Store a compiled tool."""
-        self._store.put(digest, tool)
+
+def read_list(worker: Worker, sent: Sent) -> Listing:
+    """Read a list, which stays decoded for its compile."""
+    tools = worker.read(sent)
+    return Listing(tools.digest, tools.offered, tools.unnamed, len(tools.tools))
+
+
+def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
+    """Compile a list: first a catalog that answers by words, then what completes it."""
+    tools = worker.read(sent)
+    began = time.thread_time()  # others run beside it, and count for themselves
+    compiler = worker.engine.compiler
+    lexical, compiled = compiler.lexical(tools, worker.store(sent.tenant))
+    yield pack(lexical, worker.seed)
+    vectors = compiler.vectors(lexical.names, compiled)
+    spent = (time.thread_time() - began) * 1_000 / max(len(tools.tools), 1)
+    worker.forget(sent)  # few ask for its texts from now on
+    yield Complete(vectors, spent)
+
+
+class Scanned(msgspec.Struct, frozen=True):
+    """Decisions about a list, and as much of it as answers tell."""
+
+    decisions: list[Decision]
+    seconds: list[float]
+    """What each took."""
+    digest: str
+    tools: dict[int, bytes]
+    """The tools that were selected, by row."""
+    tokens: NDArray[np.int64]
+
+    def catalog(self, taxonomy: Taxonomy) -> ColdCatalog:
+        """Return the list, of which only selected tools can be looked at."""
+        tools = ToolList(_Selected(self.tools, len(self.tokens)), (), self.digest, (), 0)
+        return ColdCatalog(tools, taxonomy, self.tokens)
+
+
+class _Selected(Sequence[Tool]):
+    """A list of tools that has only some."""
+
+    def __init__(self, tools: dict[int, bytes], count: int) -> None:
+        self._tools = tools
+        self._count = count
+
+    def __getitem__(self, row: int) -> Tool:  # type: ignore[override]
+        return decode_tool(self._tools[row])
+
+    def __len__(self) -> int:
+        return self._count
+
+
+def scan(worker: Worker, sent: Sent, asks: Sequence[Ask]) -> Scanned:
+    """Answer questions by the words in names and descriptions."""
+    tools = worker.read(sent)
+    catalog = ColdCatalog(tools, worker.engine.compiler.taxonomy)
+    decisions, seconds, selected = [], [], set[int]()
+    for ask in asks:
+        began = time.perf_counter()
+        found = worker.engine.decide(catalog, ask)
+        # The list and the model are there already, where this goes.
+        ranking = msgspec.structs.replace(found.ranking, source=None, embedder=None)
+        decisions.append(msgspec.structs.replace(found, ranking=ranking))
+        seconds.append(time.perf_counter() - began)
+        selected.update(found.rows)
+    shown = {row: _encode(tools.tools[row]) for row in selected}
+    return Scanned(decisions, seconds, tools.digest, shown, catalog.tokens)
+
+
+def with_source(decision: Decision, source: ColdCatalog) -> Decision:
+    """Return a decision with its list, once both have arrived."""
+    ranking = msgspec.structs.replace(decision.ranking, source=source)
+    return msgspec.structs.replace(decision, ranking=ranking)
+
+
+def encode_tools(worker: Worker, tenant: str, wires: Sequence[bytes]) -> Floats | None:
+    """Return the encoder's vectors of tools, shape (tools, 384); None if there is no encoder."""
+    known = worker.encodings
+    return None if known is None else known.of(tenant, map(decode_tool, wires))
+
+
+def encode_query(worker: Worker, text: str) -> Floats | None:
+    """Return the encoder's vector of a query, shape (384,); None before the encoder is loaded."""
+    return None if worker.encodings is None else worker.encodings.encoder.query(text)
 
 
 def _portable(error: Exception) -> Exception:
@@ -198,25 +281,26 @@ def _portable(error: Exception) -> Exception:
     return error
 
 
-def work_with(engine: Engine, setup: Setup) -> Callable[[socket.socket], None]:
-    """Return what a forked worker does with its connection."""
-
-    def work(connection: socket.socket) -> None:
-        sys.setswitchinterval(SWITCH_S)
-        Worker(Channel(connection), engine, setup).run()
-
-    return work
+def serve(connection: Connection, engine: Engine, settings: Settings, seed: int = SEED) -> None:
+    """Be a worker until the connection ends; signals are left to the serving process."""
+    if sys.platform == "linux":  # it also ends with its parent where it is stopped
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    for number in _LEFT_TO_PARENT:
+        signal.signal(number, signal.SIG_IGN)
+    sys.setswitchinterval(SWITCH_S)
+    Worker(connection, engine, settings, seed).run()
 
 
 def main(descriptor: int) -> None:
-    """Run a spawned worker, which receives its setup first."""
+    """Be a worker in an interpreter of its own, which receives settings and seed first."""
     use_one_arena()
-    channel = Channel(socket.socket(fileno=descriptor))
-    try:
-        setup = channel.receive()
-    except EOFError:
-        return
-    engine = Engine((), model=setup.model, synonyms=setup.synonyms, domains=setup.domains)
-    sys.setswitchinterval(SWITCH_S)
-    Worker(channel, engine, setup).run()
+    connection = Connection(descriptor)
+    with suppress(EOFError):
+        settings, seed = connection.recv()
+        serve(connection, engine_of(settings), settings, seed)
     os._exit(0)
+
+
+def engine_of(settings: Settings, tools: Sequence[Any] = ()) -> Engine:
+    """Return an engine with the model and the word lists of the settings."""
+    return Engine(tools, model=settings.model, synonyms=settings.synonyms, domains=settings.domains)

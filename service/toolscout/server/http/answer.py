@@ -8,12 +8,14 @@ import msgspec
 from litestar.types import Send
 
 from toolscout.contract.bounds import MAX_TAGS
-from toolscout.errors import FieldError, InvalidRequest
 from toolscout.server.http.problems import CODES, problem
-from toolscout.server.http.refusals import Refused
+from toolscout.server.http.refusals import Refused, invalid
 from toolscout.server.http.request import Request, request_id
 
 Headers = Iterable[tuple[bytes, bytes]]
+
+GATEWAY_PREFIX = "/api/compress/"
+"""Below this path every answer, errors included, has the shape of the newer contract."""
 
 JSON = b"application/json"
 PROBLEM = b"application/problem+json"
@@ -23,7 +25,6 @@ NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 
 _encode = msgspec.json.Encoder().encode
 _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
-_GATEWAY_PREFIX = b"/api/compress/"
 _CHALLENGE = (b"www-authenticate", b'Bearer realm="toolscout"')
 
 
@@ -81,7 +82,7 @@ async def send_answer(send: Send, request: Request, answer: Answer) -> None:
 
 def refusal_on_wire(code: str, detail: str, path: bytes) -> bytes:
     """Write the refusal of a connection, head and body; it has no request."""
-    identity, newer = request_id(b""), path.startswith(_GATEWAY_PREFIX)
+    identity, newer = request_id(b""), path.startswith(GATEWAY_PREFIX.encode())
     answer = answer_refused(Refused(code, detail), identity, newer_contract=newer)
     lines = [b"HTTP/1.1 %d %s" % (answer.status, HTTPStatus(answer.status).phrase.encode())]
     lines += [b"%s: %s" % header for header in answer.head(identity, close=True)]
@@ -102,7 +103,7 @@ def names_tag(header: bytes, digest: str) -> bool:
     if header.count(b",") >= MAX_TAGS:
         message = f"at most {MAX_TAGS} entity tags, got {header.count(b',') + 1}"
         where = "If-Match, If-None-Match"
-        raise InvalidRequest(f"{where}: {message}", (FieldError(where, message),))
+        raise invalid(where, message)
     named = [each.strip().removeprefix(b"W/").strip(b'"') for each in header.split(b",")]
     return b"*" in named or digest.encode() in named
 

@@ -11,6 +11,7 @@ from toolscout.contract.fields import CHOICES
 from toolscout.contract.requests import Filters
 from toolscout.errors import (
     UNKNOWN_KEY,
+    EmptyPattern,
     FieldError,
     InvalidRequest,
     ToolscoutError,
@@ -84,6 +85,16 @@ def _got(error: msgspec.ValidationError, choices: Sequence[str]) -> str:
     """Repeat a value that is nearly one of the choices; any other could be a text or a secret."""
     found = _WORD.search(str(error))
     return f'; got "{found[1]}"' if found and get_close_matches(found[1], choices, 1) else ""
+
+
+def invalid(field: str, message: str) -> InvalidRequest:
+    """Return the error of a field that is wrong."""
+    return InvalidRequest(f"{field}: {message}", (FieldError(field, message),))
+
+
+def blank(field: str) -> EmptyPattern:
+    """Return the error of a text that says nothing."""
+    return EmptyPattern(f"{field} is blank", (FieldError(field, "must not be blank"),))
 
 
 def decode_error(error: Exception) -> Refused:

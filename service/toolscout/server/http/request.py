@@ -4,10 +4,9 @@ A framework's request object costs more than the ranking.
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from random import getrandbits
 from time import perf_counter
-from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
 from litestar.types import Receive, Scope
@@ -19,50 +18,15 @@ from toolscout.settings import Settings
 _MAX_REQUEST_ID = 128
 _JSON = b"application/json"
 
-T = TypeVar("T")
-
-
-class Deadlines:
-    """Ends overdue waits, all in one check: a timer for each costs more than most waits."""
-
-    def __init__(self) -> None:
-        self._due: dict[asyncio.Task[Any], float] = {}
-
-    async def keep(self, waiting: Awaitable[T], seconds: float) -> T:
-        """Await something for a number of seconds, or until the next check after them.
-
-        Raises:
-            TimeoutError: it took longer.
-        """
-        task = asyncio.current_task()
-        assert task is not None
-        self._due[task] = perf_counter() + seconds
-        try:
-            return await waiting
-        except asyncio.CancelledError:
-            if task in self._due or task.uncancel():
-                raise  # by others
-            raise TimeoutError from None
-        finally:
-            self._due.pop(task, None)
-
-    def expire(self) -> None:
-        """End the waits that are overdue; called several times a second."""
-        now = perf_counter()
-        for task in [task for task, due in self._due.items() if due <= now]:
-            del self._due[task]
-            task.cancel()
-
 
 class Request:
     """A request, read within its limits."""
 
-    def __init__(self, scope: Scope, receive: Receive, deadlines: Deadlines) -> None:
+    def __init__(self, scope: Scope, receive: Receive) -> None:
         self.started = perf_counter()
         self.arrived = 0.0
         """Time at which the body was complete; 0 if none was read."""
         self.receive = receive
-        self._deadlines = deadlines
         self.path = str(scope["path"])
         self.method = str(scope.get("method", ""))
         self.scope = scope
@@ -112,8 +76,7 @@ class Request:
 
         Raises:
             Refused: another media type, a compressed body, or one that is too large.
-            TimeoutError: it did not arrive in time.
-            ClientGone: the caller hung up.
+            ClientGone: the caller hung up, or was too slow.
         """
         media = self.header(b"content-type").partition(b";")[0].strip().lower()
         if media and media != _JSON and not media.endswith(b"+json"):
@@ -121,8 +84,7 @@ class Request:
         if self.header(b"content-encoding").strip().lower() not in (b"", b"identity"):
             raise Refused("unsupported_media_type", "send the body without Content-Encoding")
         most = settings.max_body_bytes
-        reading = self._body(most if limit is None else min(limit, most))
-        body = await self._deadlines.keep(reading, settings.caller_timeout_s)
+        body = await self._body(most if limit is None else min(limit, most))
         self.arrived = perf_counter()
         return body
 

@@ -6,7 +6,7 @@ those known by digest, and never runs a tool.
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -24,16 +24,22 @@ from toolscout.errors import NOT_JSON
 from toolscout.server.http.answer import JSON, Answer
 from toolscout.server.http.refusals import Refused, decode_error
 from toolscout.server.http.request import Request
-from toolscout.server.mcp.prompts import Prompts, check_only_page
-from toolscout.server.mcp.resources import Resources
+from toolscout.server.mcp.resources import (
+    PROMPTS,
+    TEMPLATES,
+    listed,
+    prompt_text,
+    resource_text,
+)
 from toolscout.server.mcp.tools import DEFINITIONS, INSTRUCTIONS, OFFERED, TRACE, call
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
 MAX_DEPTH = 64
 """Maximum nesting of a message; the SDK fails on hundreds of levels."""
 
 Context = ServerRequestContext[Any, Any]
+Page = types.PaginatedRequestParams | None
 
 _FIXED: tuple[CacheableMethod, ...] = (
     "prompts/list",
@@ -47,20 +53,14 @@ _FIXED_MS = 3_600_000
 _INPUT_SCHEMAS = {tool.name: tool.input_schema for tool in DEFINITIONS}
 
 
-def _silence_sdk() -> None:
-    """Silence the SDK's log, because it repeats what callers send."""
-    logger = logging.getLogger("mcp")
-    logger.addHandler(logging.NullHandler())
-    logger.propagate = False
-
-
 class McpFacade:
     """Answers MCP over HTTP for one service; `running` must be entered first."""
 
     def __init__(self, service: Service) -> None:
-        _silence_sdk()
+        logger = logging.getLogger("mcp")  # it repeats what callers send
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False
         self._service = service
-        prompts, resources = Prompts(service), Resources(service)
         server = Server(
             "toolscout",
             version=__version__,
@@ -70,12 +70,11 @@ class McpFacade:
             get_tool_input_schema=_INPUT_SCHEMAS.get,
             on_list_tools=_list_tools,
             on_call_tool=self._call_tool,
-            on_list_prompts=prompts.list_prompts,
-            on_get_prompt=prompts.get,
-            on_list_resources=resources.list_resources,
-            on_list_resource_templates=resources.list_templates,
-            on_read_resource=resources.read,
-            on_completion=resources.complete,
+            on_list_prompts=_list_prompts,
+            on_get_prompt=self._get_prompt,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=_list_templates,
+            on_read_resource=self._read_resource,
         )
         # The SDK's spans would name what callers send; the service makes its own.
         server.middleware.clear()
@@ -114,12 +113,48 @@ class McpFacade:
             raise MCPError(types.INVALID_PARAMS, "there is no tool of that name")
         return await call(self._service, params.name, params.arguments)
 
+    async def _get_prompt(
+        self, _: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        text = await prompt_text(self._service, params.name, params.arguments or {})
+        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+        return types.GetPromptResult(messages=[message])
 
-async def _list_tools(
-    _: Context, params: types.PaginatedRequestParams | None
-) -> types.ListToolsResult:
-    check_only_page(params)
+    async def _list_resources(self, _: Context, params: Page) -> types.ListResourcesResult:
+        found, following = await listed(self._service, params.cursor if params else None)
+        return types.ListResourcesResult(resources=found, next_cursor=following)
+
+    async def _read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        text, media = await resource_text(self._service, params.uri, context.protocol_version)
+        content = types.TextResourceContents(uri=params.uri, mime_type=media, text=text)
+        return types.ReadResourceResult(contents=[content])
+
+
+async def _list_tools(_: Context, params: Page) -> types.ListToolsResult:
+    _check_only_page(params)
     return types.ListToolsResult(tools=DEFINITIONS)
+
+
+async def _list_prompts(_: Context, params: Page) -> types.ListPromptsResult:
+    _check_only_page(params)
+    return types.ListPromptsResult(prompts=PROMPTS)
+
+
+async def _list_templates(_: Context, params: Page) -> types.ListResourceTemplatesResult:
+    _check_only_page(params)
+    return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
+
+
+def _check_only_page(params: Page) -> None:
+    """Check that no further page is asked for of a list that has one.
+
+    Raises:
+        MCPError: there is a cursor.
+    """
+    if params and params.cursor is not None:
+        raise MCPError(types.INVALID_PARAMS, "cursor: this list has one page")
 
 
 def _whole(start: Mapping[str, Any], *parts: Mapping[str, Any]) -> Answer:
@@ -138,17 +173,12 @@ def _check_json(body: bytes) -> None:
         Refused: the body is not JSON in UTF-8, or nested too deep.
     """
     try:
-        level = [msgspec.json.decode(body)]
+        level: list[Any] = [[msgspec.json.decode(body)]]
     except NOT_JSON as error:
         raise decode_error(error) from None
-    for _ in range(MAX_DEPTH):
-        level = [part for value in level for part in _parts(value)]
+    for _ in range(MAX_DEPTH + 1):
+        lists = [value.values() if isinstance(value, dict) else value for value in level]
+        level = [part for parts in lists for part in parts if isinstance(part, dict | list)]
         if not level:
             return
     raise Refused("invalid_json", f"the message is nested more than {MAX_DEPTH} levels deep")
-
-
-def _parts(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()

@@ -1,165 +1,223 @@
-"""The resources of the MCP facade, and completions of the names in them and in prompts."""
+"""The prompts and resources of the MCP facade: texts about one catalog, or about all of them."""
 
+from collections.abc import Awaitable
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import TypeVar
 from urllib.parse import unquote
 
 import mcp_types as types
 import msgspec
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.errors import CatalogUnknown
 from toolscout.index import pages
-from toolscout.metatools.answers import page_of, resolved
+from toolscout.metatools.answers import find_tool, page_of, resolved
 from toolscout.metatools.arguments import CallError
-from toolscout.server.calls.catalog_reads import AT_ONCE
-from toolscout.server.compiling.work_threads import run_in_thread, run_inline_or_in_thread
-from toolscout.server.mcp.prompts import PROMPTS, check_only_page, or_error
-from toolscout.server.mcp.tools import CatalogTools, catalog_names, lines_of, named_catalog
+from toolscout.server.compiling.work_threads import TENANT, run_in_thread
+from toolscout.server.http.problems import CODES
+from toolscout.server.http.refusals import REFUSALS, refusal
+from toolscout.server.mcp.tools import (
+    INSTRUCTIONS,
+    CatalogTools,
+    catalog_names,
+    lines_of,
+    named_catalog,
+)
 from toolscout.server.service import Service
 
+T = TypeVar("T")
+
 SCHEME = "toolscout://"
-KINDS = ("overview", "index")
 PAGE_CATALOGS = 100
 """Catalogs in one page of the list."""
 
-MAX_VALUES = 100
-"""Completions in one answer: the specification's limit."""
+MAX_CATALOGS = 20
+"""Catalogs of which `backend_status` reads the tools."""
+
+MAX_UNAVAILABLE = 20
+"""Unavailable tools that the status of a catalog names."""
 
 RESOURCE_NOT_FOUND = -32002
 """The code of revisions before 2026-07-28, which uses `INVALID_PARAMS`."""
 
+
+def _prompt(name: str, title: str, description: str, **arguments: str) -> types.Prompt:
+    """Return the description of a prompt, of whose arguments `task` is required."""
+    described = [
+        types.PromptArgument(name=argument, description=text, required=argument == "task")
+        for argument, text in arguments.items()
+    ]
+    return types.Prompt(name=name, title=title, description=description, arguments=described)
+
+
+PROMPTS = [
+    _prompt("discover", "How to find tools", "How to find and load tools step by step"),
+    _prompt(
+        *("find_tool", "Find a tool", "Search a tool for a task, and show how to call the best"),
+        task="What you want to do",
+        catalog="Needed where there are several",
+    ),
+    _prompt(
+        *("backend_status", "Status of the catalogs"),
+        "Which catalogs there are, their size, and which tools are unavailable",
+        catalog="Only this catalog",
+    ),
+]
+KINDS = {
+    "overview": ("Overview of a catalog", "In 500 tokens", "text/plain"),
+    "index": ("Index of a catalog", "Every tool in a line", "text/plain"),
+    "tool/{name}": ("A tool", "One tool whole", "application/json"),
+}
+"""Title, description and media type of each kind of resource, by the end of its address."""
+
 TEMPLATES = [
     types.ResourceTemplate(
-        name=name, title=title, uri_template=SCHEME + path, description=text, mime_type=media
+        name=path.partition("/")[0],
+        title=title,
+        uri_template=f"{SCHEME}{{catalog}}/{path}",
+        description=text,
+        mime_type=media,
     )
-    for name, title, path, text, media in (
-        ("overview", "Overview of a catalog", "{catalog}/overview", "In 500 tokens", "text/plain"),
-        ("index", "Index of a catalog", "{catalog}/index", "Every tool in a line", "text/plain"),
-        ("tool", "A tool", "{catalog}/tool/{name}", "One tool whole", "application/json"),
-    )
+    for path, (title, text, media) in KINDS.items()
 ]
 
-_COMPLETED = {
-    **{prompt.name: {one.name for one in prompt.arguments or ()} for prompt in PROMPTS},
-    **{one.uri_template: {"catalog"} for one in TEMPLATES},
-    TEMPLATES[-1].uri_template: {"catalog", "name"},
-}
-"""The arguments of prompts, and the variables of templates."""
+
+class _Status(msgspec.Struct):
+    name: str
+    status: str = "available"
+
+
+_decode_statuses = msgspec.json.Decoder(list[_Status]).decode
 
 
 class _NoResourceError(Exception):
     """There is no resource at an address."""
 
 
-class Resources:
-    """The resources of one service."""
+async def prompt_text(service: Service, name: str, arguments: dict[str, str]) -> str:
+    """Return the text of a prompt.
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    Raises:
+        MCPError: there is no such prompt, or its arguments are wrong.
+    """
+    return await _or_error(_prompt_text(service, name, arguments))
 
-    async def list_resources(
-        self, _: ServerRequestContext, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        """List an overview and an index of every registered catalog, in pages."""
-        shown, following = await or_error(self._page(params.cursor if params else None))
-        resources = [
+
+async def listed(service: Service, cursor: str | None) -> tuple[list[types.Resource], str | None]:
+    """Return an overview and an index of each catalog of a page, and the cursor of the next.
+
+    Raises:
+        MCPError: the cursor is wrong.
+    """
+
+    async def page() -> tuple[list[types.Resource], str | None]:
+        names, following = page_of(await catalog_names(service), cursor, PAGE_CATALOGS)
+        found = [
             types.Resource(
                 name=f"{kind} of {name}",
                 title=f"{kind.capitalize()} of {name}",
                 uri=f"{SCHEME}{name}/{kind}",
                 mime_type="text/plain",
             )
-            for name in shown
-            for kind in KINDS
+            for name in names
+            for kind in ("overview", "index")
         ]
-        return types.ListResourcesResult(resources=resources, next_cursor=following)
+        return found, following
 
-    async def list_templates(
-        self, _: ServerRequestContext, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        """List the templates of all resources."""
-        check_only_page(params)
-        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
+    return await _or_error(page())
 
-    async def read(
-        self, context: ServerRequestContext, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        """Return the text of a resource.
 
-        Raises:
-            MCPError: there is no such resource.
-        """
-        try:
-            text, media = await or_error(self._content(params.uri))
-        except _NoResourceError as error:
-            is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-            code = types.INVALID_PARAMS if is_modern else RESOURCE_NOT_FOUND
-            raise MCPError(code, str(error), {"uri": params.uri}) from None
-        content = types.TextResourceContents(uri=params.uri, mime_type=media, text=text)
-        return types.ReadResourceResult(contents=[content])
+async def resource_text(service: Service, uri: str, protocol: str | None) -> tuple[str, str]:
+    """Return the text of a resource and its media type.
 
-    async def complete(
-        self, _: ServerRequestContext, params: types.CompleteRequestParams
-    ) -> types.CompleteResult:
-        """Complete the argument of a prompt, or the variable of a resource template.
+    Raises:
+        MCPError: there is no such resource; its code depends on the protocol's revision.
+    """
+    try:
+        return await _or_error(_resource_text(service, uri))
+    except _NoResourceError as error:
+        is_modern = protocol in MODERN_PROTOCOL_VERSIONS
+        code = types.INVALID_PARAMS if is_modern else RESOURCE_NOT_FOUND
+        raise MCPError(code, str(error), {"uri": uri}) from None
 
-        Raises:
-            MCPError: there is no such prompt, template, argument or variable.
-        """
-        ref, argument = params.ref, params.argument
-        place = ref.name if isinstance(ref, types.PromptReference) else ref.uri
-        if argument.name not in _COMPLETED.get(place, ()):
-            raise MCPError(types.INVALID_PARAMS, "there is nothing of that name to complete")
-        chosen = (params.context and params.context.arguments) or {}
-        values = await or_error(self._values(argument.name, argument.value, chosen.get("catalog")))
-        shown = types.Completion(values=values[:MAX_VALUES], has_more=len(values) > MAX_VALUES)
-        return types.CompleteResult(completion=shown)
 
-    async def _page(self, cursor: str | None) -> tuple[list[str], str | None]:
-        shown, following = page_of(await catalog_names(self._service), cursor, PAGE_CATALOGS)
-        return list(shown), following
+async def _or_error(answer: Awaitable[T]) -> T:
+    """Await an answer to a message.
 
-    async def _content(self, uri: str) -> tuple[str, str]:
-        """Return the text of a resource and its media type.
+    Raises:
+        MCPError: the caller made a mistake (-32602), or the service cannot answer (-32603).
+    """
+    try:
+        return await answer
+    except ValueError as error:
+        raise MCPError(types.INVALID_PARAMS, str(error)) from None
+    except REFUSALS as error:
+        refused = refusal(error)
+        is_theirs = CODES[refused.code].status < HTTPStatus.INTERNAL_SERVER_ERROR
+        raise MCPError(
+            types.INVALID_PARAMS if is_theirs else types.INTERNAL_ERROR, refused.detail
+        ) from None
 
-        Raises:
-            _NoResourceError: there is no such resource.
-        """
-        name, _, rest = uri.removeprefix(SCHEME).partition("/")
-        kind, _, quoted = rest.partition("/")
-        is_known = kind in (*KINDS, "tool") and bool(quoted) == (kind == "tool")
-        if not uri.startswith(SCHEME) or not is_known:
-            raise _NoResourceError("there is no such resource")
-        try:
-            catalog = await named_catalog(self._service, name)
-            tools = CatalogTools(self._service, catalog)
-            tool = await resolved(tools, unquote(quoted)) if quoted else ""
-        except (CatalogUnknown, CallError) as error:
-            raise _NoResourceError(str(error)) from None
-        if kind == "overview":
-            return pages.overview(catalog), "text/plain"
-        if kind == "index":
-            return "\n".join(await run_in_thread(lines_of, catalog)), "text/plain"
-        (shown,) = await tools.show([tool], "full")
-        return msgspec.json.encode(shown).decode(), "application/json"
 
-    async def _values(self, argument: str, prefix: str, catalog_name: str | None) -> list[str]:
-        """Return what an argument may be: catalogs, or tools of the chosen one."""
-        if len(prefix) > MAX_NAME_CHARS:
-            raise CallError(f"expected at most {MAX_NAME_CHARS} characters, got {len(prefix)}")
-        if argument == "catalog":
-            names = await catalog_names(self._service)
-            return [name for name in names if name.casefold().startswith(prefix.casefold())]
-        if argument != "name":  # a task is anything
-            return []
-        try:
-            catalog = await named_catalog(self._service, catalog_name)
-        except (CatalogUnknown, CallError):
-            return []
-        if not prefix.strip():
-            return list(catalog.names[: MAX_VALUES + 1])
-        return await run_inline_or_in_thread(
-            len(catalog), AT_ONCE, pages.complete, catalog, prefix, MAX_VALUES + 1
-        )
+async def _prompt_text(service: Service, name: str, arguments: dict[str, str]) -> str:
+    catalog = arguments.get("catalog") or None
+    if name == "discover":
+        return INSTRUCTIONS
+    if name == "find_tool":
+        tools = CatalogTools(service, await named_catalog(service, catalog))
+        return await find_tool(tools, arguments.get("task"), "Call it where it lives.")
+    if name == "backend_status":
+        return await _status(service, catalog)
+    raise ValueError("there is no prompt of that name")
+
+
+async def _status(service: Service, name: str | None) -> str:
+    """Return a line for each catalog, without compiling any.
+
+    Raises:
+        ValueError: the named catalog does not exist.
+    """
+    names = [name] if name else await catalog_names(service)
+    lines = []
+    for each in names[:MAX_CATALOGS]:
+        record = await service.registry.record(TENANT.get(), each)
+        if record is None:
+            continue
+        raw = await service.registry.tools(TENANT.get(), each, record)
+        tools = [] if raw is None else await run_in_thread(_decode_statuses, raw)
+        line = f"{each}: {record.tools} tools"
+        if unavailable := [tool.name for tool in tools if tool.status == "unavailable"]:
+            more = ", …" if len(unavailable) > MAX_UNAVAILABLE else ""
+            shown = ", ".join(unavailable[:MAX_UNAVAILABLE])
+            line += f", {len(unavailable)} unavailable ({shown}{more})"
+        if record.expires is not None:
+            line += f", expires {datetime.fromtimestamp(record.expires, UTC):%Y-%m-%dT%H:%M:%SZ}"
+        lines.append(line)
+    if name and not lines:
+        raise ValueError("there is no catalog of that name")
+    if len(names) > MAX_CATALOGS:
+        lines.append(f"and {len(names) - MAX_CATALOGS} more; name one in `catalog`")
+    return "\n".join(lines) or "No catalog is registered."
+
+
+async def _resource_text(service: Service, uri: str) -> tuple[str, str]:
+    name, _, rest = uri.removeprefix(SCHEME).partition("/")
+    kind, _, quoted = rest.partition("/")
+    path = "tool/{name}" if kind == "tool" and quoted else rest
+    if not uri.startswith(SCHEME) or path not in KINDS:
+        raise _NoResourceError("there is no such resource")
+    media = KINDS[path][-1]
+    try:
+        catalog = await named_catalog(service, name)
+        tools = CatalogTools(service, catalog)
+        tool = await resolved(tools, unquote(quoted)) if quoted else ""
+    except (CatalogUnknown, CallError) as error:
+        raise _NoResourceError(str(error)) from None
+    if kind == "overview":
+        return pages.overview(catalog), media
+    if kind == "index":
+        return "\n".join(await run_in_thread(lines_of, catalog)), media
+    (shown,) = await tools.show([tool], "full")
+    return msgspec.json.encode(shown).decode(), media

@@ -30,12 +30,12 @@ from toolscout.metatools.table import TOOLS, MetaTool, instructions
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import lookup
 from toolscout.server.calls.catalog_reads import AT_ONCE
-from toolscout.server.calls.decide import deadline_of, decide
 from toolscout.server.calls.envelope import ask_with
 from toolscout.server.calls.feedback import with_use
+from toolscout.server.calls.search import deadline_of, decide
 from toolscout.server.compiling.work_threads import TENANT, Deadline, run_inline_or_in_thread
 from toolscout.server.http.refusals import REFUSALS, refusal
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
 TOP_K = 10

@@ -1,10 +1,5 @@
 """The log: one JSON line per request and per event, to standard output, written by a thread.
 
-On a terminal the lines are text for a person:
-
-    12:30:05 search 200 match (hybrid, 2 of 40 tools, 3.1 ms) 5d0c9e1fb7a6c2e4
-    12:30:07 WARNING keys_kept reason=…
-
 A request's line has the decision and its duration. The pattern appears as a hash, unless `log =
 full`; tool texts never appear.
 """
@@ -16,54 +11,8 @@ import traceback
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any
 
 import msgspec
-
-_HEAD = ("time", "level", "event")
-_CLOCK = slice(11, 19)
-"""Where the time of day stands in a time of RFC 3339."""
-
-
-def readable(line: bytes) -> bytes:
-    """Return a line of the log, given as JSON, as text; what is no such line stays as it is."""
-    try:
-        fields = msgspec.json.decode(line)
-        time, level, event = (fields[key] for key in _HEAD)
-        head = [time[_CLOCK], *([] if level == "info" else [level.upper()]), event]
-        trace = fields.pop("exception", "").splitlines()
-        rest = {key: value for key, value in fields.items() if key not in _HEAD}
-        words = _request(rest) if "outcome" in rest else _pairs(rest)
-        return "\n".join(map(_plain, [" ".join([*head, *words]), *trace])).encode()
-    except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
-        return line
-
-
-def _request(fields: dict[str, Any]) -> list[str]:
-    """Say what a request came to and how long it took, and in a full log what for."""
-    details = [fields["ranker"]] if "ranker" in fields else []
-    if "offered" in fields:
-        details.append(f"{fields.get('selected', 0)} of {fields['offered']} tools")
-    details.append(f"{fields['total_ms']:.1f} ms")
-    if fields.get("degraded", "no") != "no":
-        details.append(f"degraded: {fields['degraded']}")
-    names = ", ".join(fields.get("selected_names", ()))
-    outcome = f"{fields['outcome']}: {names}" if names else fields["outcome"]
-    pattern = [f'"{fields["pattern"]}"'] if "pattern" in fields else []
-    said = [str(fields["status"]), outcome, f"({', '.join(details)})"]
-    return [*said, *pattern, fields["request_id"]]
-
-
-def _pairs(fields: dict[str, Any]) -> list[str]:
-    return [f"{key}={value}" for key, value in fields.items()]
-
-
-def _plain(text: str) -> str:
-    """Write control characters out, which a terminal would obey."""
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
-    )
-
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
@@ -72,33 +21,6 @@ MAX_WAITING_BYTES = 8 * 1024 * 1024
 
 CLOSE_S = 1.0
 """Seconds that the end of the process waits for a reader of its last lines."""
-
-
-class RequestLine(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """The one line of a request. Milliseconds count from the arrival of the headers."""
-
-    time: datetime
-    level: str
-    event: str
-    request_id: str
-    trace_id: str = ""
-    tenant: str = ""
-    status: int
-    outcome: str
-    ranker: str = ""
-    degraded: str = ""
-    cache: str = ""
-    catalog: str = ""
-    pattern_hash: str = ""
-    pattern: str = ""
-    top_k: int = 0
-    offered: int = 0
-    unique: int = 0
-    selected: int = 0
-    selected_names: list[str] = []
-    bytes_in: int = 0
-    total_ms: float
-    phases_ms: dict[str, float] = {}
 
 
 class LineWriter:
@@ -112,7 +34,6 @@ class LineWriter:
     def __init__(self, descriptor: int, dropped: Callable[[int], None] = lambda _: None) -> None:
         """Write to a descriptor; `dropped` is called with the number of lost lines."""
         self._descriptor = descriptor
-        self._is_terminal = os.isatty(descriptor)
         self._dropped = dropped
         self._changed = threading.Condition()
         self._lines: list[bytes] = []
@@ -134,10 +55,6 @@ class LineWriter:
                 self._lost += 1
         if not fits:
             self._dropped(1)
-
-    def write(self, line: RequestLine) -> None:
-        """Queue a request's line."""
-        self.take(_encode(line))
 
     def flush(self) -> None:
         """Start writing the queued lines."""
@@ -170,8 +87,7 @@ class LineWriter:
 
     def _write(self, lines: list[bytes]) -> bool:
         """Write some lines; return whether there is still a reader."""
-        shown = map(readable, lines) if self._is_terminal else lines
-        rest = memoryview(b"\n".join(shown) + b"\n")
+        rest = memoryview(b"\n".join(lines) + b"\n")
         try:
             while rest:
                 try:
@@ -187,7 +103,7 @@ class LineWriter:
         with self._changed:
             lost, self._lost = self._lost, 0
         if lost:
-            self._write([_event("warning", "log_lines_dropped", {"lines": lost})])
+            self._write([_event("warning", "log_lines_dropped", lines=lost)])
 
 
 class EventLog:
@@ -198,19 +114,23 @@ class EventLog:
 
     def info(self, event: str, **fields: object) -> None:
         """Log something that was done."""
-        self._writer.take(_event("info", event, fields))
+        self._writer.take(_event("info", event, **fields))
 
     def warning(self, event: str, **fields: object) -> None:
         """Log something that an operator may want to change."""
-        self._writer.take(_event("warning", event, fields))
+        self._writer.take(_event("warning", event, **fields))
 
     def error(self, event: str, **fields: object) -> None:
         """Log a failure."""
-        self._writer.take(_event("error", event, fields))
+        self._writer.take(_event("error", event, **fields))
 
     def exception(self, event: str, **fields: object) -> None:
         """Log the exception that is being handled, with its traceback."""
         self.error(event, **fields, exception=traceback.format_exc())
+
+
+def _event(level: str, event: str, **fields: object) -> bytes:
+    return line(datetime.now(UTC), level, event, fields)
 
 
 def hashed(pattern: str) -> str:
@@ -218,5 +138,6 @@ def hashed(pattern: str) -> str:
     return sha256(pattern.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _event(level: str, event: str, fields: Mapping[str, object]) -> bytes:
-    return _encode({"time": datetime.now(UTC), "level": level, "event": event, **fields})
+def line(time: datetime, level: str, event: str, fields: Mapping[str, object]) -> bytes:
+    """Write one line, without its line end."""
+    return _encode({"time": time, "level": level, "event": event, **fields})

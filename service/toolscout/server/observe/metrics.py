@@ -1,6 +1,6 @@
 """Prometheus metrics. No tool name, pattern or key is ever a label."""
 
-from functools import partial
+from collections.abc import Sequence
 
 from prometheus_client import (
     CollectorRegistry,
@@ -32,110 +32,55 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        counter = partial(Counter, registry=registry)
-        histogram = partial(Histogram, registry=registry)
-        seconds = partial(histogram, buckets=_SECONDS)
-        gauge = partial(Gauge, registry=registry)
 
-        self.requests = counter("toolscout_requests", "Searches by outcome", ["outcome"])
-        self.duration = seconds(
-            "toolscout_request_duration_seconds", "Time spent on a search, by phase", ["phase"]
-        )
-        self.no_match = counter("toolscout_no_match", "Searches without any match")
-        self.degraded = counter(
-            "toolscout_degraded",
-            "Searches answered by a cheaper ranker to keep the latency budget",
-            ["ranker"],
-        )
-        self.patterns = counter(
-            "toolscout_patterns",
-            "Queries matched as regular expressions, by what came of it",
-            ["result"],
-        )
-        self.offered = histogram(
-            "toolscout_offered_tools", "Distinct tools in a search", buckets=_TOOLS
-        )
-        self.selected = histogram("toolscout_selected_tools", "Tools selected", buckets=_TOOLS[:9])
-        self.calls = counter(
-            "toolscout_calls", "Calls beside searches by outcome", ["call", "outcome"]
-        )
-        self.call_duration = seconds(
-            "toolscout_call_duration_seconds", "Time spent on a call beside searches", ["call"]
-        )
+        def counter(name: str, about: str, *labels: str) -> Counter:
+            return Counter(f"toolscout_{name}", about, labels, registry=registry)
 
-        self.cache = counter(
-            "toolscout_catalog_cache_requests", "Catalog look-ups by result", ["result"]
-        )
-        self.cache_bytes = gauge(
-            "toolscout_catalog_cache_bytes", "Bytes of compiled catalogs and tools"
-        )
-        self.cache_entries = gauge("toolscout_catalog_cache_entries", "Compiled catalogs kept")
-        self.compiling = gauge("toolscout_compiles_in_progress", "Catalogs being compiled")
+        def gauge(name: str, about: str, *labels: str) -> Gauge:
+            return Gauge(f"toolscout_{name}", about, labels, registry=registry)
 
-        self.in_flight = gauge("toolscout_inflight_requests", "Searches being answered")
-        self.shed = counter("toolscout_shed", "Searches refused for overload", ["reason"])
-        self.lag = gauge("toolscout_event_loop_lag_seconds", "How late the event loop runs")
+        def histogram(name: str, about: str, buckets: Sequence[float], *labels: str) -> Histogram:
+            return Histogram(f"toolscout_{name}", about, labels, registry=registry, buckets=buckets)
 
-        self.connections_refused = counter(
-            "toolscout_connections_refused",
-            "Connections closed for what was sent or not read, by reason",
-            ["reason"],
-        )
-        self.log_dropped = counter(
-            "toolscout_log_lines_dropped", "Log lines that nobody read in time, or at all"
-        )
-        self.store_failures = counter(
-            "toolscout_store_failures",
-            "Actions on the state store that failed or took too long",
-            ["action"],
-        )
-        self.key_changes = counter(
-            "toolscout_key_changes",
-            "Changes of the file with the keys, by what came of them",
-            ["result"],
-        )
-        self.feedback = counter(
-            "toolscout_feedback", "Feedback events kept, by success", ["success"]
-        )
-        self.build = gauge(
-            "toolscout_build_info", "Version and model; always 1", ["version", "model"]
-        )
-        # Looking a label up costs as much as counting it.
-        self._outcome: dict[str, Counter] = {}
-        self._cached = {result: self.cache.labels(result) for result in ("hit", "miss")}
-        self._phase = {phase: self.duration.labels(phase) for phase in _PHASES}
+        self.requests = counter("requests", "Searches by outcome", "outcome")
+        about = "Time spent on a search, by phase"
+        self.duration = histogram("request_duration_seconds", about, _SECONDS, "phase")
+        self.durations = {phase: self.duration.labels(phase) for phase in _PHASES}
+        """By phase: looking a label up costs as much as counting it."""
+        self.no_match = counter("no_match", "Searches without any match")
+        about = "Searches answered by a cheaper ranker to keep the latency budget"
+        self.degraded = counter("degraded", about, "ranker")
+        about = "Queries matched as regular expressions, by what came of it"
+        self.patterns = counter("patterns", about, "result")
+        self.offered = histogram("offered_tools", "Distinct tools in a search", _TOOLS)
+        self.selected = histogram("selected_tools", "Tools selected", _TOOLS[:9])
+        self.calls = counter("calls", "Calls beside searches by outcome", "call", "outcome")
+        about = "Time spent on a call beside searches"
+        self.call_duration = histogram("call_duration_seconds", about, _SECONDS, "call")
+
+        self.cache = counter("catalog_cache_requests", "Catalog look-ups by result", "result")
+        self.cache_bytes = gauge("catalog_cache_bytes", "Bytes of compiled catalogs and tools")
+        self.cache_entries = gauge("catalog_cache_entries", "Compiled catalogs kept")
+        self.compiling = gauge("compiles_in_progress", "Catalogs being compiled")
+
+        self.in_flight = gauge("inflight_requests", "Searches being answered")
+        self.shed = counter("shed", "Searches refused for overload", "reason")
+        self.lag = gauge("event_loop_lag_seconds", "How late the event loop runs")
+
+        about = "Connections closed for what was sent or not read, by reason"
+        self.connections_refused = counter("connections_refused", about, "reason")
+        about = "Log lines that nobody read in time, or at all"
+        self.log_dropped = counter("log_lines_dropped", about)
+        about = "Actions on the state store that failed or took too long"
+        self.store_failures = counter("store_failures", about, "action")
+        about = "Changes of the file with the keys, by what came of them"
+        self.key_changes = counter("key_changes", about, "result")
+        self.feedback = counter("feedback", "Feedback events kept, by success", "success")
+        self._build = gauge("build_info", "Version and model; always 1", "version", "model")
 
     def describe(self, model: str) -> None:
         """Set the metric with version and model."""
-        self.build.labels(__version__, model).set(1)
-
-    def count_requests(self, outcome: str, times: int) -> None:
-        """Count searches of one outcome."""
-        counter = self._outcome.get(outcome)
-        if counter is None:
-            counter = self._outcome[outcome] = self.requests.labels(outcome)
-        counter.inc(times)
-
-    def count_call(self, call: str, outcome: str, seconds: float) -> None:
-        """Count one call that is no search."""
-        self.calls.labels(call, outcome).inc()
-        self.call_duration.labels(call).observe(seconds)
-
-    def count_decision(self, cache: str, offered: int, selected: int, outcome: str) -> None:
-        """Count one decision."""
-        self._cached[cache].inc()
-        self.offered.observe(offered)
-        self.selected.observe(selected)
-        if outcome == "no_match":
-            self.no_match.inc()
-
-    def count_pattern(self, result: str) -> None:
-        """Count one pattern that was a regular expression."""
-        self.patterns.labels(result).inc()
-
-    def observe(self, phase: str, seconds: float) -> None:
-        """Record the duration of one phase."""
-        self._phase[phase].observe(seconds)
+        self._build.labels(__version__, model).set(1)
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
         """Return the exposition and its media type.

@@ -1,18 +1,166 @@
-"""Record requests: metrics, usage statistics and log lines.
+"""Trace requests, and record them: metrics, usage statistics and log lines.
 
 A request appends one tuple. All of them are processed together, several times a second and before
 any figures are read: one by one, with caches cold from ranking, it took a sixth of a request.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from math import ceil
+from time import perf_counter
 from typing import NamedTuple
 
+import numpy as np
+
+from toolscout.contract.answers import (
+    CacheCounts,
+    LearningSize,
+    Quantiles,
+    StatsAnswer,
+    TierTokens,
+    TokenTotals,
+)
+from toolscout.contract.fields import DEFAULT_TOP_K
+from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Decision
-from toolscout.server.observe.log import LineWriter, RequestLine, hashed
+from toolscout.server.observe.log import LineWriter, hashed, line
 from toolscout.server.observe.metrics import Metrics
-from toolscout.server.observe.trace import Trace
-from toolscout.server.observe.usage import Note, Tally
+
+
+@dataclass(slots=True)
+class Trace:
+    """Everything that headers, metrics and log need of a request."""
+
+    tenant: str = ""
+    key: str = ""
+    """The name of the caller's key: the beginning of its hash."""
+    pattern: str = ""
+    top_k: int = DEFAULT_TOP_K
+    cache: str = "-"
+    catalog: str = ""
+    offered: int = 0
+    unnamed: int = 0
+    unique: int = 0
+    decision: Decision | None = None
+    source: Catalog | None = None
+    """The catalog of the decision, if it was compiled."""
+    degraded: str = ""
+    """The cheaper ranker that answered, if the call is no search."""
+    parts: Sequence["Trace"] = ()
+    """The searches of a batch."""
+    tiers: TierTokens | None = None
+    """The tokens in an answer of `hot`."""
+    phases: dict[str, float] = field(default_factory=dict)
+    """Seconds per phase."""
+    started: float = field(default_factory=perf_counter)
+    coarse: bool = False
+    """Whether timings are whole milliseconds: tenants share the process's word caches, and
+    microseconds would reveal which words others have used.
+    """
+
+    def part(self, pattern: str) -> "Trace":
+        """Add and return a trace for one of several decisions about the same tools."""
+        return replace(self, pattern=pattern, phases={})
+
+    def add_parts(self, parts: Sequence["Trace"]) -> None:
+        """Count decisions as searches of the tools that were found."""
+        for part in parts:
+            part.cache, part.catalog = self.cache, self.catalog
+            part.offered, part.unique = self.offered, self.unique
+            part.unnamed = self.unnamed
+        self.parts = parts
+
+    def shown_ms(self) -> dict[str, float]:
+        """Return the milliseconds per phase for the caller, and in all, with every wait."""
+        phases = self.phases | {"total": perf_counter() - self.started}
+        if self.coarse:
+            return {phase: ceil(spent * 1_000) for phase, spent in phases.items()}
+        return {phase: round(spent * 1_000, 3) for phase, spent in phases.items()}
+
+
+LATEST = 2_048
+"""Number of latest searches per ranker and phase for the quantiles."""
+
+
+def _latest() -> dict[str, deque[float]]:
+    return defaultdict(lambda: deque(maxlen=LATEST))
+
+
+class _Figures:
+    def __init__(self) -> None:
+        self.hot = 0
+        self.outcomes: Counter[str] = Counter()
+        self.cache: Counter[str] = Counter()
+        self.times: dict[str, dict[str, deque[float]]] = defaultdict(_latest)
+        self.offered = 0
+        self.selected = 0
+
+    def time(self, ranker: str, phases: dict[str, float]) -> None:
+        for phase, spent in phases.items():
+            self.times[ranker][phase].append(spent)
+
+
+class Tally:
+    """Adds up searches by tenant."""
+
+    def __init__(self) -> None:
+        self._figures: dict[str, _Figures] = defaultdict(_Figures)
+
+    def note(self, trace: Trace, seconds: float) -> None:
+        """Add the searches of a request that took so many seconds, or its call of `hot`."""
+        phases = trace.phases | {"total": seconds}
+        self._note_search(trace, phases)
+        for part in trace.parts:
+            self._note_search(part, part.phases)
+        if trace.tiers is not None:
+            figures = self._figures[trace.tenant]
+            figures.hot += 1
+            figures.time("hot", phases)
+            figures.offered += trace.tiers.offered
+            figures.selected += trace.tiers.total
+
+    def _note_search(self, trace: Trace, phases: dict[str, float]) -> None:
+        decision, catalog = trace.decision, trace.source
+        if decision is None:
+            return
+        figures = self._figures[trace.tenant]
+        figures.outcomes[decision.outcome] += 1
+        figures.cache[trace.cache] += 1
+        figures.time(decision.ranking.ran, phases)
+        if catalog is not None:
+            figures.offered += int(catalog.tokens.sum())
+            figures.selected += sum(map(catalog.tokens.item, decision.rows))
+
+    def of(
+        self, tenant: str, learning: LearningSize | None, *, coarse: bool = False
+    ) -> StatsAnswer:
+        """Return one tenant's statistics; in whole milliseconds if `coarse`, as in `Trace`."""
+        figures, digits = self._figures.get(tenant, _Figures()), 0 if coarse else 3
+        return StatsAnswer(
+            searches=figures.outcomes.total(),
+            outcomes=dict(figures.outcomes),
+            latency_ms={
+                ranker: {phase: _quantiles(spent, digits) for phase, spent in phases.items()}
+                for ranker, phases in figures.times.items()
+            },
+            cache=CacheCounts(figures.cache["hit"], figures.cache["miss"]),
+            tokens=TokenTotals(
+                figures.offered, figures.selected, figures.offered - figures.selected
+            ),
+            hot=figures.hot,
+            learning=learning,
+        )
+
+
+def _quantiles(seconds: deque[float], digits: int) -> Quantiles:
+    milliseconds = np.array(seconds) * 1_000
+    if not digits:
+        milliseconds = np.ceil(milliseconds)
+    p50, p95, p99 = np.quantile(milliseconds, (0.5, 0.95, 0.99)).round(digits).tolist()
+    return Quantiles(p50, p95, p99, len(seconds))
+
 
 MAX_PENDING = 256
 """Number of records after which they are processed immediately: they keep catalogs in memory."""
@@ -60,77 +208,76 @@ class Recorder:
             return
         self._count(records)
         for record in records:
-            self._note(record)
+            self._tally.note(record.trace, record.seconds)
             if self._mode != "off":
-                self._writer.write(self._line(record, record.trace.decision))
+                self._writer.take(self._line(record))
 
     def _count(self, records: list[Record]) -> None:
+        """Count requests and decisions; each label is looked up once."""
         metrics = self._metrics
         outcomes: Counter[str] = Counter()
         degraded: Counter[str] = Counter()
+        cached: Counter[str] = Counter()
         for record in records:
             trace = record.trace
             if record.call == SEARCH or trace.decision is not None:
                 outcomes[outcome_of(trace.decision, record.code)] += 1
-                metrics.observe("total", record.seconds)
-                for phase, spent in trace.phases.items():
-                    metrics.observe(phase, spent)
+                for phase, spent in (trace.phases | {"total": record.seconds}).items():
+                    metrics.durations[phase].observe(spent)
             if record.call != SEARCH:
-                metrics.count_call(record.call, record.code, record.seconds)
+                metrics.calls.labels(record.call, record.code).inc()
+                metrics.call_duration.labels(record.call).observe(record.seconds)
             for part in (trace, *trace.parts):
-                ranker = part.degraded if part.decision is None else part.decision.degraded
-                if ranker:
+                decision = part.decision
+                if ranker := part.degraded if decision is None else decision.degraded:
                     degraded[ranker] += 1
-        for outcome, times in outcomes.items():
-            metrics.count_requests(outcome, times)
-        for ranker, times in degraded.items():
-            metrics.degraded.labels(ranker).inc(times)
+                if decision is not None:
+                    cached[part.cache] += 1
+                    metrics.offered.observe(part.unique)
+                    metrics.selected.observe(len(decision.names))
+                    metrics.no_match.inc(decision.outcome == "no_match")
+        for counter, found in (
+            (metrics.requests, outcomes),
+            (metrics.degraded, degraded),
+            (metrics.cache, cached),
+        ):
+            for label, times in found.items():
+                counter.labels(label).inc(times)
 
-    def _note(self, record: Record) -> None:
-        trace = record.trace
-        if trace.decision is not None:
-            self._note_search(trace, trace.decision, trace.phases | {"total": record.seconds})
-        for part in trace.parts:
-            if part.decision is not None:
-                self._note_search(part, part.decision, part.phases)
-        if trace.tiers is not None:
-            phases = trace.phases | {"total": record.seconds}
-            self._tally.note_hot(trace.tenant, phases, trace.tiers)
+    def _line(self, record: Record) -> bytes:
+        """Write the one line of a request, without what is unknown or nothing.
 
-    def _note_search(self, trace: Trace, decision: Decision, phases: dict[str, float]) -> None:
-        selected = len(decision.names)
-        self._metrics.count_decision(trace.cache, trace.unique, selected, decision.outcome)
-        self._tally.note(Note(trace.tenant, decision, trace.cache, phases, trace.source))
-
-    def _line(self, record: Record, decision: Decision | None) -> RequestLine:
-        trace, code = record.trace, record.code
-        line = RequestLine(
-            time=datetime.fromtimestamp(record.time, UTC),
-            level="error" if code == "internal_error" else "info",
-            event=record.call,
-            request_id=record.request_id,
-            trace_id=record.trace_id,
-            tenant=trace.tenant,
-            status=record.status,
-            outcome=outcome_of(decision, code),
-            cache=trace.cache,
-            catalog=trace.catalog[:16],
-            pattern_hash=hashed(trace.pattern) if trace.pattern else "",
-            top_k=trace.top_k,
-            offered=trace.offered,
-            unique=trace.unique,
-            degraded=trace.degraded,
-            bytes_in=record.bytes_in,
-            total_ms=round(record.seconds * 1_000, 3),
-            phases_ms={phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},
-        )
+        Milliseconds count from the arrival of the headers.
+        """
+        trace, code, decision = record.trace, record.code, record.trace.decision
+        fields = {
+            "request_id": record.request_id,
+            "status": record.status,
+            "outcome": outcome_of(decision, code),
+            "total_ms": round(record.seconds * 1_000, 3),
+        }
+        optional: dict[str, object] = {
+            "trace_id": record.trace_id,
+            "tenant": trace.tenant,
+            "degraded": trace.degraded,
+            "cache": trace.cache,
+            "catalog": trace.catalog[:16],
+            "pattern_hash": hashed(trace.pattern) if trace.pattern else "",
+            "top_k": trace.top_k,
+            "offered": trace.offered,
+            "unique": trace.unique,
+            "bytes_in": record.bytes_in,
+            "phases_ms": {phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},
+        }
         if decision is not None:
-            line.ranker = decision.ranking.ran
-            line.degraded = decision.degraded or "no"
-            line.selected = len(decision.names)
+            optional["ranker"] = decision.ranking.ran
+            optional["degraded"] = decision.degraded or "no"
+            optional["selected"] = len(decision.names)
             if self._mode == "full":
-                line.pattern, line.selected_names = trace.pattern, decision.names
-        return line
+                optional |= {"pattern": trace.pattern, "selected_names": decision.names}
+        fields |= {name: value for name, value in optional.items() if value}
+        level = "error" if code == "internal_error" else "info"
+        return line(datetime.fromtimestamp(record.time, UTC), level, record.call, fields)
 
 
 def outcome_of(decision: Decision | None, code: str) -> str:

@@ -23,7 +23,7 @@ from opentelemetry.util.types import AttributeValue
 from toolscout import __version__
 from toolscout.errors import ConfigurationError
 from toolscout.server.http.request import Request
-from toolscout.server.observe.trace import Trace
+from toolscout.server.observe.record import Trace
 
 PROTOCOL = "http/protobuf"
 
@@ -143,27 +143,21 @@ def _attributes(
         "toolscout.outcome": outcome,
         "toolscout.request_id": request.request_id,
     }
-    agent = request.header(b"user-agent")[:MAX_AGENT_CHARS].decode("latin-1")
-    told: dict[str, AttributeValue] = {
-        "user_agent.original": agent,
-        "http.response.status_code": status,
-        "toolscout.tenant": trace.tenant,
-    }
+    if agent := request.header(b"user-agent")[:MAX_AGENT_CHARS].decode("latin-1"):
+        found["user_agent.original"] = agent
+    if status:
+        found["http.response.status_code"] = status
+    if trace.tenant:
+        found["toolscout.tenant"] = trace.tenant
     if trace.catalog:
-        told |= {
-            "toolscout.cache": trace.cache,
-            "toolscout.catalog": trace.catalog,
-            "toolscout.tools.offered": trace.offered,
-            "toolscout.tools.unique": trace.unique,
-        }
-    found |= {name: value for name, value in told.items() if value}
+        found["toolscout.cache"], found["toolscout.catalog"] = trace.cache, trace.catalog
+        found["toolscout.tools.offered"] = trace.offered
+        found["toolscout.tools.unique"] = trace.unique
     if trace.decision is not None:
-        found |= {
-            "toolscout.ranker": trace.decision.ranking.ran,
-            "toolscout.degraded": trace.decision.degraded or "no",
-            "toolscout.tools.selected": len(trace.decision.names),
-            "toolscout.top_k": trace.top_k,
-        }
+        found["toolscout.ranker"] = trace.decision.ranking.ran
+        found["toolscout.degraded"] = trace.decision.degraded or "no"
+        found["toolscout.tools.selected"] = len(trace.decision.names)
+        found["toolscout.top_k"] = trace.top_k
     return found
 
 

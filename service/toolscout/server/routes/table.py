@@ -1,233 +1,233 @@
-"""The paths of the service: a row for each method of each, with its description."""
+"""The paths of the service: a row for each method of each, and the router.
 
+`openapi/parts.yaml` describes the rows.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
+from typing import NamedTuple
 
-from toolscout.contract.answers import (
-    BatchAnswer,
-    FilterAnswer,
-    GatewayAnswer,
-    HotAnswer,
-    ResolveAnswer,
-    SearchAnswer,
-    StatsAnswer,
-)
-from toolscout.contract.learning import (
-    ChainReport,
-    FeedbackAnswer,
-    FeedbackBatch,
-    FeedbackEvent,
-    InsightAnswer,
-    LearningAnswer,
-)
-from toolscout.contract.requests import (
-    BatchRequest,
-    FilterRequest,
-    HotRequest,
-    ResolveRequest,
-    SearchRequest,
-)
+import msgspec
+
+from toolscout.contract import answers, catalogs, learning, requests, tools
+from toolscout.server.calls import catalog_reads, feedback, probes
 from toolscout.server.calls.batch import filter_tools, resolve, search_batch
-from toolscout.server.calls.feedback import (
-    feedback,
-    forget,
-    report_chain,
-    show_insight,
-    show_learning,
-)
+from toolscout.server.calls.catalogs import delete_catalog, get_catalog, patch_catalog, put_catalog
 from toolscout.server.calls.hot import hot_tools
-from toolscout.server.calls.probes import show_health, show_metrics, show_readiness, show_stats
 from toolscout.server.calls.search import search
-from toolscout.server.routes.catalogs import CATALOG_ROUTES
-from toolscout.server.routes.route import Parameter, Route
+from toolscout.server.http.answer import Answer
+from toolscout.server.http.auth import KeyScope
+from toolscout.server.http.request import Request
+from toolscout.server.observe.record import Trace
+from toolscout.server.service import Service
+
+Handler = Callable[[Service, Request, Trace], Awaitable[Answer]]
+
+_PARAMETER = re.compile(r"\{(\w+)\}")
+_PATTERNS = {"tool": ".+"}
+"""Patterns of a path's variable parts; a tool's name may have slashes."""
+
+
+class Route(NamedTuple):
+    """One method of one path."""
+
+    method: str
+    path: str
+    """The path, with its variable parts in braces."""
+    handler: Handler
+    call: str
+    """The name in metrics and log."""
+    operation: str = ""
+    """The operation id in the OpenAPI document, if it is not `call`."""
+    scope: KeyScope = "search"
+    """What a key must allow."""
+    is_open: bool = False
+    """Whether it needs neither key nor admission, and is not logged."""
+    takes: tuple[type[msgspec.Struct], ...] = ()
+    """Types of the body, one of which it has."""
+    gives: tuple[type[msgspec.Struct], ...] = ()
+    """Types of the answer, one of which it has."""
+
+
+class Resource(NamedTuple):
+    """The routes of one path."""
+
+    path: str
+    call: str
+    is_open: bool
+    handlers: Mapping[str, Handler]
+    scopes: Mapping[str, KeyScope]
+    """By method."""
+
+
+class Router:
+    """Finds the resource of a path."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self.plain: dict[str, Resource] = {}
+        """Resources by path, with and without a trailing slash."""
+        self._variable: list[tuple[re.Pattern[str], Resource]] = []
+        by_path: dict[str, list[Route]] = {}
+        for route in routes:
+            by_path.setdefault(route.path, []).append(route)
+        for path, found in by_path.items():
+            shown = path.rstrip("/") or "/"
+            handlers = {route.method: route.handler for route in found}
+            scopes = {route.method: route.scope for route in found}
+            resource = Resource(shown, found[0].call, found[0].is_open, handlers, scopes)
+            if "{" in path:
+                self._variable.append((re.compile(_PARAMETER.sub(_group, path)), resource))
+            else:
+                self.plain |= {shown: resource, shown.rstrip("/") + "/": resource}
+
+    def find(self, path: str) -> tuple[Resource | None, Mapping[str, str]]:
+        """Return the resource of a path, if any, and the path's variable parts."""
+        found = self.plain.get(path)
+        if found is not None:
+            return found, {}
+        for pattern, resource in self._variable:
+            match = pattern.fullmatch(path)
+            if match is not None:
+                return resource, match.groupdict()
+        return None, {}
+
+
+def _group(parameter: re.Match[str]) -> str:
+    name = parameter[1]
+    return f"(?P<{name}>{_PATTERNS.get(name, '[^/]+')})"
+
 
 _BELOW = "/v1/tool-discovery/"
-_WITH_LEARNING = "Answers 404 with `learning = off`."
-_TOOLS = [
-    {"name": "search_code", "description": "Search the code of a repository"},
-    {"name": "read_file", "description": "Read a file from disk"},
-]
+_LEARNING = "/v1/learning"
+_CATALOG = "/v1/catalogs/{id}"
 
-_selection = partial(Route, method="POST", tag="selection")
-_learning = partial(Route, tag="learning")
-_probe = partial(Route, method="GET", tag="operation", is_open=True)
+_search = partial(Route, handler=search, call="search", takes=(requests.SearchRequest,))
+_feedback = partial(Route, scope="feedback", gives=(learning.FeedbackAnswer,))
+_admin = partial(Route, scope="admin")
+_read = partial(Route, call="catalog", gives=(catalogs.CatalogInfo,))
+_write = partial(_read, scope="write")
+_probe = partial(Route, is_open=True)
 
-
-def _object(description: str) -> dict[str, object]:
-    content = {"application/json": {"schema": {"type": "object"}}}
-    return {"description": description, "content": content}
-
-
-_CALL_ROUTES = (
-    _selection(
-        path=_BELOW + "search",
-        handler=search,
-        call="search",
-        summary="Select tools for a query",
-        description="Names of at most `top_k` of the tools, most relevant first.",
-        takes=(SearchRequest,),
-        example={"pattern": "find code", "top_k": 1, "tools": _TOOLS},
-        gives=(GatewayAnswer, SearchAnswer),
-    ),
-    _selection(
-        path="/api/compress/tool-discovery/",
-        handler=search,
-        call="search",
+ROUTES: tuple[Route, ...] = (
+    _search("POST", _BELOW + "search", gives=(answers.GatewayAnswer, answers.SearchAnswer)),
+    _search(
+        "POST",
+        "/api/compress/tool-discovery/",
         operation="compress",
-        summary="Select tools for a query, newer contract",
-        description="The same selection for callers of the newer contract.",
-        takes=(SearchRequest,),
-        example={"query": "find code", "max_tools": 1, "tools": _TOOLS},
-        gives=(GatewayAnswer,),
+        gives=(answers.GatewayAnswer,),
     ),
-    _selection(
-        path=_BELOW + "search:batch",
-        handler=search_batch,
-        call="batch",
-        summary="Select tools for several queries",
-        description="One result per pattern, in order; the latency budget is for all of them.",
-        takes=(BatchRequest,),
-        example={
-            "patterns": ["find code", {"messages": [{"role": "user", "content": "open a file"}]}],
-            "top_k": 1,
-            "tools": _TOOLS,
-        },
-        gives=(BatchAnswer,),
+    Route(
+        "POST",
+        _BELOW + "search:batch",
+        search_batch,
+        "batch",
+        takes=(requests.BatchRequest,),
+        gives=(answers.BatchAnswer,),
     ),
-    _selection(
-        path=_BELOW + "resolve",
-        handler=resolve,
-        call="resolve",
-        summary="Find tools by written names",
-        description="Each name to the letter or in another spelling, else what it may have meant.",
-        takes=(ResolveRequest,),
-        example={"names": ["searchCode", "read_fil"], "tools": _TOOLS},
-        gives=(ResolveAnswer,),
+    Route(
+        "POST",
+        _BELOW + "resolve",
+        resolve,
+        "resolve",
+        takes=(requests.ResolveRequest,),
+        gives=(answers.ResolveAnswer,),
     ),
-    _selection(
-        path=_BELOW + "filter",
-        handler=filter_tools,
-        call="filter",
-        summary="Split tools by relevance",
-        description="Names to keep in front of a model and names to defer, by shared words alone.",
-        takes=(FilterRequest,),
-        example={"query": "find code", "min_tools": 1, "max_tools": 1, "tools": _TOOLS},
-        gives=(FilterAnswer,),
+    Route(
+        "POST",
+        _BELOW + "filter",
+        filter_tools,
+        "filter",
+        takes=(requests.FilterRequest,),
+        gives=(answers.FilterAnswer,),
     ),
-    _selection(
-        path=_BELOW + "hot",
-        handler=hot_tools,
-        call="hot",
-        summary="Tools for an agent's next turn",
-        description="A few tools whole, some in brief, within a budget of tokens.",
-        takes=(HotRequest,),
-        example={"message": "find code", "tier0": ["read_file"], "tools": _TOOLS},
-        gives=(HotAnswer,),
+    Route(
+        "POST",
+        _BELOW + "hot",
+        hot_tools,
+        "hot",
+        takes=(requests.HotRequest,),
+        gives=(answers.HotAnswer,),
     ),
-    _learning(
-        method="POST",
-        path=_BELOW + "feedback",
-        handler=feedback,
-        scope="feedback",
-        call="feedback",
-        summary="Tell which tool worked",
-        description=f"{_WITH_LEARNING} One event, or several as `events`.",
-        takes=(FeedbackEvent, FeedbackBatch),
-        example={"pattern": "find code", "tool": "search_code", "success": True},
-        gives=(FeedbackAnswer,),
-        statuses=(202,),
+    _feedback(
+        "POST",
+        _BELOW + "feedback",
+        feedback.feedback,
+        "feedback",
+        takes=(learning.FeedbackEvent, learning.FeedbackBatch),
     ),
-    _learning(
-        method="POST",
-        path=_BELOW + "chains",
-        handler=report_chain,
-        scope="feedback",
-        call="chains",
-        summary="Tell which tools worked one after the other",
-        description=_WITH_LEARNING,
-        takes=(ChainReport,),
-        example={"intent": "fix a bug", "chain": ["search_code", "read_file"], "success": True},
-        gives=(FeedbackAnswer,),
-        statuses=(202,),
+    _feedback(
+        "POST",
+        _BELOW + "chains",
+        feedback.report_chain,
+        "chains",
+        takes=(learning.ChainReport,),
     ),
-    _learning(
-        method="GET",
-        path=_BELOW + "insights",
-        handler=show_insight,
-        call="insights",
-        summary="The chain of tools for a pattern",
-        description=_WITH_LEARNING,
-        gives=(InsightAnswer,),
-        parameters=(
-            Parameter("pattern", {"type": "string", "pattern": r"\S"}, "What is to be done", True),
-        ),
+    Route(
+        "GET",
+        _BELOW + "insights",
+        feedback.show_insight,
+        "insights",
+        gives=(learning.InsightAnswer,),
     ),
-    _learning(
-        method="GET",
-        path="/v1/stats",
-        handler=show_stats,
-        scope="admin",
-        call="stats",
-        summary="Figures of use",
-        description="Of this process, since it started.",
-        gives=(StatsAnswer,),
+    _admin("GET", "/v1/stats", probes.show_stats, "stats", gives=(answers.StatsAnswer,)),
+    _admin("GET", _LEARNING, feedback.show_learning, "learning", gives=(learning.LearningAnswer,)),
+    _admin("DELETE", _LEARNING, feedback.forget, "learning", "forget"),
+    _probe("GET", "/healthz", probes.show_health, "healthz"),
+    _probe("GET", "/readyz", probes.show_readiness, "readyz"),
+    _probe("GET", "/metrics", probes.show_metrics, "metrics"),
+    _read("GET", _CATALOG, get_catalog, operation="getCatalog"),
+    _write("PUT", _CATALOG, put_catalog, operation="putCatalog", takes=(catalogs.CatalogPut,)),
+    _write(
+        "PATCH", _CATALOG, patch_catalog, operation="patchCatalog", takes=(catalogs.CatalogPatch,)
     ),
-    _learning(
-        method="GET",
-        path="/v1/learning",
-        handler=show_learning,
-        scope="admin",
-        call="learning",
-        summary="What was learned",
-        description=_WITH_LEARNING,
-        gives=(LearningAnswer,),
+    _write("DELETE", _CATALOG, delete_catalog, operation="deleteCatalog", gives=()),
+    Route(
+        "GET",
+        _CATALOG + "/tools",
+        catalog_reads.list_tools,
+        "tools",
+        "listTools",
+        gives=(catalogs.ToolPage,),
     ),
-    _learning(
-        method="DELETE",
-        path="/v1/learning",
-        handler=forget,
-        scope="admin",
-        call="learning",
-        operation="forget",
-        summary="Forget what was learned",
-        description=_WITH_LEARNING,
-        statuses=(204,),
+    Route(
+        "POST",
+        _CATALOG + "/tools:batch",
+        catalog_reads.schemas,
+        "schemas",
+        "toolSchemas",
+        takes=(catalogs.SchemasRequest,),
+        gives=(catalogs.SchemasAnswer,),
     ),
-    _probe(
-        path="/healthz",
-        handler=show_health,
-        call="healthz",
-        summary="Alive",
-        description="The process answers.",
-        responses={"200": _object("The process answers.")},
+    Route(
+        "GET",
+        _CATALOG + "/tools:complete",
+        catalog_reads.completions,
+        "completions",
+        "completeNames",
+        gives=(catalogs.CompletionAnswer,),
     ),
-    _probe(
-        path="/readyz",
-        handler=show_readiness,
-        call="readyz",
-        summary="Ready",
-        description="Model loaded, self-test ranked, not draining.",
-        responses={
-            "200": _object("Model loaded, self-test ranked, not draining."),
-            "503": _object("Not now"),
-        },
+    Route(
+        "GET",
+        _CATALOG + "/tools/{tool}",
+        catalog_reads.one_tool,
+        "tool",
+        "getTool",
+        gives=(tools.ToolDetail,),
     ),
-    _probe(
-        path="/metrics",
-        handler=show_metrics,
-        call="metrics",
-        summary="Prometheus metrics",
-        description="Needs a key only with `metrics_auth = on`.",
-        responses={
-            "200": {
-                "description": "Exposition text",
-                "content": {
-                    "text/plain": {"schema": {"type": "string"}},
-                    "application/openmetrics-text": {"schema": {"type": "string"}},
-                },
-            },
-            "401": {"$ref": "#/components/responses/401"},
-        },
+    Route(
+        "GET",
+        _CATALOG + "/index",
+        catalog_reads.index,
+        "index",
+        "toolIndex",
+        gives=(catalogs.IndexAnswer,),
+    ),
+    Route(
+        "GET",
+        _CATALOG + "/overview",
+        catalog_reads.overview,
+        "overview",
+        gives=(catalogs.OverviewAnswer,),
     ),
 )
-
-ROUTES: tuple[Route, ...] = (*_CALL_ROUTES, *CATALOG_ROUTES)

@@ -7,7 +7,6 @@ import sys
 from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
 from fastmcp.exceptions import McpError
-from mcp_types import ResourceTemplateReference
 
 
 async def main(url: str, key: str, mode: str) -> None:
@@ -18,8 +17,6 @@ async def main(url: str, key: str, mode: str) -> None:
         found = await client.call_tool("search_tools", {"query": "pay the bill", "top_k": 1})
         wrong = await client.call_tool("search_tools", {}, raise_on_error=False)
         prompt = await client.get_prompt("find_tool", {"task": "pay the bill"})
-        template = ResourceTemplateReference(uri="toolscout://{catalog}/overview")
-        completed = await client.complete(template, {"name": "catalog", "value": "off"})
         overview = await client.read_resource("toolscout://office/overview")
         try:
             await client.read_resource("toolscout://nowhere/overview")
@@ -32,7 +29,6 @@ async def main(url: str, key: str, mode: str) -> None:
         "found": found.structured_content["tools"][0]["name"],
         "is_error": wrong.is_error,
         "prompt": prompt.messages[0].content.text,
-        "completed": completed.values,
         "overview": overview[0].text,
         "code": code,
     }

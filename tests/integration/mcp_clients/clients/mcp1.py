@@ -7,7 +7,6 @@ import sys
 import httpx
 from mcp import ClientSession, McpError
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import ResourceTemplateReference
 
 
 async def main(url: str, key: str) -> None:
@@ -22,10 +21,6 @@ async def main(url: str, key: str) -> None:
         found = await client.call_tool("search_tools", {"query": "pay the bill", "top_k": 1})
         wrong = await client.call_tool("search_tools", {})
         prompt = await client.get_prompt("find_tool", {"task": "pay the bill"})
-        template = ResourceTemplateReference(
-            type="ref/resource", uri="toolscout://{catalog}/overview"
-        )
-        completed = await client.complete(template, {"name": "catalog", "value": "off"})
         overview = await client.read_resource("toolscout://office/overview")
         try:
             await client.read_resource("toolscout://nowhere/overview")
@@ -37,7 +32,6 @@ async def main(url: str, key: str) -> None:
         "found": found.structuredContent["tools"][0]["name"],
         "is_error": wrong.isError,
         "prompt": prompt.messages[0].content.text,
-        "completed": completed.completion.values,
         "overview": overview.contents[0].text,
         "code": code,
     }

@@ -7,7 +7,6 @@ import sys
 import httpx2
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import ResourceTemplateReference
 
 
 async def main(url: str, key: str, mode: str) -> None:
@@ -19,8 +18,6 @@ async def main(url: str, key: str, mode: str) -> None:
             found = await client.call_tool("search_tools", {"query": "pay the bill", "top_k": 1})
             wrong = await client.call_tool("search_tools", {})
             prompt = await client.get_prompt("find_tool", {"task": "pay the bill"})
-            template = ResourceTemplateReference(uri="toolscout://{catalog}/overview")
-            completed = await client.complete(template, {"name": "catalog", "value": "off"})
             overview = await client.read_resource("toolscout://office/overview")
             try:
                 await client.read_resource("toolscout://nowhere/overview")
@@ -33,7 +30,6 @@ async def main(url: str, key: str, mode: str) -> None:
         "found": found.structured_content["tools"][0]["name"],
         "is_error": wrong.is_error,
         "prompt": prompt.messages[0].content.text,
-        "completed": completed.completion.values,
         "overview": overview.contents[0].text,
         "code": code,
     }
