@@ -33,9 +33,9 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
     "client": (
         ("selector",),
         ("settings",),
-        ("metrics", "request"),
+        ("call", "metrics"),
         ("connections", "encoding", "events"),
-        ("answer", "breaker", "endpoint", "jsonl", "network", "offer", "rollout", "selection"),
+        ("answer", "breaker", "endpoint", "jsonl", "offer", "rollout", "selection"),
     ),
     "discovery": (
         ("transport",),

@@ -1,6 +1,5 @@
 """What goes wrong on the caller's side: it falls open, and the service is not blamed for it."""
 
-import asyncio
 import logging
 import time
 from collections.abc import Iterator
@@ -10,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.client.test_chaos import CAP_S, SLACK_S, black_hole
-from tests.client.upstream import NAMES, TOOLS, Exchange, peer
-from toolscout.client import AsyncSelector, Reason, Selector
+from tests.client.upstream import NAMES, TOOLS, peer
+from toolscout.client import Reason, Selector
 
 
 class Hostile(dict[str, Any]):
@@ -92,28 +91,6 @@ def test_waiting_for_a_connection_of_ones_own_is_not_the_services_fault():
         assert (len(blamed), len(waited)) == (1, 7)
         assert selector.breaker.failures <= 1
         assert not selector.breaker.is_open
-
-
-def test_an_event_loop_that_is_blocked_is_not_the_services_fault():
-    def answer(exchange: Exchange) -> None:
-        exchange.select("read_file")
-
-    async def blocked(selector: AsyncSelector) -> str:
-        call = asyncio.ensure_future(selector.select("open a file", TOOLS))
-        await asyncio.sleep(0)
-        time.sleep(2 * CAP_S)  # the caller's own code, which does not let go of the loop
-        return (await call).detail
-
-    async def main(url: str) -> None:
-        async with AsyncSelector(url, timeout=CAP_S) as selector:
-            details = [await blocked(selector) for _ in range(6)]
-            assert set(details) <= {"", "this process was too busy to read an answer in time"}
-            assert selector.breaker.failures == 0
-            selection = await selector.select("open a file", TOOLS)
-            assert selection.names == ["read_file"]
-
-    with peer(answer) as fake:
-        asyncio.run(main(fake.url))
 
 
 @pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "http://[::1"])

@@ -7,7 +7,7 @@ import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from toolscout.client import InvalidArgument, Reason, Selector
-from toolscout.client.request import latest
+from toolscout.client.call import latest
 
 
 def read_file(exchange: Exchange) -> None:

@@ -98,7 +98,6 @@ class Telemetry:
         """
         if not self._observers:
             return
-        shadow = selection.shadow
         if self._log_query == "hashed":
             query = sha256(query.encode("utf-8", "replace")).hexdigest()[:16]
         status: Status = "selected"
@@ -108,13 +107,14 @@ class Telemetry:
             status = "no_match"
         elif selection.fell_open:
             status = "fell_open"
+        selected = selection.names if status == "selected" else selection.chosen or []
         event = SearchEvent(
             request_id=selection.request_id,
             query="" if self._log_query == "off" else query,
             session=session,
             deferred_count=offered,
             status=status,
-            selected=shadow.names if shadow else selection.names if status == "selected" else [],
+            selected=selected,
             reason=selection.reason,
             detail=selection.detail,
             outcome=selection.outcome,
@@ -123,7 +123,7 @@ class Telemetry:
             attempts=selection.attempts,
             loop_count=loop,
             rollout=selection.rollout,
-            overlap=shadow.overlap if shadow else None,
+            overlap=selection.overlap,
             endpoint=self._endpoint,
             shows_none=self.shows_none,
             is_repeated=is_repeated,

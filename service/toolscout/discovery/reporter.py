@@ -20,9 +20,9 @@ from typing import Any
 
 import msgspec
 
-from toolscout.client.connections import Failure, Progress, Reply
+from toolscout.client.call import Channel, sendable
+from toolscout.client.connections import Reply
 from toolscout.client.endpoint import feedback_path
-from toolscout.client.request import Channel, sendable
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.discovery.lessons import Lessons, Observation
 from toolscout.discovery.turn import Turn
@@ -173,23 +173,21 @@ class Reporter:
         if observations and (catalog := observations[0].catalog):
             # By this header a balancer finds the process that searches the catalog.
             headers = {**headers, "x-catalog-digest": catalog}
-        reply: Reply | Failure | None = None
+        reply: Reply | None = None
         try:
             body = msgspec.json.encode({"events": observations})
             deadline = monotonic() + self._timeout
-            reply = await self._channel.connections.post(
-                headers, body, deadline, Progress(), self._path
-            )
+            reply = await self._channel.connections.post(headers, body, deadline, self._path)
         except Exception as error:
             logger.warning("observations cannot be sent (%s)", type(error).__name__)
         finally:
             self._settle(reply, observations)
 
-    def _settle(self, reply: Reply | Failure | None, observations: list[Observation]) -> None:
+    def _settle(self, reply: Reply | None, observations: list[Observation]) -> None:
         """Drop what was taken or refused, queue the rest; None is a post that was cancelled."""
-        if isinstance(reply, Reply) and reply.is_success:
+        if reply is not None and reply.is_success:
             return
-        if isinstance(reply, Reply) and reply.status < 500 and reply.status not in (408, 429):
+        if reply is not None and 0 < reply.status < 500 and reply.status not in (408, 429):
             self._quiet_until = monotonic() + REFUSED_PAUSE_S
             self.dropped += len(observations)
             logger.info("the service takes no observations (status %d)", reply.status)
