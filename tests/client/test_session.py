@@ -52,24 +52,6 @@ def test_a_session_ends_an_hour_after_its_last_write(clock):
     assert store.expanded("s") == ("z",)
 
 
-def test_ended_sessions_are_swept(clock):
-    store = SessionStore(clock=clock)
-    for number in range(100):
-        store.mark_expanded(str(number), ["x"])
-    clock.now = 4_000
-    assert store.expanded("new") == ()
-    assert len(store) == 0
-
-
-def test_there_are_never_more_than_the_limit(clock):
-    store = SessionStore(limit=3, clock=clock)
-    for session in "abcad":
-        store.mark_expanded(session, [session])
-    assert len(store) == 3
-    assert store.expanded("b") == ()
-    assert store.expanded("a") == ("a",)
-
-
 def test_a_scope_keeps_equal_first_messages_apart():
     request = {"messages": [{"role": "user", "content": "hello"}]}
     assert session_id(request, "alice") != session_id(request, "bob")

@@ -25,7 +25,7 @@ from tests.client.streaming import (
 from toolscout.client.events import TurnEvent
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.providers import PROVIDERS
-from toolscout.discovery.providers.sse import Splitter, write
+from toolscout.discovery.providers.stream import Splitter, write
 
 STREAMED = [shape for shape in SHAPES if PROVIDERS[shape.name].stream]
 

@@ -10,7 +10,7 @@ from tests.client.flows import DONE, search
 from tests.client.shapes import ABOUT, BY_NAME, Json, Said
 from tests.client.streaming import StreamingModel
 from toolscout.discovery.providers import ProviderName
-from toolscout.discovery.providers.usage import add
+from toolscout.discovery.providers.fields import add
 
 USAGES: dict[str, tuple[Json, Json, Json]] = {
     "openai": (

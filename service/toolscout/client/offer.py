@@ -46,11 +46,13 @@ class Offer:
     Those are built-ins, and what is no tool of any known shape; `odd` has the positions of these.
     """
 
-    __slots__ = ("_by_name", "_items", "_named", "names", "odd", "unnamed")
+    __slots__ = ("_by_name", "_items", "_named", "encoded", "names", "odd", "unnamed")
 
     def __init__(self, tools: Any) -> None:
         """Read the names; what is no list of tools, such as a text, is the only item of one."""
         self._by_name: dict[str, Any] | None = None
+        self.encoded: tuple[bytes, bytes] | None = None
+        """What a selector sends of them, once it has been written."""
         self.odd: tuple[int, ...] = ()
         tools = _listed(tools)
         try:
@@ -64,6 +66,14 @@ class Offer:
             names = list(dict.fromkeys(names))
             named = [first[name] for name in names]
         self.names, self._named = tuple(names), tuple(named)
+
+    @classmethod
+    def of(cls, tools: Any) -> "Offer":
+        """Return an offer as it is, and one of anything else."""
+        return tools if isinstance(tools, Offer) else cls(tools)
+
+    def __len__(self) -> int:
+        return len(self._items)
 
     def _read_each(self, tools: Sequence[Any]) -> tuple[list[str], list[Any], list[Any]]:
         """Read tools of several shapes one by one."""

@@ -177,7 +177,7 @@ class SelectorBase:
             wrong = Reason.API_ERROR if is_query else Reason.EMPTY_QUERY, str(error)
             pattern, always_keep, session, fields = "", (), None, None
         try:
-            offer = Offer(tools)
+            offer = Offer.of(tools)
         except Exception as error:
             offer = Offer(())
             wrong = Reason.API_ERROR, f"the tools cannot be read ({type(error).__name__})"

@@ -20,12 +20,11 @@ from typing import Any, TypeVar, cast
 from toolscout.client.selection import Reason, Selection
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.discovery.blocking import Blocking, close, run
-from toolscout.discovery.bodies import body_of, in_type_of
-from toolscout.discovery.exchange import PassedOnError, ProviderError, outputs
+from toolscout.discovery.exchange import PassedOnError, ProviderError, may_be_ours, outputs
 from toolscout.discovery.preparation import Preparation
 from toolscout.discovery.providers import Call, Json, ProviderName
+from toolscout.discovery.providers.fields import body_of, in_type_of
 from toolscout.discovery.providers.stream import Stream
-from toolscout.discovery.refusals import may_be_ours
 from toolscout.discovery.turn import Found, Turn
 
 Body = TypeVar("Body")

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
+from toolscout.discovery.providers.calls import is_of_model, mark_of, messages_of, words_of
 from toolscout.discovery.providers.fields import Json, as_dict
-from toolscout.discovery.providers.marks import is_of_model, mark_of, messages_of, words_of
 from toolscout.discovery.session import Added, SessionStore, canonical
 
 BESIDE = (

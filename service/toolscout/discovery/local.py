@@ -88,7 +88,7 @@ def score(
 
 def filter_tools(  # noqa: PLR0913  # the calling proxy's options
     query: str,
-    tools: Sequence[Any],
+    tools: Sequence[Any] | Offer,
     *,
     min_tools: int = MIN_TOOLS,
     max_tools: int = MAX_TOOLS,
@@ -102,7 +102,7 @@ def filter_tools(  # noqa: PLR0913  # the calling proxy's options
     Nothing is deferred when there are no more than `min_tools`, or when as many would be kept as
     there are. Pinned and expanded tools count towards the cap but are kept beyond it.
     """
-    offer = Offer(tools)
+    offer = Offer.of(tools)
     total = len(offer.names)
     if total <= min_tools or keep_count(total, min_tools, max_tools, target_ratio) >= total:
         return Filtered(offer.names, ())
@@ -121,14 +121,14 @@ def filter_tools(  # noqa: PLR0913  # the calling proxy's options
 
 def search(
     pattern: str,
-    tools: Sequence[Any],
+    tools: Sequence[Any] | Offer,
     max_results: int = DEFAULT_TOP_K,
     always_keep: Collection[str] = (),
 ) -> list[str]:
     """Cut the result of `regex_search` at `max_results`, by relevance, pins after a match."""
     found = regex_search(pattern, tools, always_keep, max_results)
     cap = max_results if max_results >= 1 else DEFAULT_TOP_K
-    offer = Offer(tools)
+    offer = Offer.of(tools)
     scores = {name: score(pattern, name, texts(offer.by_name[name])[1]) for name in found}
     pins = [name for name in found if name in always_keep]
     matches = sorted((name for name in found if name not in always_keep), key=lambda n: -scores[n])
@@ -138,7 +138,7 @@ def search(
 
 def regex_search(
     pattern: str,
-    tools: Sequence[Any],
+    tools: Sequence[Any] | Offer,
     always_keep: Collection[str] = (),
     max_results: int = DEFAULT_TOP_K,
 ) -> list[str]:
@@ -149,7 +149,7 @@ def regex_search(
     """
     if not pattern.strip():
         return []
-    offer = Offer(tools)
+    offer = Offer.of(tools)
     expression = _compile(pattern)
     if expression is None:
         found = set(_keyword_names(pattern, offer, max_results))
@@ -159,13 +159,15 @@ def regex_search(
     return [name for name in offer.names if name in found or name in always_keep]
 
 
-def keyword_search(query: str, tools: Sequence[Any], max_results: int = DEFAULT_TOP_K) -> list[str]:
+def keyword_search(
+    query: str, tools: Sequence[Any] | Offer, max_results: int = DEFAULT_TOP_K
+) -> list[str]:
     """Names of the tools with the most words of the query in name and description, best first.
 
     +100 for the whole name, +10 per word of three letters or more; without any, not found. At most
     `max_results`; less than 1 is taken as 5. Equal scores keep the request order.
     """
-    return _keyword_names(query, Offer(tools), max_results)
+    return _keyword_names(query, Offer.of(tools), max_results)
 
 
 def _keyword_names(query: str, offer: Offer, max_results: int) -> list[str]:

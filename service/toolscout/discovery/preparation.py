@@ -25,8 +25,7 @@ from toolscout.discovery.providers import Call, Json, Provider, ProviderName, pr
 from toolscout.discovery.providers.fields import mapping
 from toolscout.discovery.reporter import reporter_of
 from toolscout.discovery.session import SessionStore, canonical, hashed
-from toolscout.discovery.settings import MAX_ROUNDS, Order, TurnSettings
-from toolscout.discovery.turn import Turn
+from toolscout.discovery.turn import MAX_ROUNDS, Order, Turn, TurnSettings
 from toolscout.errors import InvalidArgument, check_count, check_switches
 
 ASKING = ("api", "hybrid-first")
@@ -214,13 +213,12 @@ class Preparation:
         offer = Offer(tools)
         if offer.odd:
             logger.warning("tools%s: of no known shape, and left out", [*offer.odd])
-            tools = [tool for number, tool in enumerate(tools) if number not in offer.odd]
-            offer = Offer(tools)
+            offer = Offer([tool for n, tool in enumerate(tools) if n not in offer.odd])
         if len(offer.names) <= self._defer_above or not offer.names:
             return request
         if strategy == "relevance":
             return request if is_unknown else self._filtered(request, provider, offer, name)
-        turn = Turn(request, provider, tools, offer, name, self._turn_settings, scope)
+        turn = Turn(request, provider, offer, name, self._turn_settings, scope)
         plain = turn.unsearched
         if is_unknown and (turn.fits_whole or not turn.is_native):
             plain = turn.original
@@ -230,19 +228,20 @@ class Preparation:
 
     def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
         config = self.config
+        choice = provider.choice(request)
         filtered = local.filter_tools(
             provider.query(request),
-            offer.everything,
+            offer,
             min_tools=config.min_tools,
             max_tools=config.max_tools,
             target_ratio=config.target_ratio,
-            always_keep=(*config.always_keep, *provider.listed(request)),
+            always_keep=(*config.always_keep, *choice.names),
             recent=provider.recent(request),
             expanded=self.store.expanded(session),
         )
         if not filtered.deferred:
             return request
-        kept = dict.fromkeys((*filtered.kept, *offer.endings(provider.must_call(request))))
+        kept = dict.fromkeys((*filtered.kept, *offer.endings(choice.must_call)))
         names = list(kept)
         if self._order != "rank":
             names = [name for name in offer.names if name in kept]
@@ -289,7 +288,7 @@ class Preparation:
         try:
             tools, query = shapes.tools(request), shapes.query(request)
             few = len(Offer(tools).names) <= self._defer_above
-            if few or shapes.passes(request) or not shapes.may_search(request):
+            if few or shapes.passes(request) or not shapes.choice(request).may_search:
                 return None
         except Exception:
             logger.warning("a request could not be read; the service is not asked about it")
@@ -300,7 +299,7 @@ class Preparation:
         """Return the selector's arguments for a search within a turn."""
         return {
             "pattern": query,
-            "tools": turn.offer.everything,
+            "tools": turn.offer,
             "session": turn.session,
             "loop": loop,
             **self._limits(),
@@ -314,9 +313,7 @@ class Preparation:
         """Search locally (strategy `tool-search`); an empty result is no failure."""
         config, offer = self.config, turn.offer
         started = perf_counter()
-        found = local.search(
-            call.query, offer.everything, config.max_search_results, config.always_keep
-        )
+        found = local.search(call.query, offer, config.max_search_results, config.always_keep)
         took = (perf_counter() - started) * 1_000
         selection = Selection(found, list(offer.pick(found)), latency_ms=took)
         self.selector.telemetry.report(

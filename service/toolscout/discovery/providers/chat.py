@@ -1,11 +1,16 @@
-"""The stream of OpenAI chat completions."""
+"""OpenAI chat completions, and compatible APIs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from toolscout.discovery.providers import sse
 from toolscout.discovery.providers.fields import Json, mapping, mappings
-from toolscout.discovery.providers.sse import Event
-from toolscout.discovery.providers.stream import Stream
+from toolscout.discovery.providers.provider import (
+    OpenStream,
+    Provider,
+    ProviderName,
+    SearchResult,
+)
+from toolscout.discovery.providers.stream import DONE, Event, Stream, write
 
 Key = tuple[int, int]
 """A choice and the position of a call in it, by the model's index or by arrival."""
@@ -53,7 +58,7 @@ class OpenAIStream(Stream):
 
     def fail(self, status: int, error: Json) -> bytes:
         """Return an event with the `error`, on which the SDK raises."""
-        return sse.write({"error": error})
+        return write({"error": error})
 
     def _release(self) -> bytes:
         """Return calls that were held back until the end, and those through the dispatch tool."""
@@ -68,7 +73,7 @@ class OpenAIStream(Stream):
     def _chunk(self, calls: Iterable[tuple[Key, Json]]) -> bytes:
         """Return a chunk with some calls; nothing without any."""
         choices = [{"index": key[0], "delta": {"tool_calls": [call]}} for key, call in calls]
-        return sse.write(self._as_one({**self._base, "choices": choices})) if choices else b""
+        return write(self._as_one({**self._base, "choices": choices})) if choices else b""
 
     def _end(self, event: Event) -> bytes:
         """Without a real call the finish reason is `stop`."""
@@ -83,7 +88,7 @@ class OpenAIStream(Stream):
 
     def _handle(self, event: Event) -> bytes:
         data = event.data
-        if event.kind == sse.DONE:
+        if event.kind == DONE:
             self._held.append(event)
             return b""
         if data is None or "choices" not in data:
@@ -206,3 +211,69 @@ def _is_empty(choice: Json) -> bool:
 def _index(item: Json) -> int:
     index = item.get("index")
     return index if isinstance(index, int) else 0
+
+
+MAX_TOOLS = 128
+"""Maximum number of tools of a request; OpenAI refuses more."""
+
+
+class OpenAIChat(Provider):
+    """`POST /v1/chat/completions`."""
+
+    name: ProviderName = "openai"
+    stream: OpenStream | None = OpenAIStream
+    max_tools: int | None = MAX_TOOLS
+    response_path = ("choices", "message", "tool_calls")
+
+    def choices(self, request: Json) -> int:
+        """Return `n`."""
+        number = request.get("n")
+        return number if isinstance(number, int) else 1
+
+    def function(self, name: str, description: str, schema: Json) -> Any:
+        """Return a function tool."""
+        function = {"name": name, "description": description, "parameters": schema}
+        return {"type": "function", "function": function}
+
+    def parts_of(self, turn: Json) -> list[Json]:
+        """Return the functions among the `tool_calls`; their position replaces a missing id."""
+        return [
+            call if isinstance(call.get("id"), str) and call["id"] else {**call, "id": f"call_{at}"}
+            for at, call in enumerate(super().parts_of(turn))
+            if "function" in call
+        ]
+
+    def added(
+        self, request: Json, response: Json, results: Sequence[SearchResult]
+    ) -> Sequence[Json]:
+        """Return the assistant's message with the answered calls, then one `tool` message for each.
+
+        The message keeps its other fields, because some models need their reasoning.
+        """
+        message = self.turn_of(response)
+        turn = {
+            **{key: value for key, value in message.items() if value is not None},
+            "role": "assistant",
+            "content": message.get("content"),
+            "tool_calls": self.answered(response, results),
+        }
+        if isinstance(turn.get("audio"), dict):
+            turn["audio"] = {"id": turn["audio"].get("id")}  # the only key that requests accept
+        return [
+            turn,
+            *(
+                {"role": "tool", "tool_call_id": call.id, "content": text}
+                for call, text, _ in results
+            ),
+        ]
+
+    def ended(self, response: Json) -> Json:
+        """Return a response whose choices end with `stop` where no call is left."""
+        choices = []
+        for choice in mappings(response["choices"]):
+            message = mapping(choice.get("message"))
+            if message.get("tool_calls") == []:
+                message = {key: value for key, value in message.items() if key != "tool_calls"}
+                choice = {**choice, "message": message, "finish_reason": "stop"}
+            choices.append(choice)
+        return {**response, "choices": choices}
