@@ -45,29 +45,6 @@ def read(text: str, folder: Path) -> DiscoveryConfig:
     return load(path)
 
 
-def test_the_relevance_example(tmp_path: Path):
-    config = read(RELEVANCE, tmp_path)
-    assert (config.enabled, config.strategy) == (True, "relevance")
-    assert (config.min_tools, config.max_tools, config.target_ratio) == (5, 25, 0.8)
-    assert config.always_keep == ("read_file",)
-
-
-def test_the_tool_search_example(tmp_path: Path):
-    config = read(TOOL_SEARCH, tmp_path)
-    assert config.strategy == "tool-search"
-    assert config.search_tool_name == "gateway_search_tools"
-    assert config.max_search_results == 5
-
-
-def test_the_api_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("TOOL_DISCOVERY_API_KEY", "k-1")
-    config = read(API, tmp_path)
-    assert config.strategy == "api"
-    assert config.api.endpoint == "https://<backend>/v1/tool-discovery/search"
-    assert config.api.api_key == "k-1"
-    assert config.api.timeout == 2.0
-
-
 @pytest.mark.parametrize(
     ("strategy", "given", "effective"),
     [

@@ -1,7 +1,6 @@
 """A catalog is sent once; after that its digest is enough, where the service knows digests."""
 
 import json
-from typing import Any
 
 from tests.client.upstream import TOOLS, Exchange, peer
 
@@ -84,30 +83,6 @@ def test_a_server_that_stops_understanding_digests_is_sent_none_for_a_while(make
         for _ in range(4):
             assert selector.select("x", TOOLS).names == ["read_file"]
     assert kinds(fake) == ["tools", "digest", "tools", "tools", "tools"]
-
-
-def test_an_empty_answer_to_a_digest_that_is_not_named_back_is_not_believed(make):
-    def old_release(exchange: Exchange) -> None:
-        body: dict[str, Any] = exchange.json
-        if exchange.number == 0:
-            exchange.select("read_file", headers=[("X-Catalog-Digest", DIGEST)])
-        elif "tools" in body:
-            exchange.select("read_file")
-        else:
-            exchange.select()
-
-    with peer(old_release) as fake:
-        selector = make(fake.url)
-        selector.select("x", TOOLS)
-        assert selector.select("x", TOOLS).names == ["read_file"]
-
-
-def test_digests_can_be_switched_off(make):
-    with peer(Service()) as fake:
-        selector = make(fake.url, use_digests=False)
-        selector.select("x", TOOLS)
-        selector.select("x", TOOLS)
-    assert kinds(fake) == ["tools", "tools"]
 
 
 def test_a_digest_no_header_can_carry_is_not_learned(make):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolscout.discovery.local import filter_tools, keyword_search, regex_search, score
-from toolscout.discovery.session import session_id
+from toolscout.discovery.session import hashed
 
 
 @pytest.fixture(scope="module")
@@ -59,4 +59,6 @@ def test_keywords(tables):
 
 def test_session_ids(tables):
     for row in tables["search"]["session_id"]:
-        assert session_id(json.loads(row["request_body"])) == row["session_id"], row
+        messages = json.loads(row["request_body"]).get("messages") or []
+        users = [message for message in messages if message.get("role") == "user"]
+        assert (hashed(users[0]) if users else "") == row["session_id"], row

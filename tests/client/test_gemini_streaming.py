@@ -33,15 +33,6 @@ SEARCH = {"functionCall": {"name": PHANTOM, "args": {"query": "read"}}, "thought
 CALL = {"functionCall": {"name": "read_file", "args": {}}}
 
 
-def test_a_signature_goes_back_to_the_model_with_its_search(run, request_):
-    model = StreamingModel(SHAPE, LOOK, READING)
-    run(request_, model, SHAPE.name)
-    *text, called = model.requests[1]["contents"][-2]["parts"]
-    assert "".join(part["text"] for part in text) == LOOK.text
-    assert called["thoughtSignature"] == "signed 0"
-    assert model.requests[1]["contents"][-2]["role"] == "model"
-
-
 def test_the_signature_of_a_removed_search_moves_to_the_call_after_it(run, request_):
     """Only the first of parallel calls is signed, and Gemini 3 refuses one without a signature."""
     model = StreamingModel(SHAPE, MIXED)

@@ -117,13 +117,6 @@ def test_models_that_cannot_defer_get_the_emulated_form(interface, name, upstrea
     assert agent.shape.names(model.requests[0]) == [PHANTOM, "tool_3"]
 
 
-@pytest.mark.parametrize("interface", NATIVE)
-def test_a_setting_switches_the_native_form_off(interface, upstream, service, model):
-    agent = agent_of(interface, upstream.url, Transport(service.url, native=False))
-    assert agent.ask(QUESTION) == ["send_email"]
-    assert agent.shape.names(model.requests[0]) == [PHANTOM, "tool_3"]
-
-
 class Refusing(ScriptedModel):
     """A compatible API that knows nothing of deferred loading."""
 
@@ -149,19 +142,6 @@ def test_a_refused_native_form_is_repeated_once_and_remembered(interface, stream
             assert agent.ask(question) == ["send_email"]
     assert len(model.refused) == 1
     assert "takes no deferred tools" in caplog.text
-
-
-def test_a_request_refused_for_another_reason_is_no_fault_of_the_form(service):
-    def script(exchange: Exchange) -> None:
-        exchange.answer(b'{"error": {"message": "bad temperature"}}', 400)
-
-    transport = Transport(service.url)
-    with peer(script) as upstream, pytest.raises(anthropic.BadRequestError, match="temperature"):
-        agent_of("anthropic", upstream.url, transport).ask(QUESTION)
-    model = ScriptedModel()
-    with peer(model) as upstream:
-        agent_of("anthropic", upstream.url, transport).ask("write an email")
-    assert any(tool.get("defer_loading") for tool in model.requests[0]["tools"])
 
 
 @pytest.mark.parametrize("native", [True, False], ids=["native", "emulated"])
@@ -259,16 +239,6 @@ def test_during_an_outage_no_more_tools_come_back_than_the_provider_takes(
         assert "send_email" in shown[1] - shown[0]  # the model could still search
 
 
-@pytest.mark.parametrize("interface", MODELS)
-def test_when_nothing_fits_no_tool_comes_back(interface, upstream, model):
-    with peer(lambda exchange: exchange.select()) as service:
-        agent = agent_of(interface, upstream.url, Transport(service.url))
-        assert agent.ask(QUESTION) == []
-    assert not model.refused
-    assert set(model.seen(agent.shape)[-1]) <= {PHANTOM}
-    assert "No tool fits this search. There are 201 tools" in json.dumps(model.requests[-1])
-
-
 @pytest.mark.parametrize("interface", NATIVE)
 def test_a_tool_that_is_offered_no_more_is_loaded_no_more(interface, upstream, service, model):
     agent = agent_of(interface, upstream.url, Transport(service.url))
@@ -296,23 +266,3 @@ def test_a_prompt_that_is_too_long_says_nothing_about_the_model(service):
             agent_of("anthropic", upstream.url, transport).ask("a long story")
         agent_of("anthropic", upstream.url, transport).ask(QUESTION)
     assert any(tool.get("defer_loading") for tool in model.requests[0]["tools"])
-
-
-def test_equal_beginnings_of_two_users_share_no_search(upstream, service, model):
-    transport = Transport(service.url)
-    for user in ("alice", "bob"):
-        agent = agent_of("anthropic", upstream.url, transport)
-        asked: Any = {"model": agent.model, "max_tokens": 9, "tools": agent.tools}
-        asked |= {"system": f"You talk to {user}.", "messages": agent.messages}
-        agent.messages.append({"role": "user", "content": QUESTION})
-        answer = agent.client.messages.create(**asked)
-        if user == "bob":
-            agent.messages.append({"role": "assistant", "content": "Sorry?"})
-            agent.messages.append({"role": "user", "content": "never mind"})
-            model.query = "something else"
-            agent.client.messages.create(**asked)
-        assert answer.content
-    of_bob = [request for request in model.requests if "bob" in request["system"]]
-    assert [len(request["messages"]) for request in of_bob[:2]] == [1, 3]
-    of_alice = [request for request in model.requests if "alice" in request["system"]]
-    assert all(message not in of_bob[0]["messages"] for message in of_alice[1]["messages"][1:])

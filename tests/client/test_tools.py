@@ -26,30 +26,6 @@ def test_tools_of_any_shape_are_sent_and_come_back_as_they_were(make, case):
     assert isinstance(sent["definition"], dict)
 
 
-def test_a_gemini_tool_is_as_many_tools_as_it_declares(make):
-    tool = {"functionDeclarations": [{"name": "one"}, {"name": "two"}]}
-    selection = make(None).select("x", [tool])
-    assert selection.names == ["one", "two"]
-
-
-def test_what_else_a_gemini_tool_holds_stays(make):
-    declared = [{"name": "one"}, {"name": "two"}]
-    with peer(lambda exchange: exchange.select("two")) as fake:
-        selection = make(fake.url).select(
-            "x", [{"function_declarations": declared, "google_search": {}}], top_k=1
-        )
-    assert selection.tools == [{"name": "two"}, {"google_search": {}}]
-
-
-def test_tools_without_a_name_are_never_sent_and_always_stay(make):
-    builtin = {"type": "web_search"}
-    with peer(read_file) as fake:
-        selection = make(fake.url).select("x", [builtin, *TOOLS], top_k=1)
-    assert selection.names == ["read_file"]
-    assert selection.tools == [TOOLS[1], builtin]
-    assert len(fake.requests[0].json["tools"]) == len(TOOLS)
-
-
 def test_minimal_definitions_hold_names_types_and_descriptions_only(make):
     tool = {
         "type": "function",
@@ -211,11 +187,6 @@ def test_what_is_no_list_of_tools_passes_as_its_only_item(make, odd):
     assert not fake.requests
 
 
-def test_tools_may_come_from_any_iterable(make):
-    with peer(read_file) as fake:
-        assert make(fake.url).select("open a file", iter(TOOLS)).names[0] == "read_file"
-
-
 def test_as_many_tools_as_are_wanted_come_back_as_they_were(make):
     few = [TOOLS[3], {"type": "web_search"}, TOOLS[1]]
     with peer(read_file) as fake:
@@ -263,12 +234,3 @@ def test_a_local_pick_has_its_time_when_the_service_says_nothing(make):
         fake.stopping.set()
     assert selection.reason is Reason.API_ERROR
     assert selection.names == ["tool_7"]
-
-
-def test_a_thousand_tools_are_written_like_ten(make):
-    tools = [{"name": f"t{n}", "description": "\ud800" if n == 500 else "x"} for n in range(1_000)]
-    with peer(lambda exchange: exchange.select("t999")) as fake:
-        assert make(fake.url).select("x", tools).names == ["t999"]
-    sent = fake.requests[0].json["tools"]
-    assert [tool["name"] for tool in sent] == [tool["name"] for tool in tools]
-    assert "definition" not in sent[500]

@@ -71,6 +71,8 @@ class Call(msgspec.Struct):
     key: bytes = b""
     """The hash by which they are recognised."""
     attempts: int = 0
+    times: list[float] = []
+    """When the latest request began, and when it had a connection."""
     result: Selection[Any] = Selection([], [])
     """What the service selected, without tools; all are shown if it is empty."""
 
@@ -181,7 +183,8 @@ class Channel:
         retried = False
         while True:
             call.attempts += 1
-            reply = await self.connections.post(headers, _body(call, catalog), call.deadline)
+            body = _body(call, catalog)
+            reply = await self.connections.post(headers, body, call.deadline, times=call.times)
             if digests and catalog is not whole and _is_refused(reply, digest):
                 # The tools follow in the remaining time; this is not counted as a retry.
                 catalog = whole

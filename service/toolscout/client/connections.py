@@ -79,29 +79,33 @@ class Connections:
         self._tasks: set[asyncio.Task[Reply]] = set()
 
     async def post(
-        self, headers: dict[str, str], body: bytes, deadline: float, path: str | None = None
+        self,
+        headers: dict[str, str],
+        body: bytes,
+        deadline: float,
+        path: str | None = None,
+        times: list[float] | None = None,
     ) -> Reply:
         """Send a request and read its answer before the deadline (monotonic seconds).
 
-        Without a path it goes to that of the endpoint. Failures are returned, never raised.
+        Without a path it goes to that of the endpoint. Failures are returned, never raised. `times`
+        get when the request began and when it had a connection.
         """
-        began = monotonic()
-        if deadline <= began:
+        times = [] if times is None else times
+        times[:] = [monotonic()]
+        if deadline <= times[0]:
             return NO_TIME
         url = self.url if path is None else self.url.copy_with(path=path)
-        connected: list[float] = []
-        task = asyncio.ensure_future(self._exchange(url, headers, body, deadline, connected))
+        task = asyncio.ensure_future(self._exchange(url, headers, body, deadline, times))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:
-            await asyncio.wait((task,), timeout=deadline - began)
+            await asyncio.wait((task,), timeout=deadline - times[0])
         finally:
             if not task.done():
                 task.cancel()
         if not task.done():
-            # The service had enough time if it was longer than the wait for a connection.
-            had = monotonic() - connected[0] if connected else 0.0
-            return TOO_LATE if had > 0.5 * (deadline - began) else NO_CONNECTION
+            return too_late(times)
         return CLOSED if task.cancelled() else task.result()
 
     async def aclose(self) -> None:
@@ -123,15 +127,15 @@ class Connections:
         headers: dict[str, str],
         body: bytes,
         deadline: float,
-        connected: list[float],
+        times: list[float],
     ) -> Reply:
         reused = True
         answered = False
 
         async def trace(event: str, _: dict[str, Any]) -> None:
             nonlocal reused
-            if not connected:  # the first event comes when a connection is free
-                connected.append(monotonic())
+            if len(times) == 1:  # the first event comes when a connection is free
+                times.append(monotonic())
             if event.endswith("connect_tcp.started"):
                 reused = False
 
@@ -194,6 +198,13 @@ class Connections:
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             )
         return self._client
+
+
+def too_late(times: list[float]) -> Reply:
+    """Tell whether the service caused a timeout, or the wait for a connection."""
+    now = monotonic()
+    had = now - times[-1] if len(times) > 1 else 0.0
+    return TOO_LATE if times and had > 0.5 * (now - times[0]) else NO_CONNECTION
 
 
 async def _read(response: httpx2.Response) -> Reply:

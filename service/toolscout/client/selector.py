@@ -15,7 +15,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from toolscout.client.connections import CLOSED, TOO_LATE, Reply
+from toolscout.client.connections import CLOSED, Reply, too_late
 from toolscout.client.selection import Selection, T
 from toolscout.client.settings import SelectorBase
 from toolscout.contract.fields import DEFAULT_TOP_K
@@ -119,7 +119,7 @@ class Selector(SelectorBase):
             try:
                 reply = self._background.run(self.channel.send(call), latest)
             except TimeoutError:
-                reply = TOO_LATE
+                reply = too_late(call.times)
             except Closed:
                 reply = CLOSED
             finally:

@@ -218,7 +218,7 @@ class SelectorBase:
         mode, offer, result = self.rollout.mode, call.offer, call.result
         names = result.names
         changes: dict[str, Any] = {}
-        if mode in ("off", "dark", "shadow") or not self.rollout.includes(call.side):
+        if mode != "on" and not (mode == "percent" and self.rollout.includes(call.side)):
             changes = {"rollout": mode, "fell_open": False}
             if mode in ("dark", "shadow"):
                 # Of so few that all of them are shown, all are chosen.

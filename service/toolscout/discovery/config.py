@@ -139,10 +139,10 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         name = "api" if "api" in section else "compresr"
         block = _section(section.get(name), name)
         _check_keys(block, _API_KEYS, f"{name}.")
-        api = _given(block, ApiConfig, f"{name}.")
+        given = {"restore_on_no_match": True, **_given(section, cls)}
+        given["api"] = api = _given(block, ApiConfig, f"{name}.")
         if "timeout" in api:
             api["timeout"] = _seconds(api["timeout"], f"{name}.timeout")
-        given = {"restore_on_no_match": True, **_given(section, cls), "api": api}
         given["strategy"] = STRATEGY_ALIASES.get(given.get("strategy", ""), given.get("strategy"))
         given["strategy"] = given["strategy"] or "passthrough"
         if isinstance(given.get("rollout"), bool):  # YAML reads `on` and `off` as these
@@ -229,7 +229,7 @@ def _given(section: Mapping[str, Any], kind: type[msgspec.Struct], prefix: str =
 def _filled(key: str, value: Any) -> Any:
     """Fill variables in; one without a value or a default is empty, as in the proxy."""
     if isinstance(value, list):
-        return [_filled(key, one) for one in value]
+        return [one for one in (_filled(key, one) for one in value) if one != ""]
     if not isinstance(value, str):
         return value
     for name, default in _VARIABLE.findall(value):

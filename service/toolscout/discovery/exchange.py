@@ -1,19 +1,19 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 import msgspec
 
 from toolscout.contract.bounds import count_values
-from toolscout.discovery import wire
-from toolscout.discovery.blocking import Blocking
 from toolscout.discovery.providers import Json, ProviderName
-from toolscout.discovery.providers.fields import mapping
+from toolscout.discovery.providers.fields import UNREADABLE, decode, encode, mapping
 from toolscout.discovery.providers.stream import Stream
+
+T = TypeVar("T")
 
 PATHS: tuple[tuple[str, ProviderName], ...] = (
     ("/chat/completions", "openai"),
@@ -76,6 +76,45 @@ TOO_LARGE = (
 )
 
 
+class Blocking(AsyncIterator[bytes]):
+    """Adapts a blocking iterator to the asynchronous protocol; it never waits."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = iter(chunks)
+
+    async def __anext__(self) -> bytes:
+        for chunk in self._chunks:
+            return chunk
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Close the iterator, if it can be closed."""
+        close = getattr(self._chunks, "close", None)
+        if close is not None:
+            close()
+
+
+def run(work: Awaitable[T]) -> T:
+    """Run a coroutine to its end.
+
+    Raises:
+        RuntimeError: it waited for something.
+    """
+    steps = work.__await__()
+    try:
+        next(steps)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    raise RuntimeError("the blocking flow waited")
+
+
+async def close(stream: AsyncIterator[bytes]) -> None:
+    """Close a stream of pieces, if it can be closed."""
+    if (end := getattr(stream, "aclose", None)) is not None:
+        await end()
+
+
 Pieces = AsyncGenerator[bytes, None] | Blocking
 """Of a response, in code that waits or blocks."""
 
@@ -112,8 +151,8 @@ class ProviderError(httpx2.HTTPError):
     def error(self) -> Json:
         """What the provider says of the error, or what is known where it says nothing."""
         try:
-            body = wire.decode(self.response.content)
-        except wire.UNREADABLE:
+            body = decode(self.response.content)
+        except UNREADABLE:
             body = None
         error = mapping(mapping(body).get("error", body))
         if isinstance(error.get("message"), str):
@@ -162,7 +201,7 @@ class Exchange(msgspec.Struct):
             request.method,
             request.url,
             headers=headers,
-            content=wire.encode(body),
+            content=encode(body),
             extensions=request.extensions,
         )
 
@@ -190,8 +229,8 @@ def exchange_of(
     if len(content) > MAX_SEARCHED_BYTES or count_values(content) > MAX_SEARCHED_VALUES:
         return None
     try:
-        body = wire.decode(content)
-    except wire.UNREADABLE:
+        body = decode(content)
+    except UNREADABLE:
         return None
     return Exchange(request, provider, body, scope_headers) if isinstance(body, dict) else None
 
@@ -203,8 +242,8 @@ def json_of(response: httpx2.Response) -> Json:
         ProviderError: it is an error, or no JSON object.
     """
     try:
-        body = wire.decode(response.content)
-    except wire.UNREADABLE:
+        body = decode(response.content)
+    except UNREADABLE:
         body = None
     if response.is_error or not isinstance(body, dict):
         raise ProviderError(response)
@@ -272,46 +311,3 @@ def _without_framing(headers: Mapping[str, Any]) -> httpx2.Headers:
     for name in _FRAMING:
         kept.pop(name, None)
     return kept
-
-
-FORM = (400, 422)
-"""Statuses with which a provider refuses the form of a request."""
-
-CONTENT = (*FORM, 413)
-"""Statuses with which a provider refuses what a request holds."""
-
-NATIVE_WORDS = ("defer_loading", "tool_search", "tool_reference")
-"""Words of the native form; a refusal of it names one of them."""
-
-
-def status_of(error: Exception) -> int | None:
-    """Return the HTTP status of an SDK's or an HTTP library's error."""
-    status = getattr(error, "status_code", None)
-    if status is None:
-        status = getattr(getattr(error, "response", None), "status_code", None)
-    return status if isinstance(status, int) else None
-
-
-def refuses_form(error: Exception) -> bool:
-    """Whether the provider has refused the form of a request."""
-    return status_of(error) in FORM
-
-
-def names_native_form(error: Exception) -> bool:
-    """Whether a refusal is about deferred loading.
-
-    One for another reason, such as too long a prompt, says nothing about the model.
-    """
-    text = f"{error} {getattr(getattr(error, 'response', None), 'text', '')}"
-    return any(word in text for word in NATIVE_WORDS)
-
-
-def may_be_ours(error: Exception) -> bool:
-    """Whether a forward after a search may have failed because of what the search has added.
-
-    Limits and failures of the provider, and of the way to it, are for the caller to handle.
-    """
-    status = status_of(error)
-    if status is not None:
-        return status in CONTENT
-    return not isinstance(error, httpx2.TransportError | TimeoutError)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any, Unpack, get_args
 
@@ -25,7 +26,8 @@ from toolscout.discovery.providers import Call, Json, Provider, ProviderName, pr
 from toolscout.discovery.providers.fields import mapping
 from toolscout.discovery.reporter import reporter_of
 from toolscout.discovery.session import SessionStore, canonical, hashed
-from toolscout.discovery.turn import MAX_ROUNDS, Order, Turn, TurnSettings
+from toolscout.discovery.settings import MAX_ROUNDS, Order, TurnSettings
+from toolscout.discovery.turn import Turn
 from toolscout.errors import InvalidArgument, check_count, check_switches
 
 ASKING = ("api", "hybrid-first")
@@ -33,9 +35,6 @@ ASKING = ("api", "hybrid-first")
 
 MAX_MODELS = 1_000
 """Models in memory that have refused the provider's own deferred loading."""
-
-TOOL_KEYS = ("tools", "toolConfig", "functions")
-"""Keys of a request's tools; one with an empty list says that it has none."""
 
 USER_KEYS = ("user", "safety_identifier", "prompt_cache_key")
 """Keys with which a request names its user or its conversation."""
@@ -127,13 +126,14 @@ class Preparation:
             restore_on_no_match=config.restore_on_no_match,
             always_keep=config.always_keep,
             refusing=Lru(MAX_MODELS),
-            on_end=self._report_finished,
+            on_end=partial(self._report_turn, "finished"),
         )
         self._turn_observers = checked_observers("turn_observers", turn_observers)
         self._rollout = Rollout.parse(config.rollout if rollout is None else rollout)
         # A percentage is decided here, for the whole turn; the selector handles dark and shadow.
-        mode = self._rollout if self._rollout.mode in ("dark", "shadow") else Rollout("on")
         asks = config.strategy in ASKING
+        self._only_asks = asks and self._rollout.mode in ("dark", "shadow")
+        mode = self._rollout if self._only_asks else Rollout("on")
         if "permit" in selector_options:
             # The forward after the last search has every tool of the request again.
             raise InvalidArgument("permit: filter the tools of the request before the flow begins")
@@ -156,40 +156,27 @@ class Preparation:
 
     selector: AsyncSelector | Selector
 
-    searches_without_tools = True
-    """Whether a request that leaves `tools` out searches those its session deferred last."""
-
     def _prepare(self, settings: dict[str, Any]) -> None:
         """Make the selector of one kind of flow."""
 
-    def begin(
-        self,
-        request: Json,
-        provider: ProviderName = "openai",
-        session: str | None = None,
-        scope: str = "",
+    def _begun(
+        self, request: Json, provider: ProviderName, session: str | None, scope: str, streams: bool
     ) -> Turn | Json:
-        """Prepare a request: return a turn with deferred tools, or the body to forward once.
+        """Return a turn with deferred tools, or the body to forward once.
 
-        A malformed request is forwarded as it came.
+        A malformed request is forwarded as it came, and so is one for a stream that nothing reads.
 
         Raises:
             InvalidArgument: there is no provider of that name.
         """
         shapes = provider_named(provider)
+        if streams and shapes.stream is None and self.config.strategy != "relevance":
+            return request
         try:
             return self._begin(shapes.resumed(request), shapes, session, scope)
         except Exception:
             logger.warning("a request could not be prepared and is forwarded as it came")
             return request
-
-    def begin_stream(
-        self, request: Json, provider: ProviderName, session: str | None, scope: str
-    ) -> Turn | Json:
-        """Do the same for a stream; defer nothing without a reader for such streams."""
-        if provider_named(provider).stream is None and self.config.strategy != "relevance":
-            return request
-        return self.begin(request, provider, session, scope)
 
     def _begin(
         self, request: Json, provider: Provider, session: str | None, scope: str
@@ -202,13 +189,11 @@ class Preparation:
         name = session if session is not None else self.store.session_of(previous, scope)
         if session is None and not name:
             name = session_of(request, provider, scope)
-        leaves_out = not tools and request.keys().isdisjoint(TOOL_KEYS)
-        if leaves_out and self.searches_without_tools and strategy != "relevance":
-            tools = self.store.deferred_tools(name, provider.name)
         # A result that goes back into a conversation that only the provider has names no session,
         # so nobody knows which tools it has found.
         is_unknown = not name and bool(previous)
-        if not tools or not self._rollout.includes(name) or _uses_own_search(tools):
+        is_used = self._only_asks or self._rollout.mode == "on" or self._rollout.includes(name)
+        if not tools or not is_used or _uses_own_search(tools):
             return request
         offer = Offer(tools)
         if offer.odd:
@@ -248,66 +233,26 @@ class Preparation:
         self._report("filtered", provider.name, session, len(offer.names), len(names))
         return provider.with_tools(request, offer.pick(names))
 
-    def _report_deferred(self, turn: Turn) -> None:
-        self._report(
-            "deferred", turn.provider.name, turn.session, len(turn.offer.names), turn.shown
-        )
-
-    def _report_finished(self, turn: Turn) -> None:
-        if self.reporter is not None:
+    def _report_turn(self, stage: Stage, turn: Turn) -> None:
+        if stage == "finished" and self.reporter is not None:
             self.reporter.observe(turn)
-        offered, counts = len(turn.offer.names), (turn.search_count, turn.rounds)
-        self._report("finished", turn.provider.name, turn.session, offered, turn.shown, *counts)
+        shown = (turn.provider.name, turn.session, len(turn.offer.names), turn.shown)
+        self._report(stage, *shown, turn.search_count, turn.rounds)
 
-    def _report(  # noqa: PLR0913  # the fields of an event
-        self,
-        stage: Stage,
-        provider: str,
-        session: str,
-        offered: int,
-        shown: int,
-        searches: int = 0,
-        rounds: int = 0,
-    ) -> None:
+    def _report(self, stage: Stage, *about: Any) -> None:
         if self._turn_observers:
-            strategy = self.config.strategy
-            event = TurnEvent(stage, strategy, provider, session, offered, shown, searches, rounds)
-            notify(self._turn_observers, event, "turns")
-
-    def _shadow_query(
-        self, request: Json, provider: ProviderName
-    ) -> tuple[str, Sequence[Any]] | None:
-        """Return the query of a dark or shadow rollout; None if there is none.
-
-        Raises:
-            InvalidArgument: there is no provider of that name.
-        """
-        shapes = provider_named(provider)
-        if self._rollout.mode not in ("dark", "shadow") or self.config.strategy not in ASKING:
-            return None
-        try:
-            tools, query = shapes.tools(request), shapes.query(request)
-            few = len(Offer(tools).names) <= self._defer_above
-            if few or shapes.passes(request) or not shapes.choice(request).may_search:
-                return None
-        except Exception:
-            logger.warning("a request could not be read; the service is not asked about it")
-            return None
-        return (query, tools) if tools and query else None
+            notify(self._turn_observers, TurnEvent(stage, self.config.strategy, *about), "turns")
 
     def _question(self, turn: Turn, query: str, loop: int) -> dict[str, Any]:
         """Return the selector's arguments for a search within a turn."""
         return {
             "pattern": query,
             "tools": turn.offer,
+            "top_k": self.config.max_search_results,
+            "always_keep": self.config.always_keep,
             "session": turn.session,
             "loop": loop,
-            **self._limits(),
         }
-
-    def _limits(self) -> dict[str, Any]:
-        config = self.config
-        return {"top_k": config.max_search_results, "always_keep": config.always_keep}
 
     def _local_search(self, turn: Turn, call: Call) -> Selection[Any]:
         """Search locally (strategy `tool-search`); an empty result is no failure."""

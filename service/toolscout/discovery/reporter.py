@@ -121,7 +121,7 @@ class Lessons:
 
     def _credit(self, question: Question, turn: Turn) -> list[Observation]:
         """Credit the calls of a turn to the searches that wanted their tools."""
-        names = turn.chosen
+        names = _chosen(turn)
         question.called.update(names)
         lessons = []
         for name in names:
@@ -135,6 +135,18 @@ class Lessons:
                     one.wanted.add(name)
                     lessons.append(Observation(one.pattern, name, one.turn, True, one.catalog))
         return lessons
+
+
+def _chosen(turn: Turn) -> list[str]:
+    """Return the tools that the last response calls because the model chose them, each once.
+
+    What the request forces or lists was chosen by the caller, and what ends a run fits any.
+    """
+    choice, offer = turn.provider.choice(turn.asked), turn.offer
+    if choice.names or (choice.must_call and len(offer.names) == 1):
+        return []
+    others = offer.by_name.keys() - offer.endings(choice.must_call)
+    return [name for name in dict.fromkeys(turn.called) if name in others]
 
 
 def _words(text: str) -> list[str]:

@@ -17,12 +17,11 @@ from typing import Any, NamedTuple, Unpack
 
 import httpx2
 
-from toolscout.discovery import wire
-from toolscout.discovery.blocking import Blocking, run
 from toolscout.discovery.config import DiscoveryConfig
 from toolscout.discovery.exchange import (
     LARGE_BYTES,
     MAX_SEARCHED_BYTES,
+    Blocking,
     Exchange,
     Pieces,
     ProviderError,
@@ -34,9 +33,11 @@ from toolscout.discovery.exchange import (
     json_of,
     provider_of,
     response_with,
+    run,
 )
 from toolscout.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, first_answer
 from toolscout.discovery.preparation import DiscoveryOptions
+from toolscout.discovery.providers.fields import encode
 from toolscout.discovery.turn import Turn
 from toolscout.errors import InvalidArgument, check_names
 
@@ -137,7 +138,7 @@ class _Exchanges:
             logger.exception("a response could not be read and is passed on as it came")
             return Answer(last)
         assert last is not None
-        return Answer(last if final is answer else response_with(last, wire.encode(final)))
+        return Answer(last if final is answer else response_with(last, encode(final)))
 
     async def _stream(self, exchange: Exchange, turn: Turn) -> Answer:
         async def opened(body: dict[str, Any]) -> httpx2.Response:
@@ -192,7 +193,6 @@ class Transport(_Exchanges, httpx2.BaseTransport):
         options.setdefault("defer_above", FEW_TOOLS)
         self._scope_headers = _header_names(scope_headers)
         self.discovery = ToolDiscovery(config, **options)
-        self.discovery.searches_without_tools = False  # an SDK leaves them out on purpose
         self._client = httpx2.Client(transport=inner, limits=LIMITS, timeout=None)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -238,7 +238,6 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         options.setdefault("defer_above", FEW_TOOLS)
         self._scope_headers = _header_names(scope_headers)
         self.discovery = AsyncToolDiscovery(config, **options)
-        self.discovery.searches_without_tools = False  # an SDK leaves them out on purpose
         self._client = httpx2.AsyncClient(transport=inner, limits=limits, timeout=None)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

@@ -1,6 +1,6 @@
 """One turn of a conversation with deferred tools, without any input or output.
 
-    turn = begin(…)                    tools deferred behind a search tool
+    turn = prepare(…)                  tools deferred behind a search tool
     forward turn.request               → response
     turn.searches(response)            the searches the model asks for; empty: the turn is over
     turn.resume(response, selections)  adds the found tools and the results: forward again
@@ -12,51 +12,20 @@ a model that only ever searches still gets to act.
 """
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, cast
-
-import msgspec
+from collections.abc import Sequence
+from typing import Any, cast
 
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Reason, Selection
-from toolscout.common.lru import Lru
 from toolscout.discovery.dispatch import NAME, Dispatch
-from toolscout.discovery.exchange import names_native_form, refuses_form
 from toolscout.discovery.history import History, seed_of
 from toolscout.discovery.providers import Call, Json, Provider, native_of
 from toolscout.discovery.providers.calls import is_of_model
 from toolscout.discovery.providers.fields import summed
 from toolscout.discovery.providers.provider import QUERY_SCHEMA, SearchResult
-from toolscout.discovery.session import SessionStore
+from toolscout.discovery.refusals import names_native_form, refuses_form
+from toolscout.discovery.settings import TurnSettings
 from toolscout.discovery.shown import Shown, description, free_name, result_text
-
-Order = Literal["rank", "catalog", "append"]
-"""Position of found tools: best first before earlier finds (`rank`), in the request's order
-(`catalog`), or last (`append`). Only the last leaves the tools before them as they were.
-"""
-
-MAX_ROUNDS = 5
-
-
-class TurnSettings(msgspec.Struct, frozen=True):
-    """What every turn of a flow is made with."""
-
-    store: SessionStore
-    search_name: str
-    order: Order
-    max_rounds: int
-    native: bool
-    """Whether the provider's own deferred loading is used where the model has it."""
-    dispatch: bool
-    """Whether found tools are called through one constant tool where that is not so."""
-    restore_on_no_match: bool
-    """Whether a search that nothing fits brings all tools back."""
-    always_keep: Sequence[str]
-    refusing: Lru[tuple[str, str], bool]
-    """Providers with their models that have refused the native form."""
-    on_end: Callable[[Any], None]
-    """Called once with a turn that has ended."""
-
 
 logger = logging.getLogger("toolscout.client")
 
@@ -107,7 +76,8 @@ class Turn:
         self._is_accepted = False
         self._new_first: Sequence[str] | None = None  # unless it is known from before
         self._has_ended = False
-        self._asked = request
+        self.asked = request
+        """The request as it came."""
         self._request: Json | None = None
         if settings.dispatch:
             provider = cast("Provider", Dispatch(provider, free_name(NAME, offer.names)))
@@ -133,7 +103,7 @@ class Turn:
         names = self.offer.names
         self.search_name = provider.search_name or free_name(self._settings.search_name, names)
         self._search_tool = provider.function(self.search_name, description(names), QUERY_SCHEMA)
-        request = self._asked
+        request = self.asked
         # What the provider stores of a conversation holds its searches already.
         is_stored = bool(provider.previous(request))
         known_here = self.session and not is_stored
@@ -145,7 +115,7 @@ class Turn:
         # Where messages were changed or other tools offered, the session is what is left.
         found = history.names if history.is_known else store.expanded(self.session)
         # A search may have no result in the history: its session was lost, or its turn was mixed.
-        self._known = known = [*found, *provider.recent(self._asked)]
+        self._known = known = [*found, *provider.recent(self.asked)]
         is_loaded = is_stored and provider is not self._emulated
         loaded = known if is_loaded else provider.referred(history.searches)
         self._unloaded = [name for name in known if name not in loaded]
@@ -164,25 +134,12 @@ class Turn:
     @property
     def original(self) -> Json:
         """The request as it came, with every tool up to the provider's maximum."""
-        return self._with_every_tool(self._asked)
+        return self._with_every_tool(self.asked)
 
     @property
     def user_query(self) -> str:
         """The text of the user's last message."""
-        return self.provider.query(self._asked)
-
-    @property
-    def chosen(self) -> list[str]:
-        """The tools that the last response calls because the model chose them, each once.
-
-        What the request forces or lists was chosen by the caller, and what ends a run fits any.
-        """
-        choice = self.provider.choice(self._asked)
-        is_forced = choice.must_call and len(self.offer.names) == 1
-        if is_forced or choice.names:
-            return []
-        others = self.offer.by_name.keys() - self.offer.endings(choice.must_call)
-        return [name for name in dict.fromkeys(self.called) if name in others]
+        return self.provider.query(self.asked)
 
     @property
     def wants_first(self) -> bool:
@@ -206,11 +163,11 @@ class Turn:
         It has every tool if none was shown before. Of several answers none could be continued, so
         that there is no search among the tools; elsewhere the tools stay as they are.
         """
-        provider, asked = self._emulated, self._asked
+        provider, asked = self._emulated, self.asked
         is_single = provider.choices(asked) == 1
         if is_single and provider.choice(asked).may_search:
             return None
-        if not self._settings.store.deferred(self.session):
+        if not self._settings.store.has_deferred(self.session):
             return self.original
         if is_single:
             return None
@@ -236,7 +193,7 @@ class Turn:
     def was_sent_with(self, fields: Json) -> None:
         """Note that the request was forwarded with other fields than it was prepared with."""
         self._request = {**fields, "tools": self.request["tools"]}
-        self._asked = {**fields, "tools": self._asked["tools"]}
+        self.asked = {**fields, "tools": self.asked["tools"]}
         self._history.forget()
 
     def accept(self) -> None:
@@ -245,8 +202,7 @@ class Turn:
             return
         self._is_accepted = True
         store = self._settings.store
-        tools = self.offer.everything
-        store.store_deferred(self.session, self.offer.names, tools, self.provider.name)
+        store.mark_deferred(self.session)
         if self._new_first is not None:
             store.mark_visible(self.session, self._catalog, self._new_first)
 
@@ -358,7 +314,7 @@ class Turn:
             return self._new_first
         store = self._settings.store
         names = store.visible(self.session, self._catalog)
-        if names is None and any(map(is_of_model, self._emulated.history(self._asked))):
+        if names is None and any(map(is_of_model, self._emulated.history(self.asked))):
             return store.visible_before(self.session)
         return names
 
@@ -383,7 +339,7 @@ class Turn:
             return self.provider.with_tools(request, self.offer.pick(names))
         return (
             request
-            if request is self._asked
+            if request is self.asked
             else self.provider.with_tools(request, self.offer.everything)
         )
 

@@ -135,7 +135,7 @@ class ToolscoutHook(CustomLogger):
             async for piece in _as_bytes(stream):
                 yield piece
 
-        pieces = self.discovery.resume_stream(opened.turn, _as_bytes(response), forward)
+        pieces = self.discovery.stream_turn(opened.turn, _as_bytes(response), forward)
         if SHAPES[opened.call_type] == "anthropic":  # the proxy sends these on as bytes
             async for piece in pieces:
                 yield piece

@@ -13,9 +13,15 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from toolscout.discovery import wire
 from toolscout.discovery.providers.anthropic import Blocks, BlockStream, Keys
-from toolscout.discovery.providers.fields import Json, mapping, names_once
+from toolscout.discovery.providers.fields import (
+    UNREADABLE,
+    Json,
+    decode,
+    encode,
+    mapping,
+    names_once,
+)
 from toolscout.discovery.providers.provider import Choice, OpenStream, ProviderName, SearchResult
 from toolscout.discovery.providers.stream import Event
 
@@ -68,7 +74,7 @@ class FrameSplitter:
 
 def write_frame(headers: bytes, data: dict[str, Any]) -> bytes:
     """Return an event as bytes."""
-    payload = wire.encode(data)
+    payload = encode(data)
     total = _LEAST_BYTES + len(headers) + len(payload)
     prelude = _PRELUDE.pack(total, len(headers))
     whole = prelude + _CRC.pack(crc32(prelude)) + headers + payload
@@ -97,8 +103,8 @@ def _read(raw: bytes) -> Event:
     headers = raw[_HEAD_BYTES : _HEAD_BYTES + size]
     try:
         kind = _texts(headers).get(":event-type", "")
-        data = wire.decode(raw[_HEAD_BYTES + size : end])
-    except (struct.error, KeyError, *wire.UNREADABLE):
+        data = decode(raw[_HEAD_BYTES + size : end])
+    except (struct.error, KeyError, *UNREADABLE):
         return Event(raw, headers=headers)
     return Event(raw, data if isinstance(data, dict) else None, kind, headers)
 

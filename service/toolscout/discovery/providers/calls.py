@@ -6,11 +6,11 @@ with_calls(message, lambda name, arguments: ("call_tool", {"name": name, …}))
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from toolscout.discovery import wire
 from toolscout.discovery.providers.fields import (
     Json,
     arguments_of,
     as_dict,
+    encode,
     mapping,
     mappings,
     text_of,
@@ -104,7 +104,7 @@ def _with_call(call: Json, key: str, change: Change) -> Json:
     name, changed = change(call["name"], arguments)
     if name == call["name"] and changed is arguments:
         return call
-    written: Any = wire.encode(changed).decode() if isinstance(raw, str) else dict(changed)
+    written: Any = encode(changed).decode() if isinstance(raw, str) else dict(changed)
     return {**call, "name": name, key: written}
 
 
@@ -165,7 +165,7 @@ def mark_of(message: Any) -> str:
     lists = (mappings(given.get(key)) for key in ("tool_calls", "content", "parts"))
     for part in (given, *(part for parts in lists for part in parts)):
         if (call := call_in(part)) is not None and (call.id or call.name):
-            return str(call.id or wire.encode([call.name, call.arguments]))
+            return str(call.id or encode([call.name, call.arguments]))
     return words_of(given)
 
 

@@ -1,9 +1,12 @@
 """Read and change fields of requests and responses, which may hold anything; sum up usages."""
 
+import json
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from toolscout.discovery import wire
+import msgspec
+
 from toolscout.errors import InvalidArgument
 
 Json = dict[str, Any]
@@ -31,8 +34,8 @@ def arguments_of(raw: Any) -> Mapping[str, Any]:
     """Return arguments as a mapping, decoded if they are JSON text; empty otherwise."""
     if isinstance(raw, str | bytes):
         try:
-            raw = wire.decode(raw)
-        except wire.UNREADABLE:
+            raw = decode(raw)
+        except UNREADABLE:
             return {}
     return raw if isinstance(raw, Mapping) else {}
 
@@ -175,3 +178,53 @@ def _construct(kind: Any, body: Json) -> Any:
     except ValueError:
         # Providers send fields that their SDK does not know yet; it keeps them unvalidated.
         return kind.model_construct(**body)
+
+
+UNREADABLE = (ValueError, RecursionError)
+"""What decoding raises for bytes that are no JSON."""
+
+logger = logging.getLogger("toolscout.client")
+
+
+class Event(Protocol):
+    """One event of a stream of any provider."""
+
+    @property
+    def raw(self) -> bytes:
+        """Its bytes as they came."""
+
+
+E = TypeVar("E", bound=Event)
+
+
+def decode(content: bytes | str) -> Any:
+    r"""Decode JSON, with lone surrogates (`"\ud83d"`) too, which msgspec refuses.
+
+    Raises:
+        ValueError: it is no JSON, or no UTF-8.
+        RecursionError: it is nested too deeply.
+    """
+    try:
+        return msgspec.json.decode(content)
+    except ValueError:
+        return json.loads(content)
+
+
+def encode(value: Any) -> bytes:
+    """Encode as JSON; with lone surrogates, in ASCII alone."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def handled(events: Iterable[E], handle: Callable[[E], bytes]) -> bytes:
+    """Return what a stream makes of events; one of an unknown form passes as it came."""
+    out = b""
+    for event in events:
+        try:
+            out += handle(event)
+        except Exception:
+            logger.exception("an event of the model could not be read and is passed on as it came")
+            out += event.raw
+    return out

@@ -11,10 +11,15 @@ from functools import partial
 from typing import Any
 
 from toolscout.common.lru import Lru
-from toolscout.discovery import wire
 from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.chat import MAX_TOOLS
-from toolscout.discovery.providers.fields import Json, mapping, mappings, names_once
+from toolscout.discovery.providers.fields import (
+    Json,
+    encode,
+    mapping,
+    mappings,
+    names_once,
+)
 from toolscout.discovery.providers.provider import (
     OpenStream,
     Provider,
@@ -71,7 +76,7 @@ class OpenAIResponses(Provider):
         """Remember the results until a request names the response."""
         kept = self.results(results)
         if name := self.stored_as(response):
-            self.open_results.put(name, kept, len(wire.encode(kept)))
+            self.open_results.put(name, kept, len(encode(kept)))
 
     def previous(self, request: Json) -> str:
         """`previous_response_id`."""

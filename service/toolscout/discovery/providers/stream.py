@@ -6,9 +6,16 @@ from typing import Any, Protocol
 
 import msgspec
 
-from toolscout.discovery import wire
 from toolscout.discovery.providers.calls import called_through, with_calls
-from toolscout.discovery.providers.fields import Json, add, mapping
+from toolscout.discovery.providers.fields import (
+    UNREADABLE,
+    Json,
+    add,
+    decode,
+    encode,
+    handled,
+    mapping,
+)
 
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 LONGEST_END = 4
@@ -60,7 +67,7 @@ class Splitter:
 def write(data: dict[str, Any], name: str | None = None) -> bytes:
     """Return an event as bytes."""
     head = b"" if name is None else b"event: " + name.encode() + b"\n"
-    return head + b"data: " + wire.encode(data) + b"\n\n"
+    return head + b"data: " + encode(data) + b"\n\n"
 
 
 def _read(raw: bytes) -> Event:
@@ -69,8 +76,8 @@ def _read(raw: bytes) -> Event:
     if body == DONE.encode():
         return Event(raw, kind=DONE)
     try:
-        data = wire.decode(body)
-    except wire.UNREADABLE:
+        data = decode(body)
+    except UNREADABLE:
         return Event(raw)
     return Event(raw, data, str(data.get("type"))) if isinstance(data, dict) else Event(raw)
 
@@ -125,7 +132,7 @@ class Stream:
 
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes of the model, in any pieces; return the bytes for the client."""
-        out = wire.handled(self._splitter.feed(chunk), self._handle)
+        out = handled(self._splitter.feed(chunk), self._handle)
         self.wrote = self.wrote or bool(out)
         return out
 

@@ -1,0 +1,36 @@
+"""Settings that all turns of a flow share."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from toolscout.common.lru import Lru
+from toolscout.discovery.session import SessionStore
+
+Order = Literal["rank", "catalog", "append"]
+"""Position of found tools: best first before earlier finds (`rank`), in the request's order
+(`catalog`), or last (`append`). Only the last leaves the tools before them as they were.
+"""
+
+MAX_ROUNDS = 5
+
+
+class TurnSettings(msgspec.Struct, frozen=True):
+    """What every turn of a flow is made with."""
+
+    store: SessionStore
+    search_name: str
+    order: Order
+    max_rounds: int
+    native: bool
+    """Whether the provider's own deferred loading is used where the model has it."""
+    dispatch: bool
+    """Whether found tools are called through one constant tool where that is not so."""
+    restore_on_no_match: bool
+    """Whether a search that nothing fits brings all tools back."""
+    always_keep: Sequence[str]
+    refusing: Lru[tuple[str, str], bool]
+    """Providers with their models that have refused the native form."""
+    on_end: Callable[[Any], None]
+    """Called once with a turn that has ended."""
