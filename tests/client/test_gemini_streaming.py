@@ -49,18 +49,3 @@ def test_a_text_beside_a_search_in_one_event_is_shown_before_it_is_answered():
     (chunk,) = gemini_chunks(shown)
     assert chunk["candidates"] == [candidate({"text": "Hm."})]
     assert stream.response()["candidates"][0]["content"]["parts"] == [{"text": "Hm."}, SEARCH]
-
-
-def test_other_candidates_keep_their_words_and_their_ends():
-    stream = GeminiStream(PHANTOM)
-    out = stream.feed(
-        written(
-            {"candidates": [candidate(SEARCH, index=0, finishReason="STOP")]},
-            {"candidates": [candidate({"text": "no"}, index=1, finishReason="MAX_TOKENS")]},
-        )
-    )
-    first, *_ = gemini_chunks(out)
-    assert first["candidates"] == [candidate({"text": "no"}, index=1)]
-    (last,) = gemini_chunks(stream.finish())
-    assert [c["finishReason"] for c in last["candidates"]] == ["STOP", "MAX_TOKENS"]
-    assert PHANTOM.encode() not in out

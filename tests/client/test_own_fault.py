@@ -1,6 +1,5 @@
 """What goes wrong on the caller's side: it falls open, and the service is not blamed for it."""
 
-import logging
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -91,20 +90,3 @@ def test_waiting_for_a_connection_of_ones_own_is_not_the_services_fault():
         assert (len(blamed), len(waited)) == (1, 7)
         assert selector.breaker.failures <= 1
         assert not selector.breaker.is_open
-
-
-@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "http://[::1"])
-def test_a_proxy_variable_that_cannot_be_used_is_said_once(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, proxy: str
-):
-    monkeypatch.setenv("ALL_PROXY", proxy)
-    with (
-        caplog.at_level(logging.WARNING, "toolscout.client"),
-        Selector("http://selector.invalid", timeout=CAP_S, observers=()) as selector,
-    ):
-        selections = [selector.select("x", TOOLS) for _ in range(8)]
-        assert {selection.reason for selection in selections} == {Reason.API_ERROR}
-        assert "proxy" in selections[0].detail
-        said = [record for record in caplog.messages if "proxy variable" in record]
-        assert len(said) == 1
-        assert selector.breaker.failures == 0

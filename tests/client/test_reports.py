@@ -1,7 +1,6 @@
 """What a flow reports to the service, and that nothing waits for it."""
 
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -268,19 +267,3 @@ def test_the_oldest_observations_are_dropped_and_counted(discovery, service, mon
     discovery.close()
     taken = [event["pattern"] for event in service.posts[-1].json["events"]]
     assert taken == ["read 2", "read 3"]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_process_reports_its_own_turns(discovery, service):
-    discovery.complete(request("one"), Model(OPENAI, asking("read 1"), Said(calls=(READ,))))
-    until(lambda: len(service.posts) == 1)
-    child = os.fork()
-    if child == 0:
-        try:
-            discovery.complete(request("two"), Model(OPENAI, asking("read 2"), Said(calls=(READ,))))
-            discovery.close()
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-    assert [pattern for pattern, _ in service.pairs] == ["read 1", "read 2"]

@@ -6,7 +6,6 @@ request runs as a separate task, which is abandoned when its time is up.
 """
 
 import asyncio
-import logging
 import ssl
 from collections.abc import Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -18,8 +17,6 @@ import msgspec
 
 from toolscout.client.answer import AnswerError, BoundedBody
 from toolscout.common.addresses import is_loopback
-
-logger = logging.getLogger("toolscout.client")
 
 KEEPALIVE_S = 60.0
 """Seconds that idle connections are kept; the service keeps them longer."""
@@ -75,7 +72,6 @@ class Connections:
         self._trust_env = trust_env and not is_loopback(url.host)
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._warned = False
         self._tasks: set[asyncio.Task[Reply]] = set()
 
     async def post(
@@ -140,11 +136,7 @@ class Connections:
                 reused = False
 
         try:
-            client = self._connected()
-        except Exception as error:
-            return self._unusable(error)
-        try:
-            async with client.stream(
+            async with self._connected().stream(
                 "POST",
                 # The HTTP library logs the URL of every request; a query may hold a key.
                 url.copy_with(query=None, fragment=None),
@@ -171,18 +163,6 @@ class Connections:
             return Reply(detail=f"connection lost ({type(error).__name__})", again=reused)
         except Exception as error:
             return Reply(detail=f"request failed ({type(error).__name__})")
-
-    def _unusable(self, error: Exception) -> Reply:
-        """Log once that no connection is possible, such as with a wrong proxy variable."""
-        if not self._warned:
-            self._warned = True
-            logger.warning(
-                "no connection can be made, every search falls open: %s; is a proxy variable of "
-                "the environment (ALL_PROXY, HTTPS_PROXY, HTTP_PROXY) wrong?",
-                type(error).__name__,
-            )
-        why = "no connection can be made with the environment's proxy"
-        return Reply(detail=why, blame=False)
 
     def _connected(self) -> httpx2.AsyncClient:
         """Return the client of the running event loop; connections cannot move between loops."""

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Callable, Collection, Mapping, Sequence
 from math import isfinite
 from time import monotonic, perf_counter
-from typing import Any, Literal, TypedDict, TypeGuard, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 import msgspec
 
@@ -56,24 +56,6 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "session": (str | None, "a text or None"),
 }
 """What arguments may be, and how messages say it."""
-
-
-class SelectorOptions(TypedDict, total=False):
-    """Arguments of a selector that a flow passes on to it."""
-
-    endpoint: str | None
-    api_key: str | None
-    timeout: float
-    fallback: Fallback
-    definition: Definition
-    redact: Redact | None
-    use_digests: bool
-    breaker: BreakerPolicy | None
-    max_connections: int
-    verify: ssl.SSLContext | bool
-    trust_env: bool
-    log_query: QueryLog
-    observers: Sequence[Observer] | None
 
 
 class SelectorBase:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Collection, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any, Unpack, get_args
+from typing import Any, get_args
 
 from toolscout.client.events import (
     Stage,
@@ -18,7 +18,6 @@ from toolscout.client.offer import Offer
 from toolscout.client.rollout import Rollout
 from toolscout.client.selection import Selection
 from toolscout.client.selector import AsyncSelector, Selector
-from toolscout.client.settings import SelectorOptions
 from toolscout.common.lru import Lru
 from toolscout.discovery import local
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
@@ -40,23 +39,6 @@ USER_KEYS = ("user", "safety_identifier", "prompt_cache_key")
 """Keys with which a request names its user or its conversation."""
 
 logger = logging.getLogger("toolscout.client")
-
-
-class DiscoveryOptions(SelectorOptions, total=False):
-    """Arguments of a flow that a transport passes on to it."""
-
-    always_keep: Collection[str]
-    top_k: int | None
-    order: Order
-    defer_above: int
-    max_rounds: int
-    store: SessionStore | None
-    rollout: str | Rollout | None
-    turn_observers: Sequence[TurnObserver] | None
-    native: bool
-    dispatch: bool
-    restore_on_no_match: bool | None
-    learn: bool
 
 
 class Preparation:
@@ -99,7 +81,7 @@ class Preparation:
         dispatch: bool = False,
         restore_on_no_match: bool | None = None,
         learn: bool = True,
-        **selector_options: Unpack[SelectorOptions],
+        **selector_options: Any,
     ) -> None:
         if isinstance(config, str):
             config = DiscoveryConfig(enabled=True, strategy="hybrid-first", api=ApiConfig(config))

@@ -13,7 +13,7 @@ import re
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Collection, Iterator
 from functools import partial
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import httpx2
 
@@ -36,7 +36,6 @@ from toolscout.discovery.exchange import (
     run,
 )
 from toolscout.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, first_answer
-from toolscout.discovery.preparation import DiscoveryOptions
 from toolscout.discovery.providers.fields import encode
 from toolscout.discovery.turn import Turn
 from toolscout.errors import InvalidArgument, check_names
@@ -188,7 +187,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
         *,
         inner: httpx2.BaseTransport | None = None,
         scope_headers: Collection[str] = (),
-        **options: Unpack[DiscoveryOptions],
+        **options: Any,
     ) -> None:
         options.setdefault("defer_above", FEW_TOOLS)
         self._scope_headers = _header_names(scope_headers)
@@ -233,7 +232,7 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         inner: httpx2.AsyncBaseTransport | None = None,
         limits: httpx2.Limits = LIMITS,
         scope_headers: Collection[str] = (),
-        **options: Unpack[DiscoveryOptions],
+        **options: Any,
     ) -> None:
         options.setdefault("defer_above", FEW_TOOLS)
         self._scope_headers = _header_names(scope_headers)

@@ -62,11 +62,8 @@ def call_in(part: Json) -> Called | None:
     if found is None:
         return None
     _, call, id_key, arguments_key = found
-    name = call.get("name")
-    if (space := call.get("namespace")) and isinstance(name, str):
-        name = f"{space}.{name}"  # of Responses
     id_ = call.get(id_key) if id_key else part.get("id")
-    return Called(id_, name, call.get(arguments_key))
+    return Called(id_, call.get("name"), call.get(arguments_key))
 
 
 def with_calls(value: Any, change: Change) -> Any:

@@ -1,4 +1,4 @@
-"""Gemini `generateContent` and its stream, in the spelling of its REST API or with underscores."""
+"""Gemini `generateContent` and its stream; requests may be spelled with underscores too."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,10 +15,9 @@ from toolscout.discovery.providers.provider import (
 from toolscout.discovery.providers.stream import Event, Stream, write
 from toolscout.tools.shapes import declared
 
-_SIGNATURES = ("thoughtSignature", "thought_signature")
-_USAGES = ("usageMetadata", "usage_metadata")
-_IDS = ("responseId", "response_id")
-_ENDS = ("finishReason", "finish_reason")
+_SIGNATURE = "thoughtSignature"
+_USAGE = "usageMetadata"
+_ID = "responseId"
 
 
 class Remover:
@@ -30,7 +29,7 @@ class Remover:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._signature: Json = {}
+        self._signature: Any = None
         self.removed = False
 
     def kept(self, parts: list[Json]) -> list[Json]:
@@ -40,17 +39,13 @@ class Remover:
             call = call_in(part)
             if call is not None and call.name == self._name:
                 self.removed = True
-                self._signature = self._signature or _signature(part)
+                self._signature = self._signature or part.get(_SIGNATURE)
             elif call is not None and self._signature:
-                left.append(part if _signature(part) else {**part, **self._signature})
-                self._signature = {}
+                left.append({_SIGNATURE: self._signature, **part})
+                self._signature = None
             else:
                 left.append(part)
         return left
-
-
-def _signature(part: Json) -> dict[str, Any]:
-    return {key: part[key] for key in _SIGNATURES if part.get(key)}
 
 
 class GeminiStream(Stream):
@@ -59,20 +54,15 @@ class GeminiStream(Stream):
     After a search the end of the turn and its usage are held back, because more may follow.
     """
 
-    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
-        self._ids: Json = {}
-        super().__init__(search_name, dispatch_name)
-
     def next_turn(self) -> None:
         """Reset, except for the id and the usage."""
         super().next_turn()
         self._content: Json = {}
         self._parts: list[Json] = []
-        self._removers: dict[Any, Remover] = {}
-        self._ends: dict[Any, Json] = {}
+        self._remover = Remover(self._search_name)
 
     def response(self) -> Json:
-        """Return the first candidate with all of its parts as they came."""
+        """Return the candidate with all of its parts as they came."""
         return {"candidates": [{"content": {**self._content, "parts": self._parts}}]}
 
     def fail(self, status: int, error: Json) -> bytes:
@@ -81,8 +71,7 @@ class GeminiStream(Stream):
 
     def _end(self, event: Event) -> bytes:
         """Return the end of a turn that searched."""
-        whole = {**(event.data or {}), "candidates": list(self._ends.values())}
-        return self._with_data(event, self._as_one(whole))
+        return self._with_data(event, self._as_one(event.data or {}))
 
     def _handle(self, event: Event) -> bytes:
         data = event.data
@@ -90,68 +79,61 @@ class GeminiStream(Stream):
             return event.raw
         if "error" in data:
             # Nothing is searched for a turn that broke off.
-            self._parts, self._held, self._removers = [], [], {}
-        for key in _USAGES:
-            self._usage = mapping(data.get(key)) or self._usage
+            self._parts, self._held, self._remover = [], [], Remover(self._search_name)
+        self._usage = mapping(data.get(_USAGE)) or self._usage
         candidates = mappings(data.get("candidates"))
-        self._collect(candidates)
         kept = list(map(self._without_searches, candidates))
-        if not any(remover.removed for remover in self._removers.values()):
+        if not self._remover.removed:
             seen = {**data, "candidates": kept} if kept != candidates else data
             return self._with_data(event, self._as_one(seen))
-        before = self._held[0].data if self._held else None
-        self._held = [Event(b"", {**(before or {}), **data})]
-        for candidate in kept:
-            content = {**mapping(candidate.get("content")), "parts": []}
-            self._ends[candidate.get("index")] = {**candidate, "content": content}
-        going = [_without_end(c) for c in kept if mapping(c.get("content")).get("parts")]
-        if not going:
-            return b""
-        rest = {key: value for key, value in data.items() if key not in _USAGES}
-        return write(self._as_one({**rest, "candidates": going}))
-
-    def _collect(self, candidates: list[Json]) -> None:
-        """Record what the first candidate says, for the model."""
-        for candidate in candidates:
-            if not candidate.get("index"):
-                content = mapping(candidate.get("content"))
-                self._content |= content
-                self._parts += mappings(content.get("parts"))
+        before = (self._held[0].data or {}) if self._held else {}
+        ends = [{**c, "content": {**mapping(c.get("content")), "parts": []}} for c in kept]
+        ends = ends or mappings(before.get("candidates"))
+        self._held = [Event(b"", {**before, **data, "candidates": ends})]
+        going = [
+            {key: value for key, value in candidate.items() if key != "finishReason"}
+            for candidate in kept
+            if mapping(candidate.get("content")).get("parts")
+        ]
+        rest = {key: value for key, value in data.items() if key != _USAGE}
+        return write(self._as_one({**rest, "candidates": going})) if going else b""
 
     def _without_searches(self, candidate: Json) -> Json:
-        index = candidate.get("index")
-        remover = self._removers.setdefault(index, Remover(self._search_name))
+        """Record what a candidate says, and return what the client sees of it."""
         content = mapping(candidate.get("content"))
         parts = mappings(content.get("parts"))
-        kept = self._dispatched(remover.kept(parts))
+        self._content |= content
+        self._parts += parts
+        kept = self._dispatched(self._remover.kept(parts))
         return candidate if kept == parts else {**candidate, "content": {**content, "parts": kept}}
 
     def _as_one(self, data: Json) -> Json:
         """Give an event the first one's id and the usage of all forwards."""
         changed = dict(data)
-        for key in _IDS:
-            if key in data:
-                changed[key] = self._ids.setdefault(key, data[key])
-        for key in _USAGES:
-            if key in data and self._spent is not None:
-                changed[key] = add(self._spent, data[key])
+        if _ID in data:
+            self._id = self._id or data[_ID]
+            changed[_ID] = self._id
+        if _USAGE in data and self._spent is not None:
+            changed[_USAGE] = add(self._spent, data[_USAGE])
         return changed
-
-
-def _without_end(candidate: Json) -> Json:
-    return {key: value for key, value in candidate.items() if key not in _ENDS}
 
 
 class Gemini(Provider):
     """One tool holds many function declarations; each declaration counts as a tool here."""
 
     name: ProviderName = "gemini"
-    usage_keys: tuple[str, ...] = _USAGES
+    usage_keys: tuple[str, ...] = (_USAGE,)
     stream: OpenStream | None = GeminiStream
     history_key = "contents"
     parts_key = "parts"
     default_role: str | None = "user"
     response_path = ("candidates", "content", "parts")
+
+    def choices(self, request: Json) -> int:
+        """Return the number of candidates."""
+        config = mapping(request.get("generationConfig") or request.get("generation_config"))
+        number = config.get("candidateCount") or config.get("candidate_count")
+        return number if isinstance(number, int) else 1
 
     def tools(self, request: Json) -> list[Any]:
         """All declarations, and the tools that declare none (a search, code execution)."""

@@ -1,12 +1,6 @@
-"""OpenAI Responses: searches among its items, and namespaces of its tools.
+"""OpenAI Responses."""
 
-    {"type": "namespace", "name": "crm", "description": "…", "tools": [{"type": "function", …}]}
-
-A function of a namespace is a tool of its own here. It is known as `crm.find_contact` while it is
-searched, and goes back into its namespace before the request is sent.
-"""
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,8 +10,6 @@ from toolscout.discovery.providers.chat import MAX_TOOLS
 from toolscout.discovery.providers.fields import (
     Json,
     encode,
-    mapping,
-    mappings,
     names_once,
 )
 from toolscout.discovery.providers.provider import (
@@ -27,9 +19,6 @@ from toolscout.discovery.providers.provider import (
     SearchResult,
 )
 from toolscout.discovery.providers.responses_stream import ResponsesStream, without_searches
-
-NAMESPACE = "namespace"
-_SPACE = "namespace_description"
 
 MAX_LAST_IDS = 10_000
 """Responses whose last id is remembered."""
@@ -95,24 +84,6 @@ class OpenAIResponses(Provider):
             return [{"role": "user", "content": given}]
         return super().history(request)
 
-    def tools(self, request: Json) -> list[Any]:
-        """Return `tools`, with the functions of namespaces in place of these."""
-        tools: list[Any] = []
-        for tool in request.get("tools") or []:
-            space = mapping(tool)
-            name = space.get("name")
-            if space.get("type") != NAMESPACE or not isinstance(name, str):
-                tools.append(tool)
-                continue
-            of_it = {NAMESPACE: name, _SPACE: space.get("description")}
-            functions = mappings(space.get("tools"))
-            tools += [{**f, "name": f"{name}.{f.get('name')}", **of_it} for f in functions]
-        return tools
-
-    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
-        """Return the request with other tools, functions back in their namespaces."""
-        return super().with_tools(request, grouped(tools))
-
     def recent(self, request: Json) -> list[str]:
         """Return names in `function_call` items."""
         return names_once(call.name for item in self.turns(request) if (call := call_in(item)))
@@ -152,26 +123,6 @@ class OpenAIResponses(Provider):
     def without_calls(self, response: Json, name: str) -> Json:
         """Remove these items, and the tool from the tools that the response repeats."""
         return without_searches(response, name)
-
-
-def grouped(tools: Iterable[Any]) -> list[Any]:
-    """Return the tools with functions back in their namespaces, each where its first one stands."""
-    found: list[Any] = []
-    spaces: dict[str, Json] = {}
-    for tool in tools:
-        given = mapping(tool)
-        if _SPACE not in given:
-            found.append(tool)
-            continue
-        name = given[NAMESPACE]
-        if name not in spaces:
-            spaces[name] = {"type": NAMESPACE, "name": name, "tools": []}
-            if given[_SPACE] is not None:
-                spaces[name]["description"] = given[_SPACE]
-            found.append(spaces[name])
-        plain = {key: value for key, value in given.items() if key not in (NAMESPACE, _SPACE)}
-        spaces[name]["tools"].append({**plain, "name": given["name"].removeprefix(f"{name}.")})
-    return found
 
 
 def _is_only_an_id(item: Json) -> bool:
