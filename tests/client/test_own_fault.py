@@ -1,5 +1,6 @@
 """What goes wrong on the caller's side: it falls open, and the service is not blamed for it."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.client.test_chaos import CAP_S, SLACK_S, black_hole
-from tests.client.upstream import NAMES, TOOLS, peer
-from toolscout.client import Reason, Selector
+from tests.client.upstream import NAMES, TOOLS, Exchange, peer
+from toolscout.client import AsyncSelector, Reason, Selector
 
 
 class Hostile(dict[str, Any]):
@@ -90,3 +91,27 @@ def test_waiting_for_a_connection_of_ones_own_is_not_the_services_fault():
         assert (len(blamed), len(waited)) == (1, 7)
         assert selector.breaker.failures <= 1
         assert not selector.breaker.is_open
+
+
+def test_the_loop_gets_its_turn_between_the_pieces_of_a_flood():
+    piece = b"1\r\n \r\n" * 10_000
+
+    def flood(exchange: Exchange) -> None:
+        exchange.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while not exchange.stopping.is_set():
+            exchange.send(piece)
+
+    async def run() -> int:
+        turns = 0
+        async with AsyncSelector(fake.url, timeout=0.3) as selector:
+            call = asyncio.ensure_future(selector.select("x", TOOLS))
+            while not call.done():
+                await asyncio.sleep(0)
+                turns += 1
+            assert call.result().fell_open
+        return turns
+
+    with peer(flood) as fake:
+        turns = asyncio.run(run())
+        fake.stopping.set()
+    assert turns > 10

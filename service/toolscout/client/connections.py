@@ -12,6 +12,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import monotonic
 from typing import Any
 
+import httpcore2
 import httpx2
 import msgspec
 
@@ -24,6 +25,9 @@ KEEPALIVE_S = 60.0
 CONNECT_SHARE = 0.45
 """Share of the remaining time for connecting, and then for a TLS handshake. It must end in a
 timeout and not in a cancellation, which would leave the socket open."""
+
+READ_BYTES = 1_024
+"""Most bytes of one read."""
 
 CLOSE_S = 0.5
 """Seconds that closing waits for abandoned requests."""
@@ -177,7 +181,40 @@ class Connections:
                 follow_redirects=False,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             )
+            # The client has no argument for it; a transport would disable the proxies.
+            for transport in (self._client._transport, *self._client._mounts.values()):
+                if (pool := getattr(transport, "_pool", None)) is not None:
+                    pool._network_backend = _Network()
         return self._client
+
+
+class _Network(httpcore2.AnyIOBackend):
+    """Makes connections that are read in small pieces."""
+
+    async def connect_tcp(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await super().connect_tcp(*args, **options))
+
+
+class _Stream(httpcore2.AsyncNetworkStream):
+    """A connection that is read in small pieces, yielding to the event loop between them.
+
+    A parser processes everything of one read before the event loop continues, and no call can be
+    given up meanwhile. Ten thousand chunks of one byte fit into one read of the usual size.
+    """
+
+    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self.write, self.aclose = stream.write, stream.aclose  # type: ignore[method-assign]
+        self.get_extra_info = stream.get_extra_info  # type: ignore[method-assign]
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        data = await self._stream.read(min(max_bytes, READ_BYTES), timeout)
+        if len(data) == READ_BYTES:
+            await asyncio.sleep(0)  # data that TLS has already decrypted arrives without a wait
+        return data
+
+    async def start_tls(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._stream.start_tls(*args, **options))
 
 
 def too_late(times: list[float]) -> Reply:

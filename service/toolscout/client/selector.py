@@ -115,7 +115,7 @@ class Selector(SelectorBase):
         if self.channel is not None and call.ticket is not None:
             reply: Reply | None = None
             # The loop gives up at the deadline; this thread waits a little longer for it.
-            latest = (call.deadline + call.until) / 2
+            latest = call.deadline + self.reserve / 2
             try:
                 reply = self._background.run(self.channel.send(call), latest)
             except TimeoutError:

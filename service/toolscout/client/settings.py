@@ -118,6 +118,8 @@ class SelectorBase:
             raise InvalidArgument.of("verify", "true, false or an SSLContext", verify)
         self.rollout = Rollout.parse(rollout)
         self.timeout = float(timeout)
+        self.reserve = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
+        """Seconds at the end of a call for giving up in time."""
         self._fallback = fallback
         self._permit = permit
         self.breaker = CircuitBreaker(breaker)
@@ -167,7 +169,7 @@ class SelectorBase:
             logger.warning("tools%s: of no known shape, and not searched", [*offer.odd])
         if self._permit is not None:
             offer.keep(self._is_permitted)
-        early = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
+        early = self.reserve
         if self._fallback == "relevance" or self.rollout.mode == "shadow":
             early += min(self.timeout * PICK_SHARE, len(offer.names) * PICK_S)
         call = Call(

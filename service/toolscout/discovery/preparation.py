@@ -196,7 +196,7 @@ class Preparation:
     def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
         config = self.config
         choice = provider.choice(request)
-        filtered = local.filter_tools(
+        filtered, deferred = local.filter_tools(
             provider.query(request),
             offer,
             min_tools=config.min_tools,
@@ -206,9 +206,9 @@ class Preparation:
             recent=provider.recent(request),
             expanded=self.store.expanded(session),
         )
-        if not filtered.deferred:
+        if not deferred:
             return request
-        kept = dict.fromkeys((*filtered.kept, *offer.endings(choice.must_call)))
+        kept = dict.fromkeys((*filtered, *offer.endings(choice.must_call)))
         names = list(kept)
         if self._order != "rank":
             names = [name for name in offer.names if name in kept]

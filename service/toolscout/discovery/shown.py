@@ -88,10 +88,8 @@ class Shown:
         if room is None or len(names) <= room:
             return list(names)
         if self._nearest[0] != query or not self._nearest[1]:  # 10,000 tools take 0.2 s
-            near = local.filter_tools(
-                query, self._offer, min_tools=room, max_tools=room, target_ratio=1.0
-            )
-            self._nearest = query, near.kept
+            limits = {"min_tools": room, "max_tools": room, "target_ratio": 1.0}
+            self._nearest = query, local.filter_tools(query, self._offer, **limits)[0]
         kept = self._fitting(self._nearest[1])
         return [name for name in names if name in kept]
 
