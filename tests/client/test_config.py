@@ -60,11 +60,6 @@ def test_the_search_fallback_is_forced_as_the_proxy_forces_it(strategy, given, e
     assert DiscoveryConfig.of(section).enable_search_fallback is effective
 
 
-@pytest.mark.parametrize("section", [{"strategy": "api"}, {}])
-def test_a_disabled_strategy_is_passthrough(section):
-    assert DiscoveryConfig.of({"pipes": {"tool_discovery": section}}).strategy == "passthrough"
-
-
 @pytest.mark.parametrize(
     ("document", "message"),
     [
@@ -116,13 +111,6 @@ def test_keys_of_the_proxy_that_mean_nothing_here_are_passed_over():
     )
     assert (config.strategy, config.api.endpoint) == ("api", "http://x")
     assert DiscoveryConfig.of({"pipes": {"tool_output": {}}}).strategy == "passthrough"
-
-
-def test_zero_is_the_default():
-    config = DiscoveryConfig.of(
-        {"min_tools": 0, "max_search_results": -1, "target_ratio": None, "api": None}
-    )
-    assert (config.min_tools, config.max_search_results, config.target_ratio) == (5, 5, 0.8)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,8 @@ import sys
 import threading
 from pathlib import Path
 
-import pytest
-
 from tests.client.upstream import TOOLS, peer
-from toolscout.client import InvalidArgument, Selector
+from toolscout.client import Selector
 from toolscout.client.events import TurnEvent
 from toolscout.client.jsonl import JsonLines
 
@@ -109,10 +107,3 @@ def test_a_file_that_cannot_be_written_is_said_once_and_harms_no_search(tmp_path
     assert [record.message for record in caplog.records] == [
         "events cannot be written (FileNotFoundError)"
     ]
-
-
-def test_what_is_neither_path_nor_stream_is_refused():
-    with pytest.raises(InvalidArgument, match="target: expected a path or a text stream"):
-        JsonLines(5)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="max_waiting"):
-        JsonLines("x", max_waiting=0)

@@ -91,14 +91,6 @@ def test_every_tool_is_declared_and_the_model_sees_few(interface, upstream, serv
     assert set(shown[1]) <= {PHANTOM, "tool_3", "send_email"}
 
 
-def test_the_found_tools_of_responses_come_as_whole_definitions(upstream, service, model):
-    agent = agent_of("openai-responses", upstream.url, Transport(service.url))
-    agent.ask(QUESTION)
-    outputs = [i for i in model.requests[1]["input"] if i.get("type") == "tool_search_output"]
-    [found] = outputs[0]["tools"]
-    assert found == {**agent.shape.tool("send_email", ABOUT["send_email"]), "defer_loading": True}
-
-
 @pytest.mark.parametrize(
     ("interface", "name"),
     [
@@ -166,17 +158,6 @@ def test_markers_that_move_with_the_conversation_keep_its_searches(upstream, ser
     assert "send_email" in visible("anthropic", model.requests[-1])
     assert agent.interface
     assert all(tool in model.requests[-1]["tools"] for tool in model.requests[0]["tools"])
-
-
-@pytest.mark.parametrize("interface", NATIVE)
-def test_a_conversation_goes_on_in_a_fresh_process(interface, upstream, service, model):
-    agent = agent_of(interface, upstream.url, Transport(service.url))
-    agent.ask(QUESTION)
-    later = agent_of(interface, upstream.url, Transport(service.url))
-    later.messages = agent.messages
-    assert later.ask("and once more") == ["send_email"]
-    assert not model.refused
-    assert "send_email" in model.seen(agent.shape)[-1]
 
 
 @pytest.mark.parametrize(

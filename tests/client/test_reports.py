@@ -122,13 +122,6 @@ def test_the_search_that_failed_before_learns_too(discovery, service):
     assert len(set(turns)) == 2  # of equal reports of one turn the service counts only one
 
 
-def test_searches_side_by_side_learn_of_their_own_tools_alone(discovery, service):
-    model = Model(OPENAI, asking("read it", "email it", "sing it"), Said(calls=(READ, MAIL)))
-    discovery.complete(request(), model)
-    discovery.close()
-    assert service.pairs == [("read it", "read_file"), ("email it", "send_email")]
-
-
 def test_a_search_with_the_words_of_the_user_learns_of_every_call(discovery, service):
     model = Model(OPENAI, asking("Read  and mail it"), asking("email"), Said(calls=(READ, MAIL)))
     discovery.complete(request("read and mail it"), model)
@@ -252,18 +245,3 @@ def test_a_post_holds_one_catalog_and_none_follows_a_refusal(discovery, service,
     discovery.close()
     sent = [post.headers["x-catalog-digest"] for post in service.posts]
     assert sent == [f"d{number}" for number in range(posts)]
-
-
-def test_the_oldest_observations_are_dropped_and_counted(discovery, service, monkeypatch):
-    monkeypatch.setattr(reporter, "MAX_WAITING", 2)
-    monkeypatch.setattr(reporter, "FAILED_PAUSE_S", 0.0)
-    service.answer = _status(503)
-    for number in range(4):
-        model = Model(OPENAI, asking(f"read {number}"), Said(calls=(READ,)))
-        discovery.complete(request(f"please help {number}"), model)
-        until(lambda: bool(service.posts))
-    until(lambda: discovery.reporter.dropped == 2)
-    service.answer = _accept
-    discovery.close()
-    taken = [event["pattern"] for event in service.posts[-1].json["events"]]
-    assert taken == ["read 2", "read 3"]

@@ -97,16 +97,6 @@ def test_nothing_that_was_not_sent_goes_back_to_the_model(flow, provider):
     assert model.requests == plain.requests
 
 
-def test_what_the_sdk_does_not_know_yet_survives(flow):
-    odd = body("openai", DONE)
-    odd["choices"][0]["finish_reason"] = "brand_new"
-    odd["shiny"] = {"x": 1}
-    answer = ChatCompletion.construct(**odd)
-    response, _ = run(flow(), "openai", search("read"), answer)
-    assert response.choices[0].finish_reason == "brand_new"
-    assert response.to_dict()["shiny"] == {"x": 1}
-
-
 def test_a_conversation_may_hold_the_objects_of_the_sdk(flow):
     first = Said(calls=(("call_1", "run_tests", {}),))
     asked = [{"role": "user", "content": "please help"}]

@@ -58,19 +58,6 @@ def test_an_endpoint_with_a_path_is_used_as_it_is(make):
     ]
 
 
-@pytest.mark.parametrize("endpoint", [None, "", "  "])
-def test_a_missing_endpoint_warns_once_and_falls_open(make, endpoint, caplog):
-    selector = make(endpoint, observers=None)
-    for _ in range(3):
-        selection = selector.select("open a file", TOOLS)
-        assert selection.names == NAMES
-        assert selection.fell_open
-        assert selection.reason is Reason.MISSING_API_ENDPOINT
-    (warning,) = caplog.records
-    assert warning.levelname == "WARNING"
-    assert "no endpoint" in warning.message
-
-
 @pytest.mark.parametrize("pattern", ["", "  \n\t "])
 def test_a_blank_pattern_falls_open_without_a_request(make, pattern):
     with peer(read_file) as fake:
@@ -175,17 +162,6 @@ def test_fields_that_cannot_be_sent_fall_open(make, fields):
         selection = make(fake.url).select("x", TOOLS, fields=fields)
     assert (selection.reason, selection.detail[:7]) == (Reason.API_ERROR, "fields:")
     assert not fake.requests
-
-
-class Rude(str):
-    def strip(self, *_: Any) -> str:
-        raise RuntimeError("no")
-
-
-def test_a_pattern_whose_methods_raise_is_read_as_the_text_that_it_is(make):
-    with peer(read_file) as fake:
-        assert make(fake.url).select(Rude("open a file"), TOOLS).names[0] == "read_file"
-    assert fake.requests[0].json["pattern"] == "open a file"
 
 
 WRONG: dict[str, list[Any]] = {

@@ -30,13 +30,6 @@ def test_an_event_says_what_a_search_did(make):
     assert "secret" not in event.query
 
 
-@pytest.mark.parametrize(("log", "query"), [("full", "my secret"), ("off", "")])
-def test_the_query_is_in_events_only_when_wanted(make, log, query):
-    events: list[SearchEvent] = []
-    make(None, observers=[events.append], log_query=log).select("my secret", TOOLS)
-    assert events[0].query == query
-
-
 def test_falling_open_is_a_warning_in_the_log(make, caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.INFO, "toolscout.client"), peer(choose) as fake:
         make(fake.url).select("x", TOOLS)

@@ -8,7 +8,6 @@ import pytest
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from tests.tools.test_shapes import CASES, NAME
 from toolscout.client import Reason
-from toolscout.text.relevance import Candidate, pick
 from toolscout.tools.shapes import core_of
 
 
@@ -119,17 +118,6 @@ def test_tools_that_json_cannot_write_are_sent_as_far_as_it_can(make):
     assert selection.names == ["read_file"]
 
 
-@pytest.mark.parametrize("schema", ["input_schema", "parameters"])
-def test_a_custom_tool_with_a_schema_is_an_ordinary_one(make, schema):
-    tool = {"type": "custom", "name": "read_file", schema: {"type": "object"}}
-    other = {"type": "custom", "name": "other"}
-    with peer(read_file) as fake:
-        selection = make(fake.url).select("x", [tool, TOOLS[0], other], 1)
-    assert selection.names == ["read_file"]
-    assert selection.tools == [tool, other]
-    assert [sent["name"] for sent in fake.requests[0].json["tools"]] == ["read_file", "search_code"]
-
-
 @pytest.mark.parametrize("wrapper", ["toolSpec", "function", None])
 def test_of_tools_that_share_a_name_the_first_counts_in_any_shape(make, wrapper):
     cores = [{"name": name, "description": str(n)} for n, name in enumerate("abac")]
@@ -137,13 +125,6 @@ def test_of_tools_that_share_a_name_the_first_counts_in_any_shape(make, wrapper)
     selection = make(None).select("x", tools)
     assert selection.names == ["a", "b", "c"]
     assert [id(tool) for tool in selection.tools] == [id(tools[n]) for n in (0, 1, 3)]
-
-
-@pytest.mark.parametrize("odd", [5, "x", [7]])
-def test_odd_declarations_are_no_tools(make, odd, caplog):
-    tool = {"functionDeclarations": odd}
-    assert make(None).select("x", [tool]).tools == [tool]
-    assert "tools[0]: of no known shape, and not searched" in caplog.messages
 
 
 def plain(name: str) -> dict[str, Any]:
@@ -215,12 +196,6 @@ def test_a_redaction_that_takes_all_of_the_time_is_given_up(make):
     assert 6 <= len(redacted) <= 12
     assert fake.requests == []
     assert selector.selector.breaker.failures == 0
-
-
-def test_a_local_pick_that_comes_too_late_keeps_every_tool():
-    tools = [Candidate(tool["name"], tool["description"]) for tool in TOOLS]
-    assert pick("read a file", tools, 1) == ["read_file"]
-    assert pick("read a file", tools, 1, until=time.monotonic()) == []
 
 
 def silent(exchange: Exchange) -> None:

@@ -71,6 +71,8 @@ class BlockStream(Stream):
         super().next_turn()
         self._blocks: dict[Any, Json] = {}
         self._inputs: dict[Any, list[str]] = {}
+        self._names: dict[Any, Any] = {}
+        """Names of the tools that blocks call."""
         self._unnamed: dict[Any, list[Event]] = {}
         """Events of calls through the dispatch tool, which wait for the end of their block."""
         self._waiting: list[Event] = []
@@ -111,7 +113,10 @@ class BlockStream(Stream):
         block = self._blocks.setdefault(index, {})
         block |= mapping(data.get(self.keys.block))
         self._add(block, mapping(data.get("delta")), index)
-        name = _name_in(block)
+        if event.kind == self.keys.start:
+            called = call_in(block)
+            self._names[index] = None if called is None else called.name
+        name = self._names.get(index)
         if name == self._search_name:
             return b""
         if self._dispatch_name and name == self._dispatch_name:
@@ -131,7 +136,7 @@ class BlockStream(Stream):
         """Renumber an event of a block for the client."""
         data, key = event.data or {}, self.keys.at
         index = data.get(key)
-        if event.kind == self.keys.start and _name_in(self._blocks.get(index, {})):
+        if event.kind == self.keys.start and self._names.get(index):
             self._calls += 1
         return self._with_data(event, {**data, key: self._place(index)})
 
@@ -167,11 +172,6 @@ class BlockStream(Stream):
     @abstractmethod
     def _events_of(self, call: Json, opened: list[Event]) -> list[Event]:
         """Return the events of a call but for its end, made from those of another."""
-
-
-def _name_in(block: Json) -> Any:
-    call = call_in(block)
-    return None if call is None else call.name
 
 
 class AnthropicStream(BlockStream):

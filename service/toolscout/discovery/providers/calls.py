@@ -51,7 +51,7 @@ def _place_of(part: Json) -> tuple[str, Json, str, str] | None:
     if isinstance(kind, str) and kind in _TYPED:
         return ("", part, *_TYPED[kind])
     for key, keys in _NESTED.items():
-        if (call := mapping(part.get(key))) and "parameters" not in call:
+        if key in part and (call := mapping(part[key])) and "parameters" not in call:
             return (key, call, *keys)
     return None
 
