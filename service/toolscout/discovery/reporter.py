@@ -13,12 +13,11 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Iterable
 from concurrent import futures
 from contextlib import suppress
 from math import inf
 from time import monotonic
-from typing import Any
 
 import msgspec
 
@@ -182,7 +181,7 @@ def reporter_of(selector: AsyncSelector | Selector) -> "Reporter | None":
     path = None if channel is None else feedback_path(channel.connections.url.path)
     if channel is None or path is None:
         return None
-    return Reporter(channel, path, selector.timeout, selector.run_later)
+    return Reporter(channel, path, selector)
 
 
 class Reporter:
@@ -191,23 +190,15 @@ class Reporter:
     Args:
         channel: the way to the service.
         path: that of the feedback.
-        timeout: seconds of one post.
-        start: runs a coroutine in the background.
+        selector: has the timeout of a post, and runs it in the background.
     """
 
-    def __init__(
-        self,
-        channel: Channel,
-        path: str,
-        timeout: float,
-        start: Callable[[Coroutine[Any, Any, None]], Sender],
-    ) -> None:
+    def __init__(self, channel: Channel, path: str, selector: AsyncSelector | Selector) -> None:
         self.dropped = 0
         """Observations that did not fit into the queue or were refused."""
         self._channel = channel
         self._path = path
-        self._timeout = timeout
-        self._start = start
+        self._selector = selector
         self._lessons = Lessons()
         self._waiting: deque[Observation] = deque()
         self._sender: Sender | None = None
@@ -217,7 +208,10 @@ class Reporter:
     def observe(self, turn: Turn) -> None:
         """Queue what a turn teaches; never raises and never waits."""
         try:
-            self._queue(self._sendable(turn))
+            self._waiting.extend(self._sendable(turn))
+            while len(self._waiting) > MAX_WAITING:
+                self._waiting.popleft()
+                self.dropped += 1
             self._wake()
         except Exception:
             logger.exception("a turn could not be observed; the service does not learn from it")
@@ -245,18 +239,12 @@ class Reporter:
                 found.append(msgspec.structs.replace(one, pattern=pattern))
         return found
 
-    def _queue(self, observations: list[Observation]) -> None:
-        self._waiting.extend(observations)
-        while len(self._waiting) > MAX_WAITING:
-            self._waiting.popleft()
-            self.dropped += 1
-
     def _wake(self) -> None:
         """Start sending, unless that is under way or has to wait."""
         if self._waiting and not self._is_sending() and not self._is_quiet():
             work = self._send()
             try:
-                self._sender = self._start(work)
+                self._sender = self._selector.run_later(work)
             except RuntimeError:  # no event loop runs here; the next turn tries again
                 work.close()
 
@@ -298,7 +286,7 @@ class Reporter:
         reply: Reply | None = None
         try:
             body = msgspec.json.encode({"events": observations})
-            deadline = monotonic() + self._timeout
+            deadline = monotonic() + self._selector.timeout
             reply = await self._channel.connections.post(headers, body, deadline, self._path)
         except Exception as error:
             logger.warning("observations cannot be sent (%s)", type(error).__name__)
