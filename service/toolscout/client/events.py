@@ -50,8 +50,6 @@ class SearchEvent(msgspec.Struct, frozen=True):
     overlap: float | None = None
     endpoint: str = ""
     """URL of the service without user, password and query; empty if there is none."""
-    shows_none: bool = False
-    """Whether `on` shows no tool where nothing fits, and does not fall open."""
     is_repeated: bool = False
     """Whether an earlier event has told of the same opening of the circuit."""
 
@@ -74,8 +72,6 @@ class Telemetry:
         self._observers = observers
         self._log_query = log_query
         self._endpoint = endpoint
-        self.shows_none = False
-        """Whether the caller shows no tool where nothing fits."""
 
     def report(  # what an event says
         self,
@@ -125,7 +121,6 @@ class Telemetry:
             rollout=selection.rollout,
             overlap=selection.overlap,
             endpoint=self._endpoint,
-            shows_none=self.shows_none,
             is_repeated=is_repeated,
         )
         notify(self._observers, event, "tool searches")
@@ -160,8 +155,8 @@ def _summary(event: SearchEvent) -> str:
     if event.rollout not in ("dark", "shadow"):
         return f"kept every tool (rollout {event.rollout})"
     would = f"have fallen open: {why}"
-    if event.reason is Reason.EMPTY_SELECTION and event.shows_none:
-        would = f"have shown none of {event.deferred_count} tools"
+    if event.reason is Reason.EMPTY_SELECTION:
+        would = f"have found none of {event.deferred_count} tools"
     if event.reason is not None:
         return f"({event.rollout}) would {would}"
     overlap = "" if event.overlap is None else f", overlap {event.overlap:.2f}"

@@ -128,9 +128,6 @@ class Preparation:
                 **selector_options,
             }
         )
-        # Where nothing fits, a dark or shadow rollout is to say what `on` does.
-        shows_none = not config.restore_on_no_match or config.strategy == "hybrid-first"
-        self.selector.telemetry.shows_none = shows_none
         # A query that no event may hold is not reported either.
         learn = learn and selector_options.get("log_query") != "off"
         self.reporter = reporter_of(self.selector) if learn and asks else None
