@@ -57,6 +57,13 @@ class SearchEvent(msgspec.Struct, frozen=True):
 Observer = Callable[[SearchEvent], None]
 
 
+_OF_THE_SELECTION = (
+    *("request_id", "reason", "detail", "outcome"),
+    *("degraded", "attempts", "rollout", "overlap"),
+)
+"""Fields of an event that a selection has too."""
+
+
 class Telemetry:
     """Makes the events of one selector and hands them to its observers.
 
@@ -105,23 +112,16 @@ class Telemetry:
             status = "fell_open"
         selected = selection.names if status == "selected" else selection.chosen or []
         event = SearchEvent(
-            request_id=selection.request_id,
             query="" if self._log_query == "off" else query,
             session=session,
             deferred_count=offered,
             status=status,
             selected=selected,
-            reason=selection.reason,
-            detail=selection.detail,
-            outcome=selection.outcome,
-            degraded=selection.degraded,
             latency_ms=round(selection.latency_ms, 3),
-            attempts=selection.attempts,
             loop_count=loop,
-            rollout=selection.rollout,
-            overlap=selection.overlap,
             endpoint=self._endpoint,
             is_repeated=is_repeated,
+            **{name: getattr(selection, name) for name in _OF_THE_SELECTION},
         )
         notify(self._observers, event, "tool searches")
 

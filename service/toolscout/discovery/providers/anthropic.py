@@ -1,12 +1,17 @@
 """Anthropic messages and their stream."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.fields import Json, add, arguments_of, mapping
-from toolscout.discovery.providers.provider import OpenStream, Provider, ProviderName, SearchResult
+from toolscout.discovery.providers.provider import (
+    OpenStream,
+    Provider,
+    ProviderName,
+    Results,
+    SearchResult,
+)
 from toolscout.discovery.providers.stream import Event, Stream, write
 
 
@@ -20,9 +25,7 @@ class Blocks(Provider):
     def result(self, answered: SearchResult) -> Json:
         """Return the block with the result of a call."""
 
-    def added(
-        self, request: Json, response: Json, results: Sequence[SearchResult]
-    ) -> Sequence[Json]:
+    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
         """Return the whole turn (thinking must come back unchanged), then the results."""
         return [
             {"role": "assistant", "content": self.answered(response, results)},

@@ -1,6 +1,5 @@
 """OpenAI chat completions, and compatible APIs."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from toolscout.discovery.providers.fields import Json, mapping, mappings
@@ -8,7 +7,7 @@ from toolscout.discovery.providers.provider import (
     OpenStream,
     Provider,
     ProviderName,
-    SearchResult,
+    Results,
 )
 from toolscout.discovery.providers.stream import DONE, Event, Stream, write
 
@@ -231,9 +230,7 @@ class OpenAIChat(Provider):
             if "function" in call
         ]
 
-    def added(
-        self, request: Json, response: Json, results: Sequence[SearchResult]
-    ) -> Sequence[Json]:
+    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
         """Return the assistant's message with the answered calls, then one `tool` message for each.
 
         The message keeps its other fields, because some models need their reasoning.

@@ -10,7 +10,7 @@ from toolscout.discovery.providers.provider import (
     OpenStream,
     Provider,
     ProviderName,
-    SearchResult,
+    Results,
 )
 from toolscout.discovery.providers.stream import Event, Stream, write
 from toolscout.tools.shapes import declared
@@ -172,9 +172,7 @@ class Gemini(Provider):
         """Return a function declaration; its types are spelled in capitals."""
         return {"name": name, "description": description, "parameters": _capitals(schema)}
 
-    def added(
-        self, request: Json, response: Json, results: Sequence[SearchResult]
-    ) -> Sequence[Json]:
+    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
         """Return the content (thought signatures must come back unchanged), then the responses."""
         parts = self.answered(response, results)
         given = {called.id for part in parts if (called := call_in(part))}

@@ -19,7 +19,7 @@ from typing import Any
 
 from toolscout.discovery.providers.anthropic import Anthropic
 from toolscout.discovery.providers.fields import Json, arguments_of, mapping, mappings
-from toolscout.discovery.providers.provider import Call, Provider, SearchResult, Tools
+from toolscout.discovery.providers.provider import Call, Provider, Results, SearchResult, Tools
 from toolscout.discovery.providers.responses import OpenAIResponses
 from toolscout.discovery.providers.responses_stream import NATIVE, is_search
 
@@ -97,7 +97,7 @@ class NativeResponses(Native, OpenAIResponses):
         ]
         return [*super().calls(response), *searches]
 
-    def results(self, results: Sequence[SearchResult]) -> list[Json]:
+    def results(self, results: Results) -> list[Json]:
         """Return the definitions that each search loads."""
         outputs: list[Json] = [
             {

@@ -65,6 +65,9 @@ class SearchResult(NamedTuple):
     """The definitions of the tools that were found, as the caller wrote them."""
 
 
+Results = Sequence[SearchResult]
+
+
 class Choice(NamedTuple):
     """What a request says about calls."""
 
@@ -113,7 +116,7 @@ class Provider:
         """Return the request with what the client cannot know of turns that it never saw."""
         return request
 
-    def leave_open(self, response: Json, results: Sequence[SearchResult]) -> None:
+    def leave_open(self, response: Json, results: Results) -> None:
         """Note the results of searches in a response whose other calls the client answers.
 
         Nothing is noted where the client's next request has no trace of the searches.
@@ -235,20 +238,18 @@ class Provider:
         """Return the tool calls of a response, in order."""
         return [call for _, call in self._read(response) if call is not None and call.name]
 
-    def answered(self, response: Json, results: Sequence[SearchResult]) -> list[Json]:
+    def answered(self, response: Json, results: Results) -> list[Json]:
         """Return the parts of the model's turn, but no call without a result."""
         known = {call.id for call, *_ in results}
         return [part for part, call in self._read(response) if call is None or call.id in known]
 
-    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
+    def continued(self, request: Json, response: Json, results: Results) -> Json:
         """Return the request with the model's turn and the results of its calls appended."""
         added = self.added(request, response, results)
         return self.with_history(request, [*self.turns(request), *added])
 
     @abstractmethod
-    def added(
-        self, request: Json, response: Json, results: Sequence[SearchResult]
-    ) -> Sequence[Json]:
+    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
         """Return what a request goes on with: the model's turn and the results of its calls."""
 
     def without_calls(self, response: Json, name: str) -> Json:

@@ -1,6 +1,5 @@
 """OpenAI Responses."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,7 @@ from toolscout.discovery.providers.provider import (
     OpenStream,
     Provider,
     ProviderName,
-    SearchResult,
+    Results,
 )
 from toolscout.discovery.providers.responses_stream import ResponsesStream, without_searches
 
@@ -61,7 +60,7 @@ class OpenAIResponses(Provider):
             request = {**request, "input": [*results, *self.history(request)]}
         return request if last == given else {**request, "previous_response_id": last}
 
-    def leave_open(self, response: Json, results: Sequence[SearchResult]) -> None:
+    def leave_open(self, response: Json, results: Results) -> None:
         """Remember the results until a request names the response."""
         kept = self.results(results)
         if name := self.stored_as(response):
@@ -101,16 +100,14 @@ class OpenAIResponses(Provider):
         tool = {"type": "function", "name": name, "description": description}
         return {**tool, "parameters": schema}
 
-    def results(self, results: Sequence[SearchResult]) -> list[Json]:
+    def results(self, results: Results) -> list[Json]:
         """Return the items with the results of searches."""
         return [
             {"type": "function_call_output", "call_id": call.id, "output": text}
             for call, text, _ in results
         ]
 
-    def added(
-        self, request: Json, response: Json, results: Sequence[SearchResult]
-    ) -> Sequence[Json]:
+    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
         """Every item of the turn (calls need the reasoning before them), then the results.
 
         With `store: false` the provider knows reasoning by its encrypted content alone.
