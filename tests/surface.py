@@ -28,7 +28,6 @@ SUBMODULES = {
     "toolscout.metatools.gate": ("RiskGate",),
     "toolscout.client.breaker": ("BreakerPolicy",),
     "toolscout.client.rollout": ("Rollout",),
-    "toolscout.client.selection": ("Shadow",),
 }
 """Names that the documentation imports from submodules."""
 

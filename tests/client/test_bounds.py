@@ -82,7 +82,7 @@ def test_after_a_search_an_answer_too_large_is_an_error_of_the_provider(post: Po
     assert "more than" in answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
+@pytest.mark.parametrize("encoding", ["br", "zstd"])
 def test_what_cannot_be_decoded_goes_to_the_caller_as_it_came_and_is_paid_once(encoding: str):
     forwards: list[int] = []
 
@@ -99,34 +99,6 @@ def test_what_cannot_be_decoded_goes_to_the_caller_as_it_came_and_is_paid_once(e
         assert b"".join(answer.iter_raw()) == b"plain"
         transport.close()
     assert forwards == [0]
-
-
-def test_every_member_of_a_gzip_is_read(post: Post):
-    text = said("done")
-
-    def script(exchange: Exchange) -> None:
-        content = gzip.compress(text[:9]) + gzip.compress(text[9:])
-        exchange.answer(content, headers=[("Content-Encoding", "x-gzip")])
-
-    assert ask(post, script).content == text
-
-
-@pytest.mark.parametrize("form", ["members", "raw deflate"])
-def test_a_stream_is_decoded_as_a_whole_answer_is(post: Post, form: str):
-    text = b'data: {"choices": [{"index": 0, "delta": {"content": "done"}}]}\n\ndata: [DONE]\n\n'
-    raw = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-    if form == "members":
-        encoding, content = "gzip", gzip.compress(text[:9]) + gzip.compress(text[9:])
-    else:
-        encoding, content = "deflate", raw.compress(text) + raw.flush()
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: {encoding}"
-
-    def script(exchange: Exchange) -> None:
-        exchange.send(f"{head}\r\nContent-Length: {len(content)}\r\n\r\n".encode())
-        for byte in content:
-            exchange.send(bytes([byte]))
-
-    assert ask(post, script, stream=True).content == text
 
 
 def test_raw_deflate_is_read(post: Post):

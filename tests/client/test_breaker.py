@@ -1,16 +1,12 @@
 """The circuit breaker: when it opens, how long it stays open, and what closes it."""
 
-import asyncio
-import threading
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from tests.support import until
-from toolscout.client import AsyncSelector, InvalidArgument, Reason, Selector
+from toolscout.client import InvalidArgument, Reason, Selector
 from toolscout.client.breaker import BreakerPolicy, CircuitBreaker
 
 
@@ -79,16 +75,6 @@ def test_pauses_double_up_to_a_minute():
     assert pauses == [5, 10, 20, 40, 60, 60]
 
 
-def test_a_success_starts_the_pauses_anew():
-    breaker = still()
-    fail(breaker, 5, 0)
-    fail(breaker, 1, 5)
-    pass_(breaker, 1, 15)
-    fail(breaker, 5, 15)
-    assert breaker.admit(19.9) is None
-    assert breaker.admit(20) is not None
-
-
 def test_an_abandoned_probe_lets_another_through():
     breaker = still()
     fail(breaker, 5, 0)
@@ -130,33 +116,6 @@ def test_an_open_circuit_asks_nobody_and_keeps_every_tool(make):
     assert selection.attempts == 0
 
 
-def test_a_service_that_recovers_is_used_again(make):
-    def broken_at_first(exchange: Exchange) -> None:
-        if exchange.number < 5:
-            exchange.answer(b"", status=500)
-        else:
-            exchange.select("read_file")
-
-    policy = BreakerPolicy(first_pause_s=0.05)
-    with peer(broken_at_first) as fake:
-        selector = make(fake.url, breaker=policy)
-        for _ in range(5):
-            selector.select("x", TOOLS)
-        selection = selector.select("x", TOOLS)
-        while selection.reason is Reason.CIRCUIT_OPEN:
-            selection = selector.select("x", TOOLS)
-    assert selection.names == ["read_file"]
-
-
-@pytest.mark.parametrize("status", [401, 403, 404, 422, 429])
-def test_refusals_never_open_it(make, status: int):
-    with peer(lambda exchange: exchange.answer(b"", status=status)) as fake:
-        selector = make(fake.url)
-        for _ in range(12):
-            assert selector.select("x", TOOLS).reason is Reason.API_ERROR
-        assert len(fake.requests) == 12
-
-
 def test_closing_while_calls_are_under_way_says_nothing_about_the_service():
     def slow(exchange: Exchange) -> None:
         exchange.stopping.wait(60)
@@ -174,25 +133,6 @@ def test_closing_while_calls_are_under_way_says_nothing_about_the_service():
         assert selector.breaker.failures == 0
 
 
-def test_closing_says_nothing_about_the_service_in_asyncio_either():
-    async def run(url: str, arrived: Callable[[], bool]) -> AsyncSelector:
-        selector = AsyncSelector(url, timeout=30)
-        calls = [asyncio.ensure_future(selector.select("x", TOOLS)) for _ in range(6)]
-        while not arrived():
-            await asyncio.sleep(0.005)
-        await selector.aclose()
-        selections = await asyncio.wait_for(asyncio.gather(*calls), 20)
-        assert {selection.detail for selection in selections} == {"the selector was closed"}
-        return selector
-
-    def slow(exchange: Exchange) -> None:
-        exchange.stopping.wait(60)
-
-    with peer(slow) as fake:
-        selector = asyncio.run(run(fake.url, lambda: len(fake.requests) == 6))
-        assert not selector.breaker.is_open
-
-
 @pytest.mark.parametrize(
     "wrong",
     [{"window": 0}, {"consecutive": -1}, {"ratio": -0.5}, {"jitter": -0.1}, {"first_pause_s": "5"}],
@@ -200,11 +140,3 @@ def test_closing_says_nothing_about_the_service_in_asyncio_either():
 def test_a_policy_is_not_made_from_numbers_without_sense(wrong):
     with pytest.raises(InvalidArgument, match=f"breaker.{next(iter(wrong))}"):
         BreakerPolicy(**wrong)
-
-
-def test_an_open_circuit_costs_no_thread():
-    with Selector("http://127.0.0.1:9") as selector:
-        fail(selector.breaker, 5, time.monotonic())
-        before = threading.active_count()
-        assert selector.select("x", TOOLS).reason is Reason.CIRCUIT_OPEN
-        assert threading.active_count() == before

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -42,17 +41,6 @@ def test_two_hundred_tasks_get_their_own_answers_over_few_connections():
         asyncio.run(all_of_them(fake.url))
         assert len(fake.requests) == SESSIONS * 5
         assert fake.connections <= 20
-
-
-def test_two_hundred_threads_worth_of_calls_get_their_own_answers():
-    with peer(echo) as fake, Selector(fake.url, timeout=30, max_connections=20) as selector:
-
-        def one(session: int) -> bool:
-            selection = selector.select("2", tools_of(session))
-            return selection.names == [f"tool_5_of_{session}", f"tool_2_of_{session}"]
-
-        with ThreadPoolExecutor(32) as pool:
-            assert all(pool.map(one, range(SESSIONS)))
 
 
 def test_memory_is_bounded_over_ever_new_catalogs():
@@ -97,16 +85,3 @@ def test_a_cancelled_call_is_cancelled_and_nothing_is_left_of_it():
 
     with peer(silent) as fake:
         asyncio.run(run(fake.url))
-
-
-def test_one_selector_serves_one_event_loop_after_the_other():
-    with peer(echo) as fake:
-        selector = AsyncSelector(fake.url)
-        for _ in range(2):
-
-            async def run() -> list[str]:
-                names = (await selector.select("1", tools_of(7))).names
-                await selector.aclose()
-                return names
-
-            assert asyncio.run(run()) == ["tool_5_of_7", "tool_1_of_7"]

@@ -104,16 +104,6 @@ def test_a_user_that_a_request_names_is_kept_apart(flow, shape, tools, user: Jso
     assert model.seen(0) == [PHANTOM]
 
 
-def test_with_other_tools_a_beginning_is_asked_about_again(flow, shape, tools, service):
-    running = flow("hybrid-first")
-    others = [shape.tool(f"tool_{number}", "Something else") for number in range(5)]
-    for some, expected in ((tools[:3], "read_file"), (tools[3:], "send_email")):
-        model = Model(shape, DONE)
-        running.complete(shape.request("read or email", [*some, *others]), model, shape.name)
-        assert model.seen(0) == [PHANTOM, expected]
-    assert len(service.requests) == 2
-
-
 @pytest.mark.parametrize("options", [{}, {"dispatch": True}, {"order": "rank"}], ids=str)
 def test_a_long_conversation_never_exceeds_the_providers_maximum(flow, options: dict[str, Any]):
     running = flow(**options)
@@ -136,10 +126,3 @@ def test_a_refused_conversation_goes_out_once_more_as_it_came(flow, shape, tools
     following = go_on(shape, request, answer)
     assert shape.read(running.complete(following, model, shape.name)) == DONE
     assert model.requests[1] == following
-
-
-def test_a_refused_beginning_is_the_callers(flow, shape, tools):
-    model = Model(shape, RefusedError("bad temperature"), DONE)
-    with pytest.raises(RefusedError):
-        flow().complete(shape.request("hi", tools), model, shape.name)
-    assert len(model.requests) == 1

@@ -48,12 +48,6 @@ def test_a_mixed_turn_whose_search_falls_open_gives_every_tool_back_next_time(fl
     assert set(model.seen(1)) == {PHANTOM, *ABOUT}
 
 
-def test_a_tool_that_is_found_twice_is_there_once(flow, shape, tools):
-    model = Model(shape, search("read"), search("read code", "call_2"), DONE)
-    flow().complete(shape.request("please help", tools), model, shape.name)
-    assert model.seen(2) == [PHANTOM, "read_file", "search_code"]
-
-
 def test_after_five_searches_every_tool_is_there_and_the_search_is_gone(flow, shape, tools):
     model = Model(shape, search("read"))
     response = flow().complete(shape.request("please help", tools), model, shape.name)
@@ -153,13 +147,6 @@ def test_when_nothing_fits_the_model_is_told_so_and_what_there_is(flow, shape, t
     assert told.startswith("No tool fits this search. There are 6 tools, such as create_db,")
 
 
-def test_a_setting_brings_every_tool_back_when_nothing_fits(flow, shape, tools):
-    model = Model(shape, search("zxqv"), DONE)
-    running = flow(restore_on_no_match=True)
-    running.complete(shape.request("please help", tools), model, shape.name)
-    assert model.seen(1) == [PHANTOM, *ABOUT]
-
-
 def test_a_service_that_is_gone_brings_every_tool_back(flow, shape, tools):
     model = Model(shape, search("read"), DONE)
     running = flow(endpoint="http://127.0.0.1:9")
@@ -177,9 +164,3 @@ def test_a_search_without_a_query_is_asked_for_one(flow, shape, tools, service, 
     assert "The search had no query" in str(model.requests[1])
     assert [model.seen(turn) for turn in (1, 2)] == [[PHANTOM], [PHANTOM, "read_file"]]
     assert len(service.requests) == 1
-
-
-def test_words_in_a_list_are_a_query(flow, shape, tools):
-    model = Model(shape, search(["read", "it"]), DONE)
-    flow().complete(shape.request("please help", tools), model, shape.name)
-    assert model.seen(1) == [PHANTOM, "read_file"]

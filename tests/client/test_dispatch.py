@@ -68,13 +68,6 @@ ODD: list[tuple[Any, tuple[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "expected"), ODD)
-def test_odd_calls_reach_the_client(flow: Make, shape: Shape, tools, given, expected):
-    model = Model(shape, Said("", (("call_2", "call_tool", given),)))
-    answer = flow(dispatch=True).complete(shape.request("please", tools), model, shape.name)
-    assert shape.read(answer).calls == (("call_2", *expected),)
-
-
 @pytest.mark.parametrize("shape", [s for s in SHAPES if s.name in EVENTS], ids=lambda s: s.name)
 @pytest.mark.parametrize("piece", [1, 7, 100_000])
 def test_a_stream_has_the_call_of_the_found_tool(service, shape: Shape, tools, piece):
@@ -103,11 +96,3 @@ def test_a_search_beside_a_call_shows_its_tools_next_time(flow: Make, shape: Sha
         shape.history(request, Said("", (read_it,)), ["ok"], "go on"), model, shape.name
     )
     assert model.seen(1) == [*CONSTANT, "read_file", "send_email"]
-
-
-def test_a_real_tool_of_the_same_name_is_called_through_another(flow: Make, shape: Shape, tools):
-    more = [*tools, shape.tool("call_tool", "Rings a bell")]
-    model = Model(shape, Said("", (("call_2", "call_tool_2", {"name": "call_tool"}),)))
-    answer = flow(dispatch=True).complete(shape.request("please", more), model, shape.name)
-    assert model.seen(0) == [PHANTOM, "call_tool_2"]
-    assert shape.read(answer).calls == (("call_2", "call_tool", {}),)

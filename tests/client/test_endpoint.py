@@ -31,22 +31,6 @@ def test_what_is_no_url_of_a_host_is_refused_when_a_selector_is_made(make, malfo
         make(malformed)
 
 
-@pytest.mark.parametrize(
-    ("given", "meant"),
-    [
-        ("127.0.0.1:8080", "http://127.0.0.1:8080"),
-        ("localhost", "http://localhost"),
-        ("tools.example/v1/tool-discovery/search", "http://tools.example/v1/tool-discovery/search"),
-        ("htps://tools.example", "https://tools.example"),
-        ("user:hunter2@tools.example:81/p?key=qsecret", "http://tools.example:81/p"),
-    ],
-)
-def test_an_endpoint_that_is_nearly_a_url_is_answered_with_the_url(make, given, meant):
-    with pytest.raises(InvalidArgument) as raised:
-        make(given)
-    assert str(raised.value).endswith(f"; did you mean {meant}?")
-
-
 def test_a_key_in_the_place_of_the_endpoint_is_not_repeated(make):
     with pytest.raises(InvalidArgument) as raised:
         make("sk-hunter2hunter2")
@@ -99,7 +83,9 @@ def test_a_configuration_shows_no_secret():
 
 @pytest.mark.parametrize("key", ["api_key", "endpoint"])
 def test_an_error_about_a_secret_does_not_repeat_it(key):
-    with pytest.raises(ConfigurationError, match=f"api.{key}: expected a text, got int") as raised:
+    with pytest.raises(
+        ConfigurationError, match=f"api.{key}: expected text, got a whole number"
+    ) as raised:
         DiscoveryConfig.of({"api": {key: 123456789}})
     assert "123456789" not in str(raised.value)
 

@@ -1,17 +1,15 @@
 """The examples run as they say, with the real SDKs, before a scripted model."""
 
 import inspect
-import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.shapes import SHAPES, Json, Said
-from tests.client.upstream import TOOLS, peer
+from tests.client.upstream import peer
 from tests.integration.frameworks.test_examples import FRAMEWORK_AGENTS
 from tests.integration.frameworks.test_own_calls import OWN_CALLS
 from tests.support import Server, environment
@@ -101,20 +99,6 @@ def test_every_example_is_run_here_or_with_its_framework():
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
     here = {"openai_agent", "anthropic_agent", "select_tools", "toolbox"}
     assert examples == here | {*FRAMEWORK_AGENTS, *OWN_CALLS, "fastmcp_server"}
-
-
-def test_the_ten_lines_of_the_readme_work(server: Server):
-    code = re.search(r"```python\n(from toolscout\.client .*?)```", README, re.S)
-    assert code is not None
-    assert len(code[1].strip().splitlines()) <= 10
-    names: dict[str, Any] = {}
-    exec(code[1].replace("http://127.0.0.1:8080", server.url), names)
-    request = names["before_forwarding"]({"model": "m", "tools": TOOLS}, "send a mail")
-    assert request["tools"][0] is TOOLS[3]
-    assert len(request["tools"]) <= 5
-    for without in ({"model": "m"}, {"model": "m", "tools": []}, {"model": "m", "tools": None}):
-        assert names["before_forwarding"](dict(without), "send a mail") == {"model": "m"}
-    names["selector"].close()
 
 
 @pytest.mark.parametrize("kind", [Selector, ToolDiscovery])

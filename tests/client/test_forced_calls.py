@@ -34,22 +34,10 @@ def test_a_call_of_a_forced_tool_is_not_reported(upstream, service, shape):
     assert pairs(upstream, service, shape, request, MAIL) == []
 
 
-def test_a_call_of_the_only_tool_is_not_reported_where_one_is_required(upstream, service):
-    only = [OPENAI.tool("send_email", ABOUT["send_email"])]
-    request = OPENAI.request("hello there", only, tool_choice="required")
-    assert pairs(upstream, service, OPENAI, request, MAIL) == []
-
-
 def test_a_required_call_that_the_model_chose_is_reported(upstream, service):
     tools = [OPENAI.tool(name, about) for name, about in ABOUT.items()]
     request = OPENAI.request("read it", tools, tool_choice="required")
     assert pairs(upstream, service, OPENAI, request, READ) == [("read it", "read_file")]
-
-
-def test_a_call_that_ends_a_run_is_not_reported(upstream, service):
-    tools = [OPENAI.tool(name, about) for name, about in (ABOUT | {"final_result": "End"}).items()]
-    request = OPENAI.request("read it", tools)
-    assert pairs(upstream, service, OPENAI, request, READ, ANSWER) == [("read it", "read_file")]
 
 
 def test_a_call_of_a_listed_tool_is_not_reported(upstream, service):

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from toolscout.discovery.local import filter_tools, keyword_search, regex_search, score
-from toolscout.discovery.session import session_id
+from toolscout.discovery.local import filter_tools, keyword_search, regex_search
+from toolscout.discovery.session import hashed
+from toolscout.text.relevance import EXPANDED, KEPT, RECENT, Candidate, QueryWords, relevance
 
 
 @pytest.fixture(scope="module")
@@ -19,18 +20,15 @@ def tables(data: Path) -> dict[str, Any]:
 def test_scores(tables):
     for row in tables["relevance"]["score"]:
         name = row["name"]
-        flags = {
-            "always_keep": [name] * row["always_keep"],
-            "recent": [name] * row["recently_used"],
-            "expanded": [name] * row["expanded"],
-        }
-        assert score(row["query"], name, row["description"], **flags) == row["score"], row
+        shared = relevance(Candidate(name, row["description"]), QueryWords(row["query"]))
+        forced = EXPANDED * row["expanded"] + KEPT * row["always_keep"]
+        assert shared + forced + RECENT * row["recently_used"] == row["score"], row
 
 
 def test_filtering(tables):
     for row in tables["relevance"]["filter_v042"]:
         tools = [{"name": tool["Name"], "description": tool["Desc"]} for tool in row["tools"]]
-        filtered = filter_tools(
+        kept, deferred = filter_tools(
             row["query"],
             tools,
             min_tools=row["min_tools"],
@@ -40,8 +38,8 @@ def test_filtering(tables):
             recent=row["recently_used"] or (),
             expanded=row["expanded"] or (),
         )
-        assert list(filtered.kept) == row["kept_in_score_order"], row
-        assert list(filtered.deferred) == row["deferred_in_score_order"], row
+        assert kept == row["kept_in_score_order"], row
+        assert deferred == row["deferred_in_score_order"], row
 
 
 def test_regular_expressions(tables):
@@ -59,4 +57,6 @@ def test_keywords(tables):
 
 def test_session_ids(tables):
     for row in tables["search"]["session_id"]:
-        assert session_id(json.loads(row["request_body"])) == row["session_id"], row
+        messages = json.loads(row["request_body"]).get("messages") or []
+        users = [message for message in messages if message.get("role") == "user"]
+        assert (hashed(users[0]) if users else "") == row["session_id"], row

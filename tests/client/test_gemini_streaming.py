@@ -33,15 +33,6 @@ SEARCH = {"functionCall": {"name": PHANTOM, "args": {"query": "read"}}, "thought
 CALL = {"functionCall": {"name": "read_file", "args": {}}}
 
 
-def test_a_signature_goes_back_to_the_model_with_its_search(run, request_):
-    model = StreamingModel(SHAPE, LOOK, READING)
-    run(request_, model, SHAPE.name)
-    *text, called = model.requests[1]["contents"][-2]["parts"]
-    assert "".join(part["text"] for part in text) == LOOK.text
-    assert called["thoughtSignature"] == "signed 0"
-    assert model.requests[1]["contents"][-2]["role"] == "model"
-
-
 def test_the_signature_of_a_removed_search_moves_to_the_call_after_it(run, request_):
     """Only the first of parallel calls is signed, and Gemini 3 refuses one without a signature."""
     model = StreamingModel(SHAPE, MIXED)
@@ -58,18 +49,3 @@ def test_a_text_beside_a_search_in_one_event_is_shown_before_it_is_answered():
     (chunk,) = gemini_chunks(shown)
     assert chunk["candidates"] == [candidate({"text": "Hm."})]
     assert stream.response()["candidates"][0]["content"]["parts"] == [{"text": "Hm."}, SEARCH]
-
-
-def test_other_candidates_keep_their_words_and_their_ends():
-    stream = GeminiStream(PHANTOM)
-    out = stream.feed(
-        written(
-            {"candidates": [candidate(SEARCH, index=0, finishReason="STOP")]},
-            {"candidates": [candidate({"text": "no"}, index=1, finishReason="MAX_TOKENS")]},
-        )
-    )
-    first, *_ = gemini_chunks(out)
-    assert first["candidates"] == [candidate({"text": "no"}, index=1)]
-    (last,) = gemini_chunks(stream.finish())
-    assert [c["finishReason"] for c in last["candidates"]] == ["STOP", "MAX_TOKENS"]
-    assert PHANTOM.encode() not in out

@@ -4,9 +4,6 @@ import subprocess
 import sys
 import textwrap
 
-import toolscout.client
-import toolscout.discovery
-
 
 def run(script: str) -> str:
     done = subprocess.run(
@@ -55,23 +52,6 @@ def test_a_process_with_an_open_selector_ends():
     )
 
 
-def test_a_selector_that_is_let_go_leaves_no_thread():
-    output = run(
-        """
-        import gc, threading, time
-        from toolscout.client import Selector
-        selector = Selector("http://127.0.0.1:9")
-        selector.select("x", [{"name": "a"}, {"name": "b"}], top_k=1)
-        print(threading.active_count())
-        del selector
-        gc.collect()
-        while threading.active_count() > 1:
-            time.sleep(0.01)
-        """
-    )
-    assert output.strip() == "2"
-
-
 def test_a_selector_works_in_a_forked_child():
     output = run(
         """
@@ -101,13 +81,6 @@ def test_importing_the_client_loads_few_modules():
     count, flow = output.splitlines()
     assert int(count) <= 25
     assert flow == "[]"
-
-
-def test_the_client_has_few_public_names_and_all_of_them_load():
-    assert len(toolscout.client.__all__) == 8
-    assert len(toolscout.discovery.__all__) == 6
-    for module in (toolscout.client, toolscout.discovery):
-        assert all(getattr(module, name).__name__ == name for name in module.__all__)
 
 
 def test_a_search_by_expression_without_its_package_is_refused_with_the_line_that_installs_it():

@@ -7,10 +7,8 @@ import sys
 import threading
 from pathlib import Path
 
-import pytest
-
 from tests.client.upstream import TOOLS, peer
-from toolscout.client import InvalidArgument, Selector
+from toolscout.client import Selector
 from toolscout.client.events import TurnEvent
 from toolscout.client.jsonl import JsonLines
 
@@ -37,14 +35,6 @@ def test_every_search_is_one_object_on_one_line(tmp_path: Path):
     assert first["selected"] == ["read_file"]
     assert first["deferred_count"] == len(TOOLS)
     assert str(first["at"]).endswith("+00:00")
-
-
-def test_a_file_that_is_there_is_continued(tmp_path: Path):
-    path = tmp_path / "events.jsonl"
-    for number in range(2):
-        with JsonLines(str(path)) as written:
-            written(event(number))
-    assert [line["session"] for line in lines(path)] == ["s0", "s1"]
 
 
 def test_a_stream_is_written_to_and_left_open():
@@ -105,15 +95,6 @@ def test_a_stream_that_blocks_costs_events_and_no_time():
     assert len(stream.getvalue().splitlines()) == 11
 
 
-def test_an_event_that_is_too_long_is_dropped(tmp_path: Path):
-    path = tmp_path / "events.jsonl"
-    with JsonLines(path) as written:
-        written(TurnEvent("filtered", "relevance", "openai", "s" * 100_000, 30, 5))
-        written(event())
-    assert written.dropped == 1
-    assert len(lines(path)) == 1
-
-
 def test_a_file_that_cannot_be_written_is_said_once_and_harms_no_search(tmp_path: Path, caplog):
     missing = tmp_path / "nowhere" / "events.jsonl"
     with (
@@ -126,10 +107,3 @@ def test_a_file_that_cannot_be_written_is_said_once_and_harms_no_search(tmp_path
     assert [record.message for record in caplog.records] == [
         "events cannot be written (FileNotFoundError)"
     ]
-
-
-def test_what_is_neither_path_nor_stream_is_refused():
-    with pytest.raises(InvalidArgument, match="target: expected a path or a text stream"):
-        JsonLines(5)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="max_waiting"):
-        JsonLines("x", max_waiting=0)

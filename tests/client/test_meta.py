@@ -103,13 +103,6 @@ def test_a_search_without_a_fit_says_so_and_what_else_there_is():
     assert ask("search_tools", query="zxqv") == asked
 
 
-def test_a_service_that_fails_is_not_taken_for_one_that_found_nothing():
-    with peer(lambda exchange: exchange.answer(b"", 503)) as fake, Selector(fake.url) as selector:
-        text = handle_meta_call("search_tools", {"query": "zxqv"}, TOOLS, selector)
-    failed = json.loads(text or "")
-    assert "not available (api_error)" in failed["error"]
-
-
 @pytest.mark.parametrize(
     "written", ["readFile", "read-file", " read_file ", "github.read_file", "READ FILE"]
 )
@@ -146,16 +139,3 @@ def test_arguments_that_are_no_object_are_as_good_as_none(given):
         assert asyncio.run(awaited(name)) == text
     assert handle_meta_call("read_file", given, TOOLS) is None
     assert asyncio.run(awaited("read_file")) is None
-
-
-def test_arguments_may_be_json_text_and_null_counts_are_the_default():
-    text = handle_meta_call("search_tools", '{"query": "email", "top_k": null}', TOOLS)
-    assert json.loads(text or "")["tools"][0]["name"] == "send_email"
-
-
-def test_a_tool_that_cannot_be_called_now_says_so_and_stays_read():
-    there = {"name": "send_email", "description": "Send a message"}
-    gone = {**there, "status": "unavailable"}
-    gate = RiskGate()
-    assert ask("tool_info", [gone], name="send_email", gate=gate)["status"] == "unavailable"
-    assert gate.refusal(there) is None

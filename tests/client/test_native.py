@@ -91,14 +91,6 @@ def test_every_tool_is_declared_and_the_model_sees_few(interface, upstream, serv
     assert set(shown[1]) <= {PHANTOM, "tool_3", "send_email"}
 
 
-def test_the_found_tools_of_responses_come_as_whole_definitions(upstream, service, model):
-    agent = agent_of("openai-responses", upstream.url, Transport(service.url))
-    agent.ask(QUESTION)
-    outputs = [i for i in model.requests[1]["input"] if i.get("type") == "tool_search_output"]
-    [found] = outputs[0]["tools"]
-    assert found == {**agent.shape.tool("send_email", ABOUT["send_email"]), "defer_loading": True}
-
-
 @pytest.mark.parametrize(
     ("interface", "name"),
     [
@@ -114,13 +106,6 @@ def test_models_that_cannot_defer_get_the_emulated_form(interface, name, upstrea
     agent = agent_of(interface, upstream.url, Transport(service.url), name)
     assert agent.ask(QUESTION) == ["send_email"]
     assert not model.refused
-    assert agent.shape.names(model.requests[0]) == [PHANTOM, "tool_3"]
-
-
-@pytest.mark.parametrize("interface", NATIVE)
-def test_a_setting_switches_the_native_form_off(interface, upstream, service, model):
-    agent = agent_of(interface, upstream.url, Transport(service.url, native=False))
-    assert agent.ask(QUESTION) == ["send_email"]
     assert agent.shape.names(model.requests[0]) == [PHANTOM, "tool_3"]
 
 
@@ -151,19 +136,6 @@ def test_a_refused_native_form_is_repeated_once_and_remembered(interface, stream
     assert "takes no deferred tools" in caplog.text
 
 
-def test_a_request_refused_for_another_reason_is_no_fault_of_the_form(service):
-    def script(exchange: Exchange) -> None:
-        exchange.answer(b'{"error": {"message": "bad temperature"}}', 400)
-
-    transport = Transport(service.url)
-    with peer(script) as upstream, pytest.raises(anthropic.BadRequestError, match="temperature"):
-        agent_of("anthropic", upstream.url, transport).ask(QUESTION)
-    model = ScriptedModel()
-    with peer(model) as upstream:
-        agent_of("anthropic", upstream.url, transport).ask("write an email")
-    assert any(tool.get("defer_loading") for tool in model.requests[0]["tools"])
-
-
 @pytest.mark.parametrize("native", [True, False], ids=["native", "emulated"])
 def test_a_cache_marker_stays_on_its_tool(native, upstream, service, model):
     agent = agent_of("anthropic", upstream.url, Transport(service.url, native=native))
@@ -186,43 +158,6 @@ def test_markers_that_move_with_the_conversation_keep_its_searches(upstream, ser
     assert "send_email" in visible("anthropic", model.requests[-1])
     assert agent.interface
     assert all(tool in model.requests[-1]["tools"] for tool in model.requests[0]["tools"])
-
-
-@pytest.mark.parametrize("interface", NATIVE)
-def test_a_conversation_goes_on_in_a_fresh_process(interface, upstream, service, model):
-    agent = agent_of(interface, upstream.url, Transport(service.url))
-    agent.ask(QUESTION)
-    later = agent_of(interface, upstream.url, Transport(service.url))
-    later.messages = agent.messages
-    assert later.ask("and once more") == ["send_email"]
-    assert not model.refused
-    assert "send_email" in model.seen(agent.shape)[-1]
-
-
-def test_functions_in_namespaces_are_searched_and_stay_there(upstream, service, model):
-    agent = agent_of("openai-responses", upstream.url, Transport(service.url))
-    inner = [agent.shape.tool(name, text) for name, text in ABOUT.items() if name != "send_email"]
-    sender = agent.shape.tool("send", "Send an email to somebody")
-    functions = [sender, *inner]
-    space = {"type": "namespace", "name": "mail", "description": "Mail", "tools": functions}
-    agent.tools = [space, agent.shape.tool("tool_x", "Does another thing")]
-    model.wants = "mail.send"
-    service.script = lambda exchange: exchange.select("mail.send")
-    items = agent.client.responses.create(
-        model=agent.model, input=[{"role": "user", "content": "hello"}], tools=agent.tools
-    ).output
-    assert items[-1].type == "function_call"
-    assert {tool["name"] for tool in service.requests[0].json["tools"]} >= {"mail.send", "tool_x"}
-    sent: Json
-    search, sent, other = model.requests[0]["tools"]
-    assert search["type"] == "tool_search"
-    assert {key: sent[key] for key in ("name", "description")} == {
-        "name": "mail",
-        "description": "Mail",
-    }
-    assert "defer_loading" not in sent["tools"][0]  # it fits what the user says
-    assert all(tool["defer_loading"] for tool in [*sent["tools"][1:], other])
-    assert [tool["name"] for tool in sent["tools"]] == [tool["name"] for tool in functions]
 
 
 @pytest.mark.parametrize(
@@ -259,16 +194,6 @@ def test_during_an_outage_no_more_tools_come_back_than_the_provider_takes(
         assert "send_email" in shown[1] - shown[0]  # the model could still search
 
 
-@pytest.mark.parametrize("interface", MODELS)
-def test_when_nothing_fits_no_tool_comes_back(interface, upstream, model):
-    with peer(lambda exchange: exchange.select()) as service:
-        agent = agent_of(interface, upstream.url, Transport(service.url))
-        assert agent.ask(QUESTION) == []
-    assert not model.refused
-    assert set(model.seen(agent.shape)[-1]) <= {PHANTOM}
-    assert "No tool fits this search. There are 201 tools" in json.dumps(model.requests[-1])
-
-
 @pytest.mark.parametrize("interface", NATIVE)
 def test_a_tool_that_is_offered_no_more_is_loaded_no_more(interface, upstream, service, model):
     agent = agent_of(interface, upstream.url, Transport(service.url))
@@ -296,23 +221,3 @@ def test_a_prompt_that_is_too_long_says_nothing_about_the_model(service):
             agent_of("anthropic", upstream.url, transport).ask("a long story")
         agent_of("anthropic", upstream.url, transport).ask(QUESTION)
     assert any(tool.get("defer_loading") for tool in model.requests[0]["tools"])
-
-
-def test_equal_beginnings_of_two_users_share_no_search(upstream, service, model):
-    transport = Transport(service.url)
-    for user in ("alice", "bob"):
-        agent = agent_of("anthropic", upstream.url, transport)
-        asked: Any = {"model": agent.model, "max_tokens": 9, "tools": agent.tools}
-        asked |= {"system": f"You talk to {user}.", "messages": agent.messages}
-        agent.messages.append({"role": "user", "content": QUESTION})
-        answer = agent.client.messages.create(**asked)
-        if user == "bob":
-            agent.messages.append({"role": "assistant", "content": "Sorry?"})
-            agent.messages.append({"role": "user", "content": "never mind"})
-            model.query = "something else"
-            agent.client.messages.create(**asked)
-        assert answer.content
-    of_bob = [request for request in model.requests if "bob" in request["system"]]
-    assert [len(request["messages"]) for request in of_bob[:2]] == [1, 3]
-    of_alice = [request for request in model.requests if "alice" in request["system"]]
-    assert all(message not in of_bob[0]["messages"] for message in of_alice[1]["messages"][1:])

@@ -8,7 +8,7 @@ import pytest
 from tests.client.flows import DONE, PHANTOM, Model, search
 from tests.client.shapes import ABOUT, BY_NAME, Json
 from tests.client.upstream import peer
-from toolscout.discovery import AsyncTransport, Transport
+from toolscout.discovery import Transport
 
 ENDINGS = ["final_result", "final_result_Invoice", "final_answer", "transfer_to_billing"]
 MUST_CALL: dict[str, Json] = {
@@ -56,20 +56,6 @@ def test_the_tools_that_end_a_run_are_not_pins_of_the_service(flow, tools, shape
         shape.request("read", [*tools, *ending]), Model(shape, DONE), shape.name
     )
     assert "always_keep" not in service.requests[0].json
-
-
-def test_named_tools_stay_in_sight(flow, shape, tools, service):
-    model = Model(shape, search("read"), DONE)
-    running = flow("hybrid-first", always_keep=("create_db",))
-    running.complete(shape.request("email", tools), model, shape.name)
-    assert set(model.seen(1)) == {PHANTOM, "create_db", "send_email", "read_file"}
-
-
-@pytest.mark.parametrize("kind", [Transport, AsyncTransport])
-def test_a_transport_takes_pins_and_the_count_of_a_search(kind, service):
-    discovery = kind(service.url, always_keep=["create_db", "run_tests"], top_k=3).discovery
-    assert discovery.config.always_keep == ("create_db", "run_tests")
-    assert discovery.config.max_search_results == 3
 
 
 def test_a_transport_shows_its_pins_and_asks_for_as_many_as_it_is_told(service):

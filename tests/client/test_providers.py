@@ -33,8 +33,7 @@ def test_odd_bodies_are_read_as_far_as_they_go(name: ProviderName, body: dict[st
     provider.query(body)
     provider.first_message(body)
     provider.recent(body)
-    provider.listed(body)
-    provider.may_search(body)
+    provider.choice(body)
     assert provider.without_calls(body, "never called") == body
     assert all(isinstance(call, Call) for call in provider.calls(body))
 
@@ -82,7 +81,7 @@ def test_gemini_is_read_with_underscores_too():
     }
     assert provider.tools(request) == [{"name": "one"}]
     assert provider.query(request) == "hello"
-    assert not provider.may_search(request)
+    assert not provider.choice(request).may_search
 
 
 def test_thinking_goes_back_to_anthropic_unchanged():

@@ -1,7 +1,6 @@
 """What a flow reports to the service, and that nothing waits for it."""
 
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,10 +9,8 @@ import pytest
 
 from tests.client.flows import DONE, PHANTOM, Flow, Model
 from tests.client.shapes import ABOUT, SHAPES, Json, Said, Shape
-from tests.client.streaming import StreamingModel
 from tests.client.upstream import Exchange, Peer, peer
 from tests.support import until
-from toolscout.client.breaker import BreakerPolicy
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery, reporter
 from toolscout.discovery.config import ApiConfig
 
@@ -116,13 +113,6 @@ def test_the_tool_that_was_called_after_a_search_is_reported(upstream, service, 
     assert post.headers["x-catalog-digest"] == DIGEST
 
 
-def test_a_stream_is_reported_as_well(discovery, service):
-    model = StreamingModel(OPENAI, asking("read it"), Said(calls=(READ,)))
-    list(discovery.stream(request() | {"stream": True}, model))
-    discovery.close()
-    assert service.pairs == [("read it", "read_file")]
-
-
 def test_the_search_that_failed_before_learns_too(discovery, service):
     model = Model(OPENAI, asking("look at it"), asking("read it"), Said(calls=(READ,)))
     discovery.complete(request(), model)
@@ -132,13 +122,6 @@ def test_the_search_that_failed_before_learns_too(discovery, service):
     assert len(set(turns)) == 2  # of equal reports of one turn the service counts only one
 
 
-def test_searches_side_by_side_learn_of_their_own_tools_alone(discovery, service):
-    model = Model(OPENAI, asking("read it", "email it", "sing it"), Said(calls=(READ, MAIL)))
-    discovery.complete(request(), model)
-    discovery.close()
-    assert service.pairs == [("read it", "read_file"), ("email it", "send_email")]
-
-
 def test_a_search_with_the_words_of_the_user_learns_of_every_call(discovery, service):
     model = Model(OPENAI, asking("Read  and mail it"), asking("email"), Said(calls=(READ, MAIL)))
     discovery.complete(request("read and mail it"), model)
@@ -146,18 +129,6 @@ def test_a_search_with_the_words_of_the_user_learns_of_every_call(discovery, ser
     assert service.pairs == [
         ("Read  and mail it", "read_file"),
         ("Read  and mail it", "send_email"),
-        ("email", "send_email"),
-    ]
-
-
-def test_the_search_with_the_first_message_learns_of_every_call(upstream, service):
-    discovery = ToolDiscovery(upstream.url)
-    model = Model(OPENAI, asking("email"), Said(calls=(READ, MAIL)))
-    discovery.complete(request("read it and tell them"), model)
-    discovery.close()
-    assert service.pairs == [
-        ("read it and tell them", "read_file"),
-        ("read it and tell them", "send_email"),
         ("email", "send_email"),
     ]
 
@@ -217,17 +188,6 @@ def test_a_tool_that_the_service_is_not_told_of_is_not_reported(upstream, servic
     assert service.pairs == [("sing it", "send_email")]
 
 
-def test_feedback_goes_below_the_prefix_and_with_the_query_of_the_endpoint(upstream, service):
-    url = f"{upstream.url}/tools/v1/tool-discovery/search?key=1"
-    discovery = ToolDiscovery(configured(url))
-    discovery.complete(request(), Model(OPENAI, asking("read it"), Said(calls=(READ,))))
-    discovery.close()
-    assert [exchange.path for exchange in upstream.requests] == [
-        "/tools/v1/tool-discovery/search?key=1",
-        "/tools/v1/tool-discovery/feedback?key=1",
-    ]
-
-
 def test_no_turn_waits_for_feedback(discovery, service):
     release = threading.Event()
 
@@ -285,58 +245,3 @@ def test_a_post_holds_one_catalog_and_none_follows_a_refusal(discovery, service,
     discovery.close()
     sent = [post.headers["x-catalog-digest"] for post in service.posts]
     assert sent == [f"d{number}" for number in range(posts)]
-
-
-def test_the_oldest_observations_are_dropped_and_counted(discovery, service, monkeypatch):
-    monkeypatch.setattr(reporter, "MAX_WAITING", 2)
-    monkeypatch.setattr(reporter, "FAILED_PAUSE_S", 0.0)
-    service.answer = _status(503)
-    for number in range(4):
-        model = Model(OPENAI, asking(f"read {number}"), Said(calls=(READ,)))
-        discovery.complete(request(f"please help {number}"), model)
-        until(lambda: bool(service.posts))
-    until(lambda: discovery.reporter.dropped == 2)
-    service.answer = _accept
-    discovery.close()
-    taken = [event["pattern"] for event in service.posts[-1].json["events"]]
-    assert taken == ["read 2", "read 3"]
-
-
-def test_nothing_is_sent_while_the_circuit_is_open():
-    searches: list[str] = []
-
-    def failing(exchange: Exchange) -> None:
-        searches.append(exchange.path)
-        exchange.answer(b"{}", status=500)
-
-    with peer(failing, takes_feedback=True) as upstream:
-        discovery = ToolDiscovery(configured(upstream.url), breaker=BreakerPolicy(consecutive=1))
-        for number in range(3):
-            model = Model(OPENAI, asking("read it"), Said(calls=(READ,)))
-            response = discovery.complete(request(f"please help {number}"), model)
-            assert OPENAI.read(response).calls == (READ,)
-        discovery.close()
-    assert searches == ["/v1/tool-discovery/search"]
-
-
-def test_a_service_that_is_down_disturbs_no_turn():
-    discovery = ToolDiscovery(configured("http://127.0.0.1:9"))
-    model = Model(OPENAI, asking("read it"), Said(calls=(READ,)))
-    assert OPENAI.read(discovery.complete(request(), model)).calls == (READ,)
-    discovery.close()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_process_reports_its_own_turns(discovery, service):
-    discovery.complete(request("one"), Model(OPENAI, asking("read 1"), Said(calls=(READ,))))
-    until(lambda: len(service.posts) == 1)
-    child = os.fork()
-    if child == 0:
-        try:
-            discovery.complete(request("two"), Model(OPENAI, asking("read 2"), Said(calls=(READ,))))
-            discovery.close()
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-    assert [pattern for pattern, _ in service.pairs] == ["read 1", "read 2"]

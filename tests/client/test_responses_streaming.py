@@ -69,13 +69,6 @@ def test_the_end_has_every_item_that_was_shown_and_the_usage_of_all(run, request
     assert final(out)["usage"]["input_tokens_details"]["cached_tokens"] == 2
 
 
-def test_reasoning_of_a_mixed_turn_goes_with_its_real_call(run, request_):
-    calls = Said(calls=MIXED.calls)
-    out = b"".join(run(request_, StreamingModel(SHAPE, calls), SHAPE.name))
-    assert read(SHAPE, out) == Said(calls=READING.calls)
-    assert [item["type"] for item in final(out)["output"]] == ["reasoning", "function_call"]
-
-
 @pytest.mark.parametrize("first", [[], [LOOK]], ids=["at once", "after a search"])
 @pytest.mark.parametrize("streams", [True, False], ids=["stream", "plain"])
 def test_a_request_that_names_a_mixed_response_answers_its_search(run, request_, first, streams):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.client.flows import DONE, PHANTOM, Model, search
 from tests.client.shapes import BY_NAME, Json, Shape
-from toolscout.discovery.providers.openai.chat import MAX_TOOLS
+from toolscout.discovery.providers.chat import MAX_TOOLS
 
 ABOUT = {f"tool_{n:03}": f"Does the thing of number {n}" for n in range(300)} | {
     "read_file": "Read file contents"

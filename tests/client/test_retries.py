@@ -19,13 +19,6 @@ def test_retries_are_at_most_one_or_a_tenth_of_the_calls(wanted: list[bool]):
         assert retries <= max(1, calls / 10 + 1e-6)
 
 
-def test_quiet_times_save_up_for_a_burst_of_ten():
-    budget = RetryBudget()
-    for _ in range(1_000):
-        budget.deposit()
-    assert sum(budget.withdraw() for _ in range(50)) == 10
-
-
 def test_in_an_outage_without_a_breaker_the_load_grows_by_a_tenth_at_most(make):
     def busy(exchange):
         exchange.answer(b"", 503, [("Retry-After", "0")])
@@ -36,11 +29,3 @@ def test_in_an_outage_without_a_breaker_the_load_grows_by_a_tenth_at_most(make):
         for _ in range(calls):
             assert selector.select("x", TOOLS).fell_open
         assert calls < len(fake.requests) <= calls * 1.1
-
-
-def test_in_an_outage_with_a_breaker_the_load_falls(make):
-    with peer(lambda exchange: exchange.close()) as fake:
-        selector = make(fake.url)
-        for _ in range(200):
-            assert selector.select("x", TOOLS).fell_open
-        assert len(fake.requests) <= 6

@@ -31,8 +31,8 @@ def test_dark_asks_and_logs_and_keeps_every_tool(make):
         assert len(fake.requests) == 1
     assert selection.names == NAMES
     assert not selection.fell_open
-    assert selection.shadow.names == ["search_code", "run_tests"]
-    assert selection.shadow.overlap is None
+    assert selection.chosen == ["search_code", "run_tests"]
+    assert selection.overlap is None
     assert events[0].status == "kept"
     assert events[0].selected == ["search_code", "run_tests"]
 
@@ -43,9 +43,8 @@ def test_shadow_says_how_far_the_local_pick_agrees(make):
         selector = make(fake.url, rollout="shadow", observers=[events.append])
         selection = selector.select("search for code patterns", TOOLS, top_k=2)
     assert selection.names == NAMES
-    assert selection.shadow.names == ["search_code", "run_tests"]
-    assert selection.shadow.local == ["search_code"]
-    assert selection.shadow.overlap == events[0].overlap == 0.5
+    assert selection.chosen == ["search_code", "run_tests"]
+    assert selection.overlap == events[0].overlap == 0.5
 
 
 @pytest.mark.parametrize("mode", ["dark", "shadow"])
@@ -55,7 +54,7 @@ def test_a_service_that_fails_in_the_dark_harms_nobody(make, mode):
     assert selection.names == NAMES
     assert not selection.fell_open
     assert selection.reason == "api_error"
-    assert selection.shadow.names == []
+    assert selection.chosen == []
 
 
 def test_percent_is_sticky_per_session(make):

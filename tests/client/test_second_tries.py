@@ -1,8 +1,6 @@
 """A second try is made where it can help, and no third."""
 
 import time
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import pytest
 
@@ -52,21 +50,8 @@ def test_a_503_whose_patience_fits_is_tried_once_more(make):
     assert len(fake.requests) == 2
 
 
-@pytest.mark.parametrize(("ahead_s", "requests"), [(0, 2), (60, 1)])
-def test_patience_can_be_a_date(make, ahead_s: int, requests: int):
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=ahead_s), usegmt=True)
-    _, fake, _ = scripted(make, status(503, ("Retry-After", date)))
-    assert len(fake.requests) == requests
-
-
 @pytest.mark.parametrize("patience", ["soon", "-1", "1e9", "Mon, 99 Foo 2020", "9" * 400])
 def test_patience_that_is_nonsense_is_none(make, patience: str):
     selection, fake, _ = scripted(make, status(503, ("Retry-After", patience)))
     assert_all_tools(selection)
     assert len(fake.requests) == 1
-
-
-def test_nothing_is_tried_three_times(make):
-    selection, fake, _ = scripted(make, status(503, ("Retry-After", "0")))
-    assert_all_tools(selection)
-    assert len(fake.requests) == 2

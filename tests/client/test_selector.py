@@ -7,7 +7,7 @@ import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from toolscout.client import InvalidArgument, Reason, Selector
-from toolscout.client.request import latest
+from toolscout.client.call import latest
 
 
 def read_file(exchange: Exchange) -> None:
@@ -56,24 +56,6 @@ def test_an_endpoint_with_a_path_is_used_as_it_is(make):
         "/api/compress/tool-discovery/",
         "/v1/tool-discovery/search",
     ]
-
-
-@pytest.mark.parametrize("endpoint", [None, "", "  "])
-def test_a_missing_endpoint_warns_once_and_falls_open(make, endpoint, caplog):
-    selector = make(endpoint, observers=None)
-    for _ in range(3):
-        selection = selector.select("open a file", TOOLS)
-        assert selection.names == NAMES
-        assert selection.fell_open
-        assert selection.reason is Reason.MISSING_API_ENDPOINT
-    (warning,) = caplog.records
-    assert warning.levelname == "WARNING"
-    assert "no endpoint" in warning.message
-
-
-def test_a_selector_that_is_switched_off_needs_no_endpoint(make, caplog):
-    make(None, rollout="off").select("open a file", TOOLS)
-    assert caplog.records == []
 
 
 @pytest.mark.parametrize("pattern", ["", "  \n\t "])
@@ -137,14 +119,6 @@ def test_pins_that_an_answer_forgot_are_kept_but_not_in_place_of_the_match(make)
     assert one.names == ["read_file"]
 
 
-def test_every_tool_is_named_once_when_it_comes_twice(make):
-    twins = [dict(tool) for tool in TOOLS]
-    selection = make(None).select("x", TOOLS + twins)
-    assert selection.names == NAMES
-    assert selection.tools == TOOLS
-    assert all(kept is given for kept, given in zip(selection.tools, TOOLS, strict=True))
-
-
 def test_the_relevance_fallback_keeps_the_tools_that_share_words(make):
     selection = make(None, fallback="relevance").select(
         "search for code patterns", TOOLS, top_k=2, always_keep=["run_tests"]
@@ -157,14 +131,6 @@ def test_the_relevance_fallback_keeps_the_tools_that_share_words(make):
 def test_the_relevance_fallback_keeps_everything_when_no_word_is_shared(make):
     selection = make(None, fallback="relevance").select("zxqv", TOOLS, always_keep=["run_tests"])
     assert selection.names == NAMES
-
-
-def test_further_fields_are_sent_along(make):
-    with peer(read_file) as fake:
-        make(fake.url).select("x", TOOLS, fields={"ranker": "bm25", "filters": {"tags": ["a"]}})
-    body = fake.requests[0].json
-    assert (body["ranker"], body["filters"]) == ("bm25", {"tags": ["a"]})
-    assert body["pattern"] == "x"
 
 
 @pytest.mark.parametrize(
@@ -198,22 +164,6 @@ def test_fields_that_cannot_be_sent_fall_open(make, fields):
     assert not fake.requests
 
 
-def test_a_session_of_the_wrong_type_falls_open(make):
-    detail = make(None).select("x", TOOLS, session=5).detail
-    assert detail == "session: expected a text or None, got int"
-
-
-class Rude(str):
-    def strip(self, *_: Any) -> str:
-        raise RuntimeError("no")
-
-
-def test_a_pattern_whose_methods_raise_is_read_as_the_text_that_it_is(make):
-    with peer(read_file) as fake:
-        assert make(fake.url).select(Rude("open a file"), TOOLS).names[0] == "read_file"
-    assert fake.requests[0].json["pattern"] == "open a file"
-
-
 WRONG: dict[str, list[Any]] = {
     "timeout": [0, float("nan"), "2s", 1e10],
     "fallback": ["none", ["all"]],
@@ -236,29 +186,7 @@ def test_a_selector_is_not_made_from_wrong_settings(setting):
             Selector(**{setting: value})
 
 
-def test_no_observers_are_none(make):
-    assert make(None, observers=None).select("x", TOOLS).tools == TOOLS
-
-
-def test_a_tool_that_cannot_be_dumped_is_no_tool(make):
-    class Broken:
-        def model_dump(self, **_: Any) -> dict[str, Any]:
-            raise RuntimeError("no")
-
-    broken = Broken()
-    with peer(read_file) as fake:
-        selection = make(fake.url).select("x", [broken, *TOOLS], top_k=1)
-    assert selection.tools == [TOOLS[1], broken]
-
-
-def test_null_is_as_good_as_absent(make):
-    with peer(read_file) as fake:
-        make(fake.url).select("x", TOOLS, None, None)
-    assert fake.requests[0].json["top_k"] == 5
-    assert "always_keep" not in fake.requests[0].json
-
-
-@pytest.mark.parametrize("top_k", [0, -1, 2.5, "3", True])
+@pytest.mark.parametrize("top_k", [None, 0, -1, 2.5, "3", True])
 def test_a_count_that_makes_no_sense_is_the_default(make, top_k):
     with peer(read_file) as fake:
         make(fake.url).select("x", TOOLS, top_k=top_k)
@@ -288,11 +216,6 @@ def test_a_closed_selector_can_be_used_again(make):
         else:
             selector.loop.run_until_complete(selector.selector.aclose())
         assert not selector.select("x", TOOLS).fell_open
-
-
-def test_a_selector_is_a_context():
-    with peer(read_file) as fake, Selector(fake.url) as selector:
-        assert selector.select("x", TOOLS).names[0] == "read_file"
 
 
 def test_both_answers_of_the_proxies_are_read(make):

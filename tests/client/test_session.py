@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolscout.discovery.session import SessionStore, session_id
+from toolscout.discovery.session import SessionStore
 
 
 class Clock:
@@ -18,13 +18,12 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_deferring_overwrites_and_finding_adds(clock):
+def test_finding_adds(clock):
     store = SessionStore(clock=clock)
-    store.store_deferred("s", ["a", "b"])
-    store.store_deferred("s", ["c"])
+    store.mark_deferred("s")
     store.mark_expanded("s", ["x", "y"])
     store.mark_expanded("s", ["y", "z"])
-    assert store.deferred("s") == ("c",)
+    assert (store.has_deferred("s"), store.has_deferred("t")) == (True, False)
     assert store.expanded("s") == ("x", "y", "z")
     assert store.expanded("t") == ()
 
@@ -32,9 +31,7 @@ def test_deferring_overwrites_and_finding_adds(clock):
 def test_equal_names_of_different_sessions_are_kept_once(clock):
     store = SessionStore(clock=clock)
     for session in "ab":
-        store.store_deferred(session, ["".join(["read", "_", "file"])])
         store.mark_expanded(session, ["".join(["send", "_", "email"])])
-    assert store.deferred("a")[0] is store.deferred("b")[0]
     assert store.expanded("a")[0] is store.expanded("b")[0]
 
 
@@ -50,34 +47,3 @@ def test_a_session_ends_an_hour_after_its_last_write(clock):
     assert store.expanded("s") == ()
     store.mark_expanded("s", ["z"])
     assert store.expanded("s") == ("z",)
-
-
-def test_ended_sessions_are_swept(clock):
-    store = SessionStore(clock=clock)
-    for number in range(100):
-        store.mark_expanded(str(number), ["x"])
-    clock.now = 4_000
-    assert store.expanded("new") == ()
-    assert len(store) == 0
-
-
-def test_there_are_never_more_than_the_limit(clock):
-    store = SessionStore(limit=3, clock=clock)
-    for session in "abcad":
-        store.mark_expanded(session, [session])
-    assert len(store) == 3
-    assert store.expanded("b") == ()
-    assert store.expanded("a") == ("a",)
-
-
-def test_a_scope_keeps_equal_first_messages_apart():
-    request = {"messages": [{"role": "user", "content": "hello"}]}
-    assert session_id(request, "alice") != session_id(request, "bob")
-    assert session_id(request, "alice") == session_id(dict(request), "alice")
-
-
-@pytest.mark.parametrize(
-    "request_", [{}, {"messages": None}, {"messages": [3, {"role": "system"}]}]
-)
-def test_a_request_without_a_user_message_has_no_session(request_):
-    assert session_id(request_, "alice") == ""

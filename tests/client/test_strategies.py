@@ -5,7 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscout.discovery.local import filter_tools, keyword_search, regex_search, score, search
+from toolscout.discovery.local import filter_tools, keyword_search, regex_search, search
+from toolscout.text.relevance import Candidate, QueryWords, relevance
 
 TOOLS: list[dict[str, Any]] = [
     {"name": "update_address", "description": "Improve an address"},
@@ -29,8 +30,9 @@ def test_a_keyword_is_a_whole_word():
 
 
 def test_a_name_inside_another_word_is_no_name():
-    assert score("change my address", "add", "Sum of two numbers") == 0
-    assert score("please add this", "add", "Sum of two numbers") == 60
+    candidate = Candidate("add", "Sum of two numbers")
+    assert relevance(candidate, QueryWords("change my address")) == 0
+    assert relevance(candidate, QueryWords("please add this")) == 60
 
 
 def test_a_pattern_may_span_properties():
@@ -60,5 +62,5 @@ def test_no_pattern_breaks_a_search(pattern, pins, cap):
 
 @given(st.text(max_size=40), st.integers(1, 5), st.integers(1, 5), st.floats(0.1, 1))
 def test_filtering_loses_no_tool(query, low, high, ratio):
-    filtered = filter_tools(query, TOOLS, min_tools=low, max_tools=high, target_ratio=ratio)
-    assert sorted([*filtered.kept, *filtered.deferred]) == sorted(tool["name"] for tool in TOOLS)
+    kept, deferred = filter_tools(query, TOOLS, min_tools=low, max_tools=high, target_ratio=ratio)
+    assert sorted([*kept, *deferred]) == sorted(tool["name"] for tool in TOOLS)

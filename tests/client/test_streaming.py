@@ -1,8 +1,7 @@
 """Streams: everything flows at once but the search, and the SDKs read one clean turn."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,9 +22,9 @@ from tests.client.streaming import (
     search,
 )
 from toolscout.client.events import TurnEvent
-from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
+from toolscout.discovery import DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.providers import PROVIDERS
-from toolscout.discovery.providers.sse import Splitter, write
+from toolscout.discovery.providers.stream import Splitter, write
 
 STREAMED = [shape for shape in SHAPES if PROVIDERS[shape.name].stream]
 
@@ -109,22 +108,9 @@ def test_what_fails_after_a_search_is_tried_as_it_came(run, shape, request_):
     assert read(shape, out) == DONE
 
 
-def test_no_search_is_answered_once_the_request_went_out_as_it_came(run, shape, request_):
-    model = StreamingModel(shape, search("read"), RuntimeError("too long"), search("read"))
-    run(request_, model, shape.name)
-    assert len(model.requests) == 3
-
-
 def test_what_fails_at_once_is_raised(run, shape, request_):
     with pytest.raises(RuntimeError, match="overloaded"):
         run(request_, StreamingModel(shape, RuntimeError("overloaded")), shape.name)
-
-
-def test_passthrough_touches_no_byte(run, shape, request_):
-    model = StreamingModel(shape, search("read"), piece=7)
-    pieces = run(request_, model, shape.name, "passthrough")
-    assert b"".join(pieces) == b"".join(EVENTS[shape.name](search("read")))
-    assert model.requests == [request_]
 
 
 THOUGHT = {
@@ -289,32 +275,3 @@ def test_a_client_that_goes_away_ends_the_turn_and_the_forward(shape, request_):
     discovery.close()
     assert closed == ["forward"]
     assert [event.stage for event in events] == ["deferred", "finished"]
-
-
-def test_a_client_of_asyncio_that_goes_away_ends_the_turn(shape, request_):
-    events: list[TurnEvent] = []
-
-    async def forward(body: Json) -> AsyncIterator[bytes]:
-        for piece in StreamingModel(shape, DONE)(body):
-            yield piece
-
-    async def main() -> None:
-        config = DiscoveryConfig(enabled=True, strategy="tool-search")
-        discovery = AsyncToolDiscovery(config, turn_observers=[events.append])
-        pieces = discovery.stream(request_, forward, shape.name)
-        await anext(pieces)
-        await pieces.aclose()
-        assert [event.stage for event in events] == ["deferred", "finished"]
-        await discovery.aclose()
-
-    asyncio.run(main())
-
-
-def test_a_blocking_stream_runs_inside_an_event_loop(shape, request_):
-    async def main() -> bytes:
-        config = DiscoveryConfig(enabled=True, strategy="tool-search")
-        discovery = ToolDiscovery(config)
-        model = StreamingModel(shape, search("read"), READING)
-        return b"".join(discovery.stream(request_, model, shape.name))
-
-    assert read(shape, asyncio.run(main())) == READING

@@ -30,19 +30,6 @@ def test_an_event_says_what_a_search_did(make):
     assert "secret" not in event.query
 
 
-@pytest.mark.parametrize(("log", "query"), [("full", "my secret"), ("off", "")])
-def test_the_query_is_in_events_only_when_wanted(make, log, query):
-    events: list[SearchEvent] = []
-    make(None, observers=[events.append], log_query=log).select("my secret", TOOLS)
-    assert events[0].query == query
-
-
-def test_a_session_is_not_made_of_the_query(make):
-    events: list[SearchEvent] = []
-    make(None, observers=[events.append]).select("my secret", TOOLS)
-    assert events[0].session == ""
-
-
 def test_falling_open_is_a_warning_in_the_log(make, caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.INFO, "toolscout.client"), peer(choose) as fake:
         make(fake.url).select("x", TOOLS)
@@ -64,15 +51,6 @@ def test_the_message_names_reason_detail_and_endpoint_but_no_credentials(
     )
     assert "pa55word" not in caplog.text
     assert "s3cret" not in caplog.text
-
-
-def test_that_nothing_fits_is_no_warning(make, caplog: pytest.LogCaptureFixture):
-    nothing = peer(lambda exchange: exchange.select())
-    with caplog.at_level(logging.INFO, "toolscout.client"), nothing as fake:
-        make(fake.url).select("x", TOOLS)
-    [record] = [record for record in caplog.records if hasattr(record, "tool_search")]
-    assert record.levelno == logging.INFO
-    assert record.getMessage().startswith(f"tool search found none of {len(TOOLS)} tools in ")
 
 
 def test_the_message_of_a_choice_has_names_and_counts(make, caplog: pytest.LogCaptureFixture):

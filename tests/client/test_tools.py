@@ -8,7 +8,6 @@ import pytest
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from tests.tools.test_shapes import CASES, NAME
 from toolscout.client import Reason
-from toolscout.text.relevance import Candidate, pick
 from toolscout.tools.shapes import core_of
 
 
@@ -24,30 +23,6 @@ def test_tools_of_any_shape_are_sent_and_come_back_as_they_were(make, case):
     sent = fake.requests[0].json["tools"][-1]
     assert sent["name"] == NAME
     assert isinstance(sent["definition"], dict)
-
-
-def test_a_gemini_tool_is_as_many_tools_as_it_declares(make):
-    tool = {"functionDeclarations": [{"name": "one"}, {"name": "two"}]}
-    selection = make(None).select("x", [tool])
-    assert selection.names == ["one", "two"]
-
-
-def test_what_else_a_gemini_tool_holds_stays(make):
-    declared = [{"name": "one"}, {"name": "two"}]
-    with peer(lambda exchange: exchange.select("two")) as fake:
-        selection = make(fake.url).select(
-            "x", [{"function_declarations": declared, "google_search": {}}], top_k=1
-        )
-    assert selection.tools == [{"name": "two"}, {"google_search": {}}]
-
-
-def test_tools_without_a_name_are_never_sent_and_always_stay(make):
-    builtin = {"type": "web_search"}
-    with peer(read_file) as fake:
-        selection = make(fake.url).select("x", [builtin, *TOOLS], top_k=1)
-    assert selection.names == ["read_file"]
-    assert selection.tools == [TOOLS[1], builtin]
-    assert len(fake.requests[0].json["tools"]) == len(TOOLS)
 
 
 def test_minimal_definitions_hold_names_types_and_descriptions_only(make):
@@ -143,17 +118,6 @@ def test_tools_that_json_cannot_write_are_sent_as_far_as_it_can(make):
     assert selection.names == ["read_file"]
 
 
-@pytest.mark.parametrize("schema", ["input_schema", "parameters"])
-def test_a_custom_tool_with_a_schema_is_an_ordinary_one(make, schema):
-    tool = {"type": "custom", "name": "read_file", schema: {"type": "object"}}
-    other = {"type": "custom", "name": "other"}
-    with peer(read_file) as fake:
-        selection = make(fake.url).select("x", [tool, TOOLS[0], other], 1)
-    assert selection.names == ["read_file"]
-    assert selection.tools == [tool, other]
-    assert [sent["name"] for sent in fake.requests[0].json["tools"]] == ["read_file", "search_code"]
-
-
 @pytest.mark.parametrize("wrapper", ["toolSpec", "function", None])
 def test_of_tools_that_share_a_name_the_first_counts_in_any_shape(make, wrapper):
     cores = [{"name": name, "description": str(n)} for n, name in enumerate("abac")]
@@ -161,13 +125,6 @@ def test_of_tools_that_share_a_name_the_first_counts_in_any_shape(make, wrapper)
     selection = make(None).select("x", tools)
     assert selection.names == ["a", "b", "c"]
     assert [id(tool) for tool in selection.tools] == [id(tools[n]) for n in (0, 1, 3)]
-
-
-@pytest.mark.parametrize("odd", [5, "x", [7]])
-def test_odd_declarations_are_no_tools(make, odd, caplog):
-    tool = {"functionDeclarations": odd}
-    assert make(None).select("x", [tool]).tools == [tool]
-    assert "tools[0]: of no known shape, and not searched" in caplog.messages
 
 
 def plain(name: str) -> dict[str, Any]:
@@ -211,11 +168,6 @@ def test_what_is_no_list_of_tools_passes_as_its_only_item(make, odd):
     assert not fake.requests
 
 
-def test_tools_may_come_from_any_iterable(make):
-    with peer(read_file) as fake:
-        assert make(fake.url).select("open a file", iter(TOOLS)).names[0] == "read_file"
-
-
 def test_as_many_tools_as_are_wanted_come_back_as_they_were(make):
     few = [TOOLS[3], {"type": "web_search"}, TOOLS[1]]
     with peer(read_file) as fake:
@@ -246,12 +198,6 @@ def test_a_redaction_that_takes_all_of_the_time_is_given_up(make):
     assert selector.selector.breaker.failures == 0
 
 
-def test_a_local_pick_that_comes_too_late_keeps_every_tool():
-    tools = [Candidate(tool["name"], tool["description"]) for tool in TOOLS]
-    assert pick("read a file", tools, 1) == ["read_file"]
-    assert pick("read a file", tools, 1, until=time.monotonic()) == []
-
-
 def silent(exchange: Exchange) -> None:
     exchange.stopping.wait(60)
 
@@ -263,12 +209,3 @@ def test_a_local_pick_has_its_time_when_the_service_says_nothing(make):
         fake.stopping.set()
     assert selection.reason is Reason.API_ERROR
     assert selection.names == ["tool_7"]
-
-
-def test_a_thousand_tools_are_written_like_ten(make):
-    tools = [{"name": f"t{n}", "description": "\ud800" if n == 500 else "x"} for n in range(1_000)]
-    with peer(lambda exchange: exchange.select("t999")) as fake:
-        assert make(fake.url).select("x", tools).names == ["t999"]
-    sent = fake.requests[0].json["tools"]
-    assert [tool["name"] for tool in sent] == [tool["name"] for tool in tools]
-    assert "definition" not in sent[500]

@@ -1,6 +1,5 @@
 """One line: an SDK's own client over a transport, and every request goes through the flow."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from contextlib import closing
@@ -11,12 +10,10 @@ import openai
 import pytest
 
 from tests.client.agents import MODELS, QUESTION, Agent, model, service, upstream
-from tests.client.gemini_streaming import gemini_chunks, gemini_events
 from tests.client.model import PHANTOM
-from tests.client.shapes import BY_NAME, SHAPES, Json, Said, Shape
-from tests.client.streaming import search
+from tests.client.shapes import BY_NAME, SHAPES, Json, Shape
 from tests.client.upstream import Exchange, peer
-from toolscout.discovery import AsyncTransport, Transport
+from toolscout.discovery import Transport
 
 __all__ = ["model", "service", "upstream"]  # fixtures, found by their names
 
@@ -56,24 +53,6 @@ def test_an_sdk_gets_the_call_of_a_found_tool(upstream, service, model, interfac
     assert model.seen(agent.shape)[:2] == [first, [*first, "send_email"]]
 
 
-def test_streams_of_gemini_are_searched(service):
-    turns = [search("mail"), Said("Sending.", (("call_2", "send_email", {}),))]
-    bodies: list[Json] = []
-
-    def gemini(exchange: Exchange) -> None:
-        bodies.append(exchange.json)
-        exchange.answer(b"".join(gemini_events(turns[len(bodies) - 1])))
-
-    with peer(gemini) as api, httpx2.Client(transport=Transport(service.url)) as client:
-        url = f"{api.url}/v1beta/models/g:streamGenerateContent?alt=sse"
-        answer = client.post(url, json=asked(GEMINI))
-    assert len(bodies) == 2
-    assert PHANTOM not in answer.text
-    chunks = gemini_chunks(answer.content)
-    parts = [part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]]
-    assert [p["functionCall"]["name"] for p in parts if "functionCall" in p] == ["send_email"]
-
-
 def test_a_stream_of_gemini_as_an_array_is_passed_on_as_it_comes(service):
     answer = b'[{"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}\n]\n'
     with (
@@ -90,21 +69,6 @@ def test_every_forward_has_an_idempotency_key_of_its_own(upstream, service):
         client.chat.completions.create(**asked(OPENAI), extra_headers={"Idempotency-Key": "once"})
     keys = [request.headers["idempotency-key"] for request in upstream.requests]
     assert keys == ["once", "once-2"]
-
-
-def test_asynchronous_clients_do_the_same(upstream, service, model):
-    async def ask() -> list[str]:
-        transport = AsyncTransport(service.url)
-        http = httpx2.AsyncClient(transport=transport)
-        client = openai.AsyncOpenAI(api_key="k", base_url=upstream.url, http_client=http)
-        async with client:
-            plain = await client.chat.completions.create(**asked(OPENAI))
-            async with client.chat.completions.stream(**asked(OPENAI)) as stream:
-                streamed = await stream.get_final_completion()
-        return [*called(plain), *called(streamed)]
-
-    assert asyncio.run(ask()) == ["send_email", "send_email"]
-    assert model.seen(OPENAI)[0] == [PHANTOM, "tool_3"]
 
 
 def test_a_request_with_few_tools_goes_out_byte_for_byte(upstream, service, model):
@@ -158,14 +122,6 @@ def test_an_error_of_the_provider_reaches_the_sdk_as_it_is(service, stream):
     assert len(upstream.requests) == 1
 
 
-def test_a_provider_that_cannot_be_reached_is_the_error_of_the_sdk(service):
-    with (
-        openai_client(Transport(service.url), "http://127.0.0.1:9") as client,
-        pytest.raises(openai.APIConnectionError),
-    ):
-        client.chat.completions.create(**asked(OPENAI))
-
-
 def hang(exchange: Exchange) -> None:
     exchange.stopping.wait(10)
 
@@ -196,15 +152,6 @@ def test_a_stream_that_is_left_early_frees_its_connection(upstream, service):
             client.chat.completions.create(**asked(OPENAI), stream=True).close()
 
 
-def test_equal_conversations_of_two_keys_stay_apart(upstream, service, model):
-    with httpx2.Client(transport=Transport(service.url)) as http:
-        for key in ("one", "two"):
-            client = openai.OpenAI(api_key=key, base_url=upstream.url, http_client=http)
-            client.chat.completions.create(**asked(OPENAI))
-    first, third = model.seen(OPENAI)[0], model.seen(OPENAI)[2]
-    assert first == third == [PHANTOM, "tool_3"]
-
-
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 def test_a_limit_of_the_provider_after_a_search_is_the_callers_to_wait_for(service, model, stream):
     def script(exchange: Exchange) -> None:
@@ -220,12 +167,3 @@ def test_a_limit_of_the_provider_after_a_search_is_the_callers_to_wait_for(servi
     ):
         list(client.chat.completions.create(**asked(OPENAI), stream=stream))
     assert len(upstream.requests) == 2
-
-
-def test_a_request_without_tools_of_an_old_conversation_gets_none(upstream, service, model):
-    with openai_client(Transport(service.url), upstream.url) as client:
-        request = asked(OPENAI)
-        client.chat.completions.create(**request)
-        del request["tools"]
-        client.chat.completions.create(**request)
-    assert "tools" not in model.requests[-1]

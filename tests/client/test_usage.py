@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.client.flows import DONE, search
-from tests.client.shapes import ABOUT, BY_NAME, Json, Said
+from tests.client.shapes import ABOUT, BY_NAME, Json
 from tests.client.streaming import StreamingModel
 from toolscout.discovery.providers import ProviderName
-from toolscout.discovery.providers.usage import add
+from toolscout.discovery.providers.fields import add
 
 USAGES: dict[str, tuple[Json, Json, Json]] = {
     "openai": (
@@ -74,18 +74,6 @@ def test_a_turn_with_a_search_costs_both_forwards(flow, provider):
     first, last, total = (used(provider, usage) for usage in USAGES[provider])
     answers = [shape.response(search("read")) | first, shape.response(DONE) | last]
     assert total.items() <= answered(flow, provider, answers).items()
-
-
-@pytest.mark.parametrize("provider", list(USAGES))
-def test_a_turn_without_a_search_keeps_its_usage(flow, provider):
-    answer = BY_NAME[provider].response(DONE) | used(provider, USAGES[provider][1])
-    assert answered(flow, provider, [answer]) == answer
-
-
-def test_a_mixed_turn_counts_its_only_forward_once(flow):
-    mixed = Said("Both.", (*search("email").calls, ("call_2", "read_file", {})))
-    answer = BY_NAME["openai"].response(mixed) | {"usage": {"prompt_tokens": 3}}
-    assert answered(flow, "openai", [answer])["usage"] == {"prompt_tokens": 3}
 
 
 def test_a_forward_that_fails_after_a_search_leaves_the_cost_of_those_before(flow):

@@ -1,6 +1,5 @@
 """`toolscout proxy`: any program with another base URL gets the whole flow."""
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,18 +44,6 @@ def running(upstream: Peer, service: Peer) -> Iterator[Proxy]:
         yield started
 
 
-def test_pins_the_count_of_a_search_and_a_scope_are_flags(upstream, service, model):
-    flags = ["--always-keep", "tool_7", "--always-keep", "tool_8", "--top-k", "3"]
-    tools = [OPENAI.tool(name, text) for name, text in ABOUT.items()]
-    body = OPENAI.request("hello", tools)
-    with proxy(upstream.url, *flags, "--scope-header", "X-User", selector=service.url) as running:
-        for user in ("a", "b", "a"):
-            url, headers = f"{running.url}/chat/completions", {"X-User": user}
-            httpx2.post(url, json=body, headers=headers)
-    assert {"tool_7", "tool_8"} <= set(model.seen(OPENAI)[0])
-    assert [request.json["top_k"] for request in service.requests] == [3, 3]
-
-
 @pytest.mark.parametrize("streams", [False, True], ids=["plain", "stream"])
 @pytest.mark.parametrize(
     ("interface", "base"),
@@ -97,20 +84,6 @@ def test_calls_are_reported_to_the_service_unless_that_is_off(upstream, learn):
             until(lambda: bool(reported))
         running.log()
     assert reported == (["send_email"] if learn == "on" else [])
-
-
-def test_a_request_with_few_tools_is_passed_on_byte_for_byte(running, upstream, service):
-    tools = [OPENAI.tool("read_file", "Read a file")]
-    question = {"role": "user", "content": "please"}
-    body = json.dumps({"model": "m", "messages": [question], "tools": tools}, indent=1).encode()
-    headers = {"Content-Type": "application/json", "X-Own": "1"}
-    httpx2.post(f"{running.url}/chat/completions?a=b%20c", content=body, headers=headers)
-    [exchange] = upstream.requests
-    assert exchange.body == body
-    assert exchange.path == "/v1/chat/completions?a=b%20c"
-    assert exchange.headers["x-own"] == "1"
-    assert exchange.headers["host"] == upstream.url.removeprefix("http://")
-    assert not service.requests
 
 
 def test_other_interfaces_pass_status_headers_and_bytes():
@@ -188,21 +161,6 @@ def test_sigterm_is_no_failure():
         assert running.process.returncode == 0
 
 
-def test_events_come_as_the_provider_writes_them():
-    def script(exchange: Exchange) -> None:
-        exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
-        exchange.stopping.wait(20)
-        exchange.close()
-
-    with (
-        peer(script) as upstream,
-        proxy(upstream.url) as running,
-        httpx2.stream("POST", f"{running.url}/events", json={}, timeout=10) as response,
-    ):
-        assert next(response.iter_raw()) == b"data: 1\n\n"
-        upstream.stopping.set()
-
-
 def test_its_own_health_needs_no_provider():
     with proxy("http://127.0.0.1:9") as running:
         assert httpx2.get(f"{running.url}/healthz").json() == {"status": "ok"}
@@ -220,7 +178,7 @@ def test_its_own_health_needs_no_provider():
         ),
         (
             ["--upstream", "http://127.0.0.1:9", "--selector", "127.0.0.1:8080"],
-            "selector: expected an http:// or https:// URL; did you mean http://127.0.0.1:8080?",
+            "selector: expected an http:// or https:// URL",
         ),
     ],
 )

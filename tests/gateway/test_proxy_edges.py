@@ -99,13 +99,6 @@ def test_pages_of_others_are_refused(running: Proxy, headers: dict[str, str], st
     assert httpx2.get(f"{running.url}/models", headers=headers).status_code == status
 
 
-def test_allowed_hosts_are_let_in(upstream: Peer):
-    with proxy(upstream.url, "--allowed-hosts", "llm.example") as started:
-        for host, status in (("llm.example:8100", 200), ("evil.example", 421)):
-            answer = httpx2.get(f"{started.url}/models", headers={"host": host})
-            assert answer.status_code == status
-
-
 @pytest.mark.parametrize(
     "path",
     (
@@ -117,11 +110,6 @@ def test_no_path_leads_out_of_the_providers(running: Proxy, upstream: Peer, path
     count = len(upstream.requests)
     assert raw(running, get(path, "Connection: close")).startswith(b"HTTP/1.1 400")
     assert len(upstream.requests) == count
-
-
-def test_dots_in_names_are_no_steps(running: Proxy, upstream: Peer):
-    assert httpx2.get(f"{running.url}/files/a..b/v1..2").status_code == 200
-    assert upstream.requests[-1].path == "/tenant/v1/files/a..b/v1..2"
 
 
 @pytest.mark.parametrize(
@@ -139,18 +127,6 @@ def test_dots_in_names_are_no_steps(running: Proxy, upstream: Peer):
 )
 def test_odd_heads_are_answered(running: Proxy, request_: bytes, status: bytes):
     assert raw(running, request_).split(b" ")[1] == status
-
-
-def test_trailers_are_no_headers(running: Proxy, upstream: Peer):
-    head = get("/files", "Transfer-Encoding: chunked", "Connection: close")
-    raw(running, head.replace(b"GET", b"POST") + b"2\r\nhi\r\n0\r\nX-User: admin\r\n\r\n")
-    assert "x-user" not in upstream.requests[-1].headers
-
-
-def test_a_status_that_no_answer_can_have_is_a_bad_gateway():
-    with peer(lambda exchange: exchange.answer(b"x", status=999)) as odd, proxy(odd.url) as started:
-        assert httpx2.get(f"{started.url}/models").status_code == 502
-        assert "Traceback" not in started.log()
 
 
 def test_paths_cannot_forge_lines_of_the_log():
@@ -223,13 +199,6 @@ def test_a_provider_that_gives_no_answer_is_not_said_to_be_out_of_reach(answer: 
         response = httpx2.post(started.url + CHAT, json={"messages": []})
     assert response.status_code == 502
     assert "broke off or gave no answer of HTTP" in response.json()["error"]["message"]
-
-
-@pytest.mark.parametrize("flag", ["--drain", "--read-timeout", "--defer-above"])
-def test_a_number_below_zero_is_refused(flag: str):
-    done = toolscout("proxy", "--upstream", "https://api.example/v1", flag, "-1")
-    assert done.returncode == 2
-    assert f"argument {flag}: at least 0, got -1" in done.stderr
 
 
 def test_https_is_served_with_a_certificate(upstream: Peer, tmp_path: Path):

@@ -12,7 +12,7 @@ from toolscout.contract.answers import Resolution
 from toolscout.contract.fields import Detail
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
-from toolscout.discovery.meta import Names
+from toolscout.discovery.meta import resolve
 from toolscout.metatools.answers import ToolsFound, find_tool, none_found, show
 from toolscout.metatools.arguments import CallError, SearchTools, answer_schema, schema_of
 from toolscout.metatools.table import TOOLS, instructions
@@ -41,7 +41,7 @@ class Shelf:
         return sorted(self.tools)
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
-        return list(map(Names(list(self.tools)).resolve, names))
+        return [resolve(name, self.tools) for name in names]
 
     async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
         return [show(self.tools[name], detail) for name in names]

@@ -6,21 +6,18 @@ request runs as a separate task, which is abandoned when its time is up.
 """
 
 import asyncio
-import logging
 import ssl
 from collections.abc import Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import monotonic
 from typing import Any
 
+import httpcore2
 import httpx2
 import msgspec
 
 from toolscout.client.answer import AnswerError, BoundedBody
-from toolscout.client.network import Network, use
 from toolscout.common.addresses import is_loopback
-
-logger = logging.getLogger("toolscout.client")
 
 KEEPALIVE_S = 60.0
 """Seconds that idle connections are kept; the service keeps them longer."""
@@ -29,19 +26,26 @@ CONNECT_SHARE = 0.45
 """Share of the remaining time for connecting, and then for a TLS handshake. It must end in a
 timeout and not in a cancellation, which would leave the socket open."""
 
+READ_BYTES = 1_024
+"""Most bytes of one read."""
+
 CLOSE_S = 0.5
 """Seconds that closing waits for abandoned requests."""
 
-BLOCKED_S = 0.25
-"""How long after its time a wait must end for the event loop to be blamed, and not the service."""
-
 
 class Reply(msgspec.Struct, frozen=True):
-    """An answer, whatever its status. Header names are lower case."""
+    """An answer, or why there is none. Header names are lower case."""
 
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
+    status: int = 0
+    """The HTTP status; 0 without an answer."""
+    headers: Mapping[str, str] = {}
+    body: bytes = b""
+    detail: str = ""
+    """Why there is no answer."""
+    again: bool = False
+    """Whether a second try may fare better."""
+    blame: bool = True
+    """Whether the breaker counts it; not if it failed on the caller's side."""
 
     @property
     def is_success(self) -> bool:
@@ -49,44 +53,17 @@ class Reply(msgspec.Struct, frozen=True):
         return 200 <= self.status < 300
 
 
-class Failure(msgspec.Struct, frozen=True):
-    """No answer, and why."""
-
-    detail: str
-    again: bool = False
-    """Whether a second try may fare better."""
-    blame: bool = True
-    """Whether the breaker counts it; not if the caller closed the selector meanwhile."""
-
-
-class Progress:
-    """The progress of a call, read by the thread that stops waiting for it."""
-
-    __slots__ = ("attempts", "begun", "connected")
-
-    def __init__(self) -> None:
-        self.attempts = 0
-        self.begun: float | None = None
-        """When the current request began, in monotonic seconds; None between two requests."""
-        self.connected: float | None = None
-        """When it had a connection."""
-
-
-TOO_LATE = Failure("no usable answer within the timeout")
-NO_CONNECTION = Failure("no connection was free within the timeout", blame=False)
-CONGESTED = Failure("this process was too busy to read an answer in time", blame=False)
-CLOSED = Failure("the selector was closed", blame=False)
+TOO_LATE = Reply(detail="no usable answer within the timeout")
+NO_CONNECTION = Reply(detail="no connection was free within the timeout", blame=False)
+NO_TIME = Reply(detail="no time was left for a request", blame=False)
+CLOSED = Reply(detail="the selector was closed", blame=False)
 
 
 class Connections:
     """Connections to one endpoint, for one event loop at a time."""
 
     def __init__(
-        self,
-        url: httpx2.URL,
-        max_connections: int,
-        verify: ssl.SSLContext | bool,
-        trust_env: bool,
+        self, url: httpx2.URL, max_connections: int, verify: ssl.SSLContext | bool, trust_env: bool
     ) -> None:
         self.url = url
         self._limits = httpx2.Limits(
@@ -99,40 +76,36 @@ class Connections:
         self._trust_env = trust_env and not is_loopback(url.host)
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._warned = False
-        self._under_way: set[asyncio.Task[Reply | Failure]] = set()
-        self._left_behind: set[asyncio.Task[Reply | Failure]] = set()
+        self._tasks: set[asyncio.Task[Reply]] = set()
 
     async def post(
         self,
         headers: dict[str, str],
         body: bytes,
         deadline: float,
-        progress: Progress,
         path: str | None = None,
-    ) -> Reply | Failure:
+        times: list[float] | None = None,
+    ) -> Reply:
         """Send a request and read its answer before the deadline (monotonic seconds).
 
-        Without a path it goes to that of the endpoint. Failures are returned, never raised.
+        Without a path it goes to that of the endpoint. Failures are returned, never raised. `times`
+        get when the request began and when it had a connection.
         """
-        progress.attempts += 1
-        progress.begun, progress.connected = monotonic(), None
-        remaining = deadline - monotonic()
-        if remaining <= 0:
-            return CONGESTED
+        times = [] if times is None else times
+        times[:] = [monotonic()]
+        if deadline <= times[0]:
+            return NO_TIME
         url = self.url if path is None else self.url.copy_with(path=path)
-        task = asyncio.ensure_future(self._exchange(url, headers, body, deadline, progress))
-        self._under_way.add(task)
+        task = asyncio.ensure_future(self._exchange(url, headers, body, deadline, times))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         try:
-            await asyncio.wait((task,), timeout=remaining)
+            await asyncio.wait((task,), timeout=deadline - times[0])
         finally:
-            self._under_way.discard(task)
             if not task.done():
                 task.cancel()
-                self._left_behind.add(task)
-                task.add_done_callback(self._left_behind.discard)
         if not task.done():
-            return too_late(progress, is_blocked=monotonic() - deadline > BLOCKED_S)
+            return too_late(times)
         return CLOSED if task.cancelled() else task.result()
 
     async def aclose(self) -> None:
@@ -140,10 +113,9 @@ class Connections:
         client, self._client = self._client, None
         if client is None or self._loop is not asyncio.get_running_loop():
             return
-        left = (*self._under_way, *self._left_behind)
-        for task in left:
-            task.cancel()
-        if left:
+        if left := tuple(self._tasks):
+            for task in left:
+                task.cancel()
             await asyncio.wait(left, timeout=CLOSE_S)
         await client.aclose()
         for _ in range(2):  # a socket closes one turn of the loop later
@@ -155,24 +127,20 @@ class Connections:
         headers: dict[str, str],
         body: bytes,
         deadline: float,
-        progress: Progress,
-    ) -> Reply | Failure:
+        times: list[float],
+    ) -> Reply:
         reused = True
         answered = False
 
         async def trace(event: str, _: dict[str, Any]) -> None:
             nonlocal reused
-            if progress.connected is None:
-                progress.connected = monotonic()  # the first event comes when a connection is free
+            if len(times) == 1:  # the first event comes when a connection is free
+                times.append(monotonic())
             if event.endswith("connect_tcp.started"):
                 reused = False
 
         try:
-            client = self._connected()
-        except Exception as error:
-            return self._unusable(error)
-        try:
-            async with client.stream(
+            async with self._connected().stream(
                 "POST",
                 # The HTTP library logs the URL of every request; a query may hold a key.
                 url.copy_with(query=None, fragment=None),
@@ -184,31 +152,21 @@ class Connections:
                 answered = True
                 return await _read(response)
         except AnswerError as error:
-            return Failure(str(error))
+            return Reply(detail=str(error))
         except httpx2.ConnectTimeout:
-            return Failure("cannot connect in time", again=True)
+            return Reply(detail="cannot connect in time", again=True)
         except httpx2.ConnectError as error:
-            if _is_tls(error):
-                return Failure("TLS handshake failed")
-            return Failure("cannot connect", again=True)
+            is_tls = _is_tls(error)
+            return Reply(
+                detail="TLS handshake failed" if is_tls else "cannot connect", again=not is_tls
+            )
         except (httpx2.NetworkError, httpx2.RemoteProtocolError) as error:
             if answered:
-                return Failure("the answer broke off")
+                return Reply(detail="the answer broke off")
             # The server just closed this idle connection, so it has not read the request.
-            return Failure(f"connection lost ({type(error).__name__})", again=reused)
+            return Reply(detail=f"connection lost ({type(error).__name__})", again=reused)
         except Exception as error:
-            return Failure(f"request failed ({type(error).__name__})")
-
-    def _unusable(self, error: Exception) -> Failure:
-        """Log once that no connection is possible, such as with a wrong proxy variable."""
-        if not self._warned:
-            self._warned = True
-            logger.warning(
-                "no connection can be made, every search falls open: %s; is a proxy variable of "
-                "the environment (ALL_PROXY, HTTPS_PROXY, HTTP_PROXY) wrong?",
-                type(error).__name__,
-            )
-        return Failure("no connection can be made with the environment's proxy", blame=False)
+            return Reply(detail=f"request failed ({type(error).__name__})")
 
     def _connected(self) -> httpx2.AsyncClient:
         """Return the client of the running event loop; connections cannot move between loops."""
@@ -223,32 +181,60 @@ class Connections:
                 follow_redirects=False,
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             )
-            use(Network(), self._client)
+            # The client has no argument for it; a transport would disable the proxies.
+            for transport in (self._client._transport, *self._client._mounts.values()):
+                if (pool := getattr(transport, "_pool", None)) is not None:
+                    pool._network_backend = _Network()
         return self._client
 
 
-def too_late(progress: Progress, *, is_blocked: bool = False) -> Failure:
-    """Tell whether the service or this process caused a timeout; call from any thread."""
-    if is_blocked or progress.begun is None:
-        return CONGESTED
-    # The service had enough time if it was longer than the wait for a connection.
+class _Network(httpcore2.AnyIOBackend):
+    """Makes connections that are read in small pieces."""
+
+    async def connect_tcp(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await super().connect_tcp(*args, **options))
+
+
+class _Stream(httpcore2.AsyncNetworkStream):
+    """A connection that is read in small pieces, yielding to the event loop between them.
+
+    A parser processes everything of one read before the event loop continues, and no call can be
+    given up meanwhile. Ten thousand chunks of one byte fit into one read of the usual size.
+    """
+
+    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self.write, self.aclose = stream.write, stream.aclose  # type: ignore[method-assign]
+        self.get_extra_info = stream.get_extra_info  # type: ignore[method-assign]
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        data = await self._stream.read(min(max_bytes, READ_BYTES), timeout)
+        if len(data) == READ_BYTES:
+            await asyncio.sleep(0)  # data that TLS has already decrypted arrives without a wait
+        return data
+
+    async def start_tls(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._stream.start_tls(*args, **options))
+
+
+def too_late(times: list[float]) -> Reply:
+    """Tell whether the service caused a timeout, or the wait for a connection."""
     now = monotonic()
-    had = 0.0 if progress.connected is None else now - progress.connected
-    return TOO_LATE if had > 0.5 * (now - progress.begun) else NO_CONNECTION
+    had = now - times[-1] if len(times) > 1 else 0.0
+    return TOO_LATE if times and had > 0.5 * (now - times[0]) else NO_CONNECTION
 
 
 async def _read(response: httpx2.Response) -> Reply:
-    headers = response.headers
-    lowered = {name.lower(): value for name, value in headers.items()}
+    headers = {name.lower(): value for name, value in response.headers.items()}
     try:
         body = BoundedBody(headers.get("content-encoding", ""))
         async for chunk in response.aiter_raw():
             body.feed(chunk)
-        return Reply(response.status_code, lowered, body.finish())
+        return Reply(response.status_code, headers, body.finish())
     except AnswerError:
         if response.is_success:
             raise
-        return Reply(response.status_code, lowered, b"")  # the status is enough
+        return Reply(response.status_code, headers)  # the status is enough
 
 
 def _is_tls(error: BaseException | None) -> bool:

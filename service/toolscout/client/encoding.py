@@ -3,7 +3,6 @@
 Tools that the service knows already are named by a digest, so that they need not be sent again.
 """
 
-import threading
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from math import inf
@@ -24,9 +23,6 @@ descriptions, or nothing."""
 
 Redact = Callable[[dict[str, Any]], dict[str, Any] | None]
 """Takes what would be sent of one tool, returns what may be; None keeps the tool unsent."""
-
-BATCH = 256
-"""Tools that are written at once; nothing is given up meanwhile."""
 
 _NESTING = 8
 """Levels of a schema that a minimal definition follows."""
@@ -50,30 +46,21 @@ class Encoder:
         Raises:
             TimeoutError: the deadline (monotonic seconds) came before the end of the tools.
         """
+        if offer.encoded is not None:
+            return offer.encoded
         written: list[bytes] = []
-        entries: list[dict[str, Any]] = []
         for name, tool in offer.by_name.items():
             if monotonic() >= deadline:
                 raise TimeoutError
             if entry := self._entry(name, tool):
-                entries.append(entry)
-            if len(entries) == BATCH:
-                written.append(self._written(entries))
-                entries = []
-        written.append(self._written(entries))
+                written.append(self._written(entry))
         body = b"[" + b",".join(filter(None, written)) + b"]"
-        return body, sha256(body).digest()
+        offer.encoded = body, sha256(body).digest()
+        return offer.encoded
 
     def sends(self, name: str, tool: Any) -> bool:
         """Whether the service is told of a tool."""
         return self._entry(name, tool) is not None
-
-    def _written(self, entries: list[dict[str, Any]]) -> bytes:
-        """Entries with commas between them."""
-        try:
-            return self._encode(entries)[1:-1]
-        except Exception:
-            return b",".join(filter(None, map(self._rescue, entries)))
 
     def _entry(self, name: str, tool: Any) -> dict[str, Any] | None:
         if len(name) > MAX_NAME_CHARS:
@@ -92,7 +79,7 @@ class Encoder:
     def _redacted(self, entry: dict[str, Any]) -> dict[str, Any] | None:
         assert self._redact is not None
         name = entry["name"]
-        written = self._rescue(entry)
+        written = self._written(entry)
         if not written:
             return None
         # Written and read again it shares nothing with the caller's own objects.
@@ -104,7 +91,7 @@ class Encoder:
         # The name is how an answer is matched to its tool; hiding it hides the tool.
         return kept if kept.get("name") == name else None
 
-    def _rescue(self, entry: dict[str, Any]) -> bytes:
+    def _written(self, entry: dict[str, Any]) -> bytes:
         for keys in (("name", "description", "definition"), ("name", "description"), ("name",)):
             try:
                 return self._encode({key: entry[key] for key in keys if key in entry})
@@ -140,48 +127,31 @@ def _foreign(value: Any) -> Any:
 
 
 NO_DIGESTS_S = 60.0
-"""Seconds without digests after a service did not support or keep them."""
-
-UNKNOWN_IN_A_ROW = 2
-"""Times in a row that a catalog may be unknown; after a restart it is unknown once."""
+"""Seconds without digests after a service did not know or support them."""
 
 
 class Digests:
     """Maps the hash of sent tools to the service's digest; bounded, thread-safe."""
 
     def __init__(self, limit: int = 1_024) -> None:
-        self._lock = threading.Lock()
         self._known: Lru[bytes, str] = Lru(limit)
-        self._forgotten: Lru[bytes, int] = Lru(limit)
-        """Times in a row that the service did not know a catalog."""
+        self._paused: Lru[bytes, float] = Lru(limit)
+        """When the digest of some tools, that the service has forgotten, may be sent again."""
         self._paused_until = 0.0
 
     def get(self, tools: bytes, now: float) -> str | None:
         """Return the digest to send instead of these tools, if there is one."""
-        return None if now < self._paused_until else self._known.get(tools)
+        if now < max(self._paused_until, self._paused.get(tools) or 0.0):
+            return None
+        return self._known.get(tools)
 
     def learn(self, tools: bytes, digest: str) -> None:
         """Remember the service's digest of these tools."""
         self._known.put(tools, digest)
 
-    def served(self, tools: bytes) -> None:
-        """Record that the service knew this catalog by its digest."""
-        self._forgotten.pop(tools)
-
-    def forget(self, tools: bytes, now: float) -> None:
-        """Record that the service does not know this catalog any more.
-
-        If that happens again and again, digests pause, because every call would be two requests.
-        """
-        with self._lock:
-            self._known.pop(tools)
-            times = (self._forgotten.get(tools) or 0) + 1
-            self._forgotten.put(tools, times)
-        if times >= UNKNOWN_IN_A_ROW:
-            self.pause(now)
-
-    def pause(self, now: float) -> None:
-        """Send no digests for a while, because the service does not support them."""
-        self._known.clear()
-        self._forgotten.clear()
-        self._paused_until = now + NO_DIGESTS_S
+    def pause(self, tools: bytes | None, now: float) -> None:
+        """Send no digest of these tools for a while, or none at all: a call would be two."""
+        if tools is None:
+            self._paused_until = now + NO_DIGESTS_S
+        else:
+            self._paused.put(tools, now + NO_DIGESTS_S)

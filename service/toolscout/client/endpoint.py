@@ -2,7 +2,6 @@
 
 import logging
 import re
-from difflib import get_close_matches
 from ipaddress import ip_address
 
 import httpx2
@@ -27,14 +26,14 @@ def read(endpoint: str | None) -> httpx2.URL | None:
     warning: they would take the place of the key.
 
     Raises:
-        InvalidArgument: it is no http(s) URL; suggests one where that is near.
+        InvalidArgument: it is no http(s) URL; the message does not repeat it, as it may be a key.
     """
     text = (endpoint or "").strip()
     if not text:
         return None
     url = _parsed(text)
     if url is None:
-        raise InvalidArgument(f"endpoint: expected an http:// or https:// URL{_suggestion(text)}")
+        raise InvalidArgument("endpoint: expected an http:// or https:// URL")
     if url.userinfo:
         logger.warning("endpoint: its user and password are not sent; give an api_key instead")
         url = url.copy_with(username=None, password=None)
@@ -76,19 +75,6 @@ def _parsed(text: str) -> httpx2.URL | None:
     if url.scheme not in ("http", "https") or not _is_host(url):
         return None
     return url if url.port is None or 0 < url.port < 65_536 else None
-
-
-def _suggestion(text: str) -> str:
-    """Suggest the URL that was meant, without what is secret in it; empty where none is near."""
-    if not any(mark in text for mark in ".:") and text.lower() != "localhost":
-        return ""  # may as well be a key in the wrong place, which no message repeats
-    scheme, separator, rest = text.partition("://")
-    schemes = get_close_matches(scheme.lower(), ("http", "https"), 1) if separator else ["http"]
-    for guess in schemes:
-        meant = f"{guess}://{rest if separator else text}"
-        if _parsed(meant) is not None:
-            return f"; did you mean {without_secrets(meant)}?"
-    return ""
 
 
 def _is_host(url: httpx2.URL) -> bool:

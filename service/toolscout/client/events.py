@@ -50,13 +50,18 @@ class SearchEvent(msgspec.Struct, frozen=True):
     overlap: float | None = None
     endpoint: str = ""
     """URL of the service without user, password and query; empty if there is none."""
-    shows_none: bool = False
-    """Whether `on` shows no tool where nothing fits, and does not fall open."""
     is_repeated: bool = False
     """Whether an earlier event has told of the same opening of the circuit."""
 
 
 Observer = Callable[[SearchEvent], None]
+
+
+_OF_THE_SELECTION = (
+    *("request_id", "reason", "detail", "outcome"),
+    *("degraded", "attempts", "rollout", "overlap"),
+)
+"""Fields of an event that a selection has too."""
 
 
 class Telemetry:
@@ -74,8 +79,6 @@ class Telemetry:
         self._observers = observers
         self._log_query = log_query
         self._endpoint = endpoint
-        self.shows_none = False
-        """Whether the caller shows no tool where nothing fits."""
 
     def report(  # what an event says
         self,
@@ -98,7 +101,6 @@ class Telemetry:
         """
         if not self._observers:
             return
-        shadow = selection.shadow
         if self._log_query == "hashed":
             query = sha256(query.encode("utf-8", "replace")).hexdigest()[:16]
         status: Status = "selected"
@@ -108,25 +110,18 @@ class Telemetry:
             status = "no_match"
         elif selection.fell_open:
             status = "fell_open"
+        selected = selection.names if status == "selected" else selection.chosen or []
         event = SearchEvent(
-            request_id=selection.request_id,
             query="" if self._log_query == "off" else query,
             session=session,
             deferred_count=offered,
             status=status,
-            selected=shadow.names if shadow else selection.names if status == "selected" else [],
-            reason=selection.reason,
-            detail=selection.detail,
-            outcome=selection.outcome,
-            degraded=selection.degraded,
+            selected=selected,
             latency_ms=round(selection.latency_ms, 3),
-            attempts=selection.attempts,
             loop_count=loop,
-            rollout=selection.rollout,
-            overlap=shadow.overlap if shadow else None,
             endpoint=self._endpoint,
-            shows_none=self.shows_none,
             is_repeated=is_repeated,
+            **{name: getattr(selection, name) for name in _OF_THE_SELECTION},
         )
         notify(self._observers, event, "tool searches")
 
@@ -160,8 +155,8 @@ def _summary(event: SearchEvent) -> str:
     if event.rollout not in ("dark", "shadow"):
         return f"kept every tool (rollout {event.rollout})"
     would = f"have fallen open: {why}"
-    if event.reason is Reason.EMPTY_SELECTION and event.shows_none:
-        would = f"have shown none of {event.deferred_count} tools"
+    if event.reason is Reason.EMPTY_SELECTION:
+        would = f"have found none of {event.deferred_count} tools"
     if event.reason is not None:
         return f"({event.rollout}) would {would}"
     overlap = "" if event.overlap is None else f", overlap {event.overlap:.2f}"

@@ -8,7 +8,6 @@ are dropped and counted; no failure reaches the caller.
 """
 
 import logging
-import os
 import sys
 import threading
 import weakref
@@ -71,18 +70,17 @@ class JsonLines:
             if isinstance(target, str | Path)
             else _Stream(target)
         )
-        self._max_waiting = max_waiting
         self._lock = threading.Lock()
-        self._queue: Queue[str | None] = Queue()
+        self._queue: Queue[str | None] = Queue(max_waiting)
         self._stop: weakref.finalize[Any, JsonLines] | None = None
-        self._pid = 0
 
     def __call__(self, event: msgspec.Struct) -> None:
         """Queue one event."""
         with suppress(Full, ValueError, TypeError, msgspec.MsgspecError):
             line = _line(event)
             if len(line) <= MAX_LINE_CHARS:
-                self._running().put_nowait(line)
+                self._start()
+                self._queue.put_nowait(line)
                 return
         with self._lock:
             self.dropped += 1
@@ -105,18 +103,16 @@ class JsonLines:
     ) -> None:
         self.close()
 
-    def _running(self) -> "Queue[str | None]":
+    def _start(self) -> None:
         with self._lock:
-            if self._stop is None or self._pid != os.getpid():  # a fork has no threads
-                self._queue, self._pid = Queue(self._max_waiting), os.getpid()
+            if self._stop is None:
                 arguments = (self._queue, self._handler)
                 thread = threading.Thread(
                     target=_write, args=arguments, name="toolscout-jsonl", daemon=True
                 )
                 thread.start()
                 # At the end of the process too, so that the last lines are not lost.
-                self._stop = weakref.finalize(self, _stop, self._queue, thread, self._pid)
-            return self._queue
+                self._stop = weakref.finalize(self, _stop, self._queue, thread)
 
 
 class _WarnOnce(logging.Handler):
@@ -145,11 +141,10 @@ def _write(queue: "Queue[str | None]", handler: logging.Handler) -> None:
     handler.close()
 
 
-def _stop(queue: "Queue[str | None]", thread: threading.Thread, pid: int) -> None:
-    if pid == os.getpid() and thread.is_alive():
-        with suppress(Full):
-            queue.put(None, timeout=CLOSE_S)
-        thread.join(CLOSE_S)
+def _stop(queue: "Queue[str | None]", thread: threading.Thread) -> None:
+    with suppress(Full):
+        queue.put(None, timeout=CLOSE_S)
+    thread.join(CLOSE_S)
 
 
 def _line(event: msgspec.Struct) -> str:

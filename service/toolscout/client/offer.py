@@ -7,8 +7,9 @@ and always stays. It has no name, or it has a `type` of its own and no schema.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
-from itertools import repeat
+from itertools import compress, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -35,9 +36,8 @@ such a tool after the user's own class (LangChain) put it last, and require a ca
 """
 
 _DECLARING = frozenset(DECLARATIONS)
+_WRAPPERS = ("toolSpec", "function")
 _name_of = itemgetter("name")
-_function_of = itemgetter("function")
-_spec_of = itemgetter("toolSpec")
 
 
 class Offer:
@@ -46,27 +46,36 @@ class Offer:
     Those are built-ins, and what is no tool of any known shape; `odd` has the positions of these.
     """
 
-    __slots__ = ("_by_name", "_items", "_named", "names", "odd", "unnamed")
+    __slots__ = ("_by_name", "_items", "_named", "encoded", "names", "odd", "unnamed")
 
     def __init__(self, tools: Any) -> None:
         """Read the names; what is no list of tools, such as a text, is the only item of one."""
         self._by_name: dict[str, Any] | None = None
-        self.unnamed: tuple[Any, ...] = ()
+        self.encoded: tuple[bytes, bytes] | None = None
+        """What a selector sends of them, once it has been written."""
         self.odd: tuple[int, ...] = ()
         tools = _listed(tools)
         try:
-            self._items = named = _flat(tools)
-            names = _uniform_names(named)
-            if names is None:
-                named, self.unnamed = _split(self._items)
-                names = _uniform_names(named)
-        except Exception:  # whatever a caller's object raises
-            names = None
-        if names is None:
-            names, named = self._read_each(tools)
-        self.names, self._named = _each_once(names, named)
+            self._items = _flat(tools)
+            names, named, unnamed = _read_alike(self._items)
+        except Exception:  # tools of several shapes, and whatever a caller's object raises
+            names, named, unnamed = self._read_each(tools)
+        self.unnamed = tuple(unnamed)
+        if len(set(names)) < len(names):
+            first = dict(zip(reversed(names), reversed(named), strict=True))
+            names = list(dict.fromkeys(names))
+            named = [first[name] for name in names]
+        self.names, self._named = tuple(names), tuple(named)
 
-    def _read_each(self, tools: Sequence[Any]) -> tuple[list[str], list[Any]]:
+    @classmethod
+    def of(cls, tools: Any) -> "Offer":
+        """Return an offer as it is, and one of anything else."""
+        return tools if isinstance(tools, Offer) else cls(tools)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def _read_each(self, tools: Sequence[Any]) -> tuple[list[str], list[Any], list[Any]]:
         """Read tools of several shapes one by one."""
         read: list[tuple[str, Any]] = []
         odd = []
@@ -78,8 +87,9 @@ class Offer:
                 odd.append(number)
         self.odd = tuple(odd)
         self._items = [tool for _, tool in read]
-        self.unnamed = tuple(tool for name, tool in read if not name)
-        return [name for name, _ in read if name], [tool for name, tool in read if name]
+        named = [(name, tool) for name, tool in read if name]
+        unnamed = [tool for name, tool in read if not name]
+        return [name for name, _ in named], [tool for _, tool in named], unnamed
 
     @property
     def by_name(self) -> dict[str, Any]:
@@ -117,8 +127,7 @@ class Offer:
 
     def keep(self, permit: Callable[[str], bool]) -> None:
         """Leave out the tools whose names are not permitted."""
-        kept = [(name, tool) for name, tool in self.by_name.items() if permit(name)]
-        self._by_name = dict(kept)
+        self._by_name = {name: tool for name, tool in self.by_name.items() if permit(name)}
         self.names, self._named = tuple(self._by_name), tuple(self._by_name.values())
 
     def pick(self, names: Iterable[str]) -> tuple[Any, ...]:
@@ -150,36 +159,44 @@ def _written(name: str, tool: Any) -> bytes:
         return name.encode("utf-8", "replace")
 
 
-def _uniform_names(tools: Sequence[Any]) -> list[str] | None:
-    """Return the names of tools that share one everyday shape, at the speed of C.
+def _read_alike(tools: Sequence[Any]) -> tuple[Sequence[str], Sequence[Any], Sequence[Any]]:
+    """Return names, tools and built-ins of a list whose tools have one everyday shape.
 
-    None for all others: an open circuit is to cost next to nothing, however many tools there are.
+    Fast, because an open circuit is to cost next to nothing, however many tools there are.
+
+    Raises:
+        Exception: it is not as simple as that.
     """
-    try:
-        first = tools[0]
-        if "toolSpec" in first:
-            names = list(map(_name_of, map(_spec_of, tools)))
-        elif "name" in first:
-            names = list(map(_name_of, tools))
-            if not ORDINARY_TYPES.issuperset(map(dict.get, tools, repeat("type"))):
-                return None
-        else:
-            names = list(map(_name_of, map(_function_of, tools)))
-        "".join(names)  # fails unless all are texts
-    except (KeyError, TypeError, IndexError, AttributeError):
-        return None
-    return None if "" in names else names
+    wrapper = next((k for tool in (*tools[:1], *tools[-1:]) for k in _WRAPPERS if k in tool), "")
+    with suppress(KeyError, ValueError):
+        return _names_of(tools, wrapper), tools, ()
+    if wrapper:
+        fits = [wrapper in tool for tool in tools]
+    else:
+        fits = ["name" in tool and tool.get("type") in ORDINARY_TYPES for tool in tools]
+    named = list(compress(tools, fits))
+    builtins = [tool for tool, is_named in zip(tools, fits, strict=True) if not is_named]
+    if any(map(_searched_name, builtins)):
+        raise ValueError("tools of several shapes")
+    return _names_of(named, wrapper), named, builtins
 
 
-def _each_once(
-    names: Sequence[str], tools: Sequence[Any]
-) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """Drop all but the first tool of each name."""
-    if len(set(names)) == len(names):
-        return tuple(names), tuple(tools)
-    first = dict(zip(reversed(names), reversed(tools), strict=True))
-    once = tuple(dict.fromkeys(names))
-    return once, tuple(map(first.__getitem__, once))
+def _names_of(tools: Sequence[Any], wrapper: str) -> list[str]:
+    """Return the names of functions, at the speed of C.
+
+    Raises:
+        Exception: they are not all functions of that shape.
+    """
+    if wrapper:
+        names = list(map(_name_of, map(itemgetter(wrapper), tools)))
+    else:
+        names = list(map(_name_of, tools))
+        if not ORDINARY_TYPES.issuperset(map(dict.get, tools, repeat("type"))):
+            raise ValueError("a built-in")
+    "".join(names)  # fails unless all are texts
+    if "" in names:
+        raise ValueError("no name")
+    return names
 
 
 def _flat(tools: Sequence[Any]) -> Sequence[Any]:
@@ -193,23 +210,3 @@ def _flat(tools: Sequence[Any]) -> Sequence[Any]:
 def _declared(tool: Any, number: int) -> list[Any]:
     functions, rest = declared(tool, f"tools[{number}]")
     return [*functions, rest] if rest else functions
-
-
-def _split(tools: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
-    """Return tools of one shape, and the built-ins among them.
-
-    Raises:
-        Exception: it is not as simple as that.
-    """
-    wrapper = next((key for key in ("toolSpec", "function") if key in tools[0]), None)
-    if wrapper is None:
-        wrapper = next((key for key in ("toolSpec", "function") if key in tools[-1]), None)
-    if wrapper is not None:
-        plain = [tool for tool in tools if wrapper in tool]
-        others = [tool for tool in tools if wrapper not in tool]
-    else:
-        plain = [t for t in tools if "name" in t and t.get("type") in ORDINARY_TYPES]
-        others = [t for t in tools if "name" not in t or t.get("type") not in ORDINARY_TYPES]
-    if any(map(_searched_name, others)):
-        raise ValueError("tools of several shapes")
-    return plain, tuple(others)

@@ -26,17 +26,6 @@ class Reason(StrEnum):
     """The service has just failed too often; nothing was asked."""
 
 
-class Shadow(msgspec.Struct, frozen=True):
-    """What the service chose while a rollout kept every tool."""
-
-    names: list[str]
-    """The service's choice; empty when it gave none."""
-    local: list[str] = []
-    """The local relevance ranking for comparison, in mode `shadow`."""
-    overlap: float | None = None
-    """Names in both, as a share of names in either, 0 to 1; None when nothing was compared."""
-
-
 class Selection(msgspec.Struct, Generic[T], frozen=True):
     """The tools to show, most relevant first. Never empty unless no tool was given."""
 
@@ -63,5 +52,8 @@ class Selection(msgspec.Struct, Generic[T], frozen=True):
     """The digest under which the service knows the tools; empty where it did not say."""
     rollout: str | None = None
     """The rollout mode that kept every tool: `off`, `dark`, `shadow` or `percent`."""
-    shadow: Shadow | None = None
-    """The service's choice in a dark or shadow rollout."""
+    chosen: list[str] | None = None
+    """What the service chose in a dark or shadow rollout; empty when it gave no choice."""
+    overlap: float | None = None
+    """In a shadow rollout, the names in both this and the local relevance ranking as a share of
+    the names in either, 0 to 1; None when nothing was compared."""

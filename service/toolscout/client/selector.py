@@ -15,7 +15,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from toolscout.client.request import Request, Verdict
+from toolscout.client.connections import CLOSED, Reply, too_late
 from toolscout.client.selection import Selection, T
 from toolscout.client.settings import SelectorBase
 from toolscout.contract.fields import DEFAULT_TOP_K
@@ -58,12 +58,13 @@ class AsyncSelector(SelectorBase):
                 of the pattern, which then serves the ranking in this process alone.
         """
         begin = partial(self._begin, pattern, tools, top_k, always_keep, session, loop, fields)
-        call, request = await asyncio.to_thread(begin) if _is_long(tools) else begin()
-        if request is not None:
+        call = await asyncio.to_thread(begin) if _is_long(tools) else begin()
+        if self.channel is not None and call.ticket is not None:
+            reply = None
             try:
-                call.verdict = await request.send()
+                reply = await self.channel.send(call)
             finally:
-                request.settle(call.verdict)
+                self.channel.settle(call, reply)
         return self._finish(call)
 
     def run_later(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
@@ -110,24 +111,23 @@ class Selector(SelectorBase):
         fields: Mapping[str, Any] | None = None,
     ) -> Selection[T]:
         """Choose at most `top_k` of the tools; as `AsyncSelector.select`."""
-        call, request = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
-        if request is not None:
+        call = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
+        if self.channel is not None and call.ticket is not None:
+            reply: Reply | None = None
+            # The loop gives up at the deadline; this thread waits a little longer for it.
+            latest = call.deadline + self.reserve / 2
             try:
-                call.verdict = self._wait(request, call.deadline)
+                reply = self._background.run(self.channel.send(call), latest)
+            except TimeoutError:
+                reply = too_late(call.times)
+            except Closed:
+                reply = CLOSED
             finally:
-                request.settle(call.verdict)
+                self.channel.settle(call, reply)
         return self._finish(call)
 
     def _prepare(self) -> None:
         self._background = Background("toolscout-selector")
-
-    def _wait(self, request: Request, deadline: float) -> Verdict:
-        try:
-            return self._background.run(request.send(), deadline)
-        except TimeoutError:
-            return request.give_up()
-        except Closed:
-            return request.give_up(closed=True)
 
     def run_later(self, work: Coroutine[Any, Any, None]) -> "Future[None]":
         """Run a coroutine in the separate thread."""

@@ -6,28 +6,21 @@ import ssl
 from collections.abc import Callable, Collection, Mapping, Sequence
 from math import isfinite
 from time import monotonic, perf_counter
-from types import UnionType
-from typing import Any, Literal, TypedDict, TypeGuard, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 import msgspec
 
 from toolscout.client import endpoint as endpoints
 from toolscout.client.breaker import BreakerPolicy, CircuitBreaker
+from toolscout.client.call import Call, Channel
 from toolscout.client.connections import Connections
 from toolscout.client.encoding import Definition, Encoder, Redact
-from toolscout.client.events import (
-    Observer,
-    QueryLog,
-    Telemetry,
-    checked_observers,
-    log_event,
-)
+from toolscout.client.events import Observer, QueryLog, Telemetry, checked_observers, log_event
 from toolscout.client.offer import Offer
-from toolscout.client.request import Call, Channel, Request, Verdict
 from toolscout.client.rollout import Rollout, overlap
-from toolscout.client.selection import Reason, Selection, Shadow
+from toolscout.client.selection import Reason, Selection
 from toolscout.contract.fields import DEFAULT_TOP_K, MAX_TOP_K
-from toolscout.errors import InvalidArgument, check_names
+from toolscout.errors import InvalidArgument, check_count, check_names
 from toolscout.tools.shapes import texts
 
 Fallback = Literal["all", "relevance"]
@@ -52,23 +45,17 @@ PICK_SHARE = 0.3
 OWN_FIELDS = frozenset({"pattern", "top_k", "always_keep", "tools", "catalog"})
 """Fields of a request that are arguments of a call."""
 
-
-class SelectorOptions(TypedDict, total=False):
-    """Arguments of a selector that a flow passes on to it."""
-
-    endpoint: str | None
-    api_key: str | None
-    timeout: float
-    fallback: Fallback
-    definition: Definition
-    redact: Redact | None
-    use_digests: bool
-    breaker: BreakerPolicy | None
-    max_connections: int
-    verify: ssl.SSLContext | bool
-    trust_env: bool
-    log_query: QueryLog
-    observers: Sequence[Observer] | None
+_KINDS: dict[str, tuple[Any, str]] = {
+    "endpoint": (str | None, "a URL or None"),
+    "api_key": (str | None, "a text or None"),
+    "timeout": (int | float, "seconds"),
+    "redact": (Callable | None, "a function or None"),
+    "permit": (Callable | None, "a function or None"),
+    "breaker": (BreakerPolicy | None, "a BreakerPolicy or None"),
+    "pattern": (str, "a text"),
+    "session": (str | None, "a text or None"),
+}
+"""What arguments may be, and how messages say it."""
 
 
 class SelectorBase:
@@ -118,8 +105,7 @@ class SelectorBase:
         log_query: QueryLog = "hashed",
         observers: Sequence[Observer] | None = (log_event,),
     ) -> None:
-        _check("endpoint", endpoint, str | None, "a URL or None")
-        _check("timeout", timeout, int | float, "seconds")
+        _check(endpoint=endpoint, timeout=timeout, redact=redact, permit=permit, breaker=breaker)
         if not isfinite(timeout) or not 0 < timeout <= MAX_TIMEOUT_S:
             raise InvalidArgument(
                 f"timeout: expected more than 0 and at most {MAX_TIMEOUT_S} seconds, got {timeout}"
@@ -127,21 +113,17 @@ class SelectorBase:
         _one_of("fallback", fallback, get_args(Fallback))
         _one_of("definition", definition, get_args(Definition))
         _one_of("log_query", log_query, get_args(QueryLog))
-        for name, hook in (("redact", redact), ("permit", permit)):
-            if hook is not None and not callable(hook):
-                raise InvalidArgument.of(name, "a function or None", hook)
-        _check("breaker", breaker, BreakerPolicy | None, "a BreakerPolicy or None")
-        _check("max_connections", max_connections, int, "a whole number")
-        if max_connections < 1:
-            raise InvalidArgument(f"max_connections: expected 1 or more, got {max_connections}")
+        check_count("max_connections", max_connections, 1)
         if not isinstance(verify, bool | ssl.SSLContext):
             raise InvalidArgument.of("verify", "true, false or an SSLContext", verify)
         self.rollout = Rollout.parse(rollout)
         self.timeout = float(timeout)
+        self.reserve = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
+        """Seconds at the end of a call for giving up in time."""
         self._fallback = fallback
         self._permit = permit
         self.breaker = CircuitBreaker(breaker)
-        key = _header_text("api_key", api_key)
+        key = _header_text(api_key)
         url = endpoints.read(endpoint)
         shown = endpoints.without_secrets(str(url)) if url else ""
         self.telemetry = Telemetry(checked_observers("observers", observers), log_query, shown)
@@ -168,22 +150,26 @@ class SelectorBase:
         session: str | None,
         loop: int,
         fields: Mapping[str, Any] | None,
-    ) -> tuple[Call, Request | None]:
-        """Read a call and ask the breaker; without a request the service is not called."""
+    ) -> Call:
+        """Read a call and ask the breaker; without a ticket the service is not called."""
         started, until = perf_counter(), monotonic() + self.timeout
-        wrong = _wrong_argument(pattern, always_keep, session, fields)
-        if wrong is not None:
+        wrong: tuple[Reason, str] | None = None
+        try:
+            _check_arguments(pattern, always_keep, session, fields)
+        except Exception as error:
+            is_query = isinstance(pattern, str)
+            wrong = Reason.API_ERROR if is_query else Reason.EMPTY_QUERY, str(error)
             pattern, always_keep, session, fields = "", (), None, None
         try:
-            offer = Offer(tools)
+            offer = Offer.of(tools)
         except Exception as error:
-            offer, why = Offer(()), f"the tools cannot be read ({type(error).__name__})"
-            wrong = Verdict([], Reason.API_ERROR, why)
+            offer = Offer(())
+            wrong = Reason.API_ERROR, f"the tools cannot be read ({type(error).__name__})"
         if offer.odd:
             logger.warning("tools%s: of no known shape, and not searched", [*offer.odd])
         if self._permit is not None:
             offer.keep(self._is_permitted)
-        early = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
+        early = self.reserve
         if self._fallback == "relevance" or self.rollout.mode == "shadow":
             early += min(self.timeout * PICK_SHARE, len(offer.names) * PICK_S)
         call = Call(
@@ -195,60 +181,50 @@ class SelectorBase:
             fields=dict(fields or {}),
             session=session,
             loop=loop,
-            request_id=os.urandom(8).hex(),
             started=started,
             deadline=until - early,
             until=until,
         )
         mode = self.rollout.mode
         if mode == "off" or (mode == "percent" and not self.rollout.includes(call.side)):
-            return call, None
+            return call
         if wrong is not None:
-            call.verdict = wrong
+            call.fall_open(*wrong)
         elif self.channel is None:
-            call.verdict = Verdict([], Reason.MISSING_API_ENDPOINT, "no endpoint")
+            call.fall_open(Reason.MISSING_API_ENDPOINT, "no endpoint")
         else:
-            return call, self.channel.admit(call)
-        return call, None
+            call.request_id = os.urandom(8).hex()
+            self.channel.admit(call)
+        return call
 
     def _finish(self, call: Call) -> Selection[Any]:
-        mode, offer = self.rollout.mode, call.offer
-        verdict = call.verdict or Verdict([])
-        names = verdict.names
-        kept_by: str | None = None
-        shadow: Shadow | None = None
-        if mode in ("off", "dark", "shadow") or not self.rollout.includes(call.side):
-            kept_by = mode
+        """Return the tools to show, and report the call."""
+        mode, offer, result = self.rollout.mode, call.offer, call.result
+        names = result.names
+        changes: dict[str, Any] = {}
+        if mode != "on" and not (mode == "percent" and self.rollout.includes(call.side)):
+            changes = {"rollout": mode, "fell_open": False}
             if mode in ("dark", "shadow"):
-                shadow = self._shadow(call, names)
-        open_ = verdict.reason is not None and kept_by is None
-        if open_ and self._fallback == "relevance":
+                # Of so few that all of them are shown, all are chosen.
+                chosen = names if names or result.reason else list(offer.names)
+                agrees = overlap(chosen, self._picked(call)) if mode == "shadow" else None
+                changes |= {"chosen": chosen, "overlap": agrees}
+            names = []
+        elif result.fell_open and self._fallback == "relevance":
             names = self._picked(call)
-        if not names or kept_by is not None:
-            names, tools = list(offer.names), list(offer.everything)
-        else:
-            tools = list(offer.pick(names))
-        selection = Selection(
-            names=names,
-            tools=tools,
-            fell_open=open_,
-            reason=verdict.reason,
-            detail=verdict.detail,
+        selection = msgspec.structs.replace(
+            result,
+            names=names or list(offer.names),
+            tools=list(offer.pick(names) if names else offer.everything),
             latency_ms=(perf_counter() - call.started) * 1_000,
-            request_id=verdict.request_id,
-            degraded=verdict.degraded,
-            outcome=verdict.outcome,
-            attempts=verdict.attempts,
-            catalog=verdict.catalog,
-            rollout=kept_by,
-            shadow=shadow,
+            **changes,
         )
-        count, opening = len(offer.names), self._opening
-        if verdict.reason is Reason.CIRCUIT_OPEN:
+        is_open, opening = result.reason is Reason.CIRCUIT_OPEN, self._opening
+        if is_open:
             self._opening = self.breaker.generation
-        is_repeated = opening == self._opening and verdict.reason is Reason.CIRCUIT_OPEN
+        is_repeated = is_open and opening == self._opening
         self.telemetry.report(
-            selection, call.pattern, call.session or "", count, call.loop, is_repeated
+            selection, call.pattern, call.session or "", len(offer.names), call.loop, is_repeated
         )
         return selection
 
@@ -259,14 +235,6 @@ class SelectorBase:
         except Exception:
             logger.exception("permit failed; the tool is left out")
             return False
-
-    def _shadow(self, call: Call, names: list[str]) -> Shadow:
-        if not names and (call.verdict is None or call.verdict.reason is None):
-            names = list(call.offer.names)  # so few that all of them are shown
-        if self.rollout.mode == "dark":
-            return Shadow(names)
-        local = self._picked(call)
-        return Shadow(names, local, overlap(names, local))
 
     def _picked(self, call: Call) -> list[str]:
         """Rank locally; empty if there is no time for it, or a tool cannot be read."""
@@ -281,34 +249,24 @@ class SelectorBase:
             return []
 
 
-def _check(name: str, value: object, kind: type | UnionType, expected: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, kind):
-        raise InvalidArgument.of(name, expected, value)
+def _check(**arguments: object) -> None:
+    for name, value in arguments.items():
+        kind, expected = _KINDS[name]
+        if isinstance(value, bool) or not isinstance(value, kind):
+            raise InvalidArgument.of(name, expected, value)
 
 
 def _is_count(top_k: object) -> TypeGuard[int]:
     return isinstance(top_k, int) and not isinstance(top_k, bool) and top_k >= 1
 
 
-def _wrong_argument(
-    pattern: object, always_keep: object, session: object, fields: object
-) -> Verdict | None:
-    """Return why a call falls open whose arguments cannot be used; None if they can."""
-    reason = Reason.EMPTY_QUERY
-    try:
-        _check("pattern", pattern, str, "a text")
-        reason = Reason.API_ERROR
-        _check("session", session, str | None, "a text or None")
-        if always_keep is not None:
-            check_names("always_keep", always_keep)
-        if fields is not None:
-            _check_fields(fields)
-    except Exception as error:
-        return Verdict([], reason, str(error))
-    return None
-
-
-def _check_fields(fields: object) -> None:
+def _check_arguments(pattern: object, always_keep: object, session: object, fields: Any) -> None:
+    """Refuse arguments of a call that cannot be used."""
+    _check(pattern=pattern, session=session)
+    if always_keep is not None:
+        check_names("always_keep", always_keep)
+    if fields is None:
+        return
     if not isinstance(fields, Mapping) or not all(isinstance(key, str) for key in fields):
         raise InvalidArgument.of("fields", "a mapping of names", fields)
     for name in sorted(OWN_FIELDS & set(fields)):
@@ -324,11 +282,9 @@ def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise InvalidArgument(f"{name}: expected one of {', '.join(allowed)}, got {value!r}")
 
 
-def _header_text(name: str, value: str | None) -> str | None:
-    if value is None:
-        return None
-    _check(name, value, str, "a text or None")
-    text = value.strip()  # keys are often read from files that end in a newline
+def _header_text(api_key: str | None) -> str | None:
+    _check(api_key=api_key)
+    text = (api_key or "").strip()  # keys are often read from files that end in a newline
     if not text.isascii() or not text.isprintable():
-        raise InvalidArgument(f"{name}: holds characters that no header can carry")
-    return text
+        raise InvalidArgument("api_key: holds characters that no header can carry")
+    return text or None

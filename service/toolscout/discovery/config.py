@@ -30,6 +30,7 @@ from toolscout.errors import (
     check_count,
     check_names,
     check_switches,
+    wrong_field,
 )
 from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
 
@@ -38,9 +39,6 @@ STRATEGY_ALIASES = {"compresr": "api"}
 """Names of strategies in later releases of the proxy, after their vendor."""
 
 SEARCH_TOOL_NAME = "gateway_search_tools"
-SECRET = ("api_key", "endpoint")
-"""Keys whose values are never part of a message."""
-
 _API_KEYS = ("endpoint", "api_key", "timeout", "model", "query_agnostic")
 _KEYS_OF_THE_PROXY = (
     "fallback_strategy",
@@ -137,35 +135,27 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         """
         section = _tool_discovery(document)
         _check_keys(section, (*cls.__struct_fields__, "compresr", *_KEYS_OF_THE_PROXY))
-        read = _Reader(section)
-        strategy = read.text("strategy") or "passthrough"
-        strategy = STRATEGY_ALIASES.get(strategy, strategy)
-        if strategy in STRATEGIES and not read.flag("enabled"):
-            strategy = "passthrough"
         # Later releases of the proxy name the block after the vendor.
         name = "api" if "api" in section else "compresr"
         block = _section(section.get(name), name)
         _check_keys(block, _API_KEYS, f"{name}.")
-        api = _Reader(block, f"{name}.")
-        fallback = read.flag("enable_search_fallback")
-        return cls(
-            enabled=read.flag("enabled"),
-            strategy=strategy,
-            provider=read.text("provider"),
-            min_tools=int(read.number("min_tools", whole=True)) or MIN_TOOLS,
-            max_tools=int(read.number("max_tools", whole=True)) or MAX_TOOLS,
-            target_ratio=read.number("target_ratio") or TARGET_RATIO,
-            always_keep=read.names("always_keep"),
-            enable_search_fallback={"relevance": False, "passthrough": fallback}.get(
-                strategy, True
-            ),
-            search_tool_name=read.text("search_tool_name") or SEARCH_TOOL_NAME,
-            max_search_results=int(read.number("max_search_results", whole=True)) or DEFAULT_TOP_K,
-            rollout=read.rollout("rollout"),
-            restore_on_no_match=read.flag("restore_on_no_match", default=True),
-            api=ApiConfig(
-                api.text("endpoint"), api.text("api_key"), api.seconds("timeout", DEFAULT_TIMEOUT_S)
-            ),
+        given = {"restore_on_no_match": True, **_given(section, cls)}
+        given["api"] = api = _given(block, ApiConfig, f"{name}.")
+        if "timeout" in api:
+            api["timeout"] = _seconds(api["timeout"], f"{name}.timeout")
+        given["strategy"] = STRATEGY_ALIASES.get(given.get("strategy", ""), given.get("strategy"))
+        given["strategy"] = given["strategy"] or "passthrough"
+        if isinstance(given.get("rollout"), bool):  # YAML reads `on` and `off` as these
+            given["rollout"] = "on" if given["rollout"] else "off"
+        try:
+            config = msgspec.convert(given, cls, strict=False)
+        except msgspec.ValidationError as error:
+            wrong = wrong_field("", error)
+            raise ConfigurationError(f"{wrong.path}: {wrong.message}") from None
+        strategy = config.strategy if config.enabled else "passthrough"
+        forced = {"relevance": False, "passthrough": config.enable_search_fallback}
+        return msgspec.structs.replace(
+            config, strategy=strategy, enable_search_fallback=forced.get(strategy, True)
         )
 
 
@@ -222,80 +212,36 @@ def _section(value: Any, name: str) -> Mapping[str, Any]:
     return value
 
 
-class _Reader:
-    """Typed access to one section; missing and null values are the type's zero, as in the proxy."""
+def _given(section: Mapping[str, Any], kind: type[msgspec.Struct], prefix: str = "") -> Any:
+    """Return the values of a section that are no type's zero, which is the default."""
+    filled = {
+        key: _filled(f"{prefix}{key}", section[key])
+        for key in kind.__struct_fields__
+        if key in section
+    }
+    return {
+        key: value
+        for key, value in filled.items()
+        if isinstance(value, bool) or (value and not (isinstance(value, int | float) and value < 0))
+    }
 
-    def __init__(self, section: Mapping[str, Any], prefix: str = "") -> None:
-        self._section = section
-        self._prefix = prefix
 
-    def text(self, key: str) -> str:
-        value = self._value(key)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise self._wrong(key, "a text", value)
+def _filled(key: str, value: Any) -> Any:
+    """Fill variables in; one without a value or a default is empty, as in the proxy."""
+    if isinstance(value, list):
+        return [one for one in (_filled(key, one) for one in value) if one != ""]
+    if not isinstance(value, str):
         return value
+    for name, default in _VARIABLE.findall(value):
+        if name not in os.environ and not default:
+            logger.warning("%s: the variable %s is not set", key, name)
+    return _VARIABLE.sub(lambda m: os.environ.get(m[1], "") or m[2] or "", value)
 
-    def rollout(self, key: str) -> str:
-        value = self._value(key)
-        if isinstance(value, bool):  # YAML reads `on` and `off` as these
-            return "on" if value else "off"
-        return "on" if value is None else str(value)
 
-    def flag(self, key: str, default: bool = False) -> bool:
-        value = self._value(key)
-        if isinstance(value, str) and value.lower() in ("true", "false"):
-            return value.lower() == "true"
-        if value is not None and not isinstance(value, bool):
-            raise self._wrong(key, "true or false", value)
-        return default if value is None else value
-
-    def number(self, key: str, whole: bool = False) -> float:
-        value = self._value(key)
-        expected = "a whole number" if whole else "a number"
-        if value is None:
-            return 0.0
-        try:
-            number = float(value) if not isinstance(value, bool) else float("nan")
-        except (TypeError, ValueError):
-            raise self._wrong(key, expected, value) from None
-        if number != number or (whole and not number.is_integer()):
-            raise self._wrong(key, expected, value)
-        return max(number, 0.0)
-
-    def seconds(self, key: str, default: float) -> float:
-        value = self._value(key)
-        if value is None:
-            return default
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value) if value > 0 else default
-        if isinstance(value, str) and value:
-            spent = sum(float(n) * _SECONDS[unit] for n, unit in _DURATION.findall(value))
-            if _DURATION.sub("", value) == "":
-                return spent or default
-        raise self._wrong(key, "a duration like 2s or 500ms", value)
-
-    def names(self, key: str) -> tuple[str, ...]:
-        value = self._value(key) or ()
-        if isinstance(value, str) or not all(isinstance(name, str) for name in value):
-            raise self._wrong(key, "a list of names", value)
-        return tuple(filter(None, value))
-
-    def _value(self, key: str) -> Any:
-        return self._filled(key, self._section.get(key))
-
-    def _filled(self, key: str, value: Any) -> Any:
-        """Fill variables in; one without a value or a default is empty, as in the proxy."""
-        if isinstance(value, list):
-            return [self._filled(key, one) for one in value]
-        if not isinstance(value, str):
-            return value
-        for name, default in _VARIABLE.findall(value):
-            if name not in os.environ and not default:
-                logger.warning("%s%s: the variable %s is not set", self._prefix, key, name)
-        return _VARIABLE.sub(lambda m: os.environ.get(m[1], "") or m[2] or "", value)
-
-    def _wrong(self, key: str, expected: str, value: object) -> ConfigurationError:
-        got = type(value).__name__ if key in SECRET else repr(value)
-        return ConfigurationError(f"{self._prefix}{key}: expected {expected}, got {got}")
+def _seconds(value: Any, key: str) -> Any:
+    """Return a duration of Go in seconds; a number is one."""
+    if not isinstance(value, str):
+        return value
+    if _DURATION.sub("", value):
+        raise ConfigurationError(f"{key}: expected a duration like 2s or 500ms")
+    return sum(float(n) * _SECONDS[unit] for n, unit in _DURATION.findall(value))

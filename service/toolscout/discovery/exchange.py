@@ -1,19 +1,19 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
-import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 import msgspec
 
 from toolscout.contract.bounds import count_values
-from toolscout.discovery import wire
 from toolscout.discovery.providers import Json, ProviderName
-from toolscout.discovery.providers.fields import mapping
+from toolscout.discovery.providers.fields import UNREADABLE, decode, encode, mapping
 from toolscout.discovery.providers.stream import Stream
+
+T = TypeVar("T")
 
 PATHS: tuple[tuple[str, ProviderName], ...] = (
     ("/chat/completions", "openai"),
@@ -44,24 +44,13 @@ MAX_SEARCHED_VALUES = 400_000
 
 CALLER_HEADERS = (
     *("authorization", "x-api-key", "api-key", "x-goog-api-key", "ocp-apim-subscription-key"),
-    *("openai-organization", "openai-project", "x-forwarded-user"),
+    *("openai-organization", "openai-project", "x-forwarded-user", "x-portkey-api-key"),
+    *("x-portkey-virtual-key", "x-portkey-config", "x-portkey-metadata"),
 )
 """Headers that name the caller. Together they keep equal conversations of two callers apart.
 
 Headers that differ from request to request are none: they would take a conversation apart.
 """
-
-CALLER_PREFIX = "x-portkey-"
-"""How the headers begin by which Portkey tells callers, but for those about single requests."""
-
-_OF_A_REQUEST = re.compile("trace|span|timeout|retry|cache|debug")
-
-_OF_CONNECTIONS = (
-    *("__cf", "_cf", "AWSALB", "AWSELB", "GCLB", "BIGipServer", "ARRAffinity", "INGRESSCOOKIE"),
-    *("_ga", "_gid", "_gat", "_gcl", "__utm", "_fbp", "_hj", "_pk_", "_clck", "_clsk", "_dd_s"),
-    *("ajs_", "mp_", "ph_", "amp_", "AMP_"),
-)
-"""How cookies of load balancers and of analytics begin, which do not tell callers."""
 
 CALLER_QUERY = "key"
 """Parameter of the URL in which Gemini takes a key."""
@@ -78,16 +67,65 @@ _SIGNATURE = "AWS4-"
 """Start of an `Authorization` that signs the body, so that no other body can be sent under it."""
 
 
+ENCODINGS = ("", "identity", "gzip", "deflate")
+"""Encodings of answers that can be decoded; requests are forwarded with these alone."""
+
 TOO_LARGE = (
     f"the model's answer after a search has more than {MAX_SEARCHED_BYTES} bytes, "
-    "or is not encoded as it says"
+    "or an encoding that was not asked for"
 )
 
 
-class UnreadError(httpx2.HTTPError):
-    """A response that is too large to be looked into, or cannot be decoded; its pieces are raw."""
+class Blocking(AsyncIterator[bytes]):
+    """Adapts a blocking iterator to the asynchronous protocol; it never waits."""
 
-    def __init__(self, response: httpx2.Response, pieces: AsyncGenerator[bytes, None]) -> None:
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = iter(chunks)
+
+    async def __anext__(self) -> bytes:
+        for chunk in self._chunks:
+            return chunk
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Close the iterator, if it can be closed."""
+        close = getattr(self._chunks, "close", None)
+        if close is not None:
+            close()
+
+
+def run(work: Awaitable[T]) -> T:
+    """Run a coroutine to its end.
+
+    Raises:
+        RuntimeError: it waited for something.
+    """
+    steps = work.__await__()
+    try:
+        next(steps)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    raise RuntimeError("the blocking flow waited")
+
+
+async def close(stream: AsyncIterator[bytes]) -> None:
+    """Close a stream of pieces, if it can be closed."""
+    if (end := getattr(stream, "aclose", None)) is not None:
+        await end()
+
+
+Pieces = AsyncGenerator[bytes, None] | Blocking
+"""Of a response, in code that waits or blocks."""
+
+
+class UnreadError(httpx2.HTTPError):
+    """A response that is too large to be looked into, or cannot be decoded.
+
+    Its pieces are those that were read and those that follow; None if none was read.
+    """
+
+    def __init__(self, response: httpx2.Response, pieces: Pieces | None = None) -> None:
         super().__init__(TOO_LARGE)
         self.response = response
         self.pieces = pieces
@@ -113,8 +151,8 @@ class ProviderError(httpx2.HTTPError):
     def error(self) -> Json:
         """What the provider says of the error, or what is known where it says nothing."""
         try:
-            body = wire.decode(self.response.content)
-        except wire.UNREADABLE:
+            body = decode(self.response.content)
+        except UNREADABLE:
             body = None
         error = mapping(mapping(body).get("error", body))
         if isinstance(error.get("message"), str):
@@ -146,18 +184,10 @@ class Exchange(msgspec.Struct):
     @property
     def scope(self) -> str:
         """What tells the caller from others who begin with the same words."""
-        headers = self.request.headers
+        headers = sorted(self.request.headers.multi_items())
         telling = {*CALLER_HEADERS, *self.scope_headers}
-        told = [
-            f"{name}={value}"
-            for name, value in sorted(headers.multi_items())
-            if name in telling
-            or (name.startswith(CALLER_PREFIX) and not _OF_A_REQUEST.search(name))
-        ]
-        cookies = (cookie.strip() for cookie in headers.get("cookie", "").split(";"))
-        told += sorted(c for c in cookies if c and not c.startswith(_OF_CONNECTIONS))
-        told += self.request.url.params.get_list(CALLER_QUERY)
-        return "\n".join(told)
+        told = [f"{name}={value}" for name, value in headers if name in telling]
+        return "\n".join([*told, *self.request.url.params.get_list(CALLER_QUERY)])
 
     def forward(self, body: Json) -> httpx2.Request:
         """Return the request with another body, whose response can be decoded here."""
@@ -171,7 +201,7 @@ class Exchange(msgspec.Struct):
             request.method,
             request.url,
             headers=headers,
-            content=wire.encode(body),
+            content=encode(body),
             extensions=request.extensions,
         )
 
@@ -199,8 +229,8 @@ def exchange_of(
     if len(content) > MAX_SEARCHED_BYTES or count_values(content) > MAX_SEARCHED_VALUES:
         return None
     try:
-        body = wire.decode(content)
-    except wire.UNREADABLE:
+        body = decode(content)
+    except UNREADABLE:
         return None
     return Exchange(request, provider, body, scope_headers) if isinstance(body, dict) else None
 
@@ -212,37 +242,30 @@ def json_of(response: httpx2.Response) -> Json:
         ProviderError: it is an error, or no JSON object.
     """
     try:
-        body = wire.decode(response.content)
-    except wire.UNREADABLE:
+        body = decode(response.content)
+    except UNREADABLE:
         body = None
     if response.is_error or not isinstance(body, dict):
         raise ProviderError(response)
     return body
 
 
-def response_with(response: httpx2.Response, content: bytes) -> httpx2.Response:
-    """Return a response that was read and decoded, with a body of its own or another."""
+def response_with(
+    response: httpx2.Response, body: bytes | httpx2.SyncByteStream | httpx2.AsyncByteStream
+) -> httpx2.Response:
+    """Return a response with another body, or with its own as it was decoded."""
+    key = "content" if isinstance(body, bytes) else "stream"
     return httpx2.Response(
         response.status_code,
         headers=_without_framing(response.headers),
-        content=content,
         extensions=response.extensions,
+        **{key: body},  # type: ignore[arg-type]
     )
 
 
-def streamed_response(
-    response: httpx2.Response,
-    stream: httpx2.SyncByteStream | httpx2.AsyncByteStream,
-    *,
-    is_raw: bool,
-) -> httpx2.Response:
-    """Return a response with another stream, or with its own as it came."""
-    return httpx2.Response(
-        response.status_code,
-        headers=response.headers if is_raw else _without_framing(response.headers),
-        stream=stream,
-        extensions=response.extensions,
-    )
+def can_decode(response: httpx2.Response) -> bool:
+    """Return whether the content of a response is encoded in a way that was asked for."""
+    return response.headers.get("content-encoding", "").strip().lower() in ENCODINGS
 
 
 async def outputs(
@@ -268,7 +291,7 @@ async def outputs(
     yield stream.feed(END_OF_EVENT)
 
 
-async def joined(held: list[bytes], pieces: wire.Pieces) -> AsyncGenerator[bytes, None]:
+async def joined(held: list[bytes], pieces: Pieces) -> AsyncGenerator[bytes, None]:
     """Yield the pieces that were read, and those that follow."""
     async with aclosing(pieces):
         while held:

@@ -15,15 +15,22 @@ import logging
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import aclosing
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from toolscout.client.selection import Reason, Selection
 from toolscout.client.selector import AsyncSelector, Selector
-from toolscout.discovery.blocking import Blocking, close, run
-from toolscout.discovery.bodies import body_of, in_type_of
-from toolscout.discovery.exchange import PassedOnError, ProviderError, outputs
+from toolscout.discovery.exchange import (
+    Blocking,
+    PassedOnError,
+    ProviderError,
+    close,
+    outputs,
+    run,
+)
 from toolscout.discovery.preparation import Preparation
 from toolscout.discovery.providers import Call, Json, ProviderName
+from toolscout.discovery.providers.fields import body_of, in_type_of
 from toolscout.discovery.providers.stream import Stream
 from toolscout.discovery.refusals import may_be_ours
 from toolscout.discovery.turn import Found, Turn
@@ -57,21 +64,21 @@ class Flow(Preparation):
         *,
         in_thread: bool = False,
     ) -> Turn | Json:
-        """Do what `begin` does, and ask the service for a rollout or for what is shown first.
+        """Return a turn with deferred tools, or the body to forward once.
 
-        A large request is read `in_thread`, for which there has to be an event loop.
+        The service is asked what to show first, or whatever a rollout asks without an effect. A
+        large request is read `in_thread`, for which there has to be an event loop.
         """
-        if (query := self._shadow_query(request, provider)) is not None:
-            await self._ask(pattern=query[0], tools=query[1], **self._limits())
-        begin = self.begin_stream if streams else self.begin
-        if in_thread:
-            begun = await asyncio.to_thread(begin, request, provider, session, scope)
-        else:
-            begun = begin(request, provider, session, scope)
+        begin = partial(self._begun, request, provider, session, scope, streams)
+        begun = await asyncio.to_thread(begin) if in_thread else begin()
         if isinstance(begun, Turn):
+            if self._only_asks:
+                if begun.user_query:
+                    await self._ask(**self._question(begun, begun.user_query, loop=0))
+                return begun.asked
             if self.config.strategy == "hybrid-first" and begun.wants_first:
                 await self._choose_first(begun)
-            self._report_deferred(begun)
+            self._report_turn("deferred", begun)
         return begun
 
     async def _choose_first(self, turn: Turn) -> None:
@@ -103,7 +110,7 @@ class Flow(Preparation):
         return await self._ask(**self._question(turn, call.query, turn.rounds + 1))
 
     async def complete_turn(self, begun: Turn | Json, forward: AsyncForward[Any]) -> Any:
-        """Forward what `begin` returned, until a response is for the client."""
+        """Forward what `prepare` returned, until a response is for the client."""
         if not isinstance(begun, Turn):
             return await forward(begun)
         try:
@@ -217,7 +224,7 @@ class AsyncToolDiscovery(Flow):
         return response
 
     async def resume(self, turn: Turn, response: Body, forward: AsyncForward[Body]) -> Body:
-        """Continue a turn from `begin` whose request was forwarded elsewhere.
+        """Continue a turn from `prepare` whose request was forwarded elsewhere.
 
         This is for proxies that call hooks before and after they forward.
         """
@@ -243,12 +250,6 @@ class AsyncToolDiscovery(Flow):
         async with aclosing(self.stream_turn(begun, forward(begun.request), forward)) as pieces:
             async for piece in pieces:
                 yield piece
-
-    def resume_stream(
-        self, turn: Turn, opened: AsyncIterator[bytes], forward: AsyncOpen
-    ) -> AsyncGenerator[bytes, None]:
-        """As `resume`, for a stream that was opened elsewhere."""
-        return self.stream_turn(turn, opened, forward)
 
     async def _ask(self, **question: Any) -> Selection[Any]:
         return await self.selector.select(**question)

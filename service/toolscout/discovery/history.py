@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
+from toolscout.discovery.providers.calls import is_of_model, mark_of, messages_of, words_of
 from toolscout.discovery.providers.fields import Json, as_dict
-from toolscout.discovery.providers.marks import is_of_model, mark_of, messages_of, words_of
 from toolscout.discovery.session import Added, SessionStore, canonical
 
 BESIDE = (
@@ -99,10 +99,7 @@ def seed_of(form: str, session: str, catalog: bytes, request: Mapping[str, Any])
     tools that are not there.
     """
     beside = {key: request[key] for key in BESIDE if key in request}
-    try:
-        return msgspec.json.encode([form, session, catalog, beside], order="sorted")
-    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
-        return b""
+    return _json([form, session, catalog, beside])
 
 
 def _place(key: bytes, mark: str) -> bytes:
@@ -112,10 +109,13 @@ def _place(key: bytes, mark: str) -> bytes:
 
 def _next_key(before: bytes, message: Json | None) -> bytes:
     """Return the hash of the messages up to this one; empty from one on that is no JSON."""
-    if not before or message is None:
-        return b""
+    written = _json(canonical(message)) if before and message is not None else b""
+    return sha256(before + written).digest() if written else b""
+
+
+def _json(value: Any) -> bytes:
+    """Return a value as JSON; empty if it is none."""
     try:
-        written = msgspec.json.encode(canonical(message), order="sorted")
+        return msgspec.json.encode(value, order="sorted")
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
         return b""
-    return sha256(before + written).digest()

@@ -21,22 +21,15 @@ Scores, counts, words and matches are the proxy's. Four things are improved:
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolscout.client.offer import Offer
 from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.errors import ConfigurationError
 from toolscout.text.relevance import (
-    EXPANDED,
-    KEPT,
-    MAX_TOOLS,
-    MIN_TOOLS,
     MIN_WORD,
-    RECENT,
-    TARGET_RATIO,
     Candidate,
     QueryWords,
-    keep_count,
     keep_relevant,
     relevance,
 )
@@ -63,73 +56,32 @@ if re2 is not None:
     _OPTIONS.never_capture = True
 
 
-class Filtered(NamedTuple):
-    """Names kept and names deferred, each in score order, equal scores in request order."""
+def filter_tools(
+    query: str, tools: Sequence[Any] | Offer, **limits: Any
+) -> tuple[list[str], list[str]]:
+    """Split tools of any shape into names kept and names deferred; limits of `keep_relevant`.
 
-    kept: Sequence[str]
-    deferred: Sequence[str]
-
-
-def score(
-    query: str,
-    name: str,
-    description: str,
-    *,
-    always_keep: Collection[str] = (),
-    recent: Collection[str] = (),
-    expanded: Collection[str] = (),
-) -> int:
-    """Return the relevance of one tool to a query."""
-    forced = (
-        EXPANDED * (name in expanded) + KEPT * (name in always_keep) + RECENT * (name in recent)
-    )
-    return forced + relevance(Candidate(name, description), QueryWords(query))
-
-
-def filter_tools(  # noqa: PLR0913  # the calling proxy's options
-    query: str,
-    tools: Sequence[Any],
-    *,
-    min_tools: int = MIN_TOOLS,
-    max_tools: int = MAX_TOOLS,
-    target_ratio: float = TARGET_RATIO,
-    always_keep: Collection[str] = (),
-    recent: Collection[str] = (),
-    expanded: Collection[str] = (),
-) -> Filtered:
-    """Split tools of any shape into kept and deferred.
-
-    Nothing is deferred when there are no more than `min_tools`, or when as many would be kept as
-    there are. Pinned and expanded tools count towards the cap but are kept beyond it.
+    Both are in the order of scores, equal ones in that of the request. Pinned and expanded tools
+    count towards the cap but are kept beyond it.
     """
-    offer = Offer(tools)
-    total = len(offer.names)
-    if total <= min_tools or keep_count(total, min_tools, max_tools, target_ratio) >= total:
-        return Filtered(offer.names, ())
-    kept, deferred = keep_relevant(
-        [Candidate(name, texts(tool)[1]) for name, tool in offer.by_name.items()],
-        query,
-        min_tools=min_tools,
-        max_tools=max_tools,
-        target_ratio=target_ratio,
-        always_keep=always_keep,
-        recent=recent,
-        expanded=expanded,
-    )
-    return Filtered(kept, deferred)
+    offer = Offer.of(tools)
+    candidates = [Candidate(name, texts(tool)[1]) for name, tool in offer.by_name.items()]
+    return keep_relevant(candidates, query, **limits)
 
 
 def search(
     pattern: str,
-    tools: Sequence[Any],
+    tools: Sequence[Any] | Offer,
     max_results: int = DEFAULT_TOP_K,
     always_keep: Collection[str] = (),
 ) -> list[str]:
     """Cut the result of `regex_search` at `max_results`, by relevance, pins after a match."""
     found = regex_search(pattern, tools, always_keep, max_results)
     cap = max_results if max_results >= 1 else DEFAULT_TOP_K
-    offer = Offer(tools)
-    scores = {name: score(pattern, name, texts(offer.by_name[name])[1]) for name in found}
+    offer = Offer.of(tools)
+    words = QueryWords(pattern)
+    by_name = offer.by_name
+    scores = {name: relevance(Candidate(name, texts(by_name[name])[1]), words) for name in found}
     pins = [name for name in found if name in always_keep]
     matches = sorted((name for name in found if name not in always_keep), key=lambda n: -scores[n])
     pins = pins[: cap - 1] if matches else pins[:cap]
@@ -138,7 +90,7 @@ def search(
 
 def regex_search(
     pattern: str,
-    tools: Sequence[Any],
+    tools: Sequence[Any] | Offer,
     always_keep: Collection[str] = (),
     max_results: int = DEFAULT_TOP_K,
 ) -> list[str]:
@@ -149,36 +101,32 @@ def regex_search(
     """
     if not pattern.strip():
         return []
-    offer = Offer(tools)
+    offer = Offer.of(tools)
     expression = _compile(pattern)
     if expression is None:
-        found = set(_keyword_names(pattern, offer, max_results))
+        found = set(keyword_search(pattern, offer, max_results))
     else:
         items = offer.by_name.items()
         found = {name for name, tool in items if expression.search(_text(name, tool)) is not None}
     return [name for name in offer.names if name in found or name in always_keep]
 
 
-def keyword_search(query: str, tools: Sequence[Any], max_results: int = DEFAULT_TOP_K) -> list[str]:
+def keyword_search(query: str, tools: Any, max_results: int = DEFAULT_TOP_K) -> list[str]:
     """Names of the tools with the most words of the query in name and description, best first.
 
     +100 for the whole name, +10 per word of three letters or more; without any, not found. At most
     `max_results`; less than 1 is taken as 5. Equal scores keep the request order.
     """
-    return _keyword_names(query, Offer(tools), max_results)
-
-
-def _keyword_names(query: str, offer: Offer, max_results: int) -> list[str]:
-    cap = max_results if max_results >= 1 else DEFAULT_TOP_K
     query_words = QueryWords(query)
     asked = [word for word in _KEYWORD.findall(query.lower()) if len(word) >= MIN_WORD]
     scores: dict[str, int] = {}
-    for name, tool in offer.by_name.items():
+    for name, tool in Offer.of(tools).by_name.items():
         text = f"{name} {texts(tool)[1]}".lower()
         has = {*_KEYWORD.findall(text), *_PART.findall(text)}
         points = NAMED * query_words.names(name) + PER_WORD * sum(word in has for word in asked)
         if points:
             scores[name] = points
+    cap = max_results if max_results >= 1 else DEFAULT_TOP_K
     return sorted(scores, key=lambda name: -scores[name])[:cap]
 
 
@@ -200,10 +148,8 @@ def check_regex() -> None:
         ConfigurationError: a package is missing.
     """
     if re2 is None:
-        raise ConfigurationError(
-            "strategy: tool-search needs the package google-re2: "
-            "pip install '.[tool-search]' in the clone"
-        )
+        needed = "the package google-re2: pip install '.[tool-search]' in the clone"
+        raise ConfigurationError(f"strategy: tool-search needs {needed}")
 
 
 def _compile(pattern: str) -> Any:

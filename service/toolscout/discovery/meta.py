@@ -9,8 +9,7 @@
 None of them ever executes a tool.
 """
 
-from collections import defaultdict
-from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from inspect import isawaitable
@@ -28,7 +27,7 @@ from toolscout.contract.fields import Detail
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
 from toolscout.discovery import local
-from toolscout.discovery.blocking import run
+from toolscout.discovery.exchange import run
 from toolscout.discovery.providers import ProviderName, provider_named
 from toolscout.discovery.providers.fields import arguments_of
 from toolscout.errors import InvalidRequest
@@ -130,7 +129,7 @@ class _Tools:
         return names if filters is None else [one for one in names if self._passes(one, filters)]
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
-        return list(map(Names(self.offer.names).resolve, names))
+        return [resolve(name, self.offer.by_name) for name in names]
 
     async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
         tools = [self.offer.by_name[name] for name in names]
@@ -189,36 +188,23 @@ MAX_SUGGESTIONS = 3
 """Maximum number of similar names suggested for an unknown one."""
 
 
-class Names:
-    """The names of one list of tools, in every spelling they answer to."""
+def resolve(written: str, names: Collection[str]) -> Resolution:
+    """Find a name exactly, else in any spelling, else without its prefixes.
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = frozenset(names)
-        self._whole: dict[str, list[str]] = defaultdict(list)
-        self._without_prefix: dict[str, list[str]] = defaultdict(list)
-        for name in names:
-            whole, *bare = forms(name) or ("",)
-            self._whole[whole].append(name)
-            for form in bare:
-                self._without_prefix[form].append(name)
-
-    def resolve(self, written: str) -> Resolution:
-        """Find a name exactly, else in any spelling, else without its prefixes.
-
-        A name that fits several tools is ambiguous; an unknown one gets suggestions.
-        """
-        name = written.strip()
-        for spelled in (written, name):
-            if spelled in self._names:
-                return Resolution(written, spelled, "exact")
-        for form in (key(name), *forms(name)[1:]):
-            found = self._whole.get(form) or self._without_prefix.get(form) if form else None
-            if found and len(found) == 1:
-                return Resolution(written, found[0], "alias")
-            if found:
-                return Resolution(written, ambiguous=found)
-        return Resolution(written, suggestions=self._similar(key(name)) or None)
-
-    def _similar(self, wanted: str) -> list[str]:
-        near = get_close_matches(wanted, self._whole, MAX_SUGGESTIONS) if wanted else []
-        return [name for form in near for name in self._whole[form]][:MAX_SUGGESTIONS]
+    A name that fits several tools is ambiguous; an unknown one gets suggestions.
+    """
+    name = written.strip()
+    for exact in (written, name):
+        if exact in names:
+            return Resolution(written, exact, "exact")
+    spelled = {one: own for one in names if (own := forms(one))}
+    for form in (key(name), *forms(name)[1:]):
+        found = [one for one, own in spelled.items() if own[0] == form]
+        found = found or [one for one, own in spelled.items() if form in own[1:]]
+        if len(found) == 1:
+            return Resolution(written, found[0], "alias")
+        if found:
+            return Resolution(written, ambiguous=found)
+    near = get_close_matches(key(name), [own[0] for own in spelled.values()], MAX_SUGGESTIONS)
+    alike = [one for form in dict.fromkeys(near) for one, own in spelled.items() if own[0] == form]
+    return Resolution(written, suggestions=alike[:MAX_SUGGESTIONS] or None)

@@ -2,8 +2,9 @@
 
 import logging
 from collections.abc import Collection, Sequence
+from functools import partial
 from time import perf_counter
-from typing import Any, Unpack, get_args
+from typing import Any, get_args
 
 from toolscout.client.events import (
     Stage,
@@ -17,7 +18,6 @@ from toolscout.client.offer import Offer
 from toolscout.client.rollout import Rollout
 from toolscout.client.selection import Selection
 from toolscout.client.selector import AsyncSelector, Selector
-from toolscout.client.settings import SelectorOptions
 from toolscout.common.lru import Lru
 from toolscout.discovery import local
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
@@ -35,30 +35,10 @@ ASKING = ("api", "hybrid-first")
 MAX_MODELS = 1_000
 """Models in memory that have refused the provider's own deferred loading."""
 
-TOOL_KEYS = ("tools", "toolConfig", "functions")
-"""Keys of a request's tools; one with an empty list says that it has none."""
-
 USER_KEYS = ("user", "safety_identifier", "prompt_cache_key")
 """Keys with which a request names its user or its conversation."""
 
 logger = logging.getLogger("toolscout.client")
-
-
-class DiscoveryOptions(SelectorOptions, total=False):
-    """Arguments of a flow that a transport passes on to it."""
-
-    always_keep: Collection[str]
-    top_k: int | None
-    order: Order
-    defer_above: int
-    max_rounds: int
-    store: SessionStore | None
-    rollout: str | Rollout | None
-    turn_observers: Sequence[TurnObserver] | None
-    native: bool
-    dispatch: bool
-    restore_on_no_match: bool | None
-    learn: bool
 
 
 class Preparation:
@@ -101,7 +81,7 @@ class Preparation:
         dispatch: bool = False,
         restore_on_no_match: bool | None = None,
         learn: bool = True,
-        **selector_options: Unpack[SelectorOptions],
+        **selector_options: Any,
     ) -> None:
         if isinstance(config, str):
             config = DiscoveryConfig(enabled=True, strategy="hybrid-first", api=ApiConfig(config))
@@ -128,13 +108,14 @@ class Preparation:
             restore_on_no_match=config.restore_on_no_match,
             always_keep=config.always_keep,
             refusing=Lru(MAX_MODELS),
-            on_end=self._report_finished,
+            on_end=partial(self._report_turn, "finished"),
         )
         self._turn_observers = checked_observers("turn_observers", turn_observers)
         self._rollout = Rollout.parse(config.rollout if rollout is None else rollout)
         # A percentage is decided here, for the whole turn; the selector handles dark and shadow.
-        mode = self._rollout if self._rollout.mode in ("dark", "shadow") else Rollout("on")
         asks = config.strategy in ASKING
+        self._only_asks = asks and self._rollout.mode in ("dark", "shadow")
+        mode = self._rollout if self._only_asks else Rollout("on")
         if "permit" in selector_options:
             # The forward after the last search has every tool of the request again.
             raise InvalidArgument("permit: filter the tools of the request before the flow begins")
@@ -147,9 +128,6 @@ class Preparation:
                 **selector_options,
             }
         )
-        # Where nothing fits, a dark or shadow rollout is to say what `on` does.
-        shows_none = not config.restore_on_no_match or config.strategy == "hybrid-first"
-        self.selector.telemetry.shows_none = shows_none
         # A query that no event may hold is not reported either.
         learn = learn and selector_options.get("log_query") != "off"
         self.reporter = reporter_of(self.selector) if learn and asks else None
@@ -157,40 +135,27 @@ class Preparation:
 
     selector: AsyncSelector | Selector
 
-    searches_without_tools = True
-    """Whether a request that leaves `tools` out searches those its session deferred last."""
-
     def _prepare(self, settings: dict[str, Any]) -> None:
         """Make the selector of one kind of flow."""
 
-    def begin(
-        self,
-        request: Json,
-        provider: ProviderName = "openai",
-        session: str | None = None,
-        scope: str = "",
+    def _begun(
+        self, request: Json, provider: ProviderName, session: str | None, scope: str, streams: bool
     ) -> Turn | Json:
-        """Prepare a request: return a turn with deferred tools, or the body to forward once.
+        """Return a turn with deferred tools, or the body to forward once.
 
-        A malformed request is forwarded as it came.
+        A malformed request is forwarded as it came, and so is one for a stream that nothing reads.
 
         Raises:
             InvalidArgument: there is no provider of that name.
         """
         shapes = provider_named(provider)
+        if streams and shapes.stream is None and self.config.strategy != "relevance":
+            return request
         try:
             return self._begin(shapes.resumed(request), shapes, session, scope)
         except Exception:
             logger.warning("a request could not be prepared and is forwarded as it came")
             return request
-
-    def begin_stream(
-        self, request: Json, provider: ProviderName, session: str | None, scope: str
-    ) -> Turn | Json:
-        """Do the same for a stream; defer nothing without a reader for such streams."""
-        if provider_named(provider).stream is None and self.config.strategy != "relevance":
-            return request
-        return self.begin(request, provider, session, scope)
 
     def _begin(
         self, request: Json, provider: Provider, session: str | None, scope: str
@@ -203,24 +168,21 @@ class Preparation:
         name = session if session is not None else self.store.session_of(previous, scope)
         if session is None and not name:
             name = session_of(request, provider, scope)
-        leaves_out = not tools and request.keys().isdisjoint(TOOL_KEYS)
-        if leaves_out and self.searches_without_tools and strategy != "relevance":
-            tools = self.store.deferred_tools(name, provider.name)
         # A result that goes back into a conversation that only the provider has names no session,
         # so nobody knows which tools it has found.
         is_unknown = not name and bool(previous)
-        if not tools or not self._rollout.includes(name) or _uses_own_search(tools):
+        is_used = self._only_asks or self._rollout.mode == "on" or self._rollout.includes(name)
+        if not tools or not is_used or _uses_own_search(tools):
             return request
         offer = Offer(tools)
         if offer.odd:
             logger.warning("tools%s: of no known shape, and left out", [*offer.odd])
-            tools = [tool for number, tool in enumerate(tools) if number not in offer.odd]
-            offer = Offer(tools)
+            offer = Offer([tool for n, tool in enumerate(tools) if n not in offer.odd])
         if len(offer.names) <= self._defer_above or not offer.names:
             return request
         if strategy == "relevance":
             return request if is_unknown else self._filtered(request, provider, offer, name)
-        turn = Turn(request, provider, tools, offer, name, self._turn_settings, scope)
+        turn = Turn(request, provider, offer, name, self._turn_settings, scope)
         plain = turn.unsearched
         if is_unknown and (turn.fits_whole or not turn.is_native):
             plain = turn.original
@@ -230,93 +192,52 @@ class Preparation:
 
     def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
         config = self.config
-        filtered = local.filter_tools(
+        choice = provider.choice(request)
+        filtered, deferred = local.filter_tools(
             provider.query(request),
-            offer.everything,
+            offer,
             min_tools=config.min_tools,
             max_tools=config.max_tools,
             target_ratio=config.target_ratio,
-            always_keep=(*config.always_keep, *provider.listed(request)),
+            always_keep=(*config.always_keep, *choice.names),
             recent=provider.recent(request),
             expanded=self.store.expanded(session),
         )
-        if not filtered.deferred:
+        if not deferred:
             return request
-        kept = dict.fromkeys((*filtered.kept, *offer.endings(provider.must_call(request))))
+        kept = dict.fromkeys((*filtered, *offer.endings(choice.must_call)))
         names = list(kept)
         if self._order != "rank":
             names = [name for name in offer.names if name in kept]
         self._report("filtered", provider.name, session, len(offer.names), len(names))
         return provider.with_tools(request, offer.pick(names))
 
-    def _report_deferred(self, turn: Turn) -> None:
-        self._report(
-            "deferred", turn.provider.name, turn.session, len(turn.offer.names), turn.shown
-        )
-
-    def _report_finished(self, turn: Turn) -> None:
-        if self.reporter is not None:
+    def _report_turn(self, stage: Stage, turn: Turn) -> None:
+        if stage == "finished" and self.reporter is not None:
             self.reporter.observe(turn)
-        offered, counts = len(turn.offer.names), (turn.search_count, turn.rounds)
-        self._report("finished", turn.provider.name, turn.session, offered, turn.shown, *counts)
+        shown = (turn.provider.name, turn.session, len(turn.offer.names), turn.shown)
+        self._report(stage, *shown, turn.search_count, turn.rounds)
 
-    def _report(  # noqa: PLR0913  # the fields of an event
-        self,
-        stage: Stage,
-        provider: str,
-        session: str,
-        offered: int,
-        shown: int,
-        searches: int = 0,
-        rounds: int = 0,
-    ) -> None:
+    def _report(self, stage: Stage, *about: Any) -> None:
         if self._turn_observers:
-            strategy = self.config.strategy
-            event = TurnEvent(stage, strategy, provider, session, offered, shown, searches, rounds)
-            notify(self._turn_observers, event, "turns")
-
-    def _shadow_query(
-        self, request: Json, provider: ProviderName
-    ) -> tuple[str, Sequence[Any]] | None:
-        """Return the query of a dark or shadow rollout; None if there is none.
-
-        Raises:
-            InvalidArgument: there is no provider of that name.
-        """
-        shapes = provider_named(provider)
-        if self._rollout.mode not in ("dark", "shadow") or self.config.strategy not in ASKING:
-            return None
-        try:
-            tools, query = shapes.tools(request), shapes.query(request)
-            few = len(Offer(tools).names) <= self._defer_above
-            if few or shapes.passes(request) or not shapes.may_search(request):
-                return None
-        except Exception:
-            logger.warning("a request could not be read; the service is not asked about it")
-            return None
-        return (query, tools) if tools and query else None
+            notify(self._turn_observers, TurnEvent(stage, self.config.strategy, *about), "turns")
 
     def _question(self, turn: Turn, query: str, loop: int) -> dict[str, Any]:
         """Return the selector's arguments for a search within a turn."""
         return {
             "pattern": query,
-            "tools": turn.offer.everything,
+            "tools": turn.offer,
+            "top_k": self.config.max_search_results,
+            "always_keep": self.config.always_keep,
             "session": turn.session,
             "loop": loop,
-            **self._limits(),
         }
-
-    def _limits(self) -> dict[str, Any]:
-        config = self.config
-        return {"top_k": config.max_search_results, "always_keep": config.always_keep}
 
     def _local_search(self, turn: Turn, call: Call) -> Selection[Any]:
         """Search locally (strategy `tool-search`); an empty result is no failure."""
         config, offer = self.config, turn.offer
         started = perf_counter()
-        found = local.search(
-            call.query, offer.everything, config.max_search_results, config.always_keep
-        )
+        found = local.search(call.query, offer, config.max_search_results, config.always_keep)
         took = (perf_counter() - started) * 1_000
         selection = Selection(found, list(offer.pick(found)), latency_ms=took)
         self.selector.telemetry.report(

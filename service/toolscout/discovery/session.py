@@ -1,16 +1,14 @@
 """Sessions: which tools a conversation has deferred, and which it has found so far.
 
-They are in memory, bounded in bytes, and expire an hour after the last write (checked every five
-minutes), as in the proxy. There, two users whose first messages are equal share a session; here the
-caller can add a scope (a user, a key) that keeps them apart, and what a conversation has found is
-stored with its messages besides.
+They are in memory, bounded in bytes, and end an hour after the last write. In the proxy two users
+whose first messages are equal share a session; here the caller can add a scope (a user, a key) that
+keeps them apart, and what a conversation has found is stored with its messages besides.
 """
 
 import json
 import sys
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import chain
@@ -23,11 +21,6 @@ from toolscout.client.offer import MARKER
 from toolscout.common.lru import Lru
 
 TTL_S = 3_600.0
-SWEEP_S = 300.0
-MAX_SESSIONS = 10_000
-MAX_CATALOG_BYTES = 64 * 1024 * 1024
-"""Maximum bytes of deferred definitions in memory, as JSON; equal lists are stored once."""
-
 MAX_ADDED_BYTES = 64 * 1024 * 1024
 """Maximum bytes in memory of what turns have added to their conversations."""
 
@@ -36,9 +29,6 @@ ADDED_BYTES = 256
 
 MAX_SESSION_BYTES = 32 * 1024 * 1024
 """Maximum bytes in memory of the names that sessions have found."""
-
-MAX_NAMES_BYTES = 16 * 1024 * 1024
-"""Maximum bytes in memory of the names that sessions have deferred; equal lists count once."""
 
 NAME_BYTES = 64
 """Bytes that one name takes beside its characters, about."""
@@ -59,20 +49,11 @@ _GO_ESCAPES = str.maketrans(
 )
 
 
-def session_id(request: Mapping[str, Any], scope: str = "") -> str:
+def hashed(message: Any, scope: str = "") -> str:
     """Return the id of a conversation: 16 hex digits of a hash over its first user message.
 
-    Without a scope it is the proxy's own id, byte for byte. Empty when there is no user message.
+    Without a scope it is the proxy's own id, byte for byte; empty for a message that is no JSON.
     """
-    messages = request.get("messages")
-    for message in messages if isinstance(messages, list) else ():
-        if isinstance(message, Mapping) and message.get("role") == "user":
-            return hashed(message, scope)
-    return ""
-
-
-def hashed(message: Any, scope: str = "") -> str:
-    """Return the id for a first user message of any shape."""
     try:
         text = json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
@@ -112,16 +93,13 @@ class Added(msgspec.Struct, frozen=True):
 class Session(msgspec.Struct):
     """The state of one conversation."""
 
-    deferred: bytes = b""
-    """Key of the names of the tools it deferred last."""
-    catalog: tuple[str, bytes] | None = None
-    """The provider whose shape their definitions have, and the key of the definitions."""
+    has_deferred: bool = False
+    """Whether tools were deferred in it."""
     expanded: dict[str, None] = msgspec.field(default_factory=dict)
     """Names it has found, oldest first."""
     visible: dict[bytes, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Names of the tools that fitted its first message, by a digest of those that were offered."""
     written: float = 0.0
-    size: int = 0
 
     def measured(self) -> int:
         """Return its bytes in memory, about."""
@@ -130,46 +108,30 @@ class Session(msgspec.Struct):
 
 
 class SessionStore:
-    """Sessions by id; thread-safe. The one written longest ago is dropped first."""
+    """Sessions by id; thread-safe. The one used longest ago is dropped first."""
 
     def __init__(
         self,
         ttl_s: float = TTL_S,
-        sweep_s: float = SWEEP_S,
-        limit: int = MAX_SESSIONS,
         clock: Callable[[], float] = monotonic,
-        catalog_bytes: int = MAX_CATALOG_BYTES,
         session_bytes: int = MAX_SESSION_BYTES,
     ) -> None:
-        self._ttl_s, self._sweep_s, self._limit, self._clock = ttl_s, sweep_s, limit, clock
-        self._session_bytes = session_bytes
+        self._ttl_s, self._clock = ttl_s, clock
         self._lock = threading.Lock()
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
-        self._catalogs: Lru[bytes, bytes] = Lru(catalog_bytes)
+        self._sessions: Lru[str, Session] = Lru(session_bytes)
         self._added: Lru[bytes, bytes] = Lru(MAX_ADDED_BYTES)
-        self._names: Lru[bytes, tuple[str, ...]] = Lru(MAX_NAMES_BYTES)
         self._responses: Lru[bytes, str] = Lru(MAX_RESPONSES)
-        self.size = 0
+
+    @property
+    def size(self) -> int:
         """Bytes in memory of the sessions, about."""
-        self._swept = clock()
+        return self._sessions.size
 
-    def deferred(self, session: str) -> tuple[str, ...]:
-        """Return the names deferred last; none if they were dropped for others."""
+    def has_deferred(self, session: str) -> bool:
+        """Return whether tools were deferred in a session."""
         with self._lock:
             found = self._live(session)
-        return (found and self._names.get(found.deferred)) or ()
-
-    def deferred_tools(self, session: str, provider: str) -> list[Any]:
-        """Return the definitions of the tools deferred last.
-
-        They are empty if they had another provider's shape, or were dropped for others.
-        """
-        with self._lock:
-            found = self._live(session)
-        if found is None or found.catalog is None or found.catalog[0] != provider:
-            return []
-        written = self._catalogs.get(found.catalog[1])
-        return [] if written is None else msgspec.json.decode(written, type=list[Any])
+            return found is not None and found.has_deferred
 
     def expanded(self, session: str) -> tuple[str, ...]:
         """Return the names found so far, oldest first."""
@@ -177,26 +139,10 @@ class SessionStore:
             found = self._live(session)
             return tuple(found.expanded) if found else ()
 
-    def store_deferred(
-        self,
-        session: str,
-        names: Iterable[str],
-        tools: Sequence[Any] = (),
-        provider: str = "",
-    ) -> None:
-        """Replace the deferred tools: their names, and their definitions in a provider's shape."""
-        key = None
-        if tools:
-            with suppress(Exception):  # not JSON, so it cannot be stored
-                written = msgspec.json.encode(tools)
-                key = sha256(written).digest()
-                self._catalogs.put(key, written, len(written))
-        deferred = tuple(map(_shared, names))
-        listed = sha256("\n".join(deferred).encode("utf-8", "replace")).digest()
-        self._names.put(listed, deferred, sum(map(_bytes_of, deferred)))
+    def mark_deferred(self, session: str) -> None:
+        """Store that tools are deferred in a session."""
         with self._writing(session) as found:
-            found.deferred = listed
-            found.catalog = None if key is None else (provider, key)
+            found.has_deferred = True
 
     def mark_expanded(self, session: str, names: Iterable[str]) -> None:
         """Add found names."""
@@ -242,44 +188,23 @@ class SessionStore:
             self._added.put(place, written, len(written) + ADDED_BYTES)
 
     def __len__(self) -> int:
-        with self._lock:
-            return len(self._sessions)
+        return len(self._sessions)
 
     def _live(self, session: str) -> Session | None:
-        self._sweep()
         found = self._sessions.get(session)
-        if found is None or self._clock() - found.written > self._ttl_s:
+        if found is not None and self._clock() - found.written > self._ttl_s:
+            self._sessions.pop(session)
             return None
         return found
 
     @contextmanager
     def _writing(self, session: str) -> Iterator[Session]:
-        """Change a session; those written longest ago make room for it."""
+        """Change a session; those used longest ago make room for it."""
         with self._lock:
             found = self._live(session) or Session()
-            self._drop(session)
             yield found
-            found.written, found.size = self._clock(), found.measured()
-            self._sessions[session] = found
-            self.size += found.size
-            while len(self._sessions) > self._limit or self.size > self._session_bytes:
-                self._drop(next(iter(self._sessions)))
-
-    def _drop(self, session: str) -> None:
-        old = self._sessions.pop(session, None)
-        self.size -= 0 if old is None else old.size
-
-    def _sweep(self) -> None:
-        """Drop expired sessions; they are in the order of writing, so the oldest come first."""
-        now = self._clock()
-        if now - self._swept < self._sweep_s:
-            return
-        self._swept = now
-        while self._sessions:
-            oldest = next(iter(self._sessions))
-            if now - self._sessions[oldest].written <= self._ttl_s:
-                break
-            self._drop(oldest)
+            found.written = self._clock()
+            self._sessions.put(session, found, found.measured())
 
 
 def _key(response: str, scope: str) -> bytes:

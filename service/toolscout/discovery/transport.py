@@ -11,31 +11,32 @@ import asyncio
 import logging
 import re
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from functools import partial
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import httpx2
 
-from toolscout.discovery import wire
-from toolscout.discovery.blocking import Blocking, run
 from toolscout.discovery.config import DiscoveryConfig
 from toolscout.discovery.exchange import (
     LARGE_BYTES,
     MAX_SEARCHED_BYTES,
+    Blocking,
     Exchange,
+    Pieces,
     ProviderError,
     UnreadError,
+    can_decode,
     exchange_of,
     gateway_error,
     joined,
     json_of,
     provider_of,
     response_with,
-    streamed_response,
+    run,
 )
 from toolscout.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, first_answer
-from toolscout.discovery.preparation import DiscoveryOptions
+from toolscout.discovery.providers.fields import encode
 from toolscout.discovery.turn import Turn
 from toolscout.errors import InvalidArgument, check_names
 
@@ -51,10 +52,8 @@ class Answer(NamedTuple):
     """A response for the SDK."""
 
     response: httpx2.Response
-    pieces: AsyncGenerator[bytes, None] | None = None
+    pieces: Pieces | None = None
     """Its body, if that is not what the response has."""
-    is_raw: bool = False
-    """Whether the pieces are encoded as the headers say."""
 
 
 class _Exchanges:
@@ -71,12 +70,8 @@ class _Exchanges:
         """Forward a request; the response is open and not read."""
 
     @abstractmethod
-    def _raw(self, response: httpx2.Response) -> AsyncGenerator[bytes, None] | Blocking:
-        """Yield the body of a response as it comes, and close it."""
-
-    def _pieces(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-        """Yield the decoded body of a response, and close it."""
-        return wire.inflated(self._raw(response), response.headers)
+    def _pieces(self, response: httpx2.Response) -> Pieces:
+        """Yield the decoded body of a response as it comes, and close it."""
 
     async def _whole(self, response: httpx2.Response) -> httpx2.Response:
         """Read and decode a response.
@@ -84,17 +79,16 @@ class _Exchanges:
         Raises:
             UnreadError: it cannot be decoded, or is too large to be looked into.
         """
-        raw = self._raw(response)
+        if not can_decode(response):
+            raise UnreadError(response)
+        pieces = self._pieces(response)
         held, size = [], 0
-        async for piece in raw:
+        async for piece in pieces:
             held.append(piece)
             size += len(piece)
             if size > MAX_SEARCHED_BYTES:
-                raise UnreadError(response, joined(held, raw))
-        content = wire.decoded(b"".join(held), response.headers, MAX_SEARCHED_BYTES)
-        if content is None:
-            raise UnreadError(response, joined(held, raw))
-        return response_with(response, content)
+                raise UnreadError(response, joined(held, pieces))
+        return response_with(response, b"".join(held))
 
     async def _handle(self, exchange: Exchange) -> Answer:
         """Return the response for the SDK, and its pieces if it streams."""
@@ -130,8 +124,9 @@ class _Exchanges:
             return Answer(refused.response)
         except UnreadError as error:
             if turn.rounds == 0:
-                return Answer(error.response, error.pieces, is_raw=True)
-            await error.pieces.aclose()
+                return Answer(error.response, error.pieces)
+            if error.pieces is not None:
+                await error.pieces.aclose()
             return Answer(gateway_error(str(error)))
         except (httpx2.HTTPError, httpx2.StreamError):
             raise
@@ -142,7 +137,7 @@ class _Exchanges:
             logger.exception("a response could not be read and is passed on as it came")
             return Answer(last)
         assert last is not None
-        return Answer(last if final is answer else response_with(last, wire.encode(final)))
+        return Answer(last if final is answer else response_with(last, encode(final)))
 
     async def _stream(self, exchange: Exchange, turn: Turn) -> Answer:
         async def opened(body: dict[str, Any]) -> httpx2.Response:
@@ -162,11 +157,11 @@ class _Exchanges:
             return Answer(refused.response)
         except UnreadError as error:
             turn.end()
-            return Answer(error.response, error.pieces, is_raw=True)
+            return Answer(error.response, error.pieces)
         except BaseException:
             turn.end()
             raise
-        if not wire.can_decode(first.headers):
+        if not can_decode(first):
             turn.end()
             return Answer(first)
         return Answer(first, self.discovery.stream_turn(turn, self._pieces(first), forward))
@@ -192,12 +187,11 @@ class Transport(_Exchanges, httpx2.BaseTransport):
         *,
         inner: httpx2.BaseTransport | None = None,
         scope_headers: Collection[str] = (),
-        **options: Unpack[DiscoveryOptions],
+        **options: Any,
     ) -> None:
         options.setdefault("defer_above", FEW_TOOLS)
         self._scope_headers = _header_names(scope_headers)
         self.discovery = ToolDiscovery(config, **options)
-        self.discovery.searches_without_tools = False  # an SDK leaves them out on purpose
         self._client = httpx2.Client(transport=inner, limits=LIMITS, timeout=None)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -211,8 +205,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
         answer = run(self._handle(exchange))
         if answer.pieces is None:
             return answer.response
-        pieces = _Pieces(answer.pieces, answer.response)
-        return streamed_response(answer.response, pieces, is_raw=answer.is_raw)
+        return response_with(answer.response, _Pieces(answer.pieces, answer.response))
 
     def close(self) -> None:
         """Close the connections to the provider and to the service."""
@@ -222,8 +215,8 @@ class Transport(_Exchanges, httpx2.BaseTransport):
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         return self._client.send(request, stream=True)
 
-    def _raw(self, response: httpx2.Response) -> Blocking:
-        return Blocking(response.iter_raw())
+    def _pieces(self, response: httpx2.Response) -> Blocking:
+        return Blocking(response.iter_bytes())
 
 
 class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
@@ -239,12 +232,11 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         inner: httpx2.AsyncBaseTransport | None = None,
         limits: httpx2.Limits = LIMITS,
         scope_headers: Collection[str] = (),
-        **options: Unpack[DiscoveryOptions],
+        **options: Any,
     ) -> None:
         options.setdefault("defer_above", FEW_TOOLS)
         self._scope_headers = _header_names(scope_headers)
         self.discovery = AsyncToolDiscovery(config, **options)
-        self.discovery.searches_without_tools = False  # an SDK leaves them out on purpose
         self._client = httpx2.AsyncClient(transport=inner, limits=limits, timeout=None)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -260,8 +252,7 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         answer = await self._handle(exchange)
         if answer.pieces is None:
             return answer.response
-        pieces = _AsyncPieces(answer.pieces, answer.response)
-        return streamed_response(answer.response, pieces, is_raw=answer.is_raw)
+        return response_with(answer.response, _AsyncPieces(answer.pieces, answer.response))
 
     async def pass_on(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request without looking into it."""
@@ -275,14 +266,14 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         return await self._client.send(request, stream=True)
 
-    def _raw(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-        return response.aiter_raw()
+    def _pieces(self, response: httpx2.Response) -> Pieces:
+        return response.aiter_bytes()
 
 
 class _AsyncPieces(httpx2.AsyncByteStream):
     """The events of a response as the SDK gets them."""
 
-    def __init__(self, pieces: AsyncGenerator[bytes, None], first: httpx2.Response) -> None:
+    def __init__(self, pieces: Pieces, first: httpx2.Response) -> None:
         self._made = pieces
         self._first = first
 
@@ -297,7 +288,7 @@ class _AsyncPieces(httpx2.AsyncByteStream):
 class _Pieces(httpx2.SyncByteStream):
     """The same for blocking code."""
 
-    def __init__(self, pieces: AsyncGenerator[bytes, None], first: httpx2.Response) -> None:
+    def __init__(self, pieces: Pieces, first: httpx2.Response) -> None:
         self._made = pieces
         self._first = first
 

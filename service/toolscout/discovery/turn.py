@@ -1,6 +1,6 @@
 """One turn of a conversation with deferred tools, without any input or output.
 
-    turn = begin(…)                    tools deferred behind a search tool
+    turn = prepare(…)                  tools deferred behind a search tool
     forward turn.request               → response
     turn.searches(response)            the searches the model asks for; empty: the turn is over
     turn.resume(response, selections)  adds the found tools and the results: forward again
@@ -20,13 +20,12 @@ from toolscout.client.selection import Reason, Selection
 from toolscout.discovery.dispatch import NAME, Dispatch
 from toolscout.discovery.history import History, seed_of
 from toolscout.discovery.providers import Call, Json, Provider, native_of
-from toolscout.discovery.providers.marks import is_of_model
+from toolscout.discovery.providers.calls import is_of_model
+from toolscout.discovery.providers.fields import summed
 from toolscout.discovery.providers.provider import QUERY_SCHEMA, SearchResult
-from toolscout.discovery.providers.usage import summed
 from toolscout.discovery.refusals import names_native_form, refuses_form
 from toolscout.discovery.settings import TurnSettings
-from toolscout.discovery.shown import Shown
-from toolscout.discovery.texts import description, free_name, result_text
+from toolscout.discovery.shown import Shown, description, free_name, result_text
 
 logger = logging.getLogger("toolscout.client")
 
@@ -43,18 +42,16 @@ class Turn:
     Args:
         request: as it came.
         provider: whose shapes these are.
-        tools: the tools of the request, or those that its session has deferred.
-        offer: the same tools by name.
+        offer: the tools of the request, or those that its session has deferred.
         session: the conversation; empty when it is unknown.
         settings: those of the flow.
         scope: what tells the caller from others.
     """
 
-    def __init__(  # noqa: PLR0913  # what one request is
+    def __init__(  # what one request is
         self,
         request: Json,
         provider: Provider,
-        tools: Sequence[Any],
         offer: Offer,
         session: str,
         settings: TurnSettings,
@@ -79,7 +76,9 @@ class Turn:
         self._is_accepted = False
         self._new_first: Sequence[str] | None = None  # unless it is known from before
         self._has_ended = False
-        self._tools, self._asked = tools, request
+        self.asked = request
+        """The request as it came."""
+        self._request: Json | None = None
         if settings.dispatch:
             provider = cast("Provider", Dispatch(provider, free_name(NAME, offer.names)))
         self._emulated = self.provider = provider
@@ -91,8 +90,9 @@ class Turn:
         own = 2 if settings.dispatch else 1
         limit = None if provider.max_tools is None else provider.max_tools - own
         self._shown = Shown(offer, order, limit)
-        endings = offer.endings(provider.must_call(request))
-        self._shown.keep((*settings.always_keep, *endings, *provider.listed(request)))
+        choice = provider.choice(request)
+        endings = offer.endings(choice.must_call)
+        self._shown.keep((*settings.always_keep, *endings, *choice.names))
         self._catalog = offer.digest()
         self._shown.keep(self._first or ())
         self._begin()
@@ -103,7 +103,7 @@ class Turn:
         names = self.offer.names
         self.search_name = provider.search_name or free_name(self._settings.search_name, names)
         self._search_tool = provider.function(self.search_name, description(names), QUERY_SCHEMA)
-        request = self._asked
+        request = self.asked
         # What the provider stores of a conversation holds its searches already.
         is_stored = bool(provider.previous(request))
         known_here = self.session and not is_stored
@@ -115,37 +115,31 @@ class Turn:
         # Where messages were changed or other tools offered, the session is what is left.
         found = history.names if history.is_known else store.expanded(self.session)
         # A search may have no result in the history: its session was lost, or its turn was mixed.
-        self._known = known = [*found, *provider.recent(self._asked)]
+        self._known = known = [*found, *provider.recent(self.asked)]
         is_loaded = is_stored and provider is not self._emulated
         loaded = known if is_loaded else provider.referred(history.searches)
         self._unloaded = [name for name in known if name not in loaded]
         self._has_additions = bool(found or history.searches)
         self._resumed = request
-        self._write()
+        self._request = None
 
-    def _write(self) -> None:
-        """Write the first request with the tools that are shown now."""
-        self._shown.know(self._unloaded)
-        self.original = self._with_every_tool(self._asked)
-        self.request = self._with_tools(self._resumed)
+    @property
+    def request(self) -> Json:
+        """The next request to forward; the first is made when it is asked for."""
+        if self._request is None:
+            self._shown.know(self._unloaded)
+            self._request = self._with_tools(self._resumed)
+        return self._request
+
+    @property
+    def original(self) -> Json:
+        """The request as it came, with every tool up to the provider's maximum."""
+        return self._with_every_tool(self.asked)
 
     @property
     def user_query(self) -> str:
         """The text of the user's last message."""
-        return self.provider.query(self._asked)
-
-    @property
-    def chosen(self) -> list[str]:
-        """The tools that the last response calls because the model chose them, each once.
-
-        What the request forces or lists was chosen by the caller, and what ends a run fits any.
-        """
-        must_call = self.provider.must_call(self._asked)
-        is_forced = must_call and len(self.offer.names) == 1
-        if is_forced or self.provider.listed(self._asked):
-            return []
-        others = self.offer.by_name.keys() - self.offer.endings(must_call)
-        return [name for name in dict.fromkeys(self.called) if name in others]
+        return self.provider.query(self.asked)
 
     @property
     def wants_first(self) -> bool:
@@ -169,16 +163,16 @@ class Turn:
         It has every tool if none was shown before. Of several answers none could be continued, so
         that there is no search among the tools; elsewhere the tools stay as they are.
         """
-        provider, asked = self._emulated, self._asked
+        provider, asked = self._emulated, self.asked
         is_single = provider.choices(asked) == 1
-        if is_single and provider.may_search(asked):
+        if is_single and provider.choice(asked).may_search:
             return None
-        if not self._settings.store.deferred(self.session):
+        if not self._settings.store.has_deferred(self.session):
             return self.original
         if is_single:
             return None
         self._shown.know(self._known)
-        _, visible, known, _ = self._shown.tools(self._tools)
+        _, visible, known, _ = self._shown.tools()
         tools = [*visible, *known]
         return provider.with_tools(asked, tools) if tools else self.original
 
@@ -186,20 +180,20 @@ class Turn:
         """Show the tools that fit the first message, in this and in all later requests."""
         self._new_first = names
         self._shown.keep(names)
-        self._write()
+        self._request = None
 
     def show_without_answer(self) -> None:
         """Show every tool, because nobody answers; of too many, those nearest to the message."""
         if self.fits_whole:
-            self.request = self.start_over()
+            self._request = self.start_over()
         else:
             self._shown.guess(self.user_query)
-            self._write()
+            self._request = None
 
     def was_sent_with(self, fields: Json) -> None:
         """Note that the request was forwarded with other fields than it was prepared with."""
-        self.original = {**fields, "tools": self.original["tools"]}
-        self.request = {**fields, "tools": self.request["tools"]}
+        self._request = {**fields, "tools": self.request["tools"]}
+        self.asked = {**fields, "tools": self.asked["tools"]}
         self._history.forget()
 
     def accept(self) -> None:
@@ -208,7 +202,7 @@ class Turn:
             return
         self._is_accepted = True
         store = self._settings.store
-        store.store_deferred(self.session, self.offer.names, self._tools, self.provider.name)
+        store.mark_deferred(self.session)
         if self._new_first is not None:
             store.mark_visible(self.session, self._catalog, self._new_first)
 
@@ -221,7 +215,7 @@ class Turn:
             return False
         if not self.is_native:
             if self._has_additions:
-                self.request = self.start_over()
+                self._request = self.start_over()
             return self._has_additions
         self._fell_back = names_native_form(error)
         self.provider = self._emulated
@@ -266,8 +260,9 @@ class Turn:
                 self._settings.store.mark_expanded(self.session, self.offer.names)
             return None
         self._spent = summed(self._spent, response, self.provider.usage_keys)
-        self.request = self._with_tools(self.provider.continued(self.request, response, results))
-        return self.request
+        continued = self.provider.continued(self.request, response, results)
+        self._request = self._with_tools(continued)
+        return self._request
 
     def start_over(self) -> Json:
         """End searching, and return the request as it came."""
@@ -319,7 +314,7 @@ class Turn:
             return self._new_first
         store = self._settings.store
         names = store.visible(self.session, self._catalog)
-        if names is None and any(map(is_of_model, self._emulated.history(self._asked))):
+        if names is None and any(map(is_of_model, self._emulated.history(self.asked))):
             return store.visible_before(self.session)
         return names
 
@@ -342,9 +337,13 @@ class Turn:
         names = self._shown.every(self.user_query)
         if len(names) < len(self.offer.names):
             return self.provider.with_tools(request, self.offer.pick(names))
-        return request if request is self._asked else self.provider.with_tools(request, self._tools)
+        return (
+            request
+            if request is self.asked
+            else self.provider.with_tools(request, self.offer.everything)
+        )
 
     def _with_tools(self, request: Json) -> Json:
         if self.rounds >= self._settings.max_rounds:
             return self._with_every_tool(request)
-        return self.provider.offered(request, self._search_tool, self._shown.tools(self._tools))
+        return self.provider.offered(request, self._search_tool, self._shown.tools())

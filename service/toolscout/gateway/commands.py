@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolscout.common.addresses import listen
 from toolscout.errors import ConfigurationError, InvalidArgument
@@ -24,75 +24,51 @@ MAX_HELD_BYTES = 32 * 1024 * 1024
 FAILED = 1
 
 
+_FLAGS: tuple[tuple[str, str | None, Any, str], ...] = (
+    ("--selector", "URL", "http://127.0.0.1:8080", "address of the service"),
+    ("--host", None, "127.0.0.1", f"address to listen on; others than loopback need {KEY}"),
+    ("--port", None, 8100, "port to listen on"),
+    ("--always-keep", "NAME", [], "a tool that every model sees; may be repeated"),
+    ("--scope-header", "NAME", [], "a further header that identifies callers; may be repeated"),
+    ("--top-k", "COUNT", 5, "most tools that a search brings"),
+    ("--defer-above", "COUNT", 10, "forward requests with at most this many tools unchanged"),
+    ("--rollout", "MODE", "on", "off, dark, shadow, percent:N or on"),
+    ("--drain", "SECONDS", 300, "how long open answers may take to finish after SIGTERM"),
+    (
+        *("--max-held-bytes", "COUNT", MAX_HELD_BYTES),
+        "bytes of requests to hold at a time for searching; others are passed on unsearched",
+    ),
+    (
+        *("--max-connections", "COUNT", 1_000),
+        "connections to the provider; more requests wait for one",
+    ),
+    (
+        *("--connect-timeout", "SECONDS", 10),
+        "how long the provider may take to accept a connection, and a request to get one",
+    ),
+    (
+        *("--read-timeout", "SECONDS", 0),
+        "how long the provider may be silent before and within an answer; 0 sets no limit",
+    ),
+)
+"""Each flag with the name of its value, its default and its help."""
+
+_AT_LEAST_ONE = ("--top-k", "--max-connections", "--connect-timeout")
+
+
 def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout proxy`, but for those of how HTTP is served."""
-    add = parser.add_argument
-    add("--upstream", metavar="URL", required=True, help="address of the provider, with its path")
-    add("--selector", metavar="URL", default="http://127.0.0.1:8080", help="address of the service")
-    add(
-        "--host", default="127.0.0.1", help=f"address to listen on; others than loopback need {KEY}"
-    )
-    add("--port", type=whole_number, default=8100, help="port to listen on")
-    add(
-        "--always-keep",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="a tool that every model sees; may be repeated",
-    )
-    add(
-        "--scope-header",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="a further header that identifies callers; may be repeated",
-    )
-    most = "most tools that a search brings"
-    add("--top-k", type=positive, metavar="COUNT", default=5, help=most)
-    few = "forward requests with at most this many tools unchanged"
-    add("--defer-above", type=whole_number, metavar="COUNT", default=10, help=few)
-    add("--rollout", metavar="MODE", default="on", help="off, dark, shadow, percent:N or on")
-    add(
-        "--learn",
-        choices=("on", "off"),
-        default="on",
-        help="report to the service which tools were called after a search",
-    )
-    add(
-        "--drain",
-        type=whole_number,
-        metavar="SECONDS",
-        default=300,
-        help="how long open answers may take to finish after SIGTERM",
-    )
-    add(
-        "--max-held-bytes",
-        type=whole_number,
-        metavar="COUNT",
-        default=MAX_HELD_BYTES,
-        help="bytes of requests to hold at a time for searching; others are passed on unsearched",
-    )
-    add(
-        "--max-connections",
-        type=positive,
-        metavar="COUNT",
-        default=1_000,
-        help="connections to the provider; more requests wait for one",
-    )
-    add(
-        "--connect-timeout",
-        type=positive,
-        metavar="SECONDS",
-        default=10,
-        help="how long the provider may take to accept a connection, and a request to get one",
-    )
-    add(
-        "--read-timeout",
-        type=whole_number,
-        metavar="SECONDS",
-        default=0,
-        help="how long the provider may be silent before and within an answer; 0 sets no limit",
-    )
+    about = "address of the provider, with its path"
+    parser.add_argument("--upstream", metavar="URL", required=True, help=about)
+    for flag, value, default, text in _FLAGS:
+        options: dict[str, Any] = {"metavar": value, "default": default, "help": text}
+        if isinstance(default, list):
+            options["action"] = "append"
+        elif isinstance(default, int):
+            options["type"] = positive if flag in _AT_LEAST_ONE else whole_number
+        parser.add_argument(flag, **options)
+    about = "report to the service which tools were called after a search"
+    parser.add_argument("--learn", choices=("on", "off"), default="on", help=about)
 
 
 def proxy(parsed: argparse.Namespace) -> int:

@@ -41,9 +41,6 @@ NEVER_DROPPED = frozenset((b"content-length", b"content-type", b"host"))
 
 REFUSED_METHODS = ("CONNECT", "TRACE")
 
-STATUSES = range(200, 600)
-"""Statuses that an answer can have."""
-
 HEALTH = "/healthz"
 
 MAX_PATH_LOGGED = 200
@@ -132,15 +129,10 @@ class Proxy:
         started = False
         try:
             async with self._stream(scope, body) as response:
-                headers = _answer_headers(response)
+                headers = _passed_on(response.headers.raw)
+                head = {"status": response.status_code, "headers": headers}
                 started = True
-                await send(
-                    {
-                        "type": "http.response.start",
-                        "status": response.status_code,
-                        "headers": headers,
-                    }
-                )
+                await send({"type": "http.response.start", **head})
                 if response.is_stream_consumed:  # the flow has read it
                     await send({"type": "http.response.body", "body": response.content})
                     return
@@ -268,18 +260,6 @@ def _passed_on(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
 
 def _request_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     return [each for each in _passed_on(headers) if each[0] != KEY_HEADER]
-
-
-def _answer_headers(response: httpx2.Response) -> list[tuple[bytes, bytes]]:
-    """Return the headers of an answer.
-
-    Raises:
-        Refused: no answer of HTTP can have its status.
-    """
-    if response.status_code not in STATUSES:
-        detail = f"the provider answered with status {response.status_code}"
-        raise Refused(502, "bad_status", detail)
-    return _passed_on(response.headers.raw)
 
 
 def _explained(error: Exception) -> Refused:

@@ -14,8 +14,8 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware
 
 from toolscout.client import Selector
+from toolscout.client.call import latest, sendable
 from toolscout.client.offer import Offer
-from toolscout.client.request import latest, sendable
 
 
 class ToolSelectionMiddleware(AgentMiddleware):

@@ -16,20 +16,13 @@ import httpx2
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.llms.openai import GenericEvent
-from litellm.types.utils import all_litellm_params
 
 from toolscout.common.lru import Lru
 from toolscout.discovery import AsyncToolDiscovery
 from toolscout.discovery.exchange import ProviderError
 from toolscout.discovery.providers import ProviderName
-from toolscout.discovery.providers.sse import Splitter
+from toolscout.discovery.providers.stream import Splitter
 from toolscout.discovery.turn import Turn
-from toolscout.integrations.litellm_arguments import (
-    forwardable,
-    has_own_connection,
-    private_copy,
-    sent_by_caller,
-)
 from toolscout.integrations.litellm_settings import discovery_from_environment
 
 Json = dict[str, Any]
@@ -42,13 +35,26 @@ SHAPES: dict[str, ProviderName] = {
 }
 """Call types whose tools are deferred, and the shape of their bodies."""
 
-METHODS = {
-    "completion": "acompletion",
-    "acompletion": "acompletion",
-    "anthropic_messages": "aanthropic_messages",
-    "aresponses": "aresponses",
-}
-"""The router's method for each of them."""
+METHODS = {"completion": "acompletion", "anthropic_messages": "aanthropic_messages"}
+"""The router's methods that have other names."""
+
+OWN_CONNECTION = frozenset(
+    (
+        *("api_base", "api_key", "base_url", "deployment", "litellm_credential_name"),
+        *("litellm_params", "user_config"),
+    )
+)
+"""Arguments of a request that is served by other credentials than those of the proxy's models."""
+
+OF_ONE_FORWARD = frozenset(
+    (
+        *("litellm_call_id", "litellm_logging_obj", "proxy_server_request", "secret_fields"),
+        "shared_session",
+    )
+)
+"""Arguments that the proxy makes for one forward, secrets and live objects among them."""
+
+COPIED = ("messages", "input", "tools")
 
 MAX_TURNS = 10_000
 """Turns in memory. The oldest is dropped first: its client went away without an answer."""
@@ -60,7 +66,7 @@ class OpenTurn(NamedTuple):
     turn: Turn
     call_type: str
     sent: frozenset[str]
-    """Names of the arguments that came from the caller."""
+    """Names of the arguments that go out again; what is added later, with keys, does not."""
 
 
 class ToolscoutHook(CustomLogger):
@@ -77,14 +83,14 @@ class ToolscoutHook(CustomLogger):
         """Replace the tools by the search tool."""
         shape = SHAPES.get(call_type)
         call = data.get("litellm_call_id")
-        if not shape or not call or not data.get("tools") or has_own_connection(data):
+        if not shape or not call or not data.get("tools") or not OWN_CONNECTION.isdisjoint(data):
             return data
         request = dict(data)  # the turn keeps it as the original, and `data` is changed below
         # The scope keeps equal first messages of different keys apart.
         scope = str(user_api_key_dict.api_key or "")
         begun = await self.discovery.prepare(request, shape, scope=scope)
         if isinstance(begun, Turn):
-            sent = sent_by_caller(data, all_litellm_params)
+            sent = frozenset(data) - OF_ONE_FORWARD
             self._open.put(call, OpenTurn(begun, call_type, sent))
             data["tools"] = copy.deepcopy(begun.request["tools"])
         else:
@@ -129,7 +135,7 @@ class ToolscoutHook(CustomLogger):
             async for piece in _as_bytes(stream):
                 yield piece
 
-        pieces = self.discovery.resume_stream(opened.turn, _as_bytes(response), forward)
+        pieces = self.discovery.stream_turn(opened.turn, _as_bytes(response), forward)
         if SHAPES[opened.call_type] == "anthropic":  # the proxy sends these on as bytes
             async for piece in pieces:
                 yield piece
@@ -158,7 +164,7 @@ class ToolscoutHook(CustomLogger):
         """
         opened = self._open.pop(data.get("litellm_call_id", ""))
         if opened is not None:
-            opened.turn.was_sent_with(forwardable(data, opened.sent))
+            opened.turn.was_sent_with({key: data[key] for key in data if key in opened.sent})
         return opened
 
 
@@ -205,8 +211,22 @@ async def _route(body: Json, call_type: str) -> Any:
 
     if llm_router is None:
         raise RuntimeError("the proxy has no model_list to route the next forward by")
-    call = getattr(llm_router, METHODS[call_type])
-    return await call(**private_copy(body))
+    call = getattr(llm_router, METHODS.get(call_type, call_type))
+    return await call(**_private_copy(body))
+
+
+def _private_copy(arguments: Json) -> Json:
+    """Copy what LiteLLM changes in place while it serves a forward.
+
+    Metadata is copied at its first level only: it holds live objects, such as a trace span.
+    """
+    deep = {key: copy.deepcopy(arguments[key]) for key in arguments if key in COPIED}
+    flat = {
+        key: dict(arguments[key])
+        for key in ("metadata", "litellm_metadata")
+        if isinstance(arguments.get(key), dict)
+    }
+    return {**arguments, **deep, **flat}
 
 
 hook = ToolscoutHook()

@@ -20,6 +20,8 @@ from toolscout.discovery.config import ApiConfig
 
 PROXY_LOG = "LiteLLM Proxy"
 
+FEW_TOOLS = 5
+
 
 class ProxyLogHandler(logging.Handler):
     """Passes records to LiteLLM's own logger, with its format, redaction and JSON mode."""
@@ -31,32 +33,29 @@ class ProxyLogHandler(logging.Handler):
 
 def discovery_from_environment() -> AsyncToolDiscovery:
     """Build the flow that the environment describes, and join its log to the proxy's."""
-    path = os.environ.get("TOOLSCOUT_CONFIG")
-    if path:
+    get = os.environ.get
+    if path := get("TOOLSCOUT_CONFIG"):
         config = load(path)
     else:
-        endpoint = os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080")
-        api = ApiConfig(endpoint, os.environ.get("TOOLSCOUT_API_KEY", ""))
+        endpoint = get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080")
+        api = ApiConfig(endpoint, get("TOOLSCOUT_API_KEY", ""))
         config = DiscoveryConfig(enabled=True, strategy="hybrid-first", api=api)
-    rollout = Rollout.parse(os.environ.get("TOOLSCOUT_ROLLOUT") or config.rollout)
+    rollout = Rollout.parse(get("TOOLSCOUT_ROLLOUT") or config.rollout)
     _log_through_proxy(rollout)
-    defer_above = _count("TOOLSCOUT_DEFER_ABOVE", os.environ.get("TOOLSCOUT_DEFER_ABOVE", "5"))
-    top_k = os.environ.get("TOOLSCOUT_TOP_K")
-    names = os.environ.get("TOOLSCOUT_ALWAYS_KEEP", "").split(",")
-    # The name of a model in this proxy says nothing about whose model it is.
-    learn = os.environ.get("TOOLSCOUT_LEARN", "on").strip().lower() != "off"
+    names = map(str.strip, get("TOOLSCOUT_ALWAYS_KEEP", "").split(","))
     return AsyncToolDiscovery(
         config,
-        always_keep=[name.strip() for name in names if name.strip()],
-        top_k=_count("TOOLSCOUT_TOP_K", top_k) if top_k else None,
+        always_keep=list(filter(None, names)),
+        top_k=_count("TOOLSCOUT_TOP_K", config.max_search_results),
         rollout=rollout,
-        defer_above=defer_above,
-        native=False,
-        learn=learn,
+        defer_above=_count("TOOLSCOUT_DEFER_ABOVE", FEW_TOOLS),
+        native=False,  # the name of a model in this proxy says nothing about whose model it is
+        learn=get("TOOLSCOUT_LEARN", "on").strip().lower() != "off",
     )
 
 
-def _count(name: str, text: str) -> int:
+def _count(name: str, default: int) -> int:
+    text = os.environ.get(name) or str(default)
     if not text.strip().isdecimal():
         raise ConfigurationError(f"{name}: expected a whole number, got {text!r}")
     return int(text)

@@ -13,8 +13,8 @@ from typing import Any
 from agents import FunctionTool, Model, ModelProvider, MultiProvider, ToolSearchTool
 
 from toolscout.client import AsyncSelector
+from toolscout.client.call import latest, sendable
 from toolscout.client.offer import Offer
-from toolscout.client.request import latest, sendable
 from toolscout.discovery.providers.fields import text_of
 
 

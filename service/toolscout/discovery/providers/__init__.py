@@ -1,13 +1,13 @@
 """The providers whose requests a flow understands, by name."""
 
-from toolscout.discovery.providers.anthropic import Anthropic
-from toolscout.discovery.providers.bedrock import AnthropicOnBedrock, BedrockConverse
+from toolscout.discovery.providers.anthropic import Anthropic, AnthropicOnBedrock
+from toolscout.discovery.providers.bedrock import BedrockConverse
+from toolscout.discovery.providers.chat import OpenAIChat
 from toolscout.discovery.providers.fields import Json
 from toolscout.discovery.providers.gemini import Gemini
 from toolscout.discovery.providers.native import NativeAnthropic, NativeResponses
-from toolscout.discovery.providers.openai.chat import OpenAIChat
-from toolscout.discovery.providers.openai.responses import OpenAIResponses
 from toolscout.discovery.providers.provider import Call, Provider, ProviderName
+from toolscout.discovery.providers.responses import OpenAIResponses
 from toolscout.errors import InvalidArgument
 
 __all__ = [

@@ -1,22 +1,186 @@
 """Anthropic messages and their stream."""
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, NamedTuple
 
-from toolscout.discovery.providers import sse
-from toolscout.discovery.providers.blocks import Blocks, BlockStream, Names
-from toolscout.discovery.providers.fields import Json, mapping
-from toolscout.discovery.providers.provider import Called, OpenStream, ProviderName
-from toolscout.discovery.providers.sse import Event
-from toolscout.discovery.providers.usage import add
+from toolscout.discovery.providers.calls import call_in
+from toolscout.discovery.providers.fields import Json, add, arguments_of, mapping
+from toolscout.discovery.providers.provider import (
+    OpenStream,
+    Provider,
+    ProviderName,
+    Results,
+    SearchResult,
+)
+from toolscout.discovery.providers.stream import Event, Stream, write
 
-_PIECES = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
-_THINKING = ("thinking", "redacted_thinking")
+
+class Blocks(Provider):
+    """Base of providers whose turns are lists of blocks."""
+
+    reason_key: str
+    """Where a response says why it ended."""
+
+    @abstractmethod
+    def result(self, answered: SearchResult) -> Json:
+        """Return the block with the result of a call."""
+
+    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
+        """Return the whole turn (thinking must come back unchanged), then the results."""
+        return [
+            {"role": "assistant", "content": self.answered(response, results)},
+            {"role": "user", "content": list(map(self.result, results))},
+        ]
+
+    def ended(self, response: Json) -> Json:
+        """Return a response that ends with `end_turn` where no call is left."""
+        is_calling = any(map(call_in, self.parts_of(self.turn_of(response))))
+        return response if is_calling else {**response, self.reason_key: "end_turn"}
+
+
+class Keys(NamedTuple):
+    """What a provider calls the events of a stream of blocks, and their fields."""
+
+    message_start: str
+    start: str
+    """Of a block, as the next two."""
+    delta: str
+    stop: str
+    message_ends: tuple[str, str]
+    error: str
+    at: str
+    """The position of a block."""
+    block: str
+    """What a block starts with."""
+    reason: str
+    """Why the model stopped."""
+
+
+class BlockStream(Stream):
+    """Removes blocks of searches and renumbers the others.
+
+    Thinking is held back until the next block: before a search it belongs to a turn that the client
+    never sees, and its signature would not fit into the client's turn.
+    """
+
+    keys: Keys
+
+    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
+        self._started = False
+        super().__init__(search_name, dispatch_name)
+
+    def next_turn(self) -> None:
+        """Reset, except for the blocks sent to the client and the usage."""
+        super().next_turn()
+        self._blocks: dict[Any, Json] = {}
+        self._inputs: dict[Any, list[str]] = {}
+        self._names: dict[Any, Any] = {}
+        """Names of the tools that blocks call."""
+        self._unnamed: dict[Any, list[Event]] = {}
+        """Events of calls through the dispatch tool, which wait for the end of their block."""
+        self._waiting: list[Event] = []
+        self._calls = 0
+        """Calls that went to the client."""
+
+    def response(self) -> Json:
+        """Return the message with all its blocks."""
+        blocks = sorted(self._blocks.items(), key=lambda item: str(item[0]).zfill(9))
+        content = [
+            self._with_input(block, arguments_of("".join(self._inputs[index])))
+            if index in self._inputs
+            else block
+            for index, block in blocks
+        ]
+        return {"role": "assistant", "content": content}
+
+    def _handle(self, event: Event) -> bytes:
+        data, keys = event.data or {}, self.keys
+        if event.kind in (keys.start, keys.delta, keys.stop):
+            return self._handle_block(event, data.get(keys.at))
+        if event.kind == keys.message_start:
+            self._count_usage(mapping(data.get("message")))
+            started, self._started = self._started, True
+            return b"" if started else event.raw
+        if event.kind in keys.message_ends:
+            self._count_usage(data)
+            self._held.append(event)
+            return b""
+        if event.kind == keys.error:
+            # After an error no block ends properly, not even a search that has begun.
+            self._waiting, self._held, self._calls = [], [], 0
+            self._blocks, self._inputs, self._places = {}, {}, {}
+        return event.raw
+
+    def _handle_block(self, event: Event, index: Any) -> bytes:
+        data = event.data or {}
+        block = self._blocks.setdefault(index, {})
+        block |= mapping(data.get(self.keys.block))
+        self._add(block, mapping(data.get("delta")), index)
+        if event.kind == self.keys.start:
+            called = call_in(block)
+            self._names[index] = None if called is None else called.name
+        name = self._names.get(index)
+        if name == self._search_name:
+            return b""
+        if self._dispatch_name and name == self._dispatch_name:
+            self._unnamed.setdefault(index, []).append(event)
+            if event.kind != self.keys.stop:
+                return b""
+            self._waiting += self._named(index, self._unnamed.pop(index))
+        else:
+            self._waiting.append(event)
+        return b"" if self._is_thinking(block) else self._release()
+
+    def _release(self) -> bytes:
+        before, self._waiting = self._waiting, []
+        return b"".join(map(self._renumbered, before))
+
+    def _renumbered(self, event: Event) -> bytes:
+        """Renumber an event of a block for the client."""
+        data, key = event.data or {}, self.keys.at
+        index = data.get(key)
+        if event.kind == self.keys.start and self._names.get(index):
+            self._calls += 1
+        return self._with_data(event, {**data, key: self._place(index)})
+
+    def _named(self, index: Any, held: list[Event]) -> list[Event]:
+        """Return the events of a call through the dispatch tool, as of a call of its tool."""
+        given = "".join(self._inputs.get(index, ()))
+        call = self._dispatched(self._with_input(self._blocks[index], given))
+        *opened, stop = held
+        return [*self._events_of(call, opened), stop]
+
+    def _count_usage(self, holder: Json) -> None:
+        """Record a usage; later events of a turn replace earlier ones."""
+        usage = mapping(holder.get("usage"))
+        self._usage |= {key: value for key, value in usage.items() if value is not None}
+
+    def _ended(self, data: Json) -> Json:
+        """Return the end of a message; without a call that the client sees it is `end_turn`."""
+        is_call = data.get(self.keys.reason) == "tool_use" and not self._calls
+        return {**data, self.keys.reason: "end_turn"} if is_call else data
+
+    @abstractmethod
+    def _is_thinking(self, block: Json) -> bool:
+        """Return whether a block belongs to what follows it."""
+
+    @abstractmethod
+    def _add(self, block: Json, delta: Json, index: Any) -> None:
+        """Add a piece to a block."""
+
+    @abstractmethod
+    def _with_input(self, block: Json, given: Any) -> Json:
+        """Return a call with its input."""
+
+    @abstractmethod
+    def _events_of(self, call: Json, opened: list[Event]) -> list[Event]:
+        """Return the events of a call but for its end, made from those of another."""
 
 
 class AnthropicStream(BlockStream):
     """The stream of `POST /v1/messages`."""
 
-    names = Names(
+    keys = Keys(
         message_start="message_start",
         start="content_block_start",
         delta="content_block_delta",
@@ -24,45 +188,36 @@ class AnthropicStream(BlockStream):
         message_ends=("message_delta", "message_stop"),
         error="error",
         at="index",
+        block="content_block",
+        reason="stop_reason",
     )
 
     def fail(self, status: int, error: Json) -> bytes:
         """Return the event `error`."""
-        return sse.write({"type": "error", "error": error}, "error")
+        return write({"type": "error", "error": error}, "error")
 
     def _end(self, event: Event) -> bytes:
-        """Without a real call the stop reason is `end_turn`."""
         data = dict(event.data or {})
-        delta = mapping(data.get("delta"))
-        if delta.get("stop_reason") == "tool_use" and not self._calls:
-            data["delta"] = {**delta, "stop_reason": "end_turn"}
+        if "delta" in data:
+            data["delta"] = self._ended(mapping(data["delta"]))
         if self._spent is not None and "usage" in data:
             data["usage"] = add(self._spent, self._usage)
         return self._with_data(event, data)
 
     def _write(self, event: Event, data: Json) -> bytes:
-        return sse.write(data, str(data.get("type")))
-
-    def _called(self, block: Json) -> Any:
-        return block.get("name") if block.get("type") == "tool_use" else None
+        return write(data, str(data.get("type")))
 
     def _is_thinking(self, block: Json) -> bool:
-        return block.get("type") in _THINKING
+        return block.get("type") in ("thinking", "redacted_thinking")
 
-    def _collect(self, event: Event, index: Any) -> Json:
-        data = event.data or {}
-        if event.kind == self.names.start:
-            self._blocks[index] = dict(mapping(data.get("content_block")))
-        block = self._blocks.get(index, {})
-        delta = mapping(data.get("delta"))
-        kind = str(delta.get("type"))
-        if field := _PIECES.get(kind):
-            block[field] = str(block.get(field) or "") + str(delta.get(field) or "")
-        elif kind == "input_json_delta" and index in self._blocks:
-            self._inputs.setdefault(index, []).append(str(delta.get("partial_json") or ""))
-        elif kind == "citations_delta":
-            block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
-        return block
+    def _add(self, block: Json, delta: Json, index: Any) -> None:
+        for key in ("text", "thinking", "signature"):
+            if isinstance(piece := delta.get(key), str):
+                block[key] = str(block.get(key) or "") + piece
+        if "partial_json" in delta:
+            self._inputs.setdefault(index, []).append(str(delta["partial_json"] or ""))
+        if "citation" in delta:
+            block["citations"] = [*(block.get("citations") or []), delta["citation"]]
 
     def _with_input(self, block: Json, given: Any) -> Json:
         return {**block, "input": given}
@@ -70,7 +225,7 @@ class AnthropicStream(BlockStream):
     def _events_of(self, call: Json, opened: list[Event]) -> list[Event]:
         kind, data = opened[0].kind, opened[0].data or {}
         piece = {"type": "input_json_delta", "partial_json": call["input"]}
-        delta = {"type": self.names.delta, "index": data.get("index"), "delta": piece}
+        delta = {"type": self.keys.delta, "index": data.get("index"), "delta": piece}
         block = {**call, "input": {}}
         return [Event(b"", {**data, "content_block": block}, kind), Event(b"", delta)]
 
@@ -90,19 +245,14 @@ class Anthropic(Blocks):
         """Return a client tool."""
         return {"name": name, "description": description, "input_schema": schema}
 
-    def turn_of(self, response: Json) -> Json:
-        """Return the response itself."""
-        return response
-
-    def call_in(self, part: Json, place: int = 0) -> Called | None:
-        """Return that of a `tool_use` block; those that Anthropic runs itself are none."""
-        called = part.get("id"), part.get("name"), part.get("input")
-        return called if part.get("type") == "tool_use" else None
-
-    def result(self, call_id: str, text: str) -> Json:
+    def result(self, answered: SearchResult) -> Json:
         """Return a `tool_result` block."""
-        return {"type": "tool_result", "tool_use_id": call_id, "content": text}
+        return {"type": "tool_result", "tool_use_id": answered.call.id, "content": answered.text}
 
-    def with_blocks(self, response: Json, blocks: list[Json]) -> Json:
-        """Return the response with other `content`."""
-        return {**response, "content": blocks}
+
+class AnthropicOnBedrock(Anthropic):
+    """`InvokeModel`, whose body is Anthropic's with `anthropic_version`."""
+
+    name: ProviderName = "bedrock-anthropic"
+    stream: OpenStream | None = None
+    """No SDK hands out the bytes of this stream."""

@@ -1,4 +1,4 @@
-"""Bedrock: the Converse shape with its stream, and Anthropic's messages for `InvokeModel`.
+"""Bedrock: the Converse shape with its stream.
 
 Streams are AWS event streams (`application/vnd.amazon.eventstream`):
 
@@ -13,12 +13,17 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from toolscout.discovery import wire
-from toolscout.discovery.providers.anthropic import Anthropic
-from toolscout.discovery.providers.blocks import Blocks, BlockStream, Names
-from toolscout.discovery.providers.fields import Json, mapping, names_once
-from toolscout.discovery.providers.provider import Called, OpenStream, ProviderName
-from toolscout.discovery.providers.sse import Event
+from toolscout.discovery.providers.anthropic import Blocks, BlockStream, Keys
+from toolscout.discovery.providers.fields import (
+    UNREADABLE,
+    Json,
+    decode,
+    encode,
+    mapping,
+    names_once,
+)
+from toolscout.discovery.providers.provider import Choice, OpenStream, ProviderName, SearchResult
+from toolscout.discovery.providers.stream import Event
 
 _PRELUDE = struct.Struct(">II")
 _CRC = struct.Struct(">I")
@@ -69,7 +74,7 @@ class FrameSplitter:
 
 def write_frame(headers: bytes, data: dict[str, Any]) -> bytes:
     """Return an event as bytes."""
-    payload = wire.encode(data)
+    payload = encode(data)
     total = _LEAST_BYTES + len(headers) + len(payload)
     prelude = _PRELUDE.pack(total, len(headers))
     whole = prelude + _CRC.pack(crc32(prelude)) + headers + payload
@@ -98,8 +103,8 @@ def _read(raw: bytes) -> Event:
     headers = raw[_HEAD_BYTES : _HEAD_BYTES + size]
     try:
         kind = _texts(headers).get(":event-type", "")
-        data = wire.decode(raw[_HEAD_BYTES + size : end])
-    except (struct.error, KeyError, *wire.UNREADABLE):
+        data = decode(raw[_HEAD_BYTES + size : end])
+    except (struct.error, KeyError, *UNREADABLE):
         return Event(raw, headers=headers)
     return Event(raw, data if isinstance(data, dict) else None, kind, headers)
 
@@ -122,21 +127,20 @@ def _texts(headers: bytes) -> dict[str, str]:
     return found
 
 
-_AT = "contentBlockIndex"
-
-
 class BedrockStream(BlockStream):
     """The stream of `ConverseStream`."""
 
     splitter = FrameSplitter
-    names = Names(
+    keys = Keys(
         message_start="messageStart",
         start="contentBlockStart",
         delta="contentBlockDelta",
         stop="contentBlockStop",
         message_ends=("messageStop", "metadata"),
         error="",
-        at=_AT,
+        at="contentBlockIndex",
+        block="start",
+        reason="stopReason",
     )
 
     def response(self) -> Json:
@@ -152,34 +156,25 @@ class BedrockStream(BlockStream):
         return write_exception(status, error)
 
     def _end(self, event: Event) -> bytes:
-        """Without a real call the stop reason is `end_turn`."""
-        data = self._with_usage(event.data or {})
-        if data.get("stopReason") == "tool_use" and not self._calls:
-            data = {**data, "stopReason": "end_turn"}
-        return self._with_data(event, data)
+        return self._with_data(event, self._ended(self._with_usage(event.data or {})))
 
     def _write(self, event: Event, data: Json) -> bytes:
         return write_frame(event.headers, data)
 
-    def _called(self, block: Json) -> Any:
-        return mapping(block.get("toolUse")).get("name")
-
     def _is_thinking(self, block: Json) -> bool:
         return "reasoningContent" in block
 
-    def _collect(self, event: Event, index: Any) -> Json:
-        data = event.data or {}
-        block = self._blocks.setdefault(index, {})
-        block |= mapping(data.get("start"))
-        delta = mapping(data.get("delta"))
-        if isinstance(delta.get("text"), str):
-            block["text"] = block.get("text", "") + delta["text"]
+    def _add(self, block: Json, delta: Json, index: Any) -> None:
+        _append(block, "text", delta)
         if "toolUse" in block:
             piece = mapping(delta.get("toolUse")).get("input")
             self._inputs.setdefault(index, []).append(piece if isinstance(piece, str) else "")
         if "reasoningContent" in delta:
-            _add_reasoning(block.setdefault("reasoningContent", {}), delta["reasoningContent"])
-        return block
+            reasoning, piece = block.setdefault("reasoningContent", {}), delta["reasoningContent"]
+            _append(reasoning, "redactedContent", mapping(piece))
+            for key in ("text", "signature"):  # a request has these one level deeper
+                if isinstance(mapping(piece).get(key), str):
+                    _append(reasoning.setdefault("reasoningText", {}), key, mapping(piece))
 
     def _with_input(self, block: Json, given: Any) -> Json:
         return {"toolUse": {**block["toolUse"], "input": given}}
@@ -188,17 +183,14 @@ class BedrockStream(BlockStream):
         use = call["toolUse"]
         block = {key: value for key, value in use.items() if key != "input"}
         parts = ({"start": {"toolUse": block}}, {"delta": {"toolUse": {"input": use["input"]}}})
-        at = {_AT: (opened[0].data or {}).get(_AT)}
+        at = {self.keys.at: (opened[0].data or {}).get(self.keys.at)}
         events = zip(opened, parts, strict=False)  # a call without input has no pieces
         return [Event(b"", {**at, **part}, e.kind, e.headers) for e, part in events]
 
 
-class AnthropicOnBedrock(Anthropic):
-    """`InvokeModel`, whose body is Anthropic's with `anthropic_version`."""
-
-    name: ProviderName = "bedrock-anthropic"
-    stream: OpenStream | None = None
-    """No SDK hands out the bytes of this stream."""
+def _append(block: Json, key: str, delta: Json) -> None:
+    if isinstance(piece := delta.get(key), str):
+        block[key] = block.get(key, "") + piece
 
 
 class BedrockConverse(Blocks):
@@ -207,6 +199,7 @@ class BedrockConverse(Blocks):
     name: ProviderName = "bedrock"
     stream: OpenStream | None = BedrockStream
     reason_key = "stopReason"
+    response_path = ("output", "message", "content")
 
     def tools(self, request: Json) -> list[Any]:
         """Return `toolConfig.tools`: specifications, and cache points without a name."""
@@ -218,49 +211,18 @@ class BedrockConverse(Blocks):
         config = mapping(request.get("toolConfig"))
         return {**rest, "toolConfig": {**config, "tools": list(tools)}} if tools else rest
 
-    def listed(self, request: Json) -> list[str]:
-        """Return `toolConfig.toolChoice.tool.name`."""
-        return names_once([mapping(_choice(request).get("tool")).get("name")])
-
-    def must_call(self, request: Json) -> bool:
-        """Return whether `toolConfig.toolChoice` is `any`."""
-        return "any" in _choice(request)
+    def choice(self, request: Json) -> Choice:
+        """Return what `toolConfig.toolChoice` says."""
+        choice = mapping(mapping(request.get("toolConfig")).get("toolChoice"))
+        names = names_once([mapping(choice.get("tool")).get("name")])
+        return Choice(must_call="any" in choice, names=names)
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """Return a tool specification."""
         wrapped = {"json": schema}
         return {"toolSpec": {"name": name, "description": description, "inputSchema": wrapped}}
 
-    def turn_of(self, response: Json) -> Json:
-        """Return `output.message`."""
-        return mapping(mapping(response.get("output")).get("message"))
-
-    def call_in(self, part: Json, place: int = 0) -> Called | None:
-        """Return that of a `toolUse` block."""
-        use = mapping(part.get("toolUse"))
-        called = use.get("toolUseId"), use.get("name"), use.get("input")
-        return called if "toolUse" in part else None
-
-    def result(self, call_id: str, text: str) -> Json:
+    def result(self, answered: SearchResult) -> Json:
         """Return a `toolResult` block."""
-        return {"toolResult": {"toolUseId": call_id, "content": [{"text": text}]}}
-
-    def with_blocks(self, response: Json, blocks: list[Json]) -> Json:
-        """Return the response with another content of its message."""
-        message = {**self.turn_of(response), "content": blocks}
-        return {**response, "output": {**mapping(response.get("output")), "message": message}}
-
-
-def _choice(request: Json) -> Json:
-    return mapping(mapping(request.get("toolConfig")).get("toolChoice"))
-
-
-def _add_reasoning(block: Json, piece: Any) -> None:
-    """Add a piece of reasoning; a request has its texts one level deeper than the stream."""
-    given = mapping(piece)
-    if isinstance(given.get("redactedContent"), str):
-        block["redactedContent"] = block.get("redactedContent", "") + given["redactedContent"]
-    for key in ("text", "signature"):
-        if isinstance(given.get(key), str):
-            text = block.setdefault("reasoningText", {})
-            text[key] = text.get(key, "") + given[key]
+        content = [{"text": answered.text}]
+        return {"toolResult": {"toolUseId": answered.call.id, "content": content}}

@@ -1,25 +1,69 @@
-"""Rewrite the calls in messages and responses of any provider.
+"""Calls of tools in messages and responses of every provider: read, recognised, rewritten.
 
 with_calls(message, lambda name, arguments: ("call_tool", {"name": name, …}))
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from toolscout.discovery import wire
-from toolscout.discovery.providers.fields import Json, arguments_of, as_dict, mapping, mappings
+from toolscout.discovery.providers.fields import (
+    Json,
+    arguments_of,
+    as_dict,
+    encode,
+    mapping,
+    mappings,
+    text_of,
+)
 
 Change = Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
 """From the name and the arguments of a call to others."""
 
-_TYPED = {"function_call": "arguments", "tool_use": "input"}
-"""Key of the arguments, by the `type` of what is a call itself: Responses, Anthropic."""
+_TYPED = {"function_call": ("call_id", "arguments"), "tool_use": ("id", "input")}
+"""Keys of id and arguments, by the `type` of what is a call itself: Responses, Anthropic."""
 
-_NESTED = {"function": "arguments", "toolUse": "input", "functionCall": "args"}
-"""Key of the arguments, by the key that holds a call: chat completions, Bedrock, Gemini."""
+_NESTED = {
+    "function": ("", "arguments"),
+    "toolUse": ("toolUseId", "input"),
+    "functionCall": ("id", "args"),
+    "function_call": ("id", "args"),
+}
+"""The same by the key that holds a call: chat completions (its id is outside), Bedrock, Gemini."""
 
 _RESULTS = ("tool_result", "function_call_output", "tool_search_output")
 """Values of `type` of results, which may hold anything."""
+
+_ROLES = ("assistant", "model")
+_TEXTS = ("text", "output_text")
+
+
+class Called(NamedTuple):
+    """A call as the provider wrote it."""
+
+    id: Any
+    name: Any
+    arguments: Any
+
+
+def _place_of(part: Json) -> tuple[str, Json, str, str] | None:
+    """Return the key of the object that is a call (empty: the part), the object, and its keys."""
+    kind = part.get("type")
+    if isinstance(kind, str) and kind in _TYPED:
+        return ("", part, *_TYPED[kind])
+    for key, keys in _NESTED.items():
+        if key in part and (call := mapping(part[key])) and "parameters" not in call:
+            return (key, call, *keys)
+    return None
+
+
+def call_in(part: Json) -> Called | None:
+    """Return the call that a part of a turn is; None if it is something else."""
+    found = _place_of(part)
+    if found is None:
+        return None
+    _, call, id_key, arguments_key = found
+    id_ = call.get(id_key) if id_key else part.get("id")
+    return Called(id_, call.get("name"), call.get(arguments_key))
 
 
 def with_calls(value: Any, change: Change) -> Any:
@@ -32,6 +76,33 @@ def with_calls(value: Any, change: Change) -> Any:
         return value
     changed = _changed(given, change)
     return value if changed is given else changed
+
+
+def _changed(given: Json, change: Change) -> Json:
+    if (found := _place_of(given)) is not None:
+        place, call, _, key = found
+        if isinstance(call.get("name"), str):
+            written = _with_call(call, key, change)
+            if written is call:
+                return given
+            return {**given, place: written} if place else written
+    if isinstance(answer := given.get("functionResponse"), dict):  # Gemini's names its call
+        name, _ = change(str(answer.get("name")), {})
+        named = {**answer, "name": name}
+        return given if name == answer.get("name") else {**given, "functionResponse": named}
+    parts = {k: with_calls(v, change) for k, v in given.items() if k != "tools"}
+    changed = {k: v for k, v in parts.items() if v is not given[k]}
+    return {**given, **changed} if changed else given
+
+
+def _with_call(call: Json, key: str, change: Change) -> Json:
+    raw = call.get(key)
+    arguments = arguments_of(raw)
+    name, changed = change(call["name"], arguments)
+    if name == call["name"] and changed is arguments:
+        return call
+    written: Any = encode(changed).decode() if isinstance(raw, str) else dict(changed)
+    return {**call, "name": name, key: written}
 
 
 def calling_through(name: str) -> Change:
@@ -61,34 +132,43 @@ def without_dispatch(response: Json, name: str) -> Json:
     return seen if len(kept) == len(tools) else {**seen, "tools": kept}
 
 
-def _changed(given: Json, change: Change) -> Json:
-    kind = given.get("type")
-    key = _TYPED.get(kind) if isinstance(kind, str) else None
-    if key is not None and isinstance(given.get("name"), str):
-        return _with_call(given, key, change)
-    for place, nested_key in _NESTED.items():
-        inner = mapping(given.get(place))
-        if isinstance(inner.get("name"), str) and "parameters" not in inner:
-            call = _with_call(inner, nested_key, change)
-            return given if call is inner else {**given, place: call}
-    if isinstance(answer := given.get("functionResponse"), dict):  # Gemini's names its call
-        name, _ = change(str(answer.get("name")), {})
-        return given if name == answer.get("name") else _with(given, answer, name)
-    parts = {k: with_calls(v, change) for k, v in given.items() if k != "tools"}
-    changed = {k: v for k, v in parts.items() if v is not given[k]}
-    return {**given, **changed} if changed else given
+def messages_of(response: Json) -> list[Json]:
+    """Return what a response adds to the history, in any provider's shape."""
+    output = response.get("output")
+    if isinstance(output, list):
+        return mappings(output)
+    message = mapping(mapping(output).get("message")) or response
+    for key, inner in (("choices", "message"), ("candidates", "content")):
+        if found := mappings(response.get(key)):
+            message = mapping(found[0].get(inner))
+    return [{"role": _ROLES[0], **message}]
 
 
-def _with(given: Json, answer: Json, name: str) -> Json:
-    return {**given, "functionResponse": {**answer, "name": name}}
+def is_of_model(message: Any) -> bool:
+    """Whether a model has written a message, or an item of Responses."""
+    given = mapping(message)
+    if "role" in given:
+        return given["role"] in _ROLES
+    return isinstance(kind := given.get("type"), str) and not kind.endswith("_output")
 
 
-def _with_call(call: Json, key: str, change: Change) -> Json:
-    raw = call.get(key)
-    arguments = arguments_of(raw)
-    name, changed = change(call["name"], arguments)
-    if name == call["name"] and changed is arguments:
-        return call
-    is_text = isinstance(raw, str)
-    written: Any = wire.encode(changed).decode() if is_text else dict(changed)
-    return {**call, "name": name, key: written}
+def mark_of(message: Any) -> str:
+    """Return what tells a model's message from its others, in a response and a later request alike.
+
+    That is the id of its first call, else its text; empty without either. Callers trim texts and
+    leave thoughts out, so neither spaces nor thoughts count.
+    """
+    given = mapping(message)
+    lists = (mappings(given.get(key)) for key in ("tool_calls", "content", "parts"))
+    for part in (given, *(part for parts in lists for part in parts)):
+        if (call := call_in(part)) is not None and (call.id or call.name):
+            return str(call.id or encode([call.name, call.arguments]))
+    return words_of(given)
+
+
+def words_of(message: Json) -> str:
+    """Return the text of a model's message without spaces and thoughts."""
+    content = message.get("content") or message.get("parts")
+    if isinstance(content, list):
+        content = [part for part in mappings(content) if not part.get("thought")]
+    return "".join(text_of(content, _TEXTS).split())

@@ -1,9 +1,13 @@
-"""Read the fields of requests and responses, which may hold anything, and objects of pydantic."""
+"""Read and change fields of requests and responses, which may hold anything; sum up usages."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
-from toolscout.discovery import wire
+import msgspec
+
+from toolscout.errors import InvalidArgument
 
 Json = dict[str, Any]
 
@@ -30,8 +34,8 @@ def arguments_of(raw: Any) -> Mapping[str, Any]:
     """Return arguments as a mapping, decoded if they are JSON text; empty otherwise."""
     if isinstance(raw, str | bytes):
         try:
-            raw = wire.decode(raw)
-        except wire.UNREADABLE:
+            raw = decode(raw)
+        except UNREADABLE:
             return {}
     return raw if isinstance(raw, Mapping) else {}
 
@@ -72,3 +76,155 @@ def text_of(content: Any, kinds: Sequence[str] = ("text", "input_text")) -> str:
         if part.get("type", "text") in kinds and isinstance(part.get("text"), str)
     ]
     return "\n".join(parts)
+
+
+def changed_at(value: Any, path: Sequence[str], change: Callable[[list[Json]], list[Json]]) -> Any:
+    """Return a value whose lists of objects at a path are changed; itself where none is.
+
+    Lists on the way are followed to each of their items.
+    """
+    if isinstance(value, list):
+        items = [changed_at(item, path, change) for item in value]
+        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
+    given = as_dict(value)
+    if given is None:
+        return value
+    key, *rest = path
+    inner: Any = given.get(key)
+    if rest:
+        changed = changed_at(inner, rest, change)
+        return value if changed is inner else {**given, key: changed}
+    objects = mappings(inner)
+    kept = change(objects)
+    return value if kept == objects else {**given, key: kept}
+
+
+def add(total: Any, usage: Any) -> Any:
+    """Add two usages: numbers are summed at every depth, of anything else the later one stays.
+
+    The entries of a list (Gemini counts by modality) are summed where all but their numbers is
+    the same.
+    """
+    if usage is None or total is None:
+        return total if usage is None else usage
+    if _is_number(total) and _is_number(usage):
+        return total + usage
+    if isinstance(total, Mapping) and isinstance(usage, Mapping):
+        return {**total, **{key: add(total.get(key), value) for key, value in usage.items()}}
+    if isinstance(total, list) and isinstance(usage, list):
+        added = list(total)
+        for entry in usage:
+            alike = [place for place, known in enumerate(added) if _label(known) == _label(entry)]
+            if alike:
+                added[alike[0]] = add(added[alike[0]], entry)
+            else:
+                added.append(entry)
+        return added
+    return usage
+
+
+def summed(spent: Json, response: Json, keys: Iterable[str]) -> Json:
+    """Return the usage under some keys of a response, with what was spent before it."""
+    added = {key: add(spent.get(key), response.get(key)) for key in keys}
+    return {key: value for key, value in added.items() if value is not None}
+
+
+def _label(entry: Any) -> Any:
+    if not isinstance(entry, Mapping):
+        return entry
+    return {key: value for key, value in entry.items() if not _is_number(value)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_REQUEST_ID = "_request_id"
+"""Attribute in which the OpenAI and Anthropic SDKs keep a response header."""
+
+
+def body_of(response: Any) -> Json:
+    """Read a response body as the provider sent it, without the fields that an SDK adds.
+
+    Raises:
+        InvalidArgument: it is neither a mapping nor an object with `model_dump`.
+    """
+    body = as_dict(response)
+    if body is None and isinstance(response, Mapping):
+        body = dict(response)
+    if body is None:
+        expected = "it to return a response body, as a dict or a pydantic object"
+        raise InvalidArgument.of("forward", expected, response)
+    return body
+
+
+def in_type_of(response: Any, body: Json) -> Any:
+    """Turn a body that was read from a response, and perhaps changed, into the response's type."""
+    if isinstance(response, dict):
+        return body
+    if body == body_of(response):
+        return response
+    if isinstance(response, Mapping):
+        return body
+    made = _construct(type(response), body)
+    if getattr(response, _REQUEST_ID, None) is not None:
+        setattr(made, _REQUEST_ID, response._request_id)
+    return made
+
+
+def _construct(kind: Any, body: Json) -> Any:
+    try:
+        return kind.model_validate(body)
+    except ValueError:
+        # Providers send fields that their SDK does not know yet; it keeps them unvalidated.
+        return kind.model_construct(**body)
+
+
+UNREADABLE = (ValueError, RecursionError)
+"""What decoding raises for bytes that are no JSON."""
+
+logger = logging.getLogger("toolscout.client")
+
+
+class Event(Protocol):
+    """One event of a stream of any provider."""
+
+    @property
+    def raw(self) -> bytes:
+        """Its bytes as they came."""
+
+
+E = TypeVar("E", bound=Event)
+
+
+def decode(content: bytes | str) -> Any:
+    r"""Decode JSON, with lone surrogates (`"\ud83d"`) too, which msgspec refuses.
+
+    Raises:
+        ValueError: it is no JSON, or no UTF-8.
+        RecursionError: it is nested too deeply.
+    """
+    try:
+        return msgspec.json.decode(content)
+    except ValueError:
+        return json.loads(content)
+
+
+def encode(value: Any) -> bytes:
+    """Encode as JSON; with lone surrogates, in ASCII alone."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def handled(events: Iterable[E], handle: Callable[[E], bytes]) -> bytes:
+    """Return what a stream makes of events; one of an unknown form passes as it came."""
+    out = b""
+    for event in events:
+        try:
+            out += handle(event)
+        except Exception:
+            logger.exception("an event of the model could not be read and is passed on as it came")
+            out += event.raw
+    return out

@@ -19,9 +19,9 @@ from typing import Any
 
 from toolscout.discovery.providers.anthropic import Anthropic
 from toolscout.discovery.providers.fields import Json, arguments_of, mapping, mappings
-from toolscout.discovery.providers.openai.items import NATIVE, grouped, is_search
-from toolscout.discovery.providers.openai.responses import OpenAIResponses
-from toolscout.discovery.providers.provider import Call, Provider, SearchResult, Tools
+from toolscout.discovery.providers.provider import Call, Provider, Results, SearchResult, Tools
+from toolscout.discovery.providers.responses import OpenAIResponses
+from toolscout.discovery.providers.responses_stream import NATIVE, is_search
 
 _VERSIONS = {
     "claude": re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"),
@@ -30,16 +30,12 @@ _VERSIONS = {
 }
 
 
-def version_of(family: str, model: Any) -> tuple[int, int]:
+@lru_cache(256)
+def version_of(family: str, model: str) -> tuple[int, int]:
     """Return the version in a model's name, as `(4, 5)`; `(0, 0)` for other families or none.
 
     Dates are no versions: `claude-sonnet-4-20250514` is `(4, 0)`.
     """
-    return _read(family, model) if isinstance(model, str) else (0, 0)
-
-
-@lru_cache(256)
-def _read(family: str, model: str) -> tuple[int, int]:
     found = _VERSIONS[family].search(model.lower())
     return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
 
@@ -66,7 +62,7 @@ class Native(Provider):
 
     def defers(self, request: Json) -> bool:
         """Return whether the model is of a version that loads tools."""
-        return version_of(self.family, request.get("model")) >= self.first_version
+        return version_of(self.family, str(request.get("model"))) >= self.first_version
 
     def offered(self, request: Json, search: Any, tools: Tools) -> Json:
         """Declare every tool where it was, deferred unless visible; the history has those found."""
@@ -101,32 +97,28 @@ class NativeResponses(Native, OpenAIResponses):
         ]
         return [*super().calls(response), *searches]
 
-    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
-        """Every item of the turn, then the definitions that each search loads."""
-        continued = super().continued(request, response, ())
-        outputs = [
+    def results(self, results: Results) -> list[Json]:
+        """Return the definitions that each search loads."""
+        outputs: list[Json] = [
             {
                 "type": "tool_search_output",
                 "call_id": call.id,
                 "status": "completed",
                 "execution": "client",
-                "tools": grouped([self.deferred(tool) for tool in tools]),
+                "tools": [self.deferred(tool) for tool in tools],
             }
             for call, _, tools in results
         ]
         # Such an output has no room for words, and nothing in it says why it is empty.
         words = [{"role": "developer", "content": text} for _, text, tools in results if not tools]
-        return {**continued, "input": [*continued["input"], *outputs, *words]}
+        return [*outputs, *words]
 
     def referred(self, history: Sequence[Any]) -> set[str]:
         """Names of the functions in `tool_search_output` items."""
-        loaded = [
-            tool
-            for item in mappings(list(history))
-            if item.get("type") == "tool_search_output"
-            for tool in self.tools(item)
-        ]
-        return {name for tool in loaded if isinstance(name := mapping(tool).get("name"), str)}
+        items = mappings(list(history))
+        outputs = [item for item in items if item.get("type") == "tool_search_output"]
+        names = (mapping(tool).get("name") for item in outputs for tool in self.tools(item))
+        return {name for name in names if isinstance(name, str)}
 
 
 class NativeAnthropic(Native, Anthropic):
@@ -143,16 +135,12 @@ class NativeAnthropic(Native, Anthropic):
         """Return whether no more tools are there than may be declared, too."""
         return super().defers(request) and len(self.tools(request)) < MAX_DECLARED
 
-    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
-        """Return results that refer to the tools they load; only declared ones may be."""
-        next_request = super().continued(request, response, results)
-        *before, answer = next_request["messages"]
-        loaded = {call.id: list(map(_reference, tools)) for call, _, tools in results}
-        content = [
-            {**block, "content": loaded[block["tool_use_id"]] or block["content"]}
-            for block in answer["content"]
-        ]
-        return {**next_request, "messages": [*before, {**answer, "content": content}]}
+    def result(self, answered: SearchResult) -> Json:
+        """Return a result that refers to the tools it loads; only declared ones may be."""
+        block = super().result(answered)
+        names = [mapping(tool)["name"] for tool in answered.tools]
+        loaded = [{"type": "tool_reference", "tool_name": name} for name in names]
+        return {**block, "content": loaded or block["content"]}
 
     def referred(self, history: Sequence[Any]) -> set[str]:
         """Names in `tool_reference` blocks."""
@@ -163,7 +151,3 @@ class NativeAnthropic(Native, Anthropic):
             for inner in mappings(block.get("content"))
             if isinstance(name := inner.get("tool_name"), str)
         }
-
-
-def _reference(tool: Any) -> Json:
-    return {"type": "tool_reference", "tool_name": mapping(tool)["name"]}

@@ -9,9 +9,11 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.fields import (
     Json,
     arguments_of,
+    changed_at,
     has_more,
     mapping,
     mappings,
@@ -63,15 +65,25 @@ class SearchResult(NamedTuple):
     """The definitions of the tools that were found, as the caller wrote them."""
 
 
+Results = Sequence[SearchResult]
+
+
+class Choice(NamedTuple):
+    """What a request says about calls."""
+
+    may_search: bool = True
+    """Whether the model may call a search tool: calls are neither forbidden nor listed."""
+    must_call: bool = False
+    """Whether it must call a tool, whichever."""
+    names: Sequence[str] = ()
+    """The tools that it forces or allows, which must be declared."""
+
+
 class OpenStream(Protocol):
     """Makes the reader of a stream."""
 
     def __call__(self, search_name: str, dispatch_name: str = "") -> Stream:
         """Make it from the names of the search tool and of that through which tools are called."""
-
-
-Called = tuple[Any, Any, Any]
-"""The id, the name and the arguments of a call, as the provider wrote them."""
 
 
 class Provider:
@@ -89,7 +101,10 @@ class Provider:
     history_key: str = "messages"
     """Where a request has its conversation."""
     parts_key: str = "content"
-    """Where a turn of the conversation has its parts."""
+    """Where a turn of the conversation has its words."""
+    response_path: tuple[str, ...] = ("content",)
+    """Where a response has the parts of the model's turn, calls among them. A list on the way
+    holds several answers, of which a loop can continue the first."""
     default_role: str | None = None
     """The role of a turn that names none."""
 
@@ -101,7 +116,7 @@ class Provider:
         """Return the request with what the client cannot know of turns that it never saw."""
         return request
 
-    def leave_open(self, response: Json, results: Sequence[SearchResult]) -> None:
+    def leave_open(self, response: Json, results: Results) -> None:
         """Note the results of searches in a response whose other calls the client answers.
 
         Nothing is noted where the client's next request has no trace of the searches.
@@ -154,9 +169,9 @@ class Provider:
         return [turn for turn in self.turns(request) if self._is_users(turn)]
 
     def query(self, request: Json) -> str:
-        """Return the text of the user's last message; empty if there is none."""
-        turns = self.user_turns(request)
-        return text_of(turns[-1].get(self.parts_key)) if turns else ""
+        """Return the text of the user's last message with any; results of calls have none."""
+        turns = reversed(self.user_turns(request))
+        return next(filter(None, (text_of(turn.get(self.parts_key)) for turn in turns)), "")
 
     def first_message(self, request: Json) -> Any:
         """Return the first message of a user, which names the session; None if there is none."""
@@ -170,76 +185,85 @@ class Provider:
     def recent(self, request: Json) -> list[str]:
         """Return names of tools that the conversation has called already, each once."""
         parts = (part for turn in self.turns(request) for part in self.parts_of(turn))
-        return names_once(call[1] for part in parts if (call := self.call_in(part)))
+        return names_once(call.name for part in parts if (call := call_in(part)))
 
     def passes(self, request: Json) -> bool:
         """Return whether no search may be in it: the provider keeps it, or answers elsewhere."""
         return False
 
-    def may_search(self, request: Json) -> bool:
-        """Return whether the model may call a search tool: no choice forbids or lists calls."""
-        choice = request.get("tool_choice")
-        kind = choice if isinstance(choice, str) else mapping(choice).get("type")
-        return kind not in ("none", "allowed_tools")
-
     def choices(self, request: Json) -> int:
         """Return how many answers a request asks for; a search can go on only in a single one."""
         return 1
 
-    def listed(self, request: Json) -> list[str]:
-        """Return names of the tools that a request forces or allows; they must be declared."""
-        choice = mapping(request.get("tool_choice"))
+    def choice(self, request: Json) -> Choice:
+        """Return what a request says about calls."""
+        given = request.get("tool_choice")
+        choice = mapping(given)
+        kind = given if isinstance(given, str) else choice.get("type")
         allowed = mapping(choice.get("allowed_tools")) or choice
         tools = (choice, *mappings(allowed.get("tools")))
-        return names_once(mapping(t.get("function")).get("name") or t.get("name") for t in tools)
-
-    def must_call(self, request: Json) -> bool:
-        """Return whether the model must call a tool, whichever: `required` (OpenAI) or `any`."""
-        choice = request.get("tool_choice")
-        return choice == "required" or mapping(choice).get("type") == "any"
+        names = names_once(mapping(t.get("function")).get("name") or t.get("name") for t in tools)
+        return Choice(kind not in ("none", "allowed_tools"), kind in ("required", "any"), names)
 
     @abstractmethod
     def function(self, name: str, description: str, schema: Json) -> Any:
         """Return the definition of a tool with an input of this JSON Schema."""
 
-    @abstractmethod
     def turn_of(self, response: Json) -> Json:
         """Return the model's turn in a response, the first where it has several."""
+        turn: Any = response
+        for key in self.response_path[:-1]:
+            turn = mapping(turn).get(key)
+            turn = next(iter(turn), None) if isinstance(turn, list) else turn
+        return mapping(turn)
 
     def parts_of(self, turn: Json) -> list[Json]:
         """Return the parts of a turn, calls among them."""
-        return mappings(turn.get(self.parts_key))
+        return mappings(turn.get(self.response_path[-1]))
 
-    @abstractmethod
-    def call_in(self, part: Json, place: int = 0) -> Called | None:
-        """Return the call that a part of a turn is; None if it is something else."""
+    def _read(self, response: Json) -> list[tuple[Json, Call | None]]:
+        """Return the parts of the model's turn, and the calls that they are."""
+        read: list[tuple[Json, Call | None]] = []
+        for place, part in enumerate(self.parts_of(self.turn_of(response))):
+            called = call_in(part)
+            if called is None:
+                read.append((part, None))
+                continue
+            name = called.name if isinstance(called.name, str) else ""
+            id_ = str(called.id or f"part-{place}")
+            read.append((part, Call(id_, name, arguments_of(called.arguments))))
+        return read
 
     def calls(self, response: Json) -> list[Call]:
         """Return the tool calls of a response, in order."""
-        parts = enumerate(self.parts_of(self.turn_of(response)))
-        found = [call for place, part in parts if (call := self.call_in(part, place))]
-        return [
-            Call(str(id_ or ""), name, arguments_of(raw))
-            for id_, name, raw in found
-            if isinstance(name, str)
-        ]
+        return [call for _, call in self._read(response) if call is not None and call.name]
 
-    def answered(self, response: Json, results: Sequence[SearchResult]) -> list[Json]:
+    def answered(self, response: Json, results: Results) -> list[Json]:
         """Return the parts of the model's turn, but no call without a result."""
         known = {call.id for call, *_ in results}
-        return [
-            part
-            for place, part in enumerate(self.parts_of(self.turn_of(response)))
-            if (call := self.call_in(part, place)) is None or call[0] in known
-        ]
+        return [part for part, call in self._read(response) if call is None or call.id in known]
 
-    @abstractmethod
-    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
+    def continued(self, request: Json, response: Json, results: Results) -> Json:
         """Return the request with the model's turn and the results of its calls appended."""
+        added = self.added(request, response, results)
+        return self.with_history(request, [*self.turns(request), *added])
 
     @abstractmethod
+    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
+        """Return what a request goes on with: the model's turn and the results of its calls."""
+
     def without_calls(self, response: Json, name: str) -> Json:
         """Return the response without calls of one tool, as if they had never been made."""
+        changed: Json = changed_at(response, self.response_path, lambda p: self.kept(p, name))
+        return response if changed is response else self.ended(changed)
+
+    def kept(self, parts: list[Json], name: str) -> list[Json]:
+        """Return the parts that are no calls of one tool."""
+        return [part for part in parts if not (call := call_in(part)) or call.name != name]
+
+    def ended(self, response: Json) -> Json:
+        """Return a response without searches with the end that it has without them."""
+        return response
 
     def _is_users(self, turn: Json) -> bool:
         return turn.get("role", self.default_role) == "user"

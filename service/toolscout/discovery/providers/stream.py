@@ -1,17 +1,88 @@
 """The reader of a provider's stream: what is the same for all of them."""
 
+import re
 from abc import abstractmethod
 from typing import Any, Protocol
 
-from toolscout.discovery import wire
-from toolscout.discovery.providers import sse
+import msgspec
+
 from toolscout.discovery.providers.calls import called_through, with_calls
-from toolscout.discovery.providers.fields import Json, mapping
-from toolscout.discovery.providers.sse import Event
-from toolscout.discovery.providers.usage import add
+from toolscout.discovery.providers.fields import (
+    UNREADABLE,
+    Json,
+    add,
+    decode,
+    encode,
+    handled,
+    mapping,
+)
+
+_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+LONGEST_END = 4
+"""Bytes of the longest end of an event."""
 
 
-class Splitter(Protocol):
+DONE = "[DONE]"
+"""The last event of OpenAI's chat completions, which is no JSON."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One event: its bytes as they came, and its data where that is a JSON object."""
+
+    raw: bytes
+    data: dict[str, Any] | None = None
+    kind: str = ""
+    """`type` or, of Bedrock, `:event-type`; empty for an exception and for bytes that are none."""
+    headers: bytes = b""
+    """Of Bedrock."""
+
+
+class Splitter:
+    """Takes bytes in any pieces, gives whole events."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """Return the events that are complete now."""
+        searched = max(len(self._rest) - LONGEST_END + 1, 0)
+        self._rest += chunk
+        events = []
+        start = 0
+        for end in [found.end() for found in _END.finditer(self._rest, searched)]:
+            raw = bytes(self._rest[start:end])
+            if raw.strip():
+                events.append(_read(raw))
+            start = end
+        del self._rest[:start]
+        return events
+
+    def end(self) -> bytes:
+        """Return what no event has ended yet."""
+        rest = bytes(self._rest)
+        self._rest.clear()
+        return rest
+
+
+def write(data: dict[str, Any], name: str | None = None) -> bytes:
+    """Return an event as bytes."""
+    head = b"" if name is None else b"event: " + name.encode() + b"\n"
+    return head + b"data: " + encode(data) + b"\n\n"
+
+
+def _read(raw: bytes) -> Event:
+    lines = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
+    body = b"\n".join(lines)
+    if body == DONE.encode():
+        return Event(raw, kind=DONE)
+    try:
+        data = decode(body)
+    except UNREADABLE:
+        return Event(raw)
+    return Event(raw, data, str(data.get("type"))) if isinstance(data, dict) else Event(raw)
+
+
+class AnySplitter(Protocol):
     """Takes bytes in any pieces, gives whole events."""
 
     def feed(self, chunk: bytes) -> list[Event]:
@@ -32,7 +103,7 @@ class Stream:
         dispatch_name: name of the tool through which others are called; empty without one.
     """
 
-    splitter: type[Splitter] = sse.Splitter
+    splitter: type[AnySplitter] = Splitter
     """Cuts the bytes of the provider into events."""
 
     wrote: bool
@@ -61,7 +132,7 @@ class Stream:
 
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes of the model, in any pieces; return the bytes for the client."""
-        out = wire.handled(self._splitter.feed(chunk), self._handle)
+        out = handled(self._splitter.feed(chunk), self._handle)
         self.wrote = self.wrote or bool(out)
         return out
 
@@ -97,7 +168,7 @@ class Stream:
 
     def _write(self, event: Event, data: Json) -> bytes:
         """Return an event with other data."""
-        return sse.write(data)
+        return write(data)
 
     def _with_data(self, event: Event, data: Json) -> bytes:
         """Return an event with this data, and as it came where that is its own."""

@@ -1,14 +1,15 @@
-"""The stream of OpenAI chat completions."""
+"""OpenAI chat completions, and compatible APIs."""
 
-from collections.abc import Iterable
+from typing import Any
 
-from toolscout.discovery.providers import sse
 from toolscout.discovery.providers.fields import Json, mapping, mappings
-from toolscout.discovery.providers.sse import Event
-from toolscout.discovery.providers.stream import Stream
-
-Key = tuple[int, int]
-"""A choice and the position of a call in it, by the model's index or by arrival."""
+from toolscout.discovery.providers.provider import (
+    OpenStream,
+    Provider,
+    ProviderName,
+    Results,
+)
+from toolscout.discovery.providers.stream import DONE, Event, Stream, write
 
 UNCOUNTED = 1 << 20
 """First position of calls without an index."""
@@ -26,24 +27,26 @@ class OpenAIStream(Stream):
 
     def __init__(self, search_name: str, dispatch_name: str = "") -> None:
         self._hidden = [name for name in (search_name, dispatch_name) if name]
-        self._roles: set[int] = set()
+        self._has_role = False
         super().__init__(search_name, dispatch_name)
 
     def next_turn(self) -> None:
         """Reset, except for the calls sent to the client and the usage."""
         super().next_turn()
-        self._calls: dict[Key, Json] = {}
-        self._current: dict[Key, Key] = {}
-        self._waiting: dict[Key, Json] = {}
+        self._calls: dict[int, Json] = {}
+        self._current: dict[int, int] = {}
+        """Calls by the model's index; a new id with the same index is another call."""
+        self._waiting: dict[int, Json] = {}
         self._base: Json = {}
-        self._next_place: dict[int, int] = {}
+        self._shown = 0
+        """Calls of this turn that go to the client."""
         self._said: dict[str, list[str]] = {}
-        """Pieces of what the first choice says and thinks, by their field."""
+        """Pieces of what the model says and thinks, by their field."""
         self._thinking: list[Json] = []
 
     def response(self) -> Json:
-        """Return the first choice: its text, its calls and what it thought."""
-        calls = [call for (choice, _), call in self._calls.items() if choice == 0]
+        """Return the model's turn: its text, its calls and what it thought."""
+        calls = list(self._calls.values())
         message: Json = {"role": "assistant", "content": None, "tool_calls": calls}
         message |= {key: "".join(pieces) for key, pieces in self._said.items()}
         message["content"] = message["content"] or None
@@ -53,37 +56,34 @@ class OpenAIStream(Stream):
 
     def fail(self, status: int, error: Json) -> bytes:
         """Return an event with the `error`, on which the SDK raises."""
-        return sse.write({"error": error})
+        return write({"error": error})
 
     def _release(self) -> bytes:
         """Return calls that were held back until the end, and those through the dispatch tool."""
-        waited = [(key, self._begin_call(key, piece)) for key, piece in [*self._waiting.items()]]
-        dispatched = [
-            (key, {**self._dispatched(call), "index": self._next(key)})
-            for key, call in self._calls.items()
+        calls = [self._begin_call(key, piece) for key, piece in [*self._waiting.items()]]
+        calls += [
+            {**self._dispatched(call), "index": self._next()}
+            for call in self._calls.values()
             if call["function"]["name"] == self._dispatch_name
         ]
-        return self._chunk(waited) + self._chunk(dispatched)
-
-    def _chunk(self, calls: Iterable[tuple[Key, Json]]) -> bytes:
-        """Return a chunk with some calls; nothing without any."""
-        choices = [{"index": key[0], "delta": {"tool_calls": [call]}} for key, call in calls]
-        return sse.write(self._as_one({**self._base, "choices": choices})) if choices else b""
+        choice = {"index": 0, "delta": {"tool_calls": calls}}
+        return write(self._as_one({**self._base, "choices": [choice]})) if calls else b""
 
     def _end(self, event: Event) -> bytes:
         """Without a real call the finish reason is `stop`."""
         if event.data is None:
             return event.raw
-        choices = []
-        for choice in mappings(event.data.get("choices")):
-            called = choice.get("finish_reason") == "tool_calls"
-            is_stop = called and not self._next_place.get(_index(choice))
-            choices.append({**choice, "finish_reason": "stop"} if is_stop else choice)
+        choices = [
+            {**choice, "finish_reason": "stop"}
+            if choice.get("finish_reason") == "tool_calls" and not self._shown
+            else choice
+            for choice in mappings(event.data.get("choices"))
+        ]
         return self._with_data(event, self._as_one({**event.data, "choices": choices}))
 
     def _handle(self, event: Event) -> bytes:
         data = event.data
-        if event.kind == sse.DONE:
+        if event.kind == DONE:
             self._held.append(event)
             return b""
         if data is None or "choices" not in data:
@@ -105,17 +105,14 @@ class OpenAIStream(Stream):
 
     def _choice(self, choice: Json) -> Json | None:
         """Remove pieces of searches from a choice; None if nothing is left."""
-        number = _index(choice)
         delta = dict(mapping(choice.get("delta")))
         was_bare = not delta
-        if number == 0:
-            self._collect(delta)
-        if delta.get("role") and number in self._roles:
+        self._collect(delta)
+        if delta.get("role") and self._has_role:
             del delta["role"]
-        elif delta.get("role"):
-            self._roles.add(number)
+        self._has_role = self._has_role or bool(delta.get("role"))
         if pieces := mappings(delta.get("tool_calls")):
-            delta["tool_calls"] = [k for p in pieces if (k := self._call_piece(number, p))]
+            delta["tool_calls"] = [kept for p in pieces if (kept := self._call_piece(p))]
             if not delta["tool_calls"]:
                 del delta["tool_calls"]
         is_empty = all(value in (None, "") for value in delta.values())
@@ -124,7 +121,7 @@ class OpenAIStream(Stream):
         return {**choice, "delta": delta}
 
     def _collect(self, delta: Json) -> None:
-        """Record what the first choice says and thinks."""
+        """Record what the model says and thinks."""
         for key in ("content", *THOUGHTS):
             if isinstance(delta.get(key), str):
                 self._said.setdefault(key, []).append(delta[key])
@@ -144,9 +141,9 @@ class OpenAIStream(Stream):
             else:
                 self._thinking.append(dict(piece))
 
-    def _call_piece(self, number: int, piece: Json) -> Json | None:
+    def _call_piece(self, piece: Json) -> Json | None:
         """Renumber a piece of a call for the client; None for a piece of a search."""
-        key = self._key_of(number, piece)
+        key = self._key_of(piece)
         function = mapping(piece.get("function"))
         call = self._calls.setdefault(
             key, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
@@ -169,27 +166,27 @@ class OpenAIStream(Stream):
             return None
         return self._begin_call(key, piece)
 
-    def _begin_call(self, key: Key, piece: Json) -> Json:
+    def _begin_call(self, key: int, piece: Json) -> Json:
         """Return everything received of a call, as its first piece for the client."""
-        self._places[key] = self._next(key)
+        self._places[key] = self._next()
         whole = {} if self._waiting.pop(key, None) is None else self._calls[key]
         return {**piece, **whole, "index": self._places[key]}
 
-    def _next(self, key: Key) -> int:
-        """Return the position of a new call among those of its choice."""
-        place = self._next_place.get(key[0], 0)
-        self._next_place[key[0]] = place + 1
-        return place
+    def _next(self) -> int:
+        """Return the position of a new call."""
+        self._shown += 1
+        return self._shown - 1
 
-    def _key_of(self, number: int, piece: Json) -> Key:
+    def _key_of(self, piece: Json) -> int:
         """Return the call of a piece: the one of its index, unless it has a new id."""
-        counted = (number, _index(piece))
-        key = self._current.get(counted, counted)
+        given = piece.get("index")
+        index = given if isinstance(given, int) else 0
+        key = self._current.get(index, index)
         id_ = piece.get("id")
         known = self._calls.get(key)
         if known is not None and id_ and known["id"] and id_ != known["id"]:
-            key = (number, UNCOUNTED + len(self._calls))
-        self._current[counted] = key
+            key = UNCOUNTED + len(self._calls)
+        self._current[index] = key
         return key
 
     def _as_one(self, data: Json) -> Json:
@@ -203,6 +200,65 @@ def _is_empty(choice: Json) -> bool:
     return not any(mapping(choice.get("delta")).values()) and not choice.get("finish_reason")
 
 
-def _index(item: Json) -> int:
-    index = item.get("index")
-    return index if isinstance(index, int) else 0
+MAX_TOOLS = 128
+"""Maximum number of tools of a request; OpenAI refuses more."""
+
+
+class OpenAIChat(Provider):
+    """`POST /v1/chat/completions`."""
+
+    name: ProviderName = "openai"
+    stream: OpenStream | None = OpenAIStream
+    max_tools: int | None = MAX_TOOLS
+    response_path = ("choices", "message", "tool_calls")
+
+    def choices(self, request: Json) -> int:
+        """Return `n`."""
+        number = request.get("n")
+        return number if isinstance(number, int) else 1
+
+    def function(self, name: str, description: str, schema: Json) -> Any:
+        """Return a function tool."""
+        function = {"name": name, "description": description, "parameters": schema}
+        return {"type": "function", "function": function}
+
+    def parts_of(self, turn: Json) -> list[Json]:
+        """Return the functions among the `tool_calls`; their position replaces a missing id."""
+        return [
+            call if isinstance(call.get("id"), str) and call["id"] else {**call, "id": f"call_{at}"}
+            for at, call in enumerate(super().parts_of(turn))
+            if "function" in call
+        ]
+
+    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
+        """Return the assistant's message with the answered calls, then one `tool` message for each.
+
+        The message keeps its other fields, because some models need their reasoning.
+        """
+        message = self.turn_of(response)
+        turn = {
+            **{key: value for key, value in message.items() if value is not None},
+            "role": "assistant",
+            "content": message.get("content"),
+            "tool_calls": self.answered(response, results),
+        }
+        if isinstance(turn.get("audio"), dict):
+            turn["audio"] = {"id": turn["audio"].get("id")}  # the only key that requests accept
+        return [
+            turn,
+            *(
+                {"role": "tool", "tool_call_id": call.id, "content": text}
+                for call, text, _ in results
+            ),
+        ]
+
+    def ended(self, response: Json) -> Json:
+        """Return a response whose choices end with `stop` where no call is left."""
+        choices = []
+        for choice in mappings(response["choices"]):
+            message = mapping(choice.get("message"))
+            if message.get("tool_calls") == []:
+                message = {key: value for key, value in message.items() if key != "tool_calls"}
+                choice = {**choice, "message": message, "finish_reason": "stop"}
+            choices.append(choice)
+        return {**response, "choices": choices}

@@ -1,12 +1,12 @@
 """The stream of OpenAI Responses."""
 
 from toolscout.common.lru import Lru
-from toolscout.discovery.providers import sse
 from toolscout.discovery.providers.calls import without_dispatch
 from toolscout.discovery.providers.fields import Json, mapping, mappings
-from toolscout.discovery.providers.openai.items import is_search, without_searches
-from toolscout.discovery.providers.sse import Event
-from toolscout.discovery.providers.stream import Stream
+from toolscout.discovery.providers.stream import Event, Stream, write
+
+NATIVE = "tool_search"
+"""Name of the search tool that stands for the API's own (`{"type": "tool_search"}`)."""
 
 _OPENING = ("response.created", "response.queued", "response.in_progress")
 _FINAL = ("response.completed", "response.incomplete", "response.failed")
@@ -167,7 +167,7 @@ class ResponsesStream(Stream):
         return self._with_data(event, data)
 
     def _write(self, event: Event, data: Json) -> bytes:
-        return sse.write(data, str(data.get("type")))
+        return write(data, str(data.get("type")))
 
     def _seen(self, response: Json, is_final: bool) -> Json:
         """Return the response of an event as the client sees it."""
@@ -195,3 +195,25 @@ def _key(data: Json) -> Key:
 
 def _is_unnamed(item: Json) -> bool:
     return item.get("type") == "function_call" and not item.get("name")
+
+
+def is_search(item: Json, name: str) -> bool:
+    """Whether an item of a response is a call of the search tool of this name."""
+    if name == NATIVE:
+        return item.get("type") == "tool_search_call" and item.get("execution") == "client"
+    return item.get("type") == "function_call" and item.get("name") == name
+
+
+def without_searches(response: Json, name: str) -> Json:
+    """Remove the calls of a search tool, and the tool where a response repeats its request's.
+
+    Returns:
+        the response itself where it has neither.
+    """
+    changed = dict(response)
+    if isinstance(response.get("output"), list):
+        changed["output"] = [i for i in response["output"] if not is_search(mapping(i), name)]
+    if isinstance(response.get("tools"), list):
+        key = "type" if name == NATIVE else "name"
+        changed["tools"] = [t for t in response["tools"] if mapping(t).get(key) != name]
+    return response if changed == response else changed

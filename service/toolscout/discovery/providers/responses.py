@@ -1,31 +1,29 @@
 """OpenAI Responses."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from toolscout.common.lru import Lru
-from toolscout.discovery import wire
-from toolscout.discovery.providers.fields import Json, mappings, names_once
-from toolscout.discovery.providers.openai.chat import MAX_TOOLS
-from toolscout.discovery.providers.openai.items import flattened, grouped, name_in, without_searches
-from toolscout.discovery.providers.openai.responses_stream import ResponsesStream
+from toolscout.discovery.providers.calls import call_in
+from toolscout.discovery.providers.chat import MAX_TOOLS
+from toolscout.discovery.providers.fields import (
+    Json,
+    encode,
+    names_once,
+)
 from toolscout.discovery.providers.provider import (
-    Called,
     OpenStream,
     Provider,
     ProviderName,
-    SearchResult,
+    Results,
 )
+from toolscout.discovery.providers.responses_stream import ResponsesStream, without_searches
 
 MAX_LAST_IDS = 10_000
 """Responses whose last id is remembered."""
 
 MAX_OPEN_BYTES = 16 * 1024 * 1024
 """Maximum bytes of remembered results, as JSON."""
-
-RESULTS = ("function_call_output", "tool_search_output")
-"""Types of items that are results."""
 
 
 class OpenAIResponses(Provider):
@@ -38,6 +36,7 @@ class OpenAIResponses(Provider):
     name: ProviderName = "openai-responses"
     max_tools: int | None = MAX_TOOLS
     history_key = "input"
+    response_path = ("output",)
 
     last_ids: Lru[str, str] = Lru(MAX_LAST_IDS)
     """Ids of the responses behind those that a stream showed; see `ResponsesStream`."""
@@ -61,42 +60,32 @@ class OpenAIResponses(Provider):
             request = {**request, "input": [*results, *self.history(request)]}
         return request if last == given else {**request, "previous_response_id": last}
 
-    def leave_open(self, response: Json, results: Sequence[SearchResult]) -> None:
+    def leave_open(self, response: Json, results: Results) -> None:
         """Remember the results until a request names the response."""
-        name = response.get("id")
-        items = self.continued({"input": []}, response, results)["input"]
-        kept = [i for i in items if i.get("type") in RESULTS or i.get("role") == "developer"]
-        if isinstance(name, str):
-            self.open_results.put(name, kept, len(wire.encode(kept)))
+        kept = self.results(results)
+        if name := self.stored_as(response):
+            self.open_results.put(name, kept, len(encode(kept)))
 
     def previous(self, request: Json) -> str:
         """`previous_response_id`."""
-        return _text(request.get("previous_response_id"))
+        given = request.get("previous_response_id")
+        return given if isinstance(given, str) else ""
 
     def stored_as(self, response: Json) -> str:
         """`id`."""
-        return _text(response.get("id"))
+        given = response.get("id")
+        return given if isinstance(given, str) else ""
 
     def history(self, request: Json) -> list[Any]:
         """Return the items of `input`; one that is a text is a user's."""
         given = request.get("input")
-        return (
-            [{"role": "user", "content": given}]
-            if isinstance(given, str)
-            else super().history(request)
-        )
-
-    def tools(self, request: Json) -> list[Any]:
-        """`tools`, with the functions of namespaces as tools of their own."""
-        return flattened(request.get("tools") or [])
-
-    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
-        """Return the request with other tools, functions back in their namespaces."""
-        return super().with_tools(request, grouped(tools))
+        if isinstance(given, str):
+            return [{"role": "user", "content": given}]
+        return super().history(request)
 
     def recent(self, request: Json) -> list[str]:
         """Return names in `function_call` items."""
-        return names_once(call[1] for item in self.turns(request) if (call := self.call_in(item)))
+        return names_once(call.name for item in self.turns(request) if (call := call_in(item)))
 
     def passes(self, request: Json) -> bool:
         """Whether `background` or `conversation` is set.
@@ -111,43 +100,26 @@ class OpenAIResponses(Provider):
         tool = {"type": "function", "name": name, "description": description}
         return {**tool, "parameters": schema}
 
-    def turn_of(self, response: Json) -> Json:
-        """Return the response itself."""
-        return response
-
-    def parts_of(self, turn: Json) -> list[Json]:
-        """Return the items of `output`."""
-        return mappings(turn.get("output"))
-
-    def call_in(self, part: Json, place: int = 0) -> Called | None:
-        """Return that of a `function_call` item."""
-        if part.get("type") != "function_call":
-            return None
-        name = part.get("name")
-        whole = name_in(part.get("namespace"), name) if isinstance(name, str) else None
-        return part.get("call_id"), whole, part.get("arguments")
-
-    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
-        """Every item of the turn (calls need the reasoning before them), then the outputs.
-
-        With `store: false` the provider knows reasoning by its encrypted content alone.
-        """
-        forgotten = request.get("store") is False
-        items = self.answered(response, results)
-        turn = [item for item in items if not (forgotten and _is_only_an_id(item))]
-        outputs = [
+    def results(self, results: Results) -> list[Json]:
+        """Return the items with the results of searches."""
+        return [
             {"type": "function_call_output", "call_id": call.id, "output": text}
             for call, text, _ in results
         ]
-        return {**request, "input": [*self.turns(request), *turn, *outputs]}
+
+    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
+        """Every item of the turn (calls need the reasoning before them), then the results.
+
+        With `store: false` the provider knows reasoning by its encrypted content alone.
+        """
+        items = self.answered(response, results)
+        if request.get("store") is False:
+            items = [item for item in items if not _is_only_an_id(item)]
+        return [*items, *self.results(results)]
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Remove these items, and the tool from the tools that the response repeats."""
         return without_searches(response, name)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _is_only_an_id(item: Json) -> bool:

@@ -1,0 +1,288 @@
+"""One call of a selector: what is asked, how it is sent, and how it ended.
+
+    breaker → digest or tools → send ─┬─ usable answer → names
+                 ↑  catalog_unknown ──┤
+                 └─ one retry, paid ──┴─ anything else → why not
+
+The breaker is asked and the tools are encoded in the caller's thread (`Channel.admit`), so an open
+circuit costs next to nothing; the answer is read there too (`Channel.settle`). Between them is one
+coroutine (`Channel.send`), wherever its event loop runs.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from time import monotonic, time
+from typing import Any, get_args
+
+import msgspec
+
+from toolscout import __version__
+from toolscout.client import answer
+from toolscout.client.answer import AnswerError
+from toolscout.client.breaker import CircuitBreaker, RetryBudget
+from toolscout.client.connections import Connections, Reply
+from toolscout.client.encoding import Digests, Encoder
+from toolscout.client.offer import Offer
+from toolscout.client.selection import Reason, Selection
+from toolscout.contract.bounds import MAX_PATTERN_CHARS
+from toolscout.contract.fields import Outcome
+
+MAX_MESSAGES = 256
+"""Latest messages of a conversation that are sent; the service reads no more."""
+
+RECONNECT_PAUSE_S = 0.025
+"""Longest pause before connecting a second time; random, so that clients do not retry together."""
+
+FILTERS = ("filters", "max_risk")
+"""Fields of a request by which a tool may be left out, however few there are."""
+
+MAX_DIGEST_CHARS = 256
+MAX_ID_CHARS = 128
+MAX_RANKER_CHARS = 32
+_OUTCOMES = get_args(Outcome)
+
+logger = logging.getLogger("toolscout.client")
+
+
+class Call(msgspec.Struct):
+    """One call of `select`, checked."""
+
+    pattern: str
+    offer: Offer
+    top_k: int
+    always_keep: tuple[str, ...]
+    fields: dict[str, Any]
+    """Further fields of the request, for services that know them."""
+    session: str | None
+    loop: int
+    started: float
+    deadline: float
+    """When the service must have answered, on the monotonic clock."""
+    until: float
+    """When the call must be over, on the monotonic clock."""
+    request_id: str = ""
+    ticket: int | None = None
+    """The breaker's; None for a call that does not go to the service."""
+    tools: bytes = b""
+    """The tools as JSON."""
+    key: bytes = b""
+    """The hash by which they are recognised."""
+    attempts: int = 0
+    times: list[float] = []
+    """When the latest request began, and when it had a connection."""
+    result: Selection[Any] = Selection([], [])
+    """What the service selected, without tools; all are shown if it is empty."""
+
+    @property
+    def side(self) -> str:
+        """The key of the call in a percentage rollout: its session, else its pattern."""
+        return self.pattern if self.session is None else self.session
+
+    def fall_open(self, reason: Reason, detail: str) -> None:
+        """End without a selection."""
+        self.result = Selection([], [], True, reason, detail)
+
+
+class Channel:
+    """State shared by calls to one endpoint: its breaker, retry budget and known digests."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        breaker: CircuitBreaker,
+        encoder: Encoder,
+        api_key: str | None,
+        use_digests: bool,
+    ) -> None:
+        self.connections = connections
+        self.breaker = breaker
+        self.retries = RetryBudget()
+        self.digests = Digests() if use_digests else None
+        self.encoder = encoder
+        self.headers = {
+            "content-type": "application/json",
+            "accept": "application/json",
+            "accept-encoding": "gzip",
+            "user-agent": f"toolscout-client/{__version__}",
+        }
+        if api_key:
+            self.headers["authorization"] = f"Bearer {api_key}"
+
+    def admit(self, call: Call) -> None:
+        """Give a call its ticket and its tools as JSON, or the reason why it falls open."""
+        is_filtered = any(call.fields.get(name) for name in FILTERS)
+        if not call.pattern.strip():
+            call.fall_open(Reason.EMPTY_QUERY, "the pattern is blank")
+        elif len(call.offer.names) <= call.top_k and not is_filtered:
+            return  # all of them are shown
+        elif (ticket := self.breaker.admit(monotonic())) is None:
+            call.fall_open(Reason.CIRCUIT_OPEN, "the service failed too often just now")
+        elif why := self._encode(call):
+            self.breaker.withdraw(ticket)
+            call.fall_open(Reason.API_ERROR, why)
+        else:
+            call.ticket = ticket
+
+    async def send(self, call: Call) -> Reply:
+        """Ask the service; failures of it or the network are in the reply."""
+        try:
+            return await self._exchange(call)
+        except Exception as error:
+            return Reply(detail=unexpected(error), blame=False)
+
+    def settle(self, call: Call, reply: Reply | None) -> None:
+        """Read the answer and tell the breaker how the call ended; None if it was cancelled."""
+        assert call.ticket is not None
+        failed = False if reply is None else self._read(call, reply)
+        if reply is None or not reply.blame:
+            self.breaker.withdraw(call.ticket)
+        else:
+            self.breaker.record(call.ticket, failed, monotonic())
+
+    def _encode(self, call: Call) -> str:
+        """Write the tools; return why they cannot be sent."""
+        try:
+            call.tools, call.key = self.encoder.encode(call.offer, call.deadline)
+        except TimeoutError:
+            return "the tools took all of the time"
+        except Exception as error:
+            return unexpected(error)
+        return "no tool could be sent" if call.tools == b"[]" else ""
+
+    def _read(self, call: Call, reply: Reply) -> bool:
+        """Make the result of an answer; return whether the service failed."""
+        digest = reply.headers.get("x-catalog-digest", "")
+        if not (digest.isalnum() and digest.isascii() and len(digest) <= MAX_DIGEST_CHARS):
+            digest = ""
+        # A reply may contain any id; only a plausible one may go into logs.
+        given = reply.headers.get("x-request-id", "")
+        plausible = given.isprintable() and 0 < len(given) <= MAX_ID_CHARS
+        selection, failed = _selected(call, reply)
+        call.result = msgspec.structs.replace(
+            selection,
+            request_id=given if plausible else call.request_id,
+            attempts=call.attempts,
+            catalog=digest,
+        )
+        if self.digests and digest and reply.is_success and not failed:
+            self.digests.learn(call.key, digest)
+        return failed
+
+    async def _exchange(self, call: Call) -> Reply:
+        digests = self.digests
+        self.retries.deposit()
+        digest = digests.get(call.key, monotonic()) if digests else None
+        headers = {**self.headers, "x-request-id": call.request_id}
+        whole = catalog = b'"tools":' + call.tools
+        if digest is not None:
+            headers["x-catalog-digest"] = digest
+            catalog = f'"catalog":"{digest}"'.encode()
+        retried = False
+        while True:
+            call.attempts += 1
+            body = _body(call, catalog)
+            reply = await self.connections.post(headers, body, call.deadline, times=call.times)
+            if digests and catalog is not whole and _is_refused(reply, digest):
+                # The tools follow in the remaining time; this is not counted as a retry.
+                catalog = whole
+                is_unknown = reply.status == 404 and b"catalog_unknown" in reply.body
+                digests.pause(call.key if is_unknown else None, monotonic())
+                continue
+            pause = None if retried else _pause_before_retry(reply, call.deadline)
+            if pause is None or not self.retries.withdraw():
+                return reply
+            retried = True
+            await asyncio.sleep(pause)
+
+
+def _selected(call: Call, reply: Reply) -> tuple[Selection[Any], bool]:
+    """Return what an answer selects, and whether the service failed."""
+    header = answer.selection_header(reply.headers.get("x-tool-selection", ""))
+    degraded = header.get("degraded", "no")[:MAX_RANKER_CHARS]
+    known: dict[str, Any] = {
+        "degraded": None if degraded == "no" else degraded,
+        "outcome": header.get("outcome") if header.get("outcome") in _OUTCOMES else None,
+    }
+
+    def none(reason: Reason, detail: str) -> Selection[Any]:
+        return Selection([], [], True, reason, detail, **known)
+
+    if not reply.is_success:
+        detail = reply.detail or f"status {reply.status}"
+        return none(Reason.API_ERROR, detail), not reply.status or reply.status >= 500
+    try:
+        names = answer.names_in(reply.body)
+    except AnswerError as error:
+        return none(Reason.API_ERROR, str(error)), True
+    if not names or known["outcome"] == "no_match":
+        return none(Reason.EMPTY_SELECTION, "the service found nothing"), False
+    usable = answer.usable(names, call.offer.by_name, call.top_k, call.always_keep)
+    if not usable:
+        detail = f"{len(names)} names, none of them offered"
+        return none(Reason.UNKNOWN_SELECTION_NAMES, detail), False
+    return Selection(usable, [], **known), False
+
+
+def unexpected(error: Exception) -> str:
+    """Log an error of this library or of a hook; the caller still gets its tools."""
+    logger.error("a tool search failed unexpectedly", exc_info=error)
+    return f"unexpected {type(error).__name__}"
+
+
+def _body(call: Call, catalog: bytes) -> bytes:
+    fields: dict[str, Any] = {**call.fields, "top_k": call.top_k}
+    if not fields.get("messages"):
+        fields["pattern"] = sendable(call.pattern)
+    offered = call.offer.by_name
+    pins = [pin for pin in dict.fromkeys(call.always_keep) if pin in offered and _is_text(pin)]
+    if pins:
+        fields["always_keep"] = pins
+    return msgspec.json.encode(fields)[:-1] + b"," + catalog + b"}"
+
+
+def latest(messages: list[Any]) -> list[Any]:
+    """Return as many of the latest messages as the service reads, with the user's last one."""
+    kept = messages[-MAX_MESSAGES:]
+    asked = next((one for one in reversed(messages) if one.get("role") == "user"), None)
+    if asked is not None and not any(one is asked for one in kept):
+        kept[0] = asked
+    return kept
+
+
+def sendable(pattern: str) -> str:
+    """Return a pattern as the service takes it."""
+    return pattern[:MAX_PATTERN_CHARS].encode("utf-8", "replace").decode()
+
+
+def _is_text(name: str) -> bool:
+    """Whether a text can be encoded as UTF-8; a lone surrogate cannot."""
+    return name.encode("utf-8", "replace").decode() == name
+
+
+def _is_refused(reply: Reply, digest: str | None) -> bool:
+    """Whether a digest was not accepted: refused, or not returned in the answer."""
+    if reply.is_success:
+        return reply.headers.get("x-catalog-digest") != digest
+    return 400 <= reply.status < 500 and reply.status not in (401, 403, 429)
+
+
+def _pause_before_retry(reply: Reply, deadline: float) -> float | None:
+    """Return the seconds to wait before a retry; None without one, or if it would be too late."""
+    pause = random.uniform(0, RECONNECT_PAUSE_S) if reply.again else None  # noqa: S311
+    if reply.status == 503:
+        pause = _retry_after(reply.headers)
+    return None if pause is None or monotonic() + pause >= deadline else pause
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds of `Retry-After`; None if it is absent or malformed."""
+    given = headers.get("retry-after", "").strip()
+    if given.isdecimal():
+        return float(given[:9])
+    try:
+        return max(parsedate_to_datetime(given).timestamp() - time(), 0.0)
+    except (ValueError, OverflowError):
+        return None

@@ -1,1 +1,0 @@
-"""OpenAI: chat completions with their stream, and Responses."""
