@@ -17,7 +17,8 @@ OPENAI, GEMINI = BY_NAME["openai"], BY_NAME["gemini"]
 FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}
 TELLING = (
     "Authorization X-API-Key api-key x-goog-api-key Ocp-Apim-Subscription-Key "
-    "OpenAI-Organization OpenAI-Project X-Forwarded-User x-portkey-api-key x-portkey-virtual-key"
+    "OpenAI-Organization OpenAI-Project X-Forwarded-User x-portkey-api-key x-portkey-virtual-key "
+    "Cookie"
 ).split()
 CHANGING = (
     "Idempotency-Key Sec-Fetch-Site traceparent tracestate X-Request-Id x-b3-traceid "
@@ -60,6 +61,12 @@ def test_what_names_a_caller_keeps_conversations_apart(model, service, name):
 @pytest.mark.parametrize("name", CHANGING)
 def test_what_differs_between_requests_does_not(model, service, name):
     assert sessions(model, service, {name: "1"}, {name: "2"}, {}) == 1
+
+
+@pytest.mark.parametrize("name", ["__cf_bm", "AWSALBCORS", "_ga_X1", "BIGipServerpool"])
+def test_cookies_of_balancers_and_analytics_name_nobody(model, service, name):
+    cookies = (f"session=a; {name}=1", f"{name}=2; session=a", f"session=b; {name}=2")
+    assert sessions(model, service, *({"Cookie": cookie} for cookie in cookies)) == 2
 
 
 def test_further_headers_can_tell_callers_apart(model, service):

@@ -52,6 +52,12 @@ CALLER_HEADERS = (
 Headers that differ from request to request are none: they would take a conversation apart.
 """
 
+_OF_CONNECTIONS = (
+    *("__cf", "_cf", "AWSALB", "AWSELB", "GCLB", "BIGipServer", "ARRAffinity", "INGRESSCOOKIE"),
+    *("_ga", "_gid", "_gat", "_gcl", "__utm", "_fbp", "_hj", "_pk_", "_clck", "_clsk", "_dd_s"),
+)
+"""How cookies of load balancers and of analytics begin, which do not tell callers."""
+
 CALLER_QUERY = "key"
 """Parameter of the URL in which Gemini takes a key."""
 
@@ -187,6 +193,8 @@ class Exchange(msgspec.Struct):
         headers = sorted(self.request.headers.multi_items())
         telling = {*CALLER_HEADERS, *self.scope_headers}
         told = [f"{name}={value}" for name, value in headers if name in telling]
+        cookies = map(str.strip, self.request.headers.get("cookie", "").split(";"))
+        told += sorted(one for one in cookies if one and not one.startswith(_OF_CONNECTIONS))
         return "\n".join([*told, *self.request.url.params.get_list(CALLER_QUERY)])
 
     def forward(self, body: Json) -> httpx2.Request:
