@@ -88,6 +88,29 @@ def test_catalogs_are_found_by_digest_and_by_bytes():
     assert cache.nbytes > 0
 
 
+def test_lists_are_found_where_they_stand_in_a_body():
+    cache = CatalogCache()
+    first, second = b"[" + b"1," * 100 + b"1]", b"[" + b"1," * 100 + b"2]"
+    cache.keep_list("acme", first, b"hash of the first")
+    cache.keep_list("acme", second, b"hash of the second")
+    for raw, raw_hash in ((first, b"hash of the first"), (second, b"hash of the second")):
+        body = b'{"tools":' + raw + b',"top_k":3}'
+        assert cache.find_list("acme", body, 9) == (len(raw), raw_hash)
+        assert cache.find_list("acme", body, 8) is None
+        assert cache.find_list("zenith", body, 9) is None
+    assert cache.find_list("acme", b'{"tools":' + first[:-1] + b",1]}", 9) is None
+    assert cache.nbytes == len(first) + len(second)
+
+
+def test_only_the_latest_lists_that_begin_alike_are_kept():
+    cache = CatalogCache()
+    lists = [b"[" + b"1," * 100 + b"%d]" % number for number in range(10)]
+    for raw in lists:
+        cache.keep_list("acme", raw, raw[-3:])
+    found = [cache.find_list("acme", raw, 0) is not None for raw in lists]
+    assert found == [False] * 6 + [True] * 4
+
+
 def test_tenants_are_kept_apart():
     cache = CatalogCache()
     tools = listed(TOOLS)

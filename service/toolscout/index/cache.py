@@ -1,9 +1,10 @@
 """What has been compiled, kept in memory up to a number of bytes.
 
-Three maps, all apart per tenant, so that no caller can learn from the speed of an answer what
-another has sent:
+Maps, all apart per tenant, so that no caller can learn from the speed of an answer what another
+has sent:
 
-    raw bytes of `tools`  →  catalog digest      an alias: a hit parses no tool
+    first bytes of `tools`  →  whole lists         the latest are compared, which hashes nothing
+    hash of `tools`       →  catalog digest      an alias: a hit parses no tool
     catalog digest      →  Catalog
     tool digest           →  CompiledTool          reused across catalogs
 
@@ -19,6 +20,13 @@ from toolscout.index.compile import CompiledTool
 DEFAULT_BYTES = 256 * 1024 * 1024
 ALIAS_LIMIT = 16_384
 """Raw-bytes aliases kept; each is a few hundred bytes."""
+
+
+HEAD_BYTES = 160
+"""First bytes of a list by which the kept ones are found; a shorter list is hashed."""
+
+MAX_ALIKE = 4
+"""Lists with the same first bytes that are kept."""
 
 
 class Listed(Protocol):
@@ -56,11 +64,15 @@ class TenantTools:
 
 
 class CatalogCache:
-    """Catalogs and tools of all tenants within one byte limit, half of it for each."""
+    """Catalogs, tools and lists as they were sent, of all tenants, within one byte limit.
+
+    The catalogs have half of it, the lists an eighth.
+    """
 
     def __init__(self, limit: int = DEFAULT_BYTES) -> None:
         self._catalogs: Lru[tuple[str, str], Catalog] = Lru(limit // 2)
-        self._tools: Lru[tuple[str, bytes], CompiledTool] = Lru(limit - limit // 2)
+        self._tools: Lru[tuple[str, bytes], CompiledTool] = Lru(limit - limit // 2 - limit // 8)
+        self._lists: Lru[tuple[str, bytes], tuple[tuple[bytes, bytes], ...]] = Lru(limit // 8)
         self._aliases: Lru[tuple[str, bytes], tuple[str, int, int]] = Lru(ALIAS_LIMIT)
 
     def by_alias(self, tenant: str, raw_hash: bytes) -> tuple[Catalog, int, int] | None:
@@ -73,6 +85,22 @@ class CatalogCache:
             return None
         catalog = self._catalogs.get((tenant, alias[0]))
         return None if catalog is None else (catalog, *alias[1:])
+
+    def find_list(self, tenant: str, body: bytes, start: int) -> tuple[int, bytes] | None:
+        """Return length and hash of a kept list that stands at a place of a body."""
+        for raw, raw_hash in self._lists.get((tenant, body[start : start + HEAD_BYTES])) or ():
+            if body.startswith(raw, start):
+                return len(raw), raw_hash
+        return None
+
+    def keep_list(self, tenant: str, raw: bytes, raw_hash: bytes) -> None:
+        """Keep the bytes of a list that has an alias, in order to compare them."""
+        if len(raw) < HEAD_BYTES:
+            return
+        place = tenant, raw[:HEAD_BYTES]
+        alike = [pair for pair in self._lists.get(place) or () if pair[1] != raw_hash]
+        kept = ((raw, raw_hash), *alike[: MAX_ALIKE - 1])
+        self._lists.put(place, kept, sum(len(one) for one, _ in kept))
 
     def by_digest(self, tenant: str, digest: str) -> Catalog | None:
         """Return the catalog of a digest, if this tenant has sent it."""
@@ -93,7 +121,7 @@ class CatalogCache:
     @property
     def nbytes(self) -> int:
         """Bytes of everything kept, as estimated."""
-        return self._catalogs.size + self._tools.size
+        return self._catalogs.size + self._tools.size + self._lists.size
 
     def __len__(self) -> int:
         return len(self._catalogs)

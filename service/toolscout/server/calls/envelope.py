@@ -1,10 +1,10 @@
 """Read a search: its envelope, its question, and its tools without parsing known ones.
 
 Nearly all of a body is its tools, and nearly always they are the same bytes as last time. So the
-array is looked up by its hash *before* anything is decoded, a token replaces it, and the small rest
-is decoded. For a known array the result cannot differ: a valid array was replaced by another one,
-and it was the tools only if the token is the value of `tools`. If the array is unknown, the whole
-body is decoded, with its tools raw.
+array is compared with the latest ones, or looked up by its hash, *before* anything is decoded, a
+token replaces it, and the small rest is decoded. For a known array the result cannot differ: a
+valid array was replaced by another one, and it was the tools only if the token is the value of
+`tools`. If the array is unknown, the whole body is decoded, with its tools raw.
 """
 
 from collections.abc import Callable
@@ -95,17 +95,21 @@ async def read(decoder: Decode[R], body: bytes, cache: CatalogCache, tenant: str
         Refused: it is not JSON, or a field is of the wrong type or out of bounds.
     """
     candidate, candidate_hash = memoryview(b""), b""
-    span = _tools_span(body)
-    if span is not None:
-        start, end = span
+    start = _tools_start(body)
+    kept = None if start is None else cache.find_list(tenant, body, start)
+    if start is not None and kept is not None:
+        size, raw_hash = kept
+        read = _spliced(decoder, body, start, start + size, cache.by_alias(tenant, raw_hash))
+        if read is not None:
+            return Read(read[0], read[1], raw_hash)
+    end = None if start is None else _tools_end(body, start)
+    if start is not None and end is not None:
         candidate = memoryview(body)[start:end]
         candidate_hash = await _hash(candidate)
-        found = cache.by_alias(tenant, candidate_hash)
-        if found is not None:
-            with suppress(Refused):  # the whole body gives the error where the rest is malformed
-                request = decode(body[:start] + _TOKEN + body[end:], decoder)
-                if bytes(request.tools) == _TOKEN:
-                    return Read(request, Known(*found), candidate_hash)
+        read = _spliced(decoder, body, start, end, cache.by_alias(tenant, candidate_hash))
+        if read is not None:
+            cache.keep_list(tenant, bytes(candidate), candidate_hash)
+            return Read(read[0], read[1], candidate_hash)
     request = decode(body, decoder)
     if is_absent(request.tools):
         return Read(request, None, b"")
@@ -115,6 +119,19 @@ async def read(decoder: Decode[R], body: bytes, cache: CatalogCache, tenant: str
     raw_hash = await _hash(tools)
     found = cache.by_alias(tenant, raw_hash)
     return Read(request, None if found is None else Known(*found), raw_hash)
+
+
+def _spliced(
+    decoder: Decode[R], body: bytes, start: int, end: int, found: tuple[Catalog, int, int] | None
+) -> tuple[R, Known] | None:
+    """Decode a body whose known tools are replaced by a token; None if they are not its tools."""
+    if found is None:
+        return None
+    with suppress(Refused):  # the whole body gives the error where the rest is malformed
+        request = decode(body[:start] + _TOKEN + body[end:], decoder)
+        if bytes(request.tools) == _TOKEN:
+            return request, Known(*found)
+    return None
 
 
 async def _hash(raw: memoryview) -> bytes:
@@ -225,22 +242,27 @@ def whole(field: str, value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _tools_span(body: bytes) -> tuple[int, int] | None:
-    """Guess the span of the tools' array: from its first bracket to the last of the body.
-
-    Lists of names may follow it (`always_keep`, filters); they do not end in an object.
-    """
+def _tools_start(body: bytes) -> int | None:
+    """Guess where the tools' array begins: at the first bracket after the key."""
     key = body.find(_KEY)
     start = body.find(b"[", key)
     if key < 0 or start < 0 or body[key + len(_KEY) : start].strip() != b":":
         return None
+    return start
+
+
+def _tools_end(body: bytes, start: int) -> int | None:
+    """Guess where the tools' array ends: at the last bracket of the body.
+
+    Lists of names may follow it (`always_keep`, filters); they do not end in an object.
+    """
     end = len(body)
     for _ in range(MAX_LISTS):
         end = body.rfind(b"]", start, end)
         if end < 0:
             return None
         if body[max(start, end - _PADDING) : end].rstrip()[-1:] == b"}":
-            return start, end + 1
+            return end + 1
     return None
 
 
