@@ -236,8 +236,8 @@ class Service:
     async def _housekeep(self) -> None:
         """Write the log, look at deadlines and bring figures up to date, until cancelled."""
         while True:
-            self.records.write()
             self._log_ready()
+            self.records.write()
             self.writer.flush()
             self.compiles.check_health()
             self.connections.expire()

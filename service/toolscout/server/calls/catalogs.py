@@ -123,6 +123,7 @@ async def delete_catalog(service: Service, request: Request, trace: Trace) -> An
     async def change() -> None:
         known = await _registered(service, request, trace)
         await service.registry.delete(trace.tenant, request.parameters["id"], known)
+        service.named.put((trace.tenant, request.parameters["id"]), "", 1)
 
     await _alone(change)
     return Answer(status=204)
@@ -174,7 +175,10 @@ async def _write(
     await _check_share(service, trace)
     expires = None if ttl_s is None else time() + ttl_s
     tools = list(catalog.wires)
-    return await service.registry.put(trace.tenant, name, known, catalog.digest, tools, expires)
+    record = await service.registry.put(trace.tenant, name, known, catalog.digest, tools, expires)
+    # A search of this name does without the store, should that be slow.
+    service.named.put((trace.tenant, name), record.digest, 1)
+    return record
 
 
 def _patched(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
