@@ -1,5 +1,10 @@
 """The log: one JSON line per request and per event, to standard output, written by a thread.
 
+On a terminal the lines are text for a person:
+
+    12:30:05 search 200 match (hybrid, 2 of 40 tools, 3.1 ms) 5d0c9e1fb7a6c2e4
+    12:30:07 WARNING keys_kept reason=…
+
 A request's line has the decision and its duration. The pattern appears as a hash, unless `log =
 full`; tool texts never appear.
 """
@@ -11,8 +16,54 @@ import traceback
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import Any
 
 import msgspec
+
+_HEAD = ("time", "level", "event")
+_CLOCK = slice(11, 19)
+"""Where the time of day stands in a time of RFC 3339."""
+
+
+def readable(line: bytes) -> bytes:
+    """Return a line of the log, given as JSON, as text; what is no such line stays as it is."""
+    try:
+        fields = msgspec.json.decode(line)
+        time, level, event = (fields[key] for key in _HEAD)
+        head = [time[_CLOCK], *([] if level == "info" else [level.upper()]), event]
+        trace = fields.pop("exception", "").splitlines()
+        rest = {key: value for key, value in fields.items() if key not in _HEAD}
+        words = _request(rest) if "outcome" in rest else _pairs(rest)
+        return "\n".join(map(_plain, [" ".join([*head, *words]), *trace])).encode()
+    except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
+        return line
+
+
+def _request(fields: dict[str, Any]) -> list[str]:
+    """Format outcome and duration of a request and, in a full log, its pattern."""
+    details = [fields["ranker"]] if "ranker" in fields else []
+    if "offered" in fields:
+        details.append(f"{fields.get('selected', 0)} of {fields['offered']} tools")
+    details.append(f"{fields['total_ms']:.1f} ms")
+    if fields.get("degraded", "no") != "no":
+        details.append(f"degraded: {fields['degraded']}")
+    names = ", ".join(fields.get("selected_names", ()))
+    outcome = f"{fields['outcome']}: {names}" if names else fields["outcome"]
+    pattern = [f'"{fields["pattern"]}"'] if "pattern" in fields else []
+    parts = [str(fields["status"]), outcome, f"({', '.join(details)})"]
+    return [*parts, *pattern, fields["request_id"]]
+
+
+def _pairs(fields: dict[str, Any]) -> list[str]:
+    return [f"{key}={value}" for key, value in fields.items()]
+
+
+def _plain(text: str) -> str:
+    """Write control characters out, which a terminal would obey."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
+
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
@@ -34,6 +85,7 @@ class LineWriter:
     def __init__(self, descriptor: int, dropped: Callable[[int], None] = lambda _: None) -> None:
         """Write to a descriptor; `dropped` is called with the number of lost lines."""
         self._descriptor = descriptor
+        self._is_terminal = os.isatty(descriptor)
         self._dropped = dropped
         self._changed = threading.Condition()
         self._lines: list[bytes] = []
@@ -87,7 +139,8 @@ class LineWriter:
 
     def _write(self, lines: list[bytes]) -> bool:
         """Write some lines; return whether there is still a reader."""
-        rest = memoryview(b"\n".join(lines) + b"\n")
+        shown = map(readable, lines) if self._is_terminal else lines
+        rest = memoryview(b"\n".join(shown) + b"\n")
         try:
             while rest:
                 try:
