@@ -13,6 +13,9 @@ from evals.speed.report import Row
 BUSY = 16
 """Connections of the throughput rows."""
 
+CROWDS = (64, 256)
+"""Callers who connect at once, as a proxy's pool does after a restart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

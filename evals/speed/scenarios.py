@@ -9,7 +9,7 @@ from urllib.parse import quote
 from evals.speed import client, compiles, servers, traffic
 from evals.speed.client import Timings
 from evals.speed.peers import PEERS, median_ms
-from evals.speed.plan import BUSY, Plan, alone, learn, pool, pooled, row
+from evals.speed.plan import BUSY, CROWDS, Plan, alone, learn, pool, pooled, row
 from evals.speed.report import Row
 
 
@@ -67,6 +67,13 @@ def _busy(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator
     share = median(h.rate / f.rate for h, f in zip(high, low, strict=True))
     yield row(f"floor, 300 inline, {BUSY} connections", low)
     yield row(f"warm hybrid, 300 inline, {BUSY} connections", high, f"{share:.0%} of the floor")
+    for callers in CROWDS:
+        low, high = _paired(plan, floor, ours, payloads, callers, 4 * plan.calls(300))
+        pairs = zip(high, low, strict=True)
+        times = median(h.quantile(0.99) / f.quantile(0.99) for h, f in pairs)
+        yield row(f"floor, 300 inline, {callers} that connect at once", low)
+        note = f"p99 × {times:.1f} of the floor's"
+        yield row(f"warm hybrid, 300 inline, {callers} that connect at once", high, note)
 
 
 def _digest(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:

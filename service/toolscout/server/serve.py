@@ -19,6 +19,7 @@ from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.server.http.auth import Keyring
 from toolscout.server.service import model_digest, open_tracing
 from toolscout.serving import tls
+from toolscout.serving.accepting import AcceptingServer
 from toolscout.serving.callers import check_reachable
 from toolscout.serving.protocol import LimitedProtocol
 from toolscout.settings import Settings
@@ -27,7 +28,7 @@ from toolscout.state.opening import check_store
 BACKLOG = 2_048
 
 
-class Server(uvicorn.Server):
+class Server(AcceptingServer):
     """uvicorn's server; says where it listens, and stops at once on Ctrl-C."""
 
     def __init__(self, config: uvicorn.Config, settings: Settings) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import uvicorn
 
 from toolscout.serving import tls
+from toolscout.serving.accepting import AcceptingServer
 from toolscout.serving.connections import Connections, LoggedEvents
 from toolscout.serving.protocol import LimitedProtocol
 from toolscout.settings import Settings
@@ -26,7 +27,7 @@ _STATUS = {
 }
 
 
-class LimitedServer(uvicorn.Server):
+class LimitedServer(AcceptingServer):
     """A server whose connections have limits on heads, numbers and waits.
 
     Args:
