@@ -19,7 +19,7 @@ ANSWERS = ("GatewayAnswer", "SearchAnswer", "Match", "Reason")
 ANYWHERE = {
     *("bad_request", "unauthorized", "forbidden", "method_not_allowed", "body_timeout"),
     *("misdirected", "rate_limited", "headers_too_large", "internal_error", "overloaded"),
-    "draining",
+    *("store_unavailable", "draining"),
 }
 """Errors that every call can give."""
 

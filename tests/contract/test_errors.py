@@ -31,6 +31,7 @@ STATUSES = {
     "headers_too_large": 431,
     "internal_error": 500,
     "overloaded": 503,
+    "store_unavailable": 503,
     "draining": 503,
 }
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from functools import partial
 from hashlib import sha256
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from toolscout.index.catalog import Catalog
 from toolscout.server.calls.envelope import R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
 from toolscout.server.compiling.work_threads import DEADLINE_S
-from toolscout.server.http.refusals import invalid
+from toolscout.server.http.refusals import Refused, invalid
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.state.store import StoreUnavailable
@@ -21,7 +22,7 @@ from toolscout.state.store import StoreUnavailable
 T = TypeVar("T")
 
 WAIT_S = 0.005
-"""How long a search waits for the store."""
+"""How long a search waits for the store where it knows a name's digest, or is given one."""
 
 COMPILED_WITHIN_S = TRIES * HUNG_S
 """How long a caller who needs a compiled catalog waits for it: no longer than two workers hang."""
@@ -50,8 +51,12 @@ def check_name(name: str) -> None:
 async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:
     """Return the request with what it names in place of the name: tools, or a digest known here.
 
-    The store is waited for a few milliseconds; while it is unavailable, a name resolves to its last
-    known digest. What nobody knows is left as it is.
+    The store is waited for a few milliseconds, and for a name that is new here as long as the
+    latency budget lasts; while it is unavailable, a name resolves to its last known digest. What
+    nobody knows is left as it is.
+
+    Raises:
+        Refused: the store did not say in time what a name stands for.
     """
     named = read.request.catalog
     if named is None or read.known is not None or not is_absent(read.request.tools):
@@ -62,12 +67,14 @@ async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:
     if loading is None:
         loading = asyncio.create_task(_load(service, tenant, named))
         service.loads[tenant, named] = loading
-        loading.add_done_callback(lambda _: service.loads.pop((tenant, named), None))
-    await asyncio.wait([loading], timeout=WAIT_S)
+        loading.add_done_callback(partial(_loaded, service, tenant, named))
+    remembered = _remembered(service, tenant, named)
+    is_new = remembered is None and not is_digest(named)
+    await asyncio.wait([loading], timeout=_budget_s(service, read) if is_new else WAIT_S)
     # What takes longer goes on; the next request may find what this one could not wait for.
-    digest, raw = (
-        loading.result() if loading.done() else (_remembered(service, tenant, named), None)
-    )
+    if is_new and (not loading.done() or loading.exception() is not None):
+        raise Refused("store_unavailable", "the state store did not say what this name stands for")
+    digest, raw = loading.result() if loading.done() else (remembered, None)
     if raw is not None:
         request = msgspec.structs.replace(read.request, tools=msgspec.Raw(raw))
         return Read(request, None, sha256(raw).digest())
@@ -148,12 +155,33 @@ async def _look_up(service: Service, tenant: str, name: str) -> tuple[str | None
     return (None, None) if found is None else (found[0].digest, found[1])
 
 
+def _budget_s(service: Service, read: Read[R]) -> float:
+    given = getattr(read.request, "latency_budget_ms", None)
+    return float(given or service.settings.latency_budget_ms) / 1_000
+
+
+def _loaded(
+    service: Service, tenant: str, name: str, task: "asyncio.Task[tuple[str | None, bytes | None]]"
+) -> None:
+    """Forget a look-up that is over; its failure is that of whoever still waits."""
+    service.loads.pop((tenant, name), None)
+    if not task.cancelled():
+        task.exception()
+
+
 async def _load(service: Service, tenant: str, name: str) -> tuple[str | None, bytes | None]:
-    """Look a name up, and have its tools compiled even if nobody waits any more."""
+    """Look a name up, and have its tools compiled even if nobody waits any more.
+
+    Raises:
+        StoreUnavailable: the store could not be read, and the name is new here.
+    """
     try:
         digest, raw = await _look_up(service, tenant, name)
     except StoreUnavailable:
-        return _remembered(service, tenant, name), None
+        remembered = _remembered(service, tenant, name)
+        if remembered is None and not is_digest(name):
+            raise
+        return remembered, None
     if raw is not None:
         service.compiles.start(tenant, sha256(raw).digest(), raw)
     return digest, raw
