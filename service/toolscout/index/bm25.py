@@ -25,7 +25,7 @@ Floats = NDArray[np.float32]
 TERM_BYTES = 90
 """About what Python needs for a term of the vocabulary."""
 
-REMEMBERED_TERMS, LOOK_UP_BYTES = 2_000, 250
+REMEMBERED_TERMS, LOOK_UP_BYTES = 500, 450
 """Look-ups of one catalog that are remembered, and about what each takes."""
 
 _IN_NAME = 1 << FIELDS.index("name")
@@ -103,7 +103,7 @@ class Postings:
         self._terms = [tool.terms for tool in tools]
         self._vocabulary: Vocabulary | None = None
         self._related: dict[str, tuple[str, ...]] = {}
-        self._looked_up: dict[str, Posting | None] = {}
+        self._looked_up: dict[str, Posting] = {}
         spread = chain.from_iterable([tool.lengths for tool in tools])
         lengths = np.fromiter(spread, np.float64, 3 * self.size).reshape(-1, len(FIELDS))
         sizes = np.fromiter(map(len, self._terms), np.int64, self.size)
@@ -191,15 +191,14 @@ class Postings:
 
         Questions share most of their words, so the latest look-ups are remembered.
         """
-        try:
-            return self._looked_up[term]
-        except KeyError:
-            pass
-        found = None
+        known = self._looked_up.get(term)
+        if known is not None:
+            return known
         slot = self._slot(term)
-        if slot is not None:
-            start, end = self._starts[slot], self._starts[slot + 1]
-            found = self._idf[slot], end - start, self.tools[start:end], self.weights[start:end]
+        if slot is None:  # there are ever new words that no tool has
+            return None
+        start, end = self._starts[slot], self._starts[slot + 1]
+        found = self._idf[slot], end - start, self.tools[start:end], self.weights[start:end]
         if len(self._looked_up) >= REMEMBERED_TERMS:
             self._looked_up.clear()
         self._looked_up[term] = found
@@ -207,7 +206,7 @@ class Postings:
 
     def rarity(self, term: str) -> float | None:
         """Return the idf of a term; None for one that no tool has."""
-        found = self._looked_up.get(term) or self.posting(term)
+        found = self.posting(term)
         return None if found is None else found[0]
 
     def known(self, term: str, others: Iterable[str]) -> tuple[str, ...]:
@@ -228,10 +227,7 @@ class Postings:
         tools, gains, sizes, weights, worths = [], [], [], [], []
         looked_up = self._looked_up
         for term, weight, worth in query:
-            try:
-                found = looked_up[term]
-            except KeyError:
-                found = self.posting(term)
+            found = looked_up.get(term) or self.posting(term)
             if found is None:
                 if worth is None:
                     total += weight * self.idf_unseen

@@ -3,10 +3,10 @@
 Maps, all apart per tenant, so that no caller can learn from the speed of an answer what another
 has sent:
 
-    first bytes of `tools`  →  whole lists         the latest are compared, which hashes nothing
-    hash of `tools`       →  catalog digest      an alias: a hit parses no tool
-    catalog digest      →  Catalog
-    tool digest           →  CompiledTool          reused across catalogs
+    first bytes of `tools` →  whole lists      the latest are compared, which hashes nothing
+    hash of `tools`        →  catalog digest   an alias: a hit parses no tool
+    catalog digest         →  Catalog
+    tool digest            →  CompiledTool     reused across catalogs
 
 The least recently used entries go first. All methods may be called from any thread.
 """
@@ -20,7 +20,6 @@ from toolscout.index.compile import CompiledTool
 DEFAULT_BYTES = 256 * 1024 * 1024
 ALIAS_LIMIT = 16_384
 """Raw-bytes aliases kept; each is a few hundred bytes."""
-
 
 HEAD_BYTES = 160
 """First bytes of a list by which the kept ones are found; a shorter list is hashed."""

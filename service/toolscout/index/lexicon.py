@@ -55,8 +55,8 @@ def load_taxonomy(path: Path) -> Taxonomy:
     """Return the bundled domains and those of a file; one of the same name takes its place.
 
     The file has the tables `[signals]` (domain = "words that tell it"), `[names]` (domain = "words
-    of a tool's name that tell it alone, for filters") and `[files]` (name or ending = "words it
-    stands for"), each of them optional.
+    of a tool's name that tell it alone, for filters"), `[namespaces]` (domain = "servers that are
+    of it") and `[files]` (name or ending = "words it stands for"), each of them optional.
 
     Raises:
         ConfigurationError: the file cannot be read or has another form; says where.

@@ -12,6 +12,7 @@ from threading import Lock
 from tokenizers import Tokenizer
 
 from toolscout.index.languages import (
+    FEW_WORDS,
     PIECE_LETTERS,
     SHARES,
     Languages,
@@ -168,7 +169,13 @@ class WordTables:
         """Whether a question is in another language by its words; few of grammar are needed."""
         if self._languages_at is None or not may_be_foreign(found, self._has_whole):
             return False
-        return is_foreign_question(found, self._has_whole, self._is_translated)
+        if not is_foreign_question(found, self._has_whole, self._is_translated):
+            return False
+        # A few words of jargon are in pieces of the dictionary, too.
+        languages = self.load_languages()
+        return len(found) > FEW_WORDS or any(
+            word in languages or not word.isascii() for word in found if not self._has_whole(word)
+        )
 
     def _is_translated(self, word: str) -> bool:
         """Whether the dictionary knows a word as a whole, or by fewer pieces than English has."""
