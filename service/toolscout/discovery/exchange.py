@@ -1,5 +1,6 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
@@ -44,17 +45,22 @@ MAX_SEARCHED_VALUES = 400_000
 
 CALLER_HEADERS = (
     *("authorization", "x-api-key", "api-key", "x-goog-api-key", "ocp-apim-subscription-key"),
-    *("openai-organization", "openai-project", "x-forwarded-user", "x-portkey-api-key"),
-    *("x-portkey-virtual-key", "x-portkey-config", "x-portkey-metadata"),
+    *("openai-organization", "openai-project", "x-forwarded-user"),
 )
 """Headers that name the caller. Together they keep equal conversations of two callers apart.
 
 Headers that differ from request to request are none: they would take a conversation apart.
 """
 
+CALLER_PREFIX = "x-portkey-"
+"""How the headers begin by which Portkey tells callers, but for those about single requests."""
+
+_OF_A_REQUEST = re.compile("trace|span|timeout|retry|cache|debug")
+
 _OF_CONNECTIONS = (
     *("__cf", "_cf", "AWSALB", "AWSELB", "GCLB", "BIGipServer", "ARRAffinity", "INGRESSCOOKIE"),
     *("_ga", "_gid", "_gat", "_gcl", "__utm", "_fbp", "_hj", "_pk_", "_clck", "_clsk", "_dd_s"),
+    *("ajs_", "mp_", "ph_", "amp_", "AMP_"),
 )
 """How cookies of load balancers and of analytics begin, which do not tell callers."""
 
@@ -192,7 +198,12 @@ class Exchange(msgspec.Struct):
         """What tells the caller from others who begin with the same words."""
         headers = sorted(self.request.headers.multi_items())
         telling = {*CALLER_HEADERS, *self.scope_headers}
-        told = [f"{name}={value}" for name, value in headers if name in telling]
+        told = [
+            f"{name}={value}"
+            for name, value in headers
+            if name in telling
+            or (name.startswith(CALLER_PREFIX) and not _OF_A_REQUEST.search(name))
+        ]
         cookies = map(str.strip, self.request.headers.get("cookie", "").split(";"))
         told += sorted(one for one in cookies if one and not one.startswith(_OF_CONNECTIONS))
         return "\n".join([*told, *self.request.url.params.get_list(CALLER_QUERY)])
