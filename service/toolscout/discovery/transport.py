@@ -176,7 +176,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
             the proxies of the environment.
         scope_headers: names of headers that tell callers apart, beside those of keys, organisations
             and sessions. Two callers never share what their conversations have found.
-        options: those of `ToolDiscovery`; `defer_above` is 10 here.
+        options: those of `ToolDiscovery`; `defer_above` is 10 here, and `remember_tools` is off.
     """
 
     discovery: ToolDiscovery
@@ -190,6 +190,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
         **options: Any,
     ) -> None:
         options.setdefault("defer_above", FEW_TOOLS)
+        options.setdefault("remember_tools", False)  # an SDK leaves them out on purpose
         self._scope_headers = _header_names(scope_headers)
         self.discovery = ToolDiscovery(config, **options)
         self._client = httpx2.Client(transport=inner, limits=LIMITS, timeout=None)
@@ -235,6 +236,7 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         **options: Any,
     ) -> None:
         options.setdefault("defer_above", FEW_TOOLS)
+        options.setdefault("remember_tools", False)  # an SDK leaves them out on purpose
         self._scope_headers = _header_names(scope_headers)
         self.discovery = AsyncToolDiscovery(config, **options)
         self._client = httpx2.AsyncClient(transport=inner, limits=limits, timeout=None)
