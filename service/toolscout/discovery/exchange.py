@@ -84,7 +84,7 @@ ENCODINGS = ("", "identity", "gzip", "deflate")
 
 TOO_LARGE = (
     f"the model's answer after a search has more than {MAX_SEARCHED_BYTES} bytes, "
-    "or an encoding that was not asked for"
+    "or is not encoded as it says"
 )
 
 
@@ -132,12 +132,9 @@ Pieces = AsyncGenerator[bytes, None] | Blocking
 
 
 class UnreadError(httpx2.HTTPError):
-    """A response that is too large to be looked into, or cannot be decoded.
+    """A response that is too large to be looked into, or cannot be decoded; its pieces are raw."""
 
-    Its pieces are those that were read and those that follow; None if none was read.
-    """
-
-    def __init__(self, response: httpx2.Response, pieces: Pieces | None = None) -> None:
+    def __init__(self, response: httpx2.Response, pieces: Pieces) -> None:
         super().__init__(TOO_LARGE)
         self.response = response
         self.pieces = pieces
@@ -270,13 +267,15 @@ def json_of(response: httpx2.Response) -> Json:
 
 
 def response_with(
-    response: httpx2.Response, body: bytes | httpx2.SyncByteStream | httpx2.AsyncByteStream
+    response: httpx2.Response,
+    body: bytes | httpx2.SyncByteStream | httpx2.AsyncByteStream,
+    is_raw: bool = False,
 ) -> httpx2.Response:
-    """Return a response with another body, or with its own as it was decoded."""
+    """Return a response with another body, or with its own, decoded or raw."""
     key = "content" if isinstance(body, bytes) else "stream"
     return httpx2.Response(
         response.status_code,
-        headers=_without_framing(response.headers),
+        headers=response.headers if is_raw else _without_framing(response.headers),
         extensions=response.extensions,
         **{key: body},  # type: ignore[arg-type]
     )
@@ -285,6 +284,21 @@ def response_with(
 def can_decode(response: httpx2.Response) -> bool:
     """Return whether the content of a response is encoded in a way that was asked for."""
     return response.headers.get("content-encoding", "").strip().lower() in ENCODINGS
+
+
+def decoded(response: httpx2.Response, content: bytes) -> bytes | None:
+    """Decode the whole content of a response; None if it cannot be, or is too large then."""
+    made = httpx2.Response(200, headers=response.headers, stream=httpx2.ByteStream(content))
+    pieces, size = [], 0
+    try:
+        for piece in made.iter_bytes():  # small ones: 64 KiB may hold 64 MiB
+            pieces.append(piece)
+            size += len(piece)
+            if size > MAX_SEARCHED_BYTES:
+                return None
+    except httpx2.DecodingError:
+        return None
+    return b"".join(pieces)
 
 
 async def outputs(
