@@ -21,8 +21,7 @@ def visible(interface: str, body: Json) -> list[str]:
     """Names of the tools that the model of a request sees, in the order of the prompt."""
     if interface == "openai":
         return [tool["function"]["name"] for tool in body.get("tools", [])]
-    tools = [tool for tool in body.get("tools", []) if "name" in tool]
-    shown = [tool["name"] for tool in tools if not _is_deferred(tool)]
+    shown = [_name(tool) for tool in _functions(body.get("tools", [])) if not _is_deferred(tool)]
     return list(dict.fromkeys([*shown, *_loaded(interface, body)]))
 
 
@@ -62,8 +61,8 @@ def _messages(body: Json) -> Iterator[str]:
 
 
 def _responses(body: Json) -> Iterator[str]:
-    tools = [tool for tool in body.get("tools", []) if "name" in tool]
-    yield from _names([tool["name"] for tool in tools if not _is_deferred(tool)], MAX_TOOLS)
+    tools = list(_functions(body.get("tools", [])))
+    yield from _names([_name(tool) for tool in tools if not _is_deferred(tool)], MAX_TOOLS)
     can_defer = version_of("gpt", body["model"]) >= (5, 4)
     yield from _deferral(tools, can_defer)
     searches = [tool for tool in body.get("tools", []) if tool["type"] == "tool_search"]
@@ -98,6 +97,18 @@ def _deferral(tools: list[Json], can_defer: bool) -> Iterator[str]:
         yield "at least one tool must not be deferred"
 
 
+def _functions(tools: list[Json]) -> Iterator[Json]:
+    for tool in tools:
+        if tool.get("type") == "namespace":
+            yield from ({**one, "namespace": tool["name"]} for one in tool["tools"])
+        elif "name" in tool:
+            yield tool
+
+
+def _name(tool: Json) -> str:
+    return f"{tool['namespace']}.{tool['name']}" if "namespace" in tool else str(tool["name"])
+
+
 def _is_deferred(tool: Json) -> bool:
     return bool(tool.get("defer_loading"))
 
@@ -107,7 +118,7 @@ def _loaded(interface: str, body: Json) -> list[str]:
     if interface == "openai-responses":
         items: list[Any] = body["input"] if isinstance(body["input"], list) else []
         outputs = [item for item in items if item.get("type") == "tool_search_output"]
-        return [str(tool["name"]) for item in outputs for tool in item["tools"] if "name" in tool]
+        return [_name(tool) for item in outputs for tool in _functions(item["tools"])]
     blocks = [b for m in body["messages"] if isinstance(m["content"], list) for b in m["content"]]
     return [
         inner["tool_name"]

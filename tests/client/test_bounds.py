@@ -71,18 +71,23 @@ def test_an_answer_too_large_to_look_into_is_passed_on(post: Post, packed: bool)
     assert answer.content == text
 
 
-def test_after_a_search_an_answer_too_large_is_an_error_of_the_provider(post: Post):
+@pytest.mark.parametrize("headers", [[], [("Content-Encoding", "gzip")]], ids=["large", "corrupt"])
+def test_after_a_search_an_answer_that_cannot_be_read_is_an_error_of_the_provider(
+    post: Post, headers: list[tuple[str, str]]
+):
     def script(exchange: Exchange) -> None:
-        exchange.answer(
-            said("" if exchange.number == 0 else "x" * 2 * MAX_SEARCHED_BYTES, [SEARCH])
-        )
+        if exchange.number == 0:
+            exchange.answer(said("", [SEARCH]))
+        else:
+            size = 9 if headers else 2 * MAX_SEARCHED_BYTES
+            exchange.answer(said("x" * size, [SEARCH]), headers=headers)
 
     answer = ask(post, script)
     assert answer.status_code == 502
     assert "more than" in answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize("encoding", ["br", "zstd"])
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
 def test_what_cannot_be_decoded_goes_to_the_caller_as_it_came_and_is_paid_once(encoding: str):
     forwards: list[int] = []
 

@@ -114,7 +114,8 @@ def test_keys_of_the_proxy_that_mean_nothing_here_are_passed_over():
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("500ms", 0.5), ("1m30s", 90.0), ("2s", 2.0), (3, 3.0), (0, 1.5)]
+    ("text", "seconds"),
+    [("500ms", 0.5), ("1m30s", 90.0), ("2s", 2.0), (3, 3.0), (0, 1.5), ("0s", 1.5), (-1, 1.5)],
 )
 def test_durations_are_the_proxys(text, seconds):
     assert DiscoveryConfig.of({"api": {"timeout": text}}).api.timeout == seconds
@@ -128,6 +129,14 @@ def test_variables_have_defaults(monkeypatch: pytest.MonkeyPatch):
     assert config.api.endpoint == "http://127.0.0.1:8080"
 
 
+@pytest.mark.parametrize("number", [0, -1, "0", "-1", "${NUMBER}"])
+def test_a_number_that_is_not_above_zero_is_the_default(monkeypatch, number):
+    monkeypatch.setenv("NUMBER", "0")
+    keys = ("min_tools", "max_tools", "target_ratio", "max_search_results")
+    section = {**dict.fromkeys(keys, number), "restore_on_no_match": False}
+    assert DiscoveryConfig.of(section) == DiscoveryConfig()
+
+
 @pytest.mark.parametrize(
     ("section", "message"),
     [
@@ -137,6 +146,12 @@ def test_variables_have_defaults(monkeypatch: pytest.MonkeyPatch):
         ({"api": {"timeout": "soon"}}, "api.timeout: expected a duration"),
         ({"api": "http://x"}, "api: expected a section"),
         ({"enabled": "maybe"}, "enabled: expected true or false"),
+        ({"restore_on_no_match": 0}, "restore_on_no_match: expected true or false"),
+        ({"rollout": 0}, "rollout: expected text"),
+        ({"target_ratio": float("nan")}, "target_ratio: expected a number"),
+        ({"strategy": ["api"]}, "strategy: expected text"),
+        ({"api": {"timeout": ""}}, "api.timeout: expected a duration"),
+        ({"min_tools": ""}, "min_tools: expected a whole number"),
     ],
 )
 def test_a_malformed_value_is_named(section, message):

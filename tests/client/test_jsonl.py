@@ -59,6 +59,26 @@ for number in range(200):
     assert [line["session"] for line in lines(path)] == [f"s{number}" for number in range(200)]
 
 
+def test_a_forked_process_writes_its_own_lines(tmp_path: Path):
+    path = tmp_path / "events.jsonl"
+    script = f"""
+import os
+from toolscout.client.events import TurnEvent
+from toolscout.client.jsonl import JsonLines
+written = JsonLines({str(path)!r})
+def write(session):
+    written(TurnEvent("filtered", "relevance", "openai", session, 30, 5))
+write("before")
+child = os.fork()
+write("parent" if child else "child")
+written.close()
+if child:
+    os.waitpid(child, 0)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert sorted(str(line["session"]) for line in lines(path)) == ["before", "child", "parent"]
+
+
 def test_a_file_that_is_full_is_renamed_once(tmp_path: Path):
     path = tmp_path / "events.jsonl"
     with JsonLines(path, max_file_bytes=1_000) as written:

@@ -160,6 +160,32 @@ def test_markers_that_move_with_the_conversation_keep_its_searches(upstream, ser
     assert all(tool in model.requests[-1]["tools"] for tool in model.requests[0]["tools"])
 
 
+def test_functions_in_namespaces_are_searched_and_stay_there(upstream, service, model):
+    agent = agent_of("openai-responses", upstream.url, Transport(service.url))
+    inner = [agent.shape.tool(name, text) for name, text in ABOUT.items() if name != "send_email"]
+    sender = agent.shape.tool("send", "Send an email to somebody")
+    functions = [sender, *inner]
+    space = {"type": "namespace", "name": "mail", "description": "Mail", "tools": functions}
+    agent.tools = [space, agent.shape.tool("tool_x", "Does another thing")]
+    model.wants = "mail.send"
+    service.script = lambda exchange: exchange.select("mail.send")
+    items = agent.client.responses.create(
+        model=agent.model, input=[{"role": "user", "content": "hello"}], tools=agent.tools
+    ).output
+    assert items[-1].type == "function_call"
+    assert {tool["name"] for tool in service.requests[0].json["tools"]} >= {"mail.send", "tool_x"}
+    sent: Json
+    search, sent, other = model.requests[0]["tools"]
+    assert search["type"] == "tool_search"
+    assert {key: sent[key] for key in ("name", "description")} == {
+        "name": "mail",
+        "description": "Mail",
+    }
+    assert "defer_loading" not in sent["tools"][0]  # it fits what the user says
+    assert all(tool["defer_loading"] for tool in [*sent["tools"][1:], other])
+    assert [tool["name"] for tool in sent["tools"]] == [tool["name"] for tool in functions]
+
+
 @pytest.mark.parametrize(
     ("interface", "own"),
     [

@@ -115,3 +115,15 @@ def test_the_loop_gets_its_turn_between_the_pieces_of_a_flood():
         turns = asyncio.run(run())
         fake.stopping.set()
     assert turns > 10
+
+
+@pytest.mark.parametrize("proxy", ["foo://x:1", "socks5://127.0.0.1:1", "http://[::1"])
+def test_a_proxy_variable_that_cannot_be_used_is_named_once(monkeypatch, caplog, proxy: str):
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with Selector("http://selector.invalid", timeout=CAP_S, observers=()) as selector:
+        selections = [selector.select("x", TOOLS) for _ in range(8)]
+        assert {selection.reason for selection in selections} == {Reason.API_ERROR}
+        assert "proxy" in selections[0].detail
+        assert "proxy variable" in caplog.text
+        assert len(caplog.messages) == 1
+        assert selector.breaker.failures == 0

@@ -1,6 +1,7 @@
 """What a flow reports to the service, and that nothing waits for it."""
 
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -245,3 +246,32 @@ def test_a_post_holds_one_catalog_and_none_follows_a_refusal(discovery, service,
     discovery.close()
     sent = [post.headers["x-catalog-digest"] for post in service.posts]
     assert sent == [f"d{number}" for number in range(posts)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_reports_its_own_turns(discovery, service):
+    release = threading.Event()
+
+    def slow(exchange: Exchange) -> None:
+        release.wait(10)
+        _accept(exchange)
+
+    service.answer = slow
+    for number in range(2):
+        model = Model(OPENAI, asking(f"read {number}"), Said(calls=(READ,)))
+        discovery.complete(request(f"please help {number}"), model)
+    until(lambda: len(service.posts) == 1)
+    child = os.fork()  # while one post is under way, and another waits for it
+    if child == 0:
+        try:
+            model = Model(OPENAI, asking("read 2"), Said(calls=(READ,)))
+            discovery.complete(request("please help 2"), model)
+            discovery.close()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    release.set()
+    until(lambda: len(service.pairs) >= 3)
+    discovery.close()
+    assert sorted(pattern for pattern, _ in service.pairs) == ["read 0", "read 1", "read 2"]

@@ -98,3 +98,18 @@ def test_a_first_request_has_no_more_tools_than_the_provider_takes(flow, restric
     assert "read_file" in model.seen(0)
     assert PHANTOM not in model.seen(0)
     assert restriction is not LISTED["openai"] or "tool_123" in model.seen(0)
+
+
+@pytest.mark.parametrize("restriction", [{}, {"n": 2}, FORBIDDEN["openai"], LISTED["openai"]])
+@pytest.mark.parametrize("mode", ["dark", "shadow"])
+def test_a_rollout_that_only_looks_forwards_the_very_request(flow, mode, restriction):
+    shape = BY_NAME["openai"]
+    request = shape.request("read the file", declared(shape)) | restriction
+    forwarded: list[Json] = []
+
+    def forward(body: Json) -> Json:
+        forwarded.append(body)
+        return shape.response(DONE)
+
+    flow(rollout=mode).complete(request, forward, "openai")
+    assert forwarded[0] is request

@@ -129,6 +129,18 @@ def test_odd_heads_are_answered(running: Proxy, request_: bytes, status: bytes):
     assert raw(running, request_).split(b" ")[1] == status
 
 
+@pytest.mark.parametrize("path", ["/models", "/chat/completions"])
+def test_a_status_that_no_answer_can_have_is_a_bad_gateway(path):
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    with (
+        peer(lambda exchange: exchange.answer(b"{}", status=999)) as odd,
+        proxy(odd.url) as started,
+    ):
+        answer = httpx2.post(f"{started.url}{path}", json=body)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (502, "bad_status")
+        assert "Traceback" not in started.log()
+
+
 def test_paths_cannot_forge_lines_of_the_log():
     with proxy("http://127.0.0.1:9") as started:
         assert httpx2.get(f"{started.url}/a%0aERROR%1b[2J").status_code == 502

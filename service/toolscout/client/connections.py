@@ -6,6 +6,7 @@ request runs as a separate task, which is abandoned when its time is up.
 """
 
 import asyncio
+import logging
 import ssl
 from collections.abc import Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -31,6 +32,8 @@ READ_BYTES = 1_024
 
 CLOSE_S = 0.5
 """Seconds that closing waits for abandoned requests."""
+
+logger = logging.getLogger("toolscout.client")
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -74,6 +77,7 @@ class Connections:
         # Reading the system's certificates takes longer than a call; plain http needs none.
         self._verify = verify if url.scheme == "https" else False
         self._trust_env = trust_env and not is_loopback(url.host)
+        self._warned = False
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[Reply]] = set()
@@ -140,7 +144,11 @@ class Connections:
                 reused = False
 
         try:
-            async with self._connected().stream(
+            client = self._connected()
+        except Exception as error:
+            return self._unusable(error)
+        try:
+            async with client.stream(
                 "POST",
                 # The HTTP library logs the URL of every request; a query may hold a key.
                 url.copy_with(query=None, fragment=None),
@@ -167,6 +175,17 @@ class Connections:
             return Reply(detail=f"connection lost ({type(error).__name__})", again=reused)
         except Exception as error:
             return Reply(detail=f"request failed ({type(error).__name__})")
+
+    def _unusable(self, error: Exception) -> Reply:
+        """Log once that no client can be made, such as with a wrong proxy variable."""
+        if not self._warned:
+            self._warned = True
+            logger.warning(
+                "no connection can be made, every search falls open: %s; is a proxy variable of "
+                "the environment (ALL_PROXY, HTTPS_PROXY, HTTP_PROXY) wrong?",
+                type(error).__name__,
+            )
+        return Reply(detail="no connection can be made with the environment's proxy", blame=False)
 
     def _connected(self) -> httpx2.AsyncClient:
         """Return the client of the running event loop; connections cannot move between loops."""

@@ -8,6 +8,7 @@ are dropped and counted; no failure reaches the caller.
 """
 
 import logging
+import os
 import sys
 import threading
 import weakref
@@ -70,9 +71,11 @@ class JsonLines:
             if isinstance(target, str | Path)
             else _Stream(target)
         )
+        self._max_waiting = max_waiting
         self._lock = threading.Lock()
-        self._queue: Queue[str | None] = Queue(max_waiting)
+        self._queue: Queue[str | None] = Queue()
         self._stop: weakref.finalize[Any, JsonLines] | None = None
+        self._pid = 0
 
     def __call__(self, event: msgspec.Struct) -> None:
         """Queue one event."""
@@ -105,6 +108,9 @@ class JsonLines:
 
     def _start(self) -> None:
         with self._lock:
+            if self._pid != os.getpid():  # a fork has no threads; its parent writes what it queued
+                self._queue, self._stop = Queue(self._max_waiting), None
+                self._pid = os.getpid()
             if self._stop is None:
                 arguments = (self._queue, self._handler)
                 thread = threading.Thread(
@@ -142,9 +148,10 @@ def _write(queue: "Queue[str | None]", handler: logging.Handler) -> None:
 
 
 def _stop(queue: "Queue[str | None]", thread: threading.Thread) -> None:
-    with suppress(Full):
-        queue.put(None, timeout=CLOSE_S)
-    thread.join(CLOSE_S)
+    if thread.is_alive():
+        with suppress(Full):
+            queue.put(None, timeout=CLOSE_S)
+        thread.join(CLOSE_S)
 
 
 def _line(event: msgspec.Struct) -> str:

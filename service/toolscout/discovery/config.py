@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,12 @@ _KEYS_OF_THE_PROXY = (
     "enable_tool_description_compression",
 )
 """Keys of some release of the proxy that have no meaning here, as `model` above."""
+
+_NUMBERS = ("min_tools", "max_tools", "target_ratio", "max_search_results")
+"""Keys of numbers; one that is not above zero is the default, as in the proxy."""
+
+_MAY_BE_EMPTY = ("strategy", "search_tool_name", "always_keep")
+"""Keys whose empty text is the default."""
 
 logger = logging.getLogger("toolscout.client")
 
@@ -140,22 +147,30 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         block = _section(section.get(name), name)
         _check_keys(block, _API_KEYS, f"{name}.")
         given = {"restore_on_no_match": True, **_given(section, cls)}
-        given["api"] = api = _given(block, ApiConfig, f"{name}.")
-        if "timeout" in api:
-            api["timeout"] = _seconds(api["timeout"], f"{name}.timeout")
-        given["strategy"] = STRATEGY_ALIASES.get(given.get("strategy", ""), given.get("strategy"))
-        given["strategy"] = given["strategy"] or "passthrough"
+        given["api"] = _given(block, ApiConfig, f"{name}.")
+        if (spent := _seconds(given["api"].pop("timeout", 0), f"{name}.timeout")) != 0:
+            given["api"]["timeout"] = spent
+        if isinstance(strategy := given.get("strategy"), str):
+            given["strategy"] = STRATEGY_ALIASES.get(strategy, strategy)
         if isinstance(given.get("rollout"), bool):  # YAML reads `on` and `off` as these
             given["rollout"] = "on" if given["rollout"] else "off"
+        for key in ("enabled", "enable_search_fallback", "restore_on_no_match"):
+            if str(given.get(key, True)).lower() not in ("true", "false"):
+                raise ConfigurationError(f"{key}: expected true or false")
         try:
             config = msgspec.convert(given, cls, strict=False)
         except msgspec.ValidationError as error:
             wrong = wrong_field("", error)
             raise ConfigurationError(f"{wrong.path}: {wrong.message}") from None
+        if isnan(config.target_ratio):
+            raise ConfigurationError("target_ratio: expected a number")
+        default = cls()
+        numbers = {key: max(getattr(config, key), 0) or getattr(default, key) for key in _NUMBERS}
         strategy = config.strategy if config.enabled else "passthrough"
         forced = {"relevance": False, "passthrough": config.enable_search_fallback}
+        fallback = forced.get(strategy, True)
         return msgspec.structs.replace(
-            config, strategy=strategy, enable_search_fallback=forced.get(strategy, True)
+            config, strategy=strategy, enable_search_fallback=fallback, **numbers
         )
 
 
@@ -213,7 +228,7 @@ def _section(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def _given(section: Mapping[str, Any], kind: type[msgspec.Struct], prefix: str = "") -> Any:
-    """Return the values of a section that are no type's zero, which is the default."""
+    """Return the values of a section that are not empty, which is the default."""
     filled = {
         key: _filled(f"{prefix}{key}", section[key])
         for key in kind.__struct_fields__
@@ -222,7 +237,7 @@ def _given(section: Mapping[str, Any], kind: type[msgspec.Struct], prefix: str =
     return {
         key: value
         for key, value in filled.items()
-        if isinstance(value, bool) or (value and not (isinstance(value, int | float) and value < 0))
+        if value is not None and (value != "" or key not in _MAY_BE_EMPTY)
     }
 
 
@@ -239,9 +254,9 @@ def _filled(key: str, value: Any) -> Any:
 
 
 def _seconds(value: Any, key: str) -> Any:
-    """Return a duration of Go in seconds; a number is one."""
-    if not isinstance(value, str):
-        return value
-    if _DURATION.sub("", value):
+    """Return a duration of Go in seconds; a number is one. None is negative."""
+    if isinstance(value, str) and value and not _DURATION.sub("", value):
+        return sum(float(n) * _SECONDS[unit] for n, unit in _DURATION.findall(value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise ConfigurationError(f"{key}: expected a duration like 2s or 500ms")
-    return sum(float(n) * _SECONDS[unit] for n, unit in _DURATION.findall(value))
+    return value if value > 0 else 0

@@ -1,5 +1,6 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
@@ -44,17 +45,22 @@ MAX_SEARCHED_VALUES = 400_000
 
 CALLER_HEADERS = (
     *("authorization", "x-api-key", "api-key", "x-goog-api-key", "ocp-apim-subscription-key"),
-    *("openai-organization", "openai-project", "x-forwarded-user", "x-portkey-api-key"),
-    *("x-portkey-virtual-key", "x-portkey-config", "x-portkey-metadata"),
+    *("openai-organization", "openai-project", "x-forwarded-user"),
 )
 """Headers that name the caller. Together they keep equal conversations of two callers apart.
 
 Headers that differ from request to request are none: they would take a conversation apart.
 """
 
+CALLER_PREFIX = "x-portkey-"
+"""How the headers begin by which Portkey tells callers, but for those about single requests."""
+
+_OF_A_REQUEST = re.compile("trace|span|timeout|retry|cache|debug")
+
 _OF_CONNECTIONS = (
     *("__cf", "_cf", "AWSALB", "AWSELB", "GCLB", "BIGipServer", "ARRAffinity", "INGRESSCOOKIE"),
     *("_ga", "_gid", "_gat", "_gcl", "__utm", "_fbp", "_hj", "_pk_", "_clck", "_clsk", "_dd_s"),
+    *("ajs_", "mp_", "ph_", "amp_", "AMP_"),
 )
 """How cookies of load balancers and of analytics begin, which do not tell callers."""
 
@@ -78,7 +84,7 @@ ENCODINGS = ("", "identity", "gzip", "deflate")
 
 TOO_LARGE = (
     f"the model's answer after a search has more than {MAX_SEARCHED_BYTES} bytes, "
-    "or an encoding that was not asked for"
+    "or is not encoded as it says"
 )
 
 
@@ -126,12 +132,9 @@ Pieces = AsyncGenerator[bytes, None] | Blocking
 
 
 class UnreadError(httpx2.HTTPError):
-    """A response that is too large to be looked into, or cannot be decoded.
+    """A response that is too large to be looked into, or cannot be decoded; its pieces are raw."""
 
-    Its pieces are those that were read and those that follow; None if none was read.
-    """
-
-    def __init__(self, response: httpx2.Response, pieces: Pieces | None = None) -> None:
+    def __init__(self, response: httpx2.Response, pieces: Pieces) -> None:
         super().__init__(TOO_LARGE)
         self.response = response
         self.pieces = pieces
@@ -192,7 +195,12 @@ class Exchange(msgspec.Struct):
         """What tells the caller from others who begin with the same words."""
         headers = sorted(self.request.headers.multi_items())
         telling = {*CALLER_HEADERS, *self.scope_headers}
-        told = [f"{name}={value}" for name, value in headers if name in telling]
+        told = [
+            f"{name}={value}"
+            for name, value in headers
+            if name in telling
+            or (name.startswith(CALLER_PREFIX) and not _OF_A_REQUEST.search(name))
+        ]
         cookies = map(str.strip, self.request.headers.get("cookie", "").split(";"))
         told += sorted(one for one in cookies if one and not one.startswith(_OF_CONNECTIONS))
         return "\n".join([*told, *self.request.url.params.get_list(CALLER_QUERY)])
@@ -259,13 +267,15 @@ def json_of(response: httpx2.Response) -> Json:
 
 
 def response_with(
-    response: httpx2.Response, body: bytes | httpx2.SyncByteStream | httpx2.AsyncByteStream
+    response: httpx2.Response,
+    body: bytes | httpx2.SyncByteStream | httpx2.AsyncByteStream,
+    is_raw: bool = False,
 ) -> httpx2.Response:
-    """Return a response with another body, or with its own as it was decoded."""
+    """Return a response with another body, or with its own, decoded or raw."""
     key = "content" if isinstance(body, bytes) else "stream"
     return httpx2.Response(
         response.status_code,
-        headers=_without_framing(response.headers),
+        headers=response.headers if is_raw else _without_framing(response.headers),
         extensions=response.extensions,
         **{key: body},  # type: ignore[arg-type]
     )
@@ -274,6 +284,21 @@ def response_with(
 def can_decode(response: httpx2.Response) -> bool:
     """Return whether the content of a response is encoded in a way that was asked for."""
     return response.headers.get("content-encoding", "").strip().lower() in ENCODINGS
+
+
+def decoded(response: httpx2.Response, content: bytes) -> bytes | None:
+    """Decode the whole content of a response; None if it cannot be, or is too large then."""
+    made = httpx2.Response(200, headers=response.headers, stream=httpx2.ByteStream(content))
+    pieces, size = [], 0
+    try:
+        for piece in made.iter_bytes():  # small ones: 64 KiB may hold 64 MiB
+            pieces.append(piece)
+            size += len(piece)
+            if size > MAX_SEARCHED_BYTES:
+                return None
+    except httpx2.DecodingError:
+        return None
+    return b"".join(pieces)
 
 
 async def outputs(

@@ -71,11 +71,11 @@ class Flow(Preparation):
         """
         begin = partial(self._begun, request, provider, session, scope, streams)
         begun = await asyncio.to_thread(begin) if in_thread else begin()
+        if self._only_asks:
+            if isinstance(begun, Turn) and begun.user_query:
+                await self._ask(**self._question(begun, begun.user_query, loop=0))
+            return request
         if isinstance(begun, Turn):
-            if self._only_asks:
-                if begun.user_query:
-                    await self._ask(**self._question(begun, begun.user_query, loop=0))
-                return begun.asked
             if self.config.strategy == "hybrid-first" and begun.wants_first:
                 await self._choose_first(begun)
             self._report_turn("deferred", begun)

@@ -35,6 +35,9 @@ ASKING = ("api", "hybrid-first")
 MAX_MODELS = 1_000
 """Models in memory that have refused the provider's own deferred loading."""
 
+TOOL_KEYS = ("tools", "toolConfig", "functions")
+"""Keys under which a request has its tools."""
+
 USER_KEYS = ("user", "safety_identifier", "prompt_cache_key")
 """Keys with which a request names its user or its conversation."""
 
@@ -59,6 +62,8 @@ class Preparation:
         restore_on_no_match: bring all tools back when nothing fits a search, as the proxy does;
             else the model is told so, and what there is. By default as in the configuration: a file
             that does not say otherwise does the former, a URL the latter.
+        remember_tools: search the tools that a session deferred last where a later request of it
+            leaves `tools` out.
         turn_observers: called with a `TurnEvent` when tools are filtered or deferred and when a
             turn is over; None for no observers.
         learn: report to the service which tools were called after a search.
@@ -80,6 +85,7 @@ class Preparation:
         native: bool = True,
         dispatch: bool = False,
         restore_on_no_match: bool | None = None,
+        remember_tools: bool = True,
         learn: bool = True,
         **selector_options: Any,
     ) -> None:
@@ -89,7 +95,7 @@ class Preparation:
             raise InvalidArgument.of("config", "a URL or a DiscoveryConfig", config)
         if config.strategy == "tool-search":
             local.check_regex()
-        check_switches(native=native, dispatch=dispatch, learn=learn)
+        check_switches(native=native, dispatch=dispatch, remember_tools=remember_tools, learn=learn)
         check_count("defer_above", defer_above, 0)
         check_count("max_rounds", max_rounds, 1)
         if order not in get_args(Order):
@@ -106,6 +112,7 @@ class Preparation:
             native=native,
             dispatch=dispatch,
             restore_on_no_match=config.restore_on_no_match,
+            remember_tools=remember_tools,
             always_keep=config.always_keep,
             refusing=Lru(MAX_MODELS),
             on_end=partial(self._report_turn, "finished"),
@@ -168,6 +175,8 @@ class Preparation:
         name = session if session is not None else self.store.session_of(previous, scope)
         if session is None and not name:
             name = session_of(request, provider, scope)
+        if not tools and strategy != "relevance" and request.keys().isdisjoint(TOOL_KEYS):
+            tools = self.store.deferred_tools(name, provider.name)
         # A result that goes back into a conversation that only the provider has names no session,
         # so nobody knows which tools it has found.
         is_unknown = not name and bool(previous)

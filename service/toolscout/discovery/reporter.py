@@ -202,12 +202,16 @@ class Reporter:
         self._lessons = Lessons()
         self._waiting: deque[Observation] = deque()
         self._sender: Sender | None = None
+        self._pid = os.getpid()
         self._last_post = -INTERVAL_S
         self._quiet_until = 0.0
 
     def observe(self, turn: Turn) -> None:
         """Queue what a turn teaches; never raises and never waits."""
         try:
+            if self._pid != os.getpid():  # a fork: the parent sends what it had queued
+                self._pid, self._sender = os.getpid(), None
+                self._waiting.clear()
             self._waiting.extend(self._sendable(turn))
             while len(self._waiting) > MAX_WAITING:
                 self._waiting.popleft()

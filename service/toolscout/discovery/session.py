@@ -8,7 +8,7 @@ keeps them apart, and what a conversation has found is stored with its messages 
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import chain
@@ -21,6 +21,9 @@ from toolscout.client.offer import MARKER
 from toolscout.common.lru import Lru
 
 TTL_S = 3_600.0
+MAX_CATALOG_BYTES = 64 * 1024 * 1024
+"""Maximum bytes of deferred definitions in memory, as JSON; equal lists are stored once."""
+
 MAX_ADDED_BYTES = 64 * 1024 * 1024
 """Maximum bytes in memory of what turns have added to their conversations."""
 
@@ -95,6 +98,8 @@ class Session(msgspec.Struct):
 
     has_deferred: bool = False
     """Whether tools were deferred in it."""
+    catalog: tuple[str, bytes] | None = None
+    """The provider whose shape their definitions have, and the key of the definitions."""
     expanded: dict[str, None] = msgspec.field(default_factory=dict)
     """Names it has found, oldest first."""
     visible: dict[bytes, tuple[str, ...]] = msgspec.field(default_factory=dict)
@@ -115,10 +120,12 @@ class SessionStore:
         ttl_s: float = TTL_S,
         clock: Callable[[], float] = monotonic,
         session_bytes: int = MAX_SESSION_BYTES,
+        catalog_bytes: int = MAX_CATALOG_BYTES,
     ) -> None:
         self._ttl_s, self._clock = ttl_s, clock
         self._lock = threading.Lock()
         self._sessions: Lru[str, Session] = Lru(session_bytes)
+        self._catalogs: Lru[bytes, bytes] = Lru(catalog_bytes)
         self._added: Lru[bytes, bytes] = Lru(MAX_ADDED_BYTES)
         self._responses: Lru[bytes, str] = Lru(MAX_RESPONSES)
 
@@ -139,10 +146,28 @@ class SessionStore:
             found = self._live(session)
             return tuple(found.expanded) if found else ()
 
-    def mark_deferred(self, session: str) -> None:
-        """Store that tools are deferred in a session."""
+    def deferred_tools(self, session: str, provider: str) -> list[Any]:
+        """Return the tools deferred last, by name and definition.
+
+        They are empty if they had another provider's shape, or were dropped for others.
+        """
+        with self._lock:
+            found = self._live(session)
+        if found is None or found.catalog is None or found.catalog[0] != provider:
+            return []
+        written = self._catalogs.get(found.catalog[1])
+        return [] if written is None else msgspec.json.decode(written, type=list[Any])
+
+    def mark_deferred(self, session: str, tools: Sequence[Any] = (), provider: str = "") -> None:
+        """Store that tools are deferred in a session, and which, in a provider's shape."""
+        catalog = None
+        if tools:
+            with suppress(Exception):  # not JSON, so it cannot be stored
+                written = msgspec.json.encode(tools)
+                catalog = (provider, sha256(written).digest())
+                self._catalogs.put(catalog[1], written, len(written))
         with self._writing(session) as found:
-            found.has_deferred = True
+            found.has_deferred, found.catalog = True, catalog
 
     def mark_expanded(self, session: str, names: Iterable[str]) -> None:
         """Add found names."""

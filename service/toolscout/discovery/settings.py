@@ -29,6 +29,8 @@ class TurnSettings(msgspec.Struct, frozen=True):
     """Whether found tools are called through one constant tool where that is not so."""
     restore_on_no_match: bool
     """Whether a search that nothing fits brings all tools back."""
+    remember_tools: bool
+    """Whether a session's deferred tools are kept for requests that leave theirs out."""
     always_keep: Sequence[str]
     refusing: Lru[tuple[str, str], bool]
     """Providers with their models that have refused the native form."""

@@ -27,6 +27,7 @@ from toolscout.discovery.exchange import (
     ProviderError,
     UnreadError,
     can_decode,
+    decoded,
     exchange_of,
     gateway_error,
     joined,
@@ -54,6 +55,8 @@ class Answer(NamedTuple):
     response: httpx2.Response
     pieces: Pieces | None = None
     """Its body, if that is not what the response has."""
+    is_raw: bool = False
+    """Whether the pieces are encoded as the headers say."""
 
 
 class _Exchanges:
@@ -70,6 +73,10 @@ class _Exchanges:
         """Forward a request; the response is open and not read."""
 
     @abstractmethod
+    def _raw(self, response: httpx2.Response) -> Pieces:
+        """Yield the body of a response as it comes, and close it."""
+
+    @abstractmethod
     def _pieces(self, response: httpx2.Response) -> Pieces:
         """Yield the decoded body of a response as it comes, and close it."""
 
@@ -79,16 +86,19 @@ class _Exchanges:
         Raises:
             UnreadError: it cannot be decoded, or is too large to be looked into.
         """
+        raw = self._raw(response)
         if not can_decode(response):
-            raise UnreadError(response)
-        pieces = self._pieces(response)
+            raise UnreadError(response, raw)
         held, size = [], 0
-        async for piece in pieces:
+        async for piece in raw:
             held.append(piece)
             size += len(piece)
             if size > MAX_SEARCHED_BYTES:
-                raise UnreadError(response, joined(held, pieces))
-        return response_with(response, b"".join(held))
+                raise UnreadError(response, joined(held, raw))
+        content = decoded(response, b"".join(held))
+        if content is None:
+            raise UnreadError(response, joined(held, raw))
+        return response_with(response, content)
 
     async def _handle(self, exchange: Exchange) -> Answer:
         """Return the response for the SDK, and its pieces if it streams."""
@@ -124,9 +134,8 @@ class _Exchanges:
             return Answer(refused.response)
         except UnreadError as error:
             if turn.rounds == 0:
-                return Answer(error.response, error.pieces)
-            if error.pieces is not None:
-                await error.pieces.aclose()
+                return Answer(error.response, error.pieces, is_raw=True)
+            await error.pieces.aclose()
             return Answer(gateway_error(str(error)))
         except (httpx2.HTTPError, httpx2.StreamError):
             raise
@@ -157,7 +166,7 @@ class _Exchanges:
             return Answer(refused.response)
         except UnreadError as error:
             turn.end()
-            return Answer(error.response, error.pieces)
+            return Answer(error.response, error.pieces, is_raw=True)
         except BaseException:
             turn.end()
             raise
@@ -176,7 +185,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
             the proxies of the environment.
         scope_headers: names of headers that tell callers apart, beside those of keys, organisations
             and sessions. Two callers never share what their conversations have found.
-        options: those of `ToolDiscovery`; `defer_above` is 10 here.
+        options: those of `ToolDiscovery`; `defer_above` is 10 here, and `remember_tools` is off.
     """
 
     discovery: ToolDiscovery
@@ -190,6 +199,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
         **options: Any,
     ) -> None:
         options.setdefault("defer_above", FEW_TOOLS)
+        options.setdefault("remember_tools", False)  # an SDK leaves them out on purpose
         self._scope_headers = _header_names(scope_headers)
         self.discovery = ToolDiscovery(config, **options)
         self._client = httpx2.Client(transport=inner, limits=LIMITS, timeout=None)
@@ -205,7 +215,8 @@ class Transport(_Exchanges, httpx2.BaseTransport):
         answer = run(self._handle(exchange))
         if answer.pieces is None:
             return answer.response
-        return response_with(answer.response, _Pieces(answer.pieces, answer.response))
+        pieces = _Pieces(answer.pieces, answer.response)
+        return response_with(answer.response, pieces, answer.is_raw)
 
     def close(self) -> None:
         """Close the connections to the provider and to the service."""
@@ -214,6 +225,9 @@ class Transport(_Exchanges, httpx2.BaseTransport):
 
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         return self._client.send(request, stream=True)
+
+    def _raw(self, response: httpx2.Response) -> Blocking:
+        return Blocking(response.iter_raw())
 
     def _pieces(self, response: httpx2.Response) -> Blocking:
         return Blocking(response.iter_bytes())
@@ -235,6 +249,7 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         **options: Any,
     ) -> None:
         options.setdefault("defer_above", FEW_TOOLS)
+        options.setdefault("remember_tools", False)  # an SDK leaves them out on purpose
         self._scope_headers = _header_names(scope_headers)
         self.discovery = AsyncToolDiscovery(config, **options)
         self._client = httpx2.AsyncClient(transport=inner, limits=limits, timeout=None)
@@ -252,7 +267,8 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         answer = await self._handle(exchange)
         if answer.pieces is None:
             return answer.response
-        return response_with(answer.response, _AsyncPieces(answer.pieces, answer.response))
+        pieces = _AsyncPieces(answer.pieces, answer.response)
+        return response_with(answer.response, pieces, answer.is_raw)
 
     async def pass_on(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request without looking into it."""
@@ -265,6 +281,9 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
 
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         return await self._client.send(request, stream=True)
+
+    def _raw(self, response: httpx2.Response) -> Pieces:
+        return response.aiter_raw()
 
     def _pieces(self, response: httpx2.Response) -> Pieces:
         return response.aiter_bytes()

@@ -42,7 +42,7 @@ class Turn:
     Args:
         request: as it came.
         provider: whose shapes these are.
-        offer: the tools of the request, or those that its session has deferred.
+        offer: the tools of the request; without any, those that its session deferred last.
         session: the conversation; empty when it is unknown.
         settings: those of the flow.
         scope: what tells the caller from others.
@@ -193,7 +193,7 @@ class Turn:
     def was_sent_with(self, fields: Json) -> None:
         """Note that the request was forwarded with other fields than it was prepared with."""
         self._request = {**fields, "tools": self.request["tools"]}
-        self.asked = {**fields, "tools": self.asked["tools"]}
+        self.asked = self._emulated.with_tools(fields, self._emulated.tools(self.asked))
         self._history.forget()
 
     def accept(self) -> None:
@@ -202,7 +202,8 @@ class Turn:
             return
         self._is_accepted = True
         store = self._settings.store
-        store.mark_deferred(self.session)
+        tools = self.offer.everything if self._settings.remember_tools else ()
+        store.mark_deferred(self.session, tools, self.provider.name)
         if self._new_first is not None:
             store.mark_visible(self.session, self._catalog, self._new_first)
 

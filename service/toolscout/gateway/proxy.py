@@ -41,6 +41,9 @@ NEVER_DROPPED = frozenset((b"content-length", b"content-type", b"host"))
 
 REFUSED_METHODS = ("CONNECT", "TRACE")
 
+STATUSES = range(200, 600)
+"""Statuses that an answer can have."""
+
 HEALTH = "/healthz"
 
 MAX_PATH_LOGGED = 200
@@ -129,8 +132,10 @@ class Proxy:
         started = False
         try:
             async with self._stream(scope, body) as response:
-                headers = _passed_on(response.headers.raw)
-                head = {"status": response.status_code, "headers": headers}
+                if (status := response.status_code) not in STATUSES:
+                    detail = f"the provider answered with status {status}"
+                    raise Refused(502, "bad_status", detail)
+                head = {"status": status, "headers": _passed_on(response.headers.raw)}
                 started = True
                 await send({"type": "http.response.start", **head})
                 if response.is_stream_consumed:  # the flow has read it

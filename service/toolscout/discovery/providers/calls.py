@@ -63,7 +63,10 @@ def call_in(part: Json) -> Called | None:
         return None
     _, call, id_key, arguments_key = found
     id_ = call.get(id_key) if id_key else part.get("id")
-    return Called(id_, call.get("name"), call.get(arguments_key))
+    name, space = call.get("name"), part.get("namespace")  # only items of Responses have the latter
+    if isinstance(name, str) and isinstance(space, str) and space:
+        name = f"{space}.{name}"
+    return Called(id_, name, call.get(arguments_key))
 
 
 def with_calls(value: Any, change: Change) -> Any:

@@ -20,7 +20,7 @@ from typing import Any
 from toolscout.discovery.providers.anthropic import Anthropic
 from toolscout.discovery.providers.fields import Json, arguments_of, mapping, mappings
 from toolscout.discovery.providers.provider import Call, Provider, Results, SearchResult, Tools
-from toolscout.discovery.providers.responses import OpenAIResponses
+from toolscout.discovery.providers.responses import OpenAIResponses, grouped
 from toolscout.discovery.providers.responses_stream import NATIVE, is_search
 
 _VERSIONS = {
@@ -105,7 +105,7 @@ class NativeResponses(Native, OpenAIResponses):
                 "call_id": call.id,
                 "status": "completed",
                 "execution": "client",
-                "tools": [self.deferred(tool) for tool in tools],
+                "tools": grouped([self.deferred(tool) for tool in tools]),
             }
             for call, _, tools in results
         ]

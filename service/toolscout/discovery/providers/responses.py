@@ -1,5 +1,12 @@
-"""OpenAI Responses."""
+"""OpenAI Responses, with the namespaces of its tools.
 
+    {"type": "namespace", "name": "crm", "description": "…", "tools": [{"type": "function", …}]}
+
+A function of a namespace is a tool of its own here. It is known as `crm.find_contact` while it is
+searched, and goes back into its namespace before the request is sent.
+"""
+
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -9,6 +16,8 @@ from toolscout.discovery.providers.chat import MAX_TOOLS
 from toolscout.discovery.providers.fields import (
     Json,
     encode,
+    mapping,
+    mappings,
     names_once,
 )
 from toolscout.discovery.providers.provider import (
@@ -24,6 +33,8 @@ MAX_LAST_IDS = 10_000
 
 MAX_OPEN_BYTES = 16 * 1024 * 1024
 """Maximum bytes of remembered results, as JSON."""
+
+_SPACE = "namespace_description"
 
 
 class OpenAIResponses(Provider):
@@ -83,6 +94,26 @@ class OpenAIResponses(Provider):
             return [{"role": "user", "content": given}]
         return super().history(request)
 
+    def tools(self, request: Json) -> list[Any]:
+        """`tools`, with the functions of namespaces as tools of their own."""
+        found: list[Any] = []
+        for tool in request.get("tools") or []:
+            given = mapping(tool)
+            space = given.get("name")
+            if given.get("type") != "namespace" or not isinstance(space, str):
+                found.append(tool)
+                continue
+            added = {"namespace": space, _SPACE: given.get("description")}
+            found += [
+                {**function, "name": f"{space}.{function.get('name')}", **added}
+                for function in mappings(given.get("tools"))
+            ]
+        return found
+
+    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
+        """Return the request with other tools, functions back in their namespaces."""
+        return super().with_tools(request, grouped(tools))
+
     def recent(self, request: Json) -> list[str]:
         """Return names in `function_call` items."""
         return names_once(call.name for item in self.turns(request) if (call := call_in(item)))
@@ -124,3 +155,22 @@ class OpenAIResponses(Provider):
 
 def _is_only_an_id(item: Json) -> bool:
     return item.get("type") == "reasoning" and not item.get("encrypted_content")
+
+
+def grouped(tools: Iterable[Any]) -> list[Any]:
+    """Return the tools with functions back in their namespaces, each where its first one stands."""
+    found: list[Any] = []
+    spaces: dict[str, Json] = {}
+    for tool in tools:
+        given = mapping(tool)
+        if _SPACE not in given:
+            found.append(tool)
+            continue
+        plain = dict(given)
+        name, about = plain.pop("namespace"), plain.pop(_SPACE)
+        if name not in spaces:
+            described = {} if about is None else {"description": about}
+            spaces[name] = {"type": "namespace", "name": name, **described, "tools": []}
+            found.append(spaces[name])
+        spaces[name]["tools"].append({**plain, "name": plain["name"].removeprefix(f"{name}.")})
+    return found
