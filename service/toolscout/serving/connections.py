@@ -1,6 +1,7 @@
 """Limits and deadlines over all connections of one process."""
 
 import logging
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from time import monotonic
@@ -21,6 +22,9 @@ class Events(Protocol):
     def error(self, event: str, **fields: object) -> None:
         """Log a failure."""
 
+    def exception(self, event: str, **fields: object) -> None:
+        """Log the exception that is being handled, with its traceback."""
+
 
 class LoggedEvents:
     """Events as lines of a logger."""
@@ -40,9 +44,31 @@ class LoggedEvents:
         """Log a failure."""
         self._log(logging.ERROR, event, fields)
 
+    def exception(self, event: str, **fields: object) -> None:
+        """Log the exception that is being handled, with its traceback."""
+        self._log(logging.ERROR, event, fields | {"exception": traceback.format_exc()})
+
     def _log(self, level: int, event: str, fields: dict[str, object]) -> None:
         shown = " ".join(f"{name}={value}" for name, value in fields.items())
         self._logger.log(level, "%s %s", event, shown)
+
+
+class Steps:
+    """Does what is done again and again: where one step fails, the others go on."""
+
+    def __init__(self, log: Events) -> None:
+        self._log = log
+        self._failed: set[str] = set()
+        """Steps whose failure is in the log: none may fill it."""
+
+    def run(self, step: Callable[..., object], *args: object) -> None:
+        """Do a step; log the first time that it fails."""
+        try:
+            step(*args)
+        except Exception:
+            if step.__qualname__ not in self._failed:
+                self._failed.add(step.__qualname__)
+                self._log.exception("step_failed", step=step.__qualname__)
 
 
 Refusal = Callable[[str, str, bytes], bytes]
@@ -88,6 +114,7 @@ class Connections:
         self._count = count
         self._log = log
         self._clock = clock
+        self._steps = Steps(log)
         self._due: dict[tuple[Watched, str], float] = {}
         self._by_address: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()
@@ -125,7 +152,7 @@ class Connections:
         now = self._clock()
         for key in [key for key, due in self._due.items() if due <= now]:
             del self._due[key]
-            key[0].overdue(key[1])
+            self._steps.run(key[0].overdue, key[1])
         if now - self._reported >= REPORT_EVERY_S:
             self.report()
 
