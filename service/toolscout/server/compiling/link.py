@@ -214,13 +214,12 @@ class Link:
     def _take(self, number: int, reply: Any) -> None:
         """Hand out a reply."""
         asked = self._asked.get(number)
-        if isinstance(reply, Catalog):
-            if asked is not None:
-                asked.on_words(reply)
-        else:
+        if not isinstance(reply, Catalog):
             self._asked.pop(number, None)
             self._finish(asked, reply)
         self._silent_since = time.monotonic() if self._asked else inf
+        if isinstance(reply, Catalog) and asked is not None:
+            asked.on_words(reply)
 
     @staticmethod
     def _finish(asked: _Asked | None, reply: Any) -> None:
