@@ -11,6 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.attacks.peers import WORDY, deaf
+from tests.server.test_log import line_of
 from tests.support import (
     SEARCH,
     TOOLS,
@@ -181,6 +182,25 @@ def test_a_second_head_that_does_not_arrive_is_not_waited_for(edge: Server):
         connection.sendall(raw_request(b"", "/healthz", "GET") + b"GET /he")
         assert read_response(connection)[0] == 200
         assert read_response(connection)[0] == 408
+
+
+@pytest.mark.parametrize(
+    "path", [SEARCH, "/api/compress/tool-discovery/", "/v1/tool-discovery/resolve"]
+)
+@pytest.mark.parametrize("begun", [b"", BODY[:9]])
+def test_a_body_that_is_late_is_refused_by_its_id(edge: Server, path: str, begun: bytes):
+    identity = f"late{path.replace('/', '-')}-{len(begun)}"
+    headers = [f"X-Request-Id: {identity}", f"Content-Length: {len(BODY)}"]
+    with edge.connect() as connection:
+        connection.sendall(raw_request(b"", path, headers=headers) + begun)
+        status, answered, body = read_response(connection)
+        assert (status, answered["connection"]) == (408, "close")
+        assert connection.recv(1) == b""
+    problem = json.loads(body)
+    assert problem["code"] == "body_timeout"
+    assert problem["request_id"] == answered["x-request-id"] == identity
+    line = line_of(edge, identity)
+    assert (line["status"], line["outcome"]) == (408, "body_timeout")
 
 
 def test_a_target_without_a_path_stops_no_deadline(tmp_path: Path):

@@ -75,6 +75,9 @@ Refusal = Callable[[str, str, bytes], bytes]
 """Writes the answer to what is refused before there is a request, as it goes over the wire: from
 `bad_request`, `body_timeout`, `headers_too_large` or `overloaded`, a sentence, and the path."""
 
+LATE = "is_body_late"
+"""Set in the `state` of a request whose body took too long: the application refuses it."""
+
 REPORT_EVERY_S = 10.0
 """Refused connections are logged together this often, so that a flood cannot fill the log."""
 
@@ -105,7 +108,8 @@ class Connections:
             refusal: writes the answer to what is refused.
             log: gets the refusals, now and then.
             count: gets the reason of every refusal.
-            body_timeout_s: seconds that a whole body may take; None where the application waits.
+            body_timeout_s: seconds after which the application is told that a body is late; None
+                where it finds out by itself.
             clock: the time in seconds.
         """
         self.body_timeout_s = body_timeout_s

@@ -19,7 +19,7 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from toolscout.serving.connections import Connections, Watched
+from toolscout.serving.connections import LATE, Connections, Watched
 
 LINGER_S = 1.0
 """Seconds that a closing connection is still read, so that its caller gets the answer."""
@@ -209,7 +209,10 @@ class LimitedProtocol(HttpToolsProtocol):
         if wait == "head":
             self._refuse("body_timeout", "the head did not arrive in time", "head_timeout")
         elif wait == "body" and self.cycle is not None and not self.cycle.response_complete:
-            self._refuse("body_timeout", "the body did not arrive in time")
+            self.limits.refused("body_timeout")
+            self.cycle.keep_alive = False
+            self.cycle.scope["state"][LATE] = True
+            self.cycle.message_event.set()
         elif wait == "unread":
             self.limits.refused("unread_answer")
             self.transport.abort()
