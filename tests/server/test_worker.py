@@ -63,6 +63,19 @@ def test_a_worker_that_ends_is_replaced_and_asked_again(fresh: Server):
     until(lambda: "the worker ended" in fresh.stdout)
 
 
+def test_a_new_worker_has_no_file_of_its_server(tmp_path: Path):
+    opened = 'exec "$@" </dev/zero 7</dev/zero'
+    with running(tmp_path, before=["sh", "-c", opened, "sh"]) as server:
+        (first,) = below(server.process.pid)
+        os.kill(first, signal.SIGKILL)
+        until(lambda: below(server.process.pid) not in ([], [first]))
+        assert server.names()[0] == "read_file"
+        (worker,) = below(server.process.pid)
+        files = [str(each.readlink()) for each in Path(f"/proc/{worker}/fd").iterdir()]
+        assert "/dev/null" in files
+        assert "/dev/zero" not in files
+
+
 def test_a_worker_leaves_signals_to_its_server(fresh: Server):
     processes = below(fresh.process.pid)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
