@@ -39,11 +39,6 @@ def _tool(name: str, /, **arguments: Any) -> tuple[str, dict[str, Any]]:
 _FIND = {"name": "find_tool", "arguments": {"task": "spin a gadget " * 10_000}}
 
 
-def _typed(text: str) -> dict[str, Any]:
-    ref = {"type": "ref/resource", "uri": "toolscout://{catalog}/tool/{name}"}
-    return {"ref": ref, "argument": {"name": "name", "value": text}}
-
-
 def _register(server: Server) -> None:
     tools = crowd(LARGE)
     post(server, CATALOG, {"tools": tools}, "PUT").raise_for_status()
@@ -58,7 +53,6 @@ def of_mcp() -> Iterator[Attack]:
         ("pages", [_tool("list_tools_meta", page_size=1_000, detail=d) for d in ("brief", "full")]),
         ("index", [("resources/read", {"uri": "toolscout://bounded/index"})]),
         ("prompts", [("prompts/get", _FIND), ("prompts/get", {"name": "backend_status"})]),
-        ("names typed", [("completion/complete", _typed(text)) for text in ("s", near[0][:1_024])]),
         ("junk", [_tool("search_tools", query="x", junk=[[]] * 60_000)]),
     ):
         yield Attack(f"mcp: {name}", _mcp(*calls), _register, with_flags("--mcp"))

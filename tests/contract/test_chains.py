@@ -1,12 +1,13 @@
 """Chains over the wire: reported, suggested, and followed by searches."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import ACME_OLD, ZENITH
-from tests.contract.learning import HOT, names
-from tests.support import TOOLS, Server, problem_of
+from tests.contract.learning import FEEDBACK, HOT, WORKED, names
+from tests.support import TOOLS, Server, problem_of, running
 
 CHAINS, INSIGHTS = "/v1/tool-discovery/chains", "/v1/tool-discovery/insights"
 REPORT: dict[str, Any] = {
@@ -120,3 +121,10 @@ def test_a_wrong_chain_is_refused(learning: Server, body: Any, code: str):
 def test_an_insight_needs_a_pattern(learning: Server):
     answer = learning.get(INSIGHTS, **{"x-api-key": ACME_OLD})
     problem_of(answer, 422, "empty_pattern")
+
+
+def test_a_store_that_is_gone_took_no_report(tmp_path: Path):
+    with running(tmp_path, "--store", "redis://127.0.0.1:1/0") as server:
+        for body, path in ((WORKED, FEEDBACK), (REPORT, CHAINS)):
+            problem = problem_of(server.post(body, path), 503, "overloaded")
+            assert problem["detail"] == "the state store did not take it"

@@ -1,13 +1,17 @@
 """What is read of a request before its key: limits on heads and trailers, and on waiting."""
 
 import json
+import logging
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from tests.attacks.peers import WORDY, deaf
+from tests.server.test_log import line_of
 from tests.support import (
     SEARCH,
     TOOLS,
@@ -18,6 +22,8 @@ from tests.support import (
     running,
     until,
 )
+from toolscout.serving.connections import Connections, LoggedEvents
+from toolscout.settings import Settings
 
 BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS[:3]}).encode()
 CHUNKED = ["Transfer-Encoding: chunked"]
@@ -104,10 +110,16 @@ def test_a_long_query_in_another_script_fits(server: Server):
     assert (status, json.loads(body)["chain"]) == (200, [])
 
 
-def test_requests_before_a_refused_head_are_answered(server: Server):
-    headers = [f"X-{n}: b" for n in range(200)]
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        raw_request(BODY, headers=[f"X-{n}: b" for n in range(200)]),
+        b"POST http://a HTTP/1.1\r\nHost: a\r\n\r\n",
+    ],
+)
+def test_requests_before_a_refused_head_are_answered(server: Server, wrong: bytes):
     with server.connect() as connection:
-        connection.sendall(raw_request(BODY) * 3 + raw_request(BODY, headers=headers))
+        connection.sendall(raw_request(BODY) * 3 + wrong)
         received = b""
         while part := connection.recv(65_536):
             received += part
@@ -170,6 +182,60 @@ def test_a_second_head_that_does_not_arrive_is_not_waited_for(edge: Server):
         connection.sendall(raw_request(b"", "/healthz", "GET") + b"GET /he")
         assert read_response(connection)[0] == 200
         assert read_response(connection)[0] == 408
+
+
+@pytest.mark.parametrize(
+    "path", [SEARCH, "/api/compress/tool-discovery/", "/v1/tool-discovery/resolve"]
+)
+@pytest.mark.parametrize("begun", [b"", BODY[:9]])
+def test_a_body_that_is_late_is_refused_by_its_id(edge: Server, path: str, begun: bytes):
+    identity = f"late{path.replace('/', '-')}-{len(begun)}"
+    headers = [f"X-Request-Id: {identity}", f"Content-Length: {len(BODY)}"]
+    with edge.connect() as connection:
+        connection.sendall(raw_request(b"", path, headers=headers) + begun)
+        status, answered, body = read_response(connection)
+        assert (status, answered["connection"]) == (408, "close")
+        assert connection.recv(1) == b""
+    problem = json.loads(body)
+    assert problem["code"] == "body_timeout"
+    assert problem["request_id"] == answered["x-request-id"] == identity
+    line = line_of(edge, identity)
+    assert (line["status"], line["outcome"]) == (408, "body_timeout")
+
+
+def test_a_target_without_a_path_stops_no_deadline(tmp_path: Path):
+    with running(tmp_path, "--caller-timeout-s", "0.5") as server, ExitStack() as held:
+        for _ in range(3):
+            connection = held.enter_context(server.connect())
+            connection.sendall(b"POST http://a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n")
+            assert read_response(connection)[0] == 400
+        time.sleep(0.7)  # past the deadline of a body, and before the connections are closed
+        assert refused(server, b"GET /he") == (408, "body_timeout")
+        assert server.metric(f'{REFUSED}{{reason="head_timeout"}}') == 1
+        assert "step_failed" not in server.stdout
+
+
+class Frail:
+    """A connection whose waits cannot be ended."""
+
+    def __init__(self) -> None:
+        self.tried = 0
+
+    def overdue(self, wait: str) -> None:
+        self.tried += 1
+        raise AttributeError(wait)
+
+
+def test_what_fails_at_its_deadline_stops_no_other(caplog: pytest.LogCaptureFixture):
+    log = LoggedEvents(logging.getLogger("waits"))
+    connections = Connections(Settings(), lambda *_: b"", log)
+    frail = [Frail() for _ in range(3)]
+    for each in frail:
+        connections.watch(each, "body", -1)
+    connections.expire()
+    assert [each.tried for each in frail] == [1, 1, 1]
+    (line,) = caplog.messages
+    assert "AttributeError: body" in line
 
 
 def test_an_answer_that_nobody_reads_is_dropped(edge: Server):

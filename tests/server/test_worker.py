@@ -24,9 +24,12 @@ from toolscout.errors import TooMuchWork
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import ToolList
+from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling import link as link_module
+from toolscout.server.compiling import queue as queue_module
 from toolscout.server.compiling.link import HUNG_S, TRIES, Link, WorkerProcess
-from toolscout.server.compiling.worker import Sent, compile_list, read_list
+from toolscout.server.compiling.queue import CompileQueue
+from toolscout.server.compiling.worker import Sent, Worker, compile_list, read_list
 from toolscout.settings import Settings
 
 SETTINGS = Settings()
@@ -58,6 +61,19 @@ def test_a_worker_that_ends_is_replaced_and_asked_again(fresh: Server):
         assert "degraded=no" in answer.result().headers["x-tool-selection"]
     assert fresh.names()[0] == "read_file"
     until(lambda: "the worker ended" in fresh.stdout)
+
+
+def test_a_new_worker_has_no_file_of_its_server(tmp_path: Path):
+    opened = 'exec "$@" </dev/zero 7</dev/zero'
+    with running(tmp_path, before=["sh", "-c", opened, "sh"]) as server:
+        (first,) = below(server.process.pid)
+        os.kill(first, signal.SIGKILL)
+        until(lambda: below(server.process.pid) not in ([], [first]))
+        assert server.names()[0] == "read_file"
+        (worker,) = below(server.process.pid)
+        files = [str(each.readlink()) for each in Path(f"/proc/{worker}/fd").iterdir()]
+        assert "/dev/null" in files
+        assert "/dev/zero" not in files
 
 
 def test_a_worker_leaves_signals_to_its_server(fresh: Server):
@@ -193,3 +209,27 @@ async def test_a_spawned_worker_compiles_the_same_with_other_hashes():
     assert [catalog.traits(row) for row in range(len(catalog))] == [
         own.traits(row) for row in range(len(own))
     ]
+
+
+def words_and_end(worker: Worker, sent: Sent) -> Iterator[Any]:
+    """Send the words of a list; the first worker ends before their vectors."""
+    replies, ended = compile_list(worker, sent), Path(sent.tenant)
+    yield next(replies)
+    if not ended.exists():
+        ended.touch()
+        os._exit(1)
+    yield from replies
+
+
+@pytest.mark.anyio
+async def test_words_that_come_again_are_dropped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(queue_module, "compile_list", words_and_end)
+    raw = json.dumps(TOOLS).encode()
+    queue = CompileQueue(ENGINE, CatalogCache(), SETTINGS, Costs(), lambda *_: None, int)
+    queue.open()
+    try:
+        job = queue.start(str(tmp_path / "ended"), sha256(raw).digest(), raw)
+        catalog = await job.complete
+    finally:
+        queue.close()
+    assert select(catalog, "read a file").names[0] == "read_file"

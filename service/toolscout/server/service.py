@@ -31,7 +31,7 @@ from toolscout.server.observe import log
 from toolscout.server.observe.metrics import Metrics
 from toolscout.server.observe.record import Recorder, Tally
 from toolscout.serving.callers import CallerGuard
-from toolscout.serving.connections import Connections
+from toolscout.serving.connections import Connections, Steps
 from toolscout.settings import Settings
 from toolscout.settings_sources import secret_file
 from toolscout.state.guarded import Guard
@@ -235,13 +235,14 @@ class Service:
 
     async def _housekeep(self) -> None:
         """Write the log, look at deadlines and bring figures up to date, until cancelled."""
+        steps = Steps(self.log)
         while True:
-            self._log_ready()
-            self.records.write()
-            self.writer.flush()
-            self.compiles.check_health()
-            self.connections.expire()
-            self._gauge()
+            steps.run(self._log_ready)
+            steps.run(self.records.write)
+            steps.run(self.writer.flush)
+            steps.run(self.compiles.check_health)
+            steps.run(self.connections.expire)
+            steps.run(self._gauge)
             await asyncio.sleep(TICK_S)
 
     def _gauge(self) -> None:

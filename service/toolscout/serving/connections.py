@@ -1,6 +1,7 @@
 """Limits and deadlines over all connections of one process."""
 
 import logging
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from time import monotonic
@@ -21,6 +22,9 @@ class Events(Protocol):
     def error(self, event: str, **fields: object) -> None:
         """Log a failure."""
 
+    def exception(self, event: str, **fields: object) -> None:
+        """Log the exception that is being handled, with its traceback."""
+
 
 class LoggedEvents:
     """Events as lines of a logger."""
@@ -40,14 +44,39 @@ class LoggedEvents:
         """Log a failure."""
         self._log(logging.ERROR, event, fields)
 
+    def exception(self, event: str, **fields: object) -> None:
+        """Log the exception that is being handled, with its traceback."""
+        self._log(logging.ERROR, event, fields | {"exception": traceback.format_exc()})
+
     def _log(self, level: int, event: str, fields: dict[str, object]) -> None:
         shown = " ".join(f"{name}={value}" for name, value in fields.items())
         self._logger.log(level, "%s %s", event, shown)
 
 
+class Steps:
+    """Does what is done again and again: where one step fails, the others go on."""
+
+    def __init__(self, log: Events) -> None:
+        self._log = log
+        self._failed: set[str] = set()
+        """Steps whose failure is in the log: none may fill it."""
+
+    def run(self, step: Callable[..., object], *args: object) -> None:
+        """Do a step; log the first time that it fails."""
+        try:
+            step(*args)
+        except Exception:
+            if step.__qualname__ not in self._failed:
+                self._failed.add(step.__qualname__)
+                self._log.exception("step_failed", step=step.__qualname__)
+
+
 Refusal = Callable[[str, str, bytes], bytes]
 """Writes the answer to what is refused before there is a request, as it goes over the wire: from
 `bad_request`, `body_timeout`, `headers_too_large` or `overloaded`, a sentence, and the path."""
+
+LATE = "is_body_late"
+"""Set in the `state` of a request whose body took too long: the application refuses it."""
 
 REPORT_EVERY_S = 10.0
 """Refused connections are logged together this often, so that a flood cannot fill the log."""
@@ -79,7 +108,8 @@ class Connections:
             refusal: writes the answer to what is refused.
             log: gets the refusals, now and then.
             count: gets the reason of every refusal.
-            body_timeout_s: seconds that a whole body may take; None where the application waits.
+            body_timeout_s: seconds after which the application is told that a body is late; None
+                where it finds out by itself.
             clock: the time in seconds.
         """
         self.body_timeout_s = body_timeout_s
@@ -88,6 +118,7 @@ class Connections:
         self._count = count
         self._log = log
         self._clock = clock
+        self._steps = Steps(log)
         self._due: dict[tuple[Watched, str], float] = {}
         self._by_address: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()
@@ -125,7 +156,7 @@ class Connections:
         now = self._clock()
         for key in [key for key, due in self._due.items() if due <= now]:
             del self._due[key]
-            key[0].overdue(key[1])
+            self._steps.run(key[0].overdue, key[1])
         if now - self._reported >= REPORT_EVERY_S:
             self.report()
 

@@ -19,7 +19,7 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from toolscout.serving.connections import Connections, Watched
+from toolscout.serving.connections import LATE, Connections, Watched
 
 LINGER_S = 1.0
 """Seconds that a closing connection is still read, so that its caller gets the answer."""
@@ -208,8 +208,11 @@ class LimitedProtocol(HttpToolsProtocol):
         """End a wait that took too long."""
         if wait == "head":
             self._refuse("body_timeout", "the head did not arrive in time", "head_timeout")
-        elif wait == "body" and not self.cycle.response_complete:
-            self._refuse("body_timeout", "the body did not arrive in time")
+        elif wait == "body" and self.cycle is not None and not self.cycle.response_complete:
+            self.limits.refused("body_timeout")
+            self.cycle.keep_alive = False
+            self.cycle.scope["state"][LATE] = True
+            self.cycle.message_event.set()
         elif wait == "unread":
             self.limits.refused("unread_answer")
             self.transport.abort()
@@ -303,10 +306,10 @@ class LimitedProtocol(HttpToolsProtocol):
         self._has_progressed = True
         if self._hosts != 1 and self.parser.get_http_version() == "1.1":
             raise HeadRefused("bad_request", "HTTP/1.1 needs one Host header")
+        super().on_headers_complete()  # fails where the target has no path
         self._in_head, self._has_begun, self._in_message = False, False, True
         if self.limits.body_timeout_s is not None:
             self.limits.watch(self, "body", self.limits.body_timeout_s)
-        super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
@@ -376,6 +379,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def _refuse(self, code: str, detail: str, reason: str = "") -> None:
         """Answer with a problem, unless another answer has begun, and close."""
         self.limits.refused(reason or code)
+        self.limits.unwatch(self, "body")
         self._is_refused = True
         self._unset_keepalive_if_required()
         cycle = self.cycle

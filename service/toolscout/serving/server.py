@@ -10,7 +10,7 @@ import uvicorn
 
 from toolscout.serving import tls
 from toolscout.serving.accepting import AcceptingServer
-from toolscout.serving.connections import Connections, LoggedEvents
+from toolscout.serving.connections import Connections, LoggedEvents, Steps
 from toolscout.serving.protocol import LimitedProtocol
 from toolscout.settings import Settings
 
@@ -55,6 +55,7 @@ class LimitedServer(AcceptingServer):
         """Count a refused request by its reason."""
         self._certificate: tls.Certificate | None = None
         self._events = events
+        self._steps = Steps(events)
         self._settings = settings
         super().__init__(
             uvicorn.Config(
@@ -75,12 +76,16 @@ class LimitedServer(AcceptingServer):
 
     async def on_tick(self, counter: int) -> bool:
         """End overdue waits, ten times a second; read a renewed certificate once a second."""
-        self._connections.expire()
-        if self.config.ssl is not None and counter % 10 == 0:
+        self._steps.run(self._connections.expire)
+        if counter % 10 == 0:
+            self._steps.run(self._check_certificate)
+        return await super().on_tick(counter)
+
+    def _check_certificate(self) -> None:
+        if self.config.ssl is not None:
             if self._certificate is None:
                 self._certificate = tls.Certificate(self._settings, self.config.ssl, self._events)
             self._certificate.files.check()
-        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Log the last refusals, and end as uvicorn does."""

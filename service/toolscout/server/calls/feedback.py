@@ -122,7 +122,7 @@ async def _record(
     try:
         return await _learner(service).record(trace.tenant, observed, trace.key)
     except StoreUnavailable:
-        raise Refused("overloaded", "the state store did not take the feedback") from None
+        raise Refused("overloaded", "the state store did not take it") from None
 
 
 async def show_insight(service: Service, request: Request, trace: Trace) -> Answer:

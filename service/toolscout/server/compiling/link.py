@@ -14,6 +14,7 @@ import gc
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -61,12 +62,16 @@ class WorkerProcess:
         """
         self.connection, theirs = Pipe()
         self._ending = Lock()
+        self._number = 0
+        self._spawned: subprocess.Popen[bytes] | None = None
         if work is not None and _can_fork():
             self._number = _fork(work, theirs)
         else:
-            os.set_inheritable(theirs.fileno(), True)
-            command = [sys.executable, "-c", _SPAWNED.format(theirs.fileno())]
-            self._number = os.posix_spawn(sys.executable, command, os.environ)
+            self._spawned = subprocess.Popen(  # noqa: S603 - this very interpreter
+                [sys.executable, "-c", _SPAWNED.format(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
             with suppress(OSError):  # whoever receives notices too
                 self.connection.send((settings, SEED))
         theirs.close()
@@ -79,7 +84,10 @@ class WorkerProcess:
         """
         with self._ending:
             number, self._number = self._number, 0
-            if number:
+            if self._spawned is not None:
+                self._spawned.kill()
+                self._spawned.wait()
+            elif number:
                 with suppress(OSError):  # it was waited for elsewhere
                     os.kill(number, signal.SIGKILL)
                     os.waitpid(number, 0)
@@ -214,13 +222,12 @@ class Link:
     def _take(self, number: int, reply: Any) -> None:
         """Hand out a reply."""
         asked = self._asked.get(number)
-        if isinstance(reply, Catalog):
-            if asked is not None:
-                asked.on_words(reply)
-        else:
+        if not isinstance(reply, Catalog):
             self._asked.pop(number, None)
             self._finish(asked, reply)
         self._silent_since = time.monotonic() if self._asked else inf
+        if isinstance(reply, Catalog) and asked is not None:
+            asked.on_words(reply)
 
     @staticmethod
     def _finish(asked: _Asked | None, reply: Any) -> None:

@@ -156,8 +156,13 @@ class CompileQueue:
 
     async def _compile_new(self, job: CompileJob) -> Catalog:
         sent = job.sent
+
+        def on_words(words: Catalog) -> None:
+            if not job.lexical.done():  # a worker that was replaced may have sent them
+                job.lexical.set_result(words)
+
         complete = await self._link.ask(
-            "compile", sent.tenant, compile_list, sent, on_words=job.lexical.set_result
+            "compile", sent.tenant, compile_list, sent, on_words=on_words
         )
         catalog = job.lexical.result()
         if complete.vectors is not None:

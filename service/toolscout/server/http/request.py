@@ -13,6 +13,7 @@ from litestar.types import Receive, Scope
 
 from toolscout.server.http.admission import Slot
 from toolscout.server.http.refusals import Refused
+from toolscout.serving.connections import LATE
 from toolscout.settings import Settings
 
 _MAX_REQUEST_ID = 128
@@ -75,8 +76,8 @@ class Request:
         """Read the whole body, which must be plain JSON by its headers; `limit` may lower its size.
 
         Raises:
-            Refused: another media type, a compressed body, or one that is too large.
-            ClientGone: the caller hung up, or was too slow.
+            Refused: another media type, a compressed body, or one that is too large or too late.
+            ClientGone: the caller hung up.
         """
         media = self.header(b"content-type").partition(b";")[0].strip().lower()
         if media and media != _JSON and not media.endswith(b"+json"):
@@ -98,7 +99,7 @@ class Request:
             async with asyncio.timeout(timeout):
                 while not self._drained and size <= limit:
                     size += len(self._chunk(await self.receive()))
-        except (TimeoutError, ClientGone):
+        except (TimeoutError, ClientGone, Refused):
             self.close = True
         self.close = self.close or not self._drained
 
@@ -123,6 +124,9 @@ class Request:
             raise ClientGone
         if not message.get("more_body", False):
             self._drained = True
+        elif self.scope.get("state", {}).get(LATE):
+            self._drained = self.close = True
+            raise Refused("body_timeout", "the body did not arrive in time")
         chunk: bytes = message.get("body", b"")
         self.bytes_in += len(chunk)
         return chunk
