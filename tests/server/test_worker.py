@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,17 +20,19 @@ import httpx2
 import pytest
 
 from evals.speed.processes import below
-from tests.support import ENGINE, TOOLS, Server, crowd, running, select, until
+from tests.support import ENGINE, PATIENCE_S, TOOLS, Server, crowd, running, select, until
 from toolscout.errors import TooMuchWork
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
+from toolscout.index.packing import Packed
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling import link as link_module
 from toolscout.server.compiling import queue as queue_module
+from toolscout.server.compiling import worker as worker_module
 from toolscout.server.compiling.link import HUNG_S, TRIES, Link, WorkerProcess
 from toolscout.server.compiling.queue import CompileQueue
-from toolscout.server.compiling.worker import Sent, Worker, compile_list, read_list
+from toolscout.server.compiling.worker import HEARTBEAT_S, Sent, Worker, compile_list, read_list
 from toolscout.settings import Settings
 
 SETTINGS = Settings()
@@ -233,3 +236,32 @@ async def test_words_that_come_again_are_dropped(monkeypatch: pytest.MonkeyPatch
     finally:
         queue.close()
     assert select(catalog, "read a file").names[0] == "read_file"
+
+
+def turn_for_ever(_: Worker, sent: Sent) -> None:
+    while sent:
+        time.sleep(0.01)
+
+
+@pytest.mark.anyio
+async def test_a_compile_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    sent = Sent("acme", b"", json.dumps(TOOLS).encode())
+    with linked(WorkerProcess(SETTINGS)) as link:
+        await link.ask("read", "acme", read_list, sent)
+        monkeypatch.setattr(link_module, "HUNG_S", 2 * HEARTBEAT_S)
+        asked = asyncio.create_task(link.ask("compile", "acme", turn_for_ever, sent))
+        async with asyncio.timeout(PATIENCE_S):
+            while not asked.done():
+                link.check_health()
+                await asyncio.sleep(0.1)
+        with pytest.raises(TooMuchWork):
+            await asked
+
+
+def test_a_compile_that_goes_on_tells_so(monkeypatch: pytest.MonkeyPatch):
+    ours, theirs = Pipe()
+    monkeypatch.setattr(worker_module, "HEARTBEAT_S", 0)
+    raw = json.dumps(TOOLS).encode()
+    words = next(compile_list(Worker(theirs, ENGINE, SETTINGS), Sent("acme", b"", raw)))
+    assert isinstance(words, Packed)
+    assert ours.recv() == (0, None)

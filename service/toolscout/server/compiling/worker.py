@@ -66,7 +66,7 @@ STEP_ASIDE_S = 0.002
 """How long a compile waits, at each tool, while calls run: somebody waits for them."""
 
 HEARTBEAT_S = 1.0
-"""Seconds without other messages after which the worker says that it is alive."""
+"""Seconds after which a compile that goes on tells that it does; one that hangs cannot."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -111,6 +111,7 @@ class Worker:
         """None before the encoder is loaded, and where there is none."""
         self._connection = connection
         self._sending = Lock()
+        self._told_alive = time.monotonic()
         self._max_tools = settings.max_tools
         self._cache = CatalogCache(settings.cache_bytes)
         self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
@@ -122,11 +123,8 @@ class Worker:
         """Serve until the other end is gone."""
         with suppress(EOFError, OSError):
             while True:
-                if self._connection.poll(HEARTBEAT_S):
-                    number, pool, tenant, work, args = self._connection.recv()
-                    self._pools[pool].submit(tenant, self._answer, number, work, args)
-                else:
-                    self._send(0, None)
+                number, pool, tenant, work, args = self._connection.recv()
+                self._pools[pool].submit(tenant, self._answer, number, work, args)
 
     def read(self, sent: Sent) -> ToolList:
         """Return the tools of a list.
@@ -147,7 +145,13 @@ class Worker:
 
     def store(self, tenant: str) -> "YieldingStore":
         """Return the compiled tools of a tenant."""
-        return YieldingStore(self._cache.tools(tenant), self._pools["call"])
+        return YieldingStore(self._cache.tools(tenant), self._pools["call"], self._tell_alive)
+
+    def _tell_alive(self) -> None:
+        now = time.monotonic()
+        if now - self._told_alive > HEARTBEAT_S:
+            self._told_alive = now
+            self._send(0, None)
 
     def _answer(self, number: int, work: Callable[..., Any], args: tuple[Any, ...]) -> None:
         """Run `work` and send its replies or its error."""
@@ -174,15 +178,17 @@ class Worker:
 
 
 class YieldingStore:
-    """A tool store that lets calls go first."""
+    """A tool store that lets calls go first, and tells that a compile goes on."""
 
-    def __init__(self, store: ToolStore, calls: FairPool) -> None:
+    def __init__(self, store: ToolStore, calls: FairPool, tell_alive: Callable[[], object]) -> None:
         self._store = store
         self._calls = calls
+        self._tell_alive = tell_alive
         self.put = store.put
 
     def get(self, digest: bytes) -> CompiledTool | None:
         """Return a compiled tool, after stepping aside for calls that run."""
+        self._tell_alive()
         if self._calls.running:
             time.sleep(STEP_ASIDE_S)
         return self._store.get(digest)
