@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit coverage test-integration attacks callers image load soak scale-out deploy-check drills lock pin-base sbom sbom-image audit bench eval evals mcp-tokens openapi docs dist clean
+.PHONY: help serve test check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base sbom sbom-image audit bench eval evals mcp-tokens openapi docs dist clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -59,8 +59,11 @@ $(VENV)/.loaded: $(VENV)/.tested
 	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,load,encoder]'
 	@touch $@
 
-test-integration: $(VENV)/.loaded ## tests that need minutes or real peers
-	$(BIN)/pytest -m integration
+test-integration: $(VENV)/.loaded ## tests that need minutes or real peers, but for those of test-nightly
+	$(BIN)/pytest -m 'integration and not nightly'
+
+test-nightly: $(VENV)/.loaded ## the longest tests, more than a minute each
+	$(BIN)/pytest -m nightly
 
 callers: $(VENV)/.tested ## every caller through every case; the table in docs/client.md
 	$(BIN)/python -m tests.callers --docs docs/client.md

@@ -27,6 +27,7 @@ def test_schemathesis_finds_nothing_in_a_few_examples(keyed: Server, tmp_path: P
 
 
 @pytest.mark.integration
+@pytest.mark.nightly
 def test_schemathesis_finds_nothing_in_many_examples(keyed: Server, tmp_path: Path):
     find_nothing(keyed, tmp_path, examples=60)
 

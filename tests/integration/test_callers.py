@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.integration
 
 
+@pytest.mark.nightly
 def test_every_caller_gets_through_every_case():
     command = [sys.executable, "-m", "tests.callers"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -22,6 +22,7 @@ def distinct(number: int) -> bytes:
     return traffic.inline(json.dumps(tools), traffic.PROSE[:1])[0]
 
 
+@pytest.mark.nightly
 def test_memory_stays_flat_over_ten_thousand_catalogs():
     full = 0.0
     with servers.toolscout("--cache-bytes", str(24 * 2**20)) as server:

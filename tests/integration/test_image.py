@@ -165,6 +165,7 @@ def test_the_image_serves_without_network_on_a_root_it_cannot_write(
     assert not inside.healthy()
 
 
+@pytest.mark.nightly
 def test_its_bill_of_materials_names_every_package(image: str, root: Path, folder: Path):
     buildah(folder, *BUILD, *pip_configuration(folder), "--target", "sbom", "--tag", "bill", ".")
     holder = buildah(folder, "from", "--pull-never", "bill")
@@ -183,6 +184,7 @@ def test_its_bill_of_materials_names_every_package(image: str, root: Path, folde
     assert named == of_python | of_debian | {interpreter}
 
 
+@pytest.mark.nightly
 def test_a_base_is_pinned_by_the_digest_that_a_registry_has(image: str, folder: Path):
     debian.need(skopeo="skopeo", docker_registry="docker-registry")
     with registry(folder / "registry") as host:

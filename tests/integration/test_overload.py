@@ -80,6 +80,7 @@ def test_probes_answer_during_a_flood():
     assert set(seen) == {200}
 
 
+@pytest.mark.nightly
 def test_the_benchmark_runs(tmp_path: Path):
     folder = tmp_path / "catalogs"
     folder.mkdir()

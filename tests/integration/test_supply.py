@@ -32,6 +32,7 @@ def make(
     )
 
 
+@pytest.mark.nightly
 def test_the_bill_of_materials_names_what_ships_and_nothing_else(environments: Path):
     done = make("sbom", environments)
     assert done.returncode == 0, done.stdout
