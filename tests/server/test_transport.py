@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from toolscout.serving.protocol import OneWrite
+from toolscout.serving.transport import OneWrite
 
 
 class Wire(asyncio.Transport):
