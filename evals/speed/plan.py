@@ -14,7 +14,7 @@ BUSY = 16
 """Connections of the throughput rows."""
 
 CROWDS = (64, 256)
-"""Callers who connect at once, as a proxy's pool does after a restart."""
+"""Callers who connect simultaneously, as a proxy's pool does after a restart."""
 
 
 @dataclass(frozen=True, slots=True)

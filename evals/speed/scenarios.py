@@ -71,9 +71,9 @@ def _busy(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator
         low, high = _paired(plan, floor, ours, payloads, callers, 4 * plan.calls(300))
         pairs = zip(high, low, strict=True)
         times = median(h.quantile(0.99) / f.quantile(0.99) for h, f in pairs)
-        yield row(f"floor, 300 inline, {callers} that connect at once", low)
+        yield row(f"floor, 300 inline, {callers} that connect simultaneously", low)
         note = f"p99 × {times:.1f} of the floor's"
-        yield row(f"warm hybrid, 300 inline, {callers} that connect at once", high, note)
+        yield row(f"warm hybrid, 300 inline, {callers} that connect simultaneously", high, note)
 
 
 def _digest(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Callers who connect at once are accepted at once."""
+"""Callers who connect simultaneously are accepted in one turn of the loop."""
 
 import asyncio
 import socket

@@ -192,19 +192,9 @@ def may_be_foreign(found: Sequence[str], is_known: Callable[[str], bool]) -> boo
     return 2 * unknown >= len(words) > 0
 
 
-def is_foreign_question(
-    found: Sequence[str], is_known: Callable[[str], bool], is_translated: Callable[[str], bool]
-) -> bool:
-    """Whether the words of a question are those of another language, which the dictionary has.
-
-    `is_known` tells whether the English model knows a word as a whole, `is_translated` whether
-    the dictionary knows it better. Half of the words have to be such. Names, in capitals inside
-    a question, do not count, and one English word of grammar is enough against it.
-    """
-    if not may_be_foreign(found, is_known):
-        return False
-    words = _uncapitalised(_longer(found))
-    return 2 * sum(not is_known(word) and is_translated(word) for word in words) >= len(words)
+def telling_words(found: Sequence[str]) -> list[str]:
+    """Return the words of a question that tell its language: longer ones that are no names."""
+    return _uncapitalised(_longer(found))
 
 
 def _longer(found: Sequence[str]) -> list[str]:

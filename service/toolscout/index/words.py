@@ -19,9 +19,9 @@ from toolscout.index.languages import (
     function_words,
     has_letters,
     is_foreign,
-    is_foreign_question,
     may_be_foreign,
     parts_of,
+    telling_words,
 )
 from toolscout.text.tokens import MAX_WORD, spoken_name, words
 
@@ -166,10 +166,15 @@ class WordTables:
         return self._foreign if self.is_foreign(found) else self._words
 
     def is_foreign_question(self, found: Sequence[str]) -> bool:
-        """Whether a question is in another language by its words; few of grammar are needed."""
+        """Whether a question is in another language by its words, without any of its grammar.
+
+        Half of the words that tell have to be unknown to the English model and in the dictionary.
+        """
         if self._languages_at is None or not may_be_foreign(found, self._has_whole):
             return False
-        if not is_foreign_question(found, self._has_whole, self._is_translated):
+        telling = telling_words(found)
+        translated = sum(not self._has_whole(w) and self._is_translated(w) for w in telling)
+        if 2 * translated < len(telling):
             return False
         # A few words of jargon are in pieces of the dictionary, too.
         languages = self.load_languages()

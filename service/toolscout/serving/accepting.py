@@ -1,8 +1,8 @@
 """Accept all waiting connections in one turn of the event loop.
 
 uvloop takes one connection from a listening socket in each turn, and a busy turn first serves all
-that are open. So of n callers who connect at once, as a proxy's pool does after a restart, the last
-one waits for n²/2 requests. Here a turn takes whatever waits.
+that are open. So of n callers who connect simultaneously, as a proxy's pool does after a restart,
+the last one waits for n²/2 requests. Here a turn takes whatever waits.
 """
 
 import asyncio
