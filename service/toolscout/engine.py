@@ -32,7 +32,7 @@ from toolscout.index.vectors import Embedder
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, SearchOptions
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import NoMatch
-from toolscout.ranking.explain import explain, notes
+from toolscout.ranking.explain import explain, notes, with_evidence
 from toolscout.ranking.pipeline import decide, is_for_encoder
 from toolscout.ranking.resolve import Resolver
 from toolscout.text import conversation
@@ -213,7 +213,7 @@ class Engine:
             counts=Counts(
                 offered=len(catalog),
                 unique=len(catalog),
-                ranked=int((ranking.scores > 0).sum()),
+                ranked=with_evidence(ranking),
                 selected=len(decision.names),
                 skipped=len(catalog.skipped),
             ),
