@@ -82,7 +82,9 @@ def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:
         reasons.append(Reason("text", decision.pattern, Via.SEMANTIC, cosine))
     if ranking.learned is not None and ranking.learned.added[row]:
         learned = round(float(ranking.learned.added[row]), 4)
-        reasons.append(Reason("use", "worked" if learned > 0 else "failed", Via.LEARNED, learned))
+        field = "examples" if row in ranking.learned.exemplary else "use"
+        worked = "worked" if learned > 0 else "failed"
+        reasons.append(Reason(field, worked, Via.LEARNED, learned))
     if row in ranking.prerequisites:
         other = ranking.prerequisites[row]
         name_of = ranking.source.names[other]

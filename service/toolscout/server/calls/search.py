@@ -199,7 +199,10 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
             encoder_vector = await service.encoding.query(trace.tenant, ask.ranking_part, left)
     ranking = perf_counter()
     learner = service.learner
-    prior = None if learner is None else learner.prior(trace.tenant, catalog)
+    if learner is None:
+        prior = service.engine.examples.of(catalog)
+    else:
+        prior = learner.prior(trace.tenant, catalog)
     chain = None
     if chained and learner is not None:
         chain = learner.chain(trace.tenant, ask.ranking_part, catalog)

@@ -33,12 +33,12 @@ from toolscout.contract.tools import Tool
 from toolscout.engine import Engine
 from toolscout.errors import Overloaded
 from toolscout.index.cache import CatalogCache
+from toolscout.index.catalog import Embedded
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.compile import CompiledTool, ToolStore
 from toolscout.index.encoder import ToolEncodings, load_encoder
 from toolscout.index.packing import SEED, Packed, pack
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vector_index import NameVectors
 from toolscout.index.vectors import Floats
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.settings import Settings
@@ -94,7 +94,7 @@ class Listing(msgspec.Struct, frozen=True):
 class Complete(msgspec.Struct, frozen=True):
     """The vectors of a catalog, and the milliseconds that each tool took."""
 
-    vectors: tuple[Floats, NameVectors] | None
+    vectors: Embedded | None
     spent: float
 
 
