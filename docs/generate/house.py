@@ -11,7 +11,7 @@ TEMPLATE = Path(__file__).with_name("architecture.template")
 
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
-    ("gateway", "integrations", "searching"),
+    ("gateway", "integrations", "searching", "evaluation"),
     ("terminal",),
     ("discovery", "server"),
     ("client", "playground"),
