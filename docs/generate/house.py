@@ -11,7 +11,8 @@ TEMPLATE = Path(__file__).with_name("architecture.template")
 
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
-    ("gateway", "integrations", "searching", "evaluation"),
+    ("gateway", "integrations", "evaluation"),
+    ("searching",),
     ("terminal",),
     ("discovery", "server"),
     ("client", "playground"),

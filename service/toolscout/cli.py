@@ -12,7 +12,12 @@ import msgspec
 
 from toolscout import __version__
 from toolscout.errors import ConfigurationError, ToolscoutError
-from toolscout.evaluation.commands import add_learn_arguments, learn
+from toolscout.evaluation.commands import (
+    add_evaluate_arguments,
+    add_learn_arguments,
+    evaluate,
+    learn,
+)
 from toolscout.gateway.commands import add_proxy_arguments, proxy
 from toolscout.gateway.mcp.commands import (
     add_gateway_arguments,
@@ -196,6 +201,8 @@ def parser() -> argparse.ArgumentParser:
             _add_setting(one, setting)
 
     add_search_arguments(command("search", search, "search a file of tools"))
+    about = "judge by questions with known answers which tools are selected"
+    add_evaluate_arguments(command("evaluate", evaluate, about))
     about = "report to a service which tools were called for which requests, from a log"
     add_learn_arguments(command("learn", learn, about, "client"))
 

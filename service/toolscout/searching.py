@@ -98,10 +98,6 @@ def _from_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any
 
 
 def _from_service(parsed: argparse.Namespace, tools: list[Tool] | None) -> dict[str, Any]:
-    import httpx2
-
-    from toolscout.client.endpoint import is_web_address
-
     if parsed.model or parsed.synonyms or parsed.domains:
         raise ConfigurationError("--model, --synonyms and --domains are settings of the service")
     asked = {
@@ -112,31 +108,44 @@ def _from_service(parsed: argparse.Namespace, tools: list[Tool] | None) -> dict[
         "explain": True,
         **({"catalog": parsed.catalog} if tools is None else {"tools": tools}),
     }
+    return ask_service(parsed.url, asked)
+
+
+def ask_service(address: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """Ask a running service for an explained answer; its key is in TOOLSCOUT_API_KEY.
+
+    Raises:
+        ConfigurationError: it is not there, is none, or refuses.
+    """
+    import httpx2
+
+    from toolscout.client.endpoint import is_web_address
+
     headers = {"Content-Type": "application/json"}
     if key := os.environ.get("TOOLSCOUT_API_KEY"):
         headers["Authorization"] = f"Bearer {key}"
-    if not is_web_address(parsed.url):
-        raise ConfigurationError(f"--url: expected an http(s) URL, got {parsed.url!r}")
-    url = parsed.url.rstrip("/") + "/v1/tool-discovery/search"
+    if not is_web_address(address):
+        raise ConfigurationError(f"--url: expected an http(s) URL, got {address!r}")
+    url = address.rstrip("/") + "/v1/tool-discovery/search"
     try:
         body = msgspec.json.encode(asked)
         response = httpx2.post(url, content=body, headers=headers, timeout=PATIENCE_S)
         answer: Any = msgspec.json.decode(response.content)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise ConfigurationError(f"{parsed.url} does not answer: {error}") from None
+        raise ConfigurationError(f"{address} does not answer: {error}") from None
     except msgspec.DecodeError:
-        raise ConfigurationError(f"{parsed.url} is no Toolscout: its answer is not JSON") from None
+        raise ConfigurationError(f"{address} is no Toolscout: its answer is not JSON") from None
     if response.status_code != httpx2.codes.OK:
         status, detail = response.status_code, None
         if isinstance(answer, dict):
             detail = answer.get("detail")
         if status == httpx2.codes.UNAUTHORIZED:
             detail = "give one of its keys in TOOLSCOUT_API_KEY"
-        elif status == httpx2.codes.NOT_FOUND and parsed.catalog:
-            detail = f"there is no catalog {parsed.catalog!r}"
-        raise ConfigurationError(f"{parsed.url} refuses ({status}): {detail}")
+        elif status == httpx2.codes.NOT_FOUND and asked.get("catalog"):
+            detail = f"there is no catalog {asked['catalog']!r}"
+        raise ConfigurationError(f"{address} refuses ({status}): {detail}")
     if not isinstance(answer, dict) or "counts" not in answer:
-        raise ConfigurationError(f"{parsed.url} is no Toolscout: its answer has no counts")
+        raise ConfigurationError(f"{address} is no Toolscout: its answer has no counts")
     return answer
 
 

@@ -40,11 +40,21 @@ def test_the_search_finds_it(tmp_path: Path, monkeypatch, capsys: pytest.Capture
     assert "create_issue" in capsys.readouterr().out.splitlines()[1]
 
 
+def test_the_questions_are_judged(tmp_path: Path, monkeypatch):
+    (tmp_path / "tools.json").write_text(json.dumps(TOOLS), "utf-8")
+    (tmp_path / "questions.csv").write_text("query,tools\nread a file,read_file\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    (command,) = [one for one in commands() if one.startswith(".venv/bin/toolscout evaluate")]
+    assert main(shlex.split(command)[1:]) == 0
+    assert "read a file" not in (tmp_path / "report.html").read_text("utf-8")  # nothing is missed
+
+
 def test_the_settings_are_accepted(tmp_path: Path, monkeypatch):
     (tmp_path / "toolscout.toml").write_text("port = 9000\n", "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TOOLSCOUT_DATA", raising=False)
-    found = [one for one in commands() if ".venv/bin/toolscout" in one and " search" not in one]
+    used = (" serve", " check-config")
+    found = [one for one in commands() if any(f"bin/toolscout{use}" in one for use in used)]
     assert len(found) == 3
     for command in found:
         before, _, arguments = command.partition(".venv/bin/toolscout ")

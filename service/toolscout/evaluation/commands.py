@@ -1,23 +1,114 @@
-"""The command `toolscout learn`: report to a running service which tools were called before."""
+"""The commands on questions and uses of the past: `toolscout evaluate` and `toolscout learn`."""
 
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import msgspec
 
 from toolscout.contract.bounds import MAX_EVENTS
+from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
 from toolscout.evaluation.uses import Use, read_uses
+from toolscout.searching import ask_service
+from toolscout.settings import RANKERS
+from toolscout.terminal import positive
 
 PATIENCE_S = 60.0
 """Seconds that one batch of reports may take: without a turn, each is compared with a search."""
 
 AT_ONCE = min(MAX_EVENTS, 200)
 """Reports of one request."""
+
+
+PROGRESS_S = 1.0
+"""Seconds between two lines of progress on a terminal."""
+
+
+def add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of `toolscout evaluate`."""
+    add = parser.add_argument
+    add("--tools", type=Path, required=True, metavar="FILE", help="JSON file, any provider's shape")
+    add("--questions", type=Path, required=True, metavar="FILE",
+        help="CSV or JSON lines with query and tools; - for stdin")  # fmt: skip
+    add("--url", metavar="URL", help="ask the service there; its key is in TOOLSCOUT_API_KEY")
+    add("--ranker", choices=RANKERS, default="auto", help="which ranker")
+    add("--top-k", type=positive, metavar="COUNT", default=5, help="tools to show at most")
+    add("--price", type=float, metavar="DOLLARS", help="price of a million prompt tokens")
+    add("--html", type=Path, metavar="FILE", help="also write a page with pictures and all misses")
+    add("--json", action="store_true", help="everything as JSON")
+    add("--min-recall", type=float, metavar="SHARE", default=0.0,
+        help="exit with 1 if the share of wanted tools that are shown is lower")  # fmt: skip
+
+
+def evaluate(parsed: argparse.Namespace) -> int:
+    """Judge answers to questions; returns 0, or 1 if the recall is too low.
+
+    Raises:
+        ConfigurationError: the service is not there, or refuses.
+        ToolscoutError: a file has no tools or no questions.
+        OSError: a file cannot be read or written.
+    """
+    from toolscout.evaluation import report
+    from toolscout.evaluation.judging import judge
+    from toolscout.evaluation.questions import read_questions
+    from toolscout.tools.files import read_file
+
+    tools = read_file(parsed.tools)
+    questions = read_questions(parsed.questions, (tool.name for tool in tools))
+    with _progress(len(questions)) as progress:
+        verdict = judge(tools, questions, _asking(parsed, tools), parsed.top_k, progress)
+    if parsed.html:
+        title = f"Which tools are shown: {parsed.questions.name}"
+        parsed.html.write_text(report.as_page(verdict, parsed.price, title), "utf-8")
+    if parsed.json:
+        text = msgspec.json.format(msgspec.json.encode(verdict), indent=2).decode()
+    else:
+        text = report.as_text(verdict, parsed.price)
+    print(text)  # noqa: T201  # a command prints
+    recall = verdict.recall[parsed.top_k]
+    if recall < parsed.min_recall:
+        _say(f"R@{parsed.top_k} is {recall:.3f}, below {parsed.min_recall}")
+        return 1
+    return 0
+
+
+def _asking(parsed: argparse.Namespace, tools: list[Tool]) -> Callable[[str, int], dict[str, Any]]:
+    """Return how a question is asked: of an engine here, or of a running service."""
+    if parsed.url:
+        asked = {"tools": tools, "ranker": parsed.ranker, "explain": True}
+        return lambda query, top_k: ask_service(
+            parsed.url, {"pattern": query, "top_k": top_k, **asked}
+        )
+    from toolscout.engine import Engine
+
+    engine = Engine(tools, ranker=parsed.ranker)
+
+    def ask(query: str, top_k: int) -> dict[str, Any]:
+        found = engine.search(query, top_k, explain=True)
+        return {"selected_names": found.names, "matches": msgspec.to_builtins(found.matches)}
+
+    return ask
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """Show on a terminal how many questions were asked, where it takes longer."""
+    shown = monotonic()
+    is_terminal = sys.stderr.isatty()
+
+    def progress(number: int) -> None:
+        nonlocal shown
+        if is_terminal and monotonic() - shown > PROGRESS_S:
+            shown = monotonic()
+            _say(f"{number:,} of {total:,} questions")
+
+    yield progress
 
 
 def add_learn_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,106 @@
+"""Read questions with the tools that answer them, from JSON lines, JSON or CSV."""
+
+import csv
+import io
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from toolscout.errors import NOT_JSON, InvalidRequest
+from toolscout.tools.files import STDIN
+
+QUERY_KEYS = ("query", "question", "pattern")
+TOOL_KEYS = ("tools", "tool")
+
+_SEPARATORS = re.compile(r"[,;|\n]")
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A request and the tools that answer it; none where no tool should be selected."""
+
+    query: str
+    tools: tuple[str, ...]
+
+
+def read_questions(path: Path, known: Iterable[str]) -> list[Question]:
+    """Read a file; `-` is standard input. Equal requests become one with the tools of all.
+
+    Raises:
+        InvalidRequest: an entry has no request, or names a tool that is not known; with its place.
+        OSError: the file cannot be read.
+    """
+    shown = "standard input" if path == STDIN else str(path)
+    data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
+    names, tools_of = set(known), dict[str, dict[str, None]]()
+    for place, entry in _entries(data, shown):
+        query = next((str(entry[key]) for key in QUERY_KEYS if entry.get(key)), "").strip()
+        if not query:
+            keys = " or ".join(QUERY_KEYS)
+            raise InvalidRequest(f"{place}: there is no request; it stands in {keys}")
+        if not any(key in entry for key in TOOL_KEYS):
+            raise InvalidRequest(f"{place}: there is no `tools`; empty if no tool fits")
+        wanted = _names(next(entry[key] for key in TOOL_KEYS if key in entry), names)
+        for name in wanted:
+            if name not in names:
+                close = get_close_matches(name, names, 1)
+                hint = f"; did you mean {close[0]}?" if close else ""
+                raise InvalidRequest(f"{place}: there is no tool {name!r}{hint}")
+        tools_of.setdefault(query, {}).update(dict.fromkeys(wanted))
+    if not tools_of:
+        raise InvalidRequest(f"{shown}: there are no questions in it")
+    return [Question(query, tuple(tools)) for query, tools in tools_of.items()]
+
+
+def _entries(data: bytes, shown: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each entry with its place in the file."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = data[: error.start].count(b"\n") + 1
+        raise InvalidRequest(f"{shown}:{number}: not UTF-8") from None
+    start = text.lstrip()[:1]
+    if start == "[":
+        for index, entry in enumerate(_decoded(text, shown)):
+            yield f"{shown}: [{index}]", _object(entry, f"{shown}: [{index}]")
+    elif start == "{":
+        for at, line in enumerate(text.splitlines(), 1):
+            if line.strip():
+                place = f"{shown}:{at}"
+                yield place, _object(_decoded(line, place), place)
+    else:
+        rows = csv.DictReader(io.StringIO(text, newline=""))
+        columns = [name.strip().lower() for name in rows.fieldnames or ()]
+        if not set(columns) & set(QUERY_KEYS) or not set(columns) & set(TOOL_KEYS):
+            raise InvalidRequest(f"{shown}:1: expected the columns query and tools, or JSON lines")
+        rows.fieldnames = columns
+        for row in rows:
+            yield f"{shown}:{rows.line_num}", row
+
+
+def _decoded(text: str, place: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except NOT_JSON as error:
+        raise InvalidRequest(f"{place}: not valid JSON: {error}") from None
+
+
+def _object(entry: object, place: str) -> Mapping[str, Any]:
+    if not isinstance(entry, dict):
+        raise InvalidRequest(f"{place}: expected an object with query and tools")
+    return entry
+
+
+def _names(value: object, known: Collection[str]) -> list[str]:
+    """Return the names of a list, or of a text in which separators are between them."""
+    if isinstance(value, list):
+        return [name for name in value if isinstance(name, str) and name]
+    found: list[str] = []
+    for part in _SEPARATORS.split(str(value or "")):
+        name = part.strip()
+        found += [name] if name in known else name.split()  # a name may have spaces
+    return found
