@@ -28,7 +28,11 @@ def office(folder: Path, request: pytest.FixtureRequest) -> Iterator[Host]:
     """Yield a host whose servers have the same tools, in a protocol with or without sessions."""
     env = {"CANCELLED": str(folder / "cancelled"), "NOTES_KEY": "sesame-of-notes"}
     servers = {
-        "my notes": stdio_server(env=env),
+        "my notes": stdio_server(
+            env=env,
+            keywords={"list_notes": ["zettelkasten"]},
+            examples={"count_words": ["how verbose was I yesterday"]},
+        ),
         "other": stdio_server(env={"OTHER_KEY": "sesame-of-other"}, deny=["erase_*"]),
         "hasty": stdio_server(allow=["count_words"], timeout_ms=300, env=env),
     }
@@ -77,6 +81,11 @@ def test_tools_of_equal_names_are_found_under_the_names_of_their_servers(office:
     listed = office.ask("list_tools_meta", namespace="other", detail="names")["tools"]
     assert {"name": "other__list_notes"} in listed
     assert all(tool["name"].startswith("other__") for tool in listed)
+
+
+def test_keywords_and_examples_of_the_configuration_find_their_tools(office: Host):
+    assert office.found("zettelkasten")[0] == "my_notes__list_notes"
+    assert office.found("how verbose was he yesterday")[0] == "my_notes__count_words"
 
 
 def test_results_come_as_the_server_made_them(office: Host):

@@ -97,6 +97,8 @@ class _Entry(msgspec.Struct, kw_only=True, rename="camel"):
     deny: tuple[str, ...] = ()
     exclude_tools: tuple[str, ...] = ()  # Gemini CLI
     disabled_tools: tuple[str, ...] = ()  # Roo Code, Windsurf
+    keywords: dict[str, tuple[str, ...]] = {}
+    examples: dict[str, tuple[str, ...]] = {}
     not_enabled: tuple[str, ...] = msgspec.field(default=(), name="disabled_tools")  # Codex
     timeout: Duration | None = None
     timeout_ms: Duration | None = msgspec.field(default=None, name="timeout_ms")
@@ -203,6 +205,8 @@ class _File:
         common: dict[str, Any] = {
             "allow": _only({"allow": entry.allow, **allowed}, place),
             "deny": (*entry.deny, *_exact(denied)),
+            "keywords": entry.keywords,
+            "examples": entry.examples,
             "timeout_s": self._timeout_s(entry, place),
         }
         if entry.start:

@@ -94,6 +94,12 @@ class Listing:
         if not verdict.is_accepted or LEVELS.index(verdict.risk) > self._highest:
             return verdict.is_accepted
         whole |= {"name": name, "risk": verdict.risk, "namespace": connection.name}
+        for field, of_tools in (
+            ("keywords", connection.server.keywords),
+            ("examples", connection.server.examples),
+        ):
+            if tool.name in of_tools:
+                whole[field] = of_tools[tool.name]
         if connection.reason is not None:
             whole["status"] = "unavailable"
         try:

@@ -16,6 +16,9 @@ class _Server(msgspec.Struct, frozen=True, kw_only=True):
     """Patterns, as of file names, of the only tools to offer."""
     deny: tuple[str, ...] = ()
     """Patterns of tools never to offer."""
+    keywords: dict[str, tuple[str, ...]] = {}
+    examples: dict[str, tuple[str, ...]] = {}
+    """Words that tools are searched by too, and requests that they serve, by their own names."""
     timeout_s: float | None = None
     """Seconds that a call may take; without limit by default, for the host can cancel."""
     start_s: float = 60.0
