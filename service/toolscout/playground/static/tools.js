@@ -12,6 +12,7 @@ const FIELDS = [
   "domain",
   "tags",
   "keywords",
+  "examples",
   "source",
   "capabilities",
   "risk",
