@@ -135,11 +135,10 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
         self.prerequisites.prepare()
         self.lines.prepare()
 
-    def with_vectors(self, vectors: Floats, names: NameVectors) -> "Catalog":
-        """Return the same catalog with the embeddings of its tools, shape (tools, dimension)."""
-        made = VectorIndex(vectors)
-        nbytes = self.nbytes + made.nbytes + names.nbytes
-        return msgspec.structs.replace(self, vectors=made, name_vectors=names, nbytes=nbytes)
+    def with_vectors(self, vectors: VectorIndex, names: NameVectors) -> "Catalog":
+        """Return the same catalog with the embeddings of its tools."""
+        nbytes = self.nbytes + vectors.nbytes + names.nbytes
+        return msgspec.structs.replace(self, vectors=vectors, name_vectors=names, nbytes=nbytes)
 
     def with_encoded(self, vectors: Floats) -> "Catalog":
         """Return the same catalog with the encoder's vectors of its tools, shape (tools, 384)."""

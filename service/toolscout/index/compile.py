@@ -25,8 +25,8 @@ from toolscout.index.names import NameIndex
 from toolscout.index.okapi import Okapi
 from toolscout.index.prerequisites import Prerequisites, needed_noun
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vector_index import NameVectors, name_tokens
-from toolscout.index.vectors import Embedder, Floats
+from toolscout.index.vector_index import NameVectors, VectorIndex, index_vectors, name_tokens
+from toolscout.index.vectors import Embedder
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold, terms, words, words_to_terms
@@ -124,7 +124,7 @@ class Compiler:
             known = store.get(digest)
             if known is None:
                 try:
-                    known = compile_tool(tool, f"tools[{place}]")
+                    known = compile_tool(tool, f"tools[{place}]", self.taxonomy)
                 except InvalidJson:
                     raise
                 except Exception:
@@ -142,8 +142,8 @@ class Compiler:
 
     def vectors(
         self, names: Sequence[str], compiled: Sequence[CompiledTool]
-    ) -> tuple[Floats, NameVectors] | None:
-        """Return the vectors of tools, shape (tools, dimension), and the tokens of their names.
+    ) -> tuple[VectorIndex, NameVectors] | None:
+        """Return the vectors of tools, and the tokens of their names.
 
         None where there is no embedder.
         """
@@ -160,7 +160,8 @@ class Compiler:
             tool.embedding_words = tool.embedding_property_words = ()
         packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
         stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
-        return stacked, NameVectors(self.embedder, [tool.name_tokens for tool in compiled])
+        names_of = [tool.name_tokens for tool in compiled]
+        return index_vectors(stacked), NameVectors(self.embedder, names_of)
 
     def compile(self, tools: ToolList, store: ToolStore) -> Catalog:
         """Both steps at once."""
@@ -217,7 +218,7 @@ def _unreadable(tool: Tool) -> str:
     return "parameters"
 
 
-def compile_tool(tool: Tool, path: str) -> CompiledTool:
+def compile_tool(tool: Tool, path: str, taxonomy: Taxonomy) -> CompiledTool:
     """Compile what one tool says, without its vector; `path` is where errors say it stood.
 
     Raises:
@@ -250,8 +251,7 @@ def compile_tool(tool: Tool, path: str) -> CompiledTool:
         name_terms=tuple(name_terms),
         clues=pack_clues(
             Clues(
-                tuple(name_terms),
-                tuple(description_terms),
+                tuple(sorted(taxonomy.telling((*name_terms, *description_terms)))),
                 document.description[:PURPOSE_CHARS],
                 _hints(document.annotations),
             )
