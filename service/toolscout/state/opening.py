@@ -14,6 +14,8 @@ from toolscout.state.store import StateStore
 def open_store(url: str, max_bytes: int = MAX_BYTES) -> StateStore:
     """Open `memory`, `sqlite:PATH`, `redis://HOST:PORT/DATABASE` or `postgres://HOST/DATABASE`.
 
+    Redis may also be `redis+sentinel://` or `redis+cluster://`, with TLS `rediss…`.
+
     Connections are made on first use. `max_bytes` bounds a SQLite file.
 
     Raises:
@@ -25,7 +27,7 @@ def open_store(url: str, max_bytes: int = MAX_BYTES) -> StateStore:
     if path is not None:
         return SqliteStore(path, max_bytes)
     scheme = url.partition(":")[0]
-    if scheme in ("redis", "rediss"):
+    if scheme.partition("+")[0] in ("redis", "rediss"):
         return RedisStore(url)
     if scheme in ("postgres", "postgresql"):
         return PostgresStore(url)
