@@ -1,37 +1,51 @@
 """What it costs to show as few tools as needed: recall against the length of the answers."""
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from statistics import fmean
+from typing import Any
+
+import msgspec
 
 from evals import metrics, report
 from evals.rankers import Ours
 from evals.sets import ToolSet
-from toolscout.contract.fields import Fill
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.pipeline import decide
 
-HEADER = ("set", "fill", "R@5", "nDCG@5", "tools shown")
+HEADER = ("set", "answer", "recall", "nDCG@5", "tools shown")
+
+FIXED = (3, 4, 5, 7, 10)
+"""Lengths of full answers, whose recall an answer of as many tools on average has to reach."""
 
 
 def table(
     sets: Sequence[ToolSet], model: str, limit: int | None
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Answers of at most five tools by hybrid, filled and not."""
+    """Answers by hybrid: of fixed lengths, and of at most five tools behind no evident winner."""
     ours = Ours("hybrid", model)
+    asked = {f"top {k}": Ask(pattern="", top_k=k) for k in FIXED}
+    asked["evident"] = Ask(pattern="", top_k=metrics.SHORT, fill="evident")
     rows: list[dict[str, Any]] = []
     for each in sets:
         catalog, questions = ours.compile(each.tools), each.questions[:limit]
-        for fill in get_args(Fill):
-            asks = [Ask(pattern=q.text, top_k=metrics.SHORT, fill=fill) for q in questions]
-            names = [decide(catalog, ask, ours.embedder).names for ask in asks]
-            found = metrics.score(questions, names, names)
-            shown = sum(map(len, names)) / max(len(names), 1)
-            rows.append({"set": each.name, "fill": fill, "tools shown": shown} | found)
-    for fill in get_args(Fill):
-        of = [row for row in rows if row["fill"] == fill]
-        means = {name: sum(row[name] for row in of) / len(of) for name in HEADER[2:]}
-        rows.append({"set": "average", "fill": fill} | means)
+        for answer, ask in asked.items():
+            asks = [msgspec.structs.replace(ask, pattern=q.text) for q in questions]
+            names = [decide(catalog, one, ours.embedder).names for one in asks]
+            hits = [
+                len(q.gold.intersection(n)) / len(q.gold)
+                for q, n in zip(questions, names, strict=True)
+            ]
+            figures = {
+                "recall": fmean(hits),
+                "nDCG@5": metrics.score(questions, names, names)["nDCG@5"],
+                "tools shown": fmean(map(len, names)),
+            }
+            rows.append({"set": each.name, "answer": answer} | figures)
+    for answer in asked:
+        of = [row for row in rows if row["answer"] == answer]
+        means = {name: fmean(row[name] for row in of) for name in HEADER[2:]}
+        rows.append({"set": "average", "answer": answer} | means)
     cells = [
-        [row["set"], row["fill"], *(f"{row[name]:.3f}" for name in HEADER[2:])] for row in rows
+        [row["set"], row["answer"], *(f"{row[name]:.3f}" for name in HEADER[2:])] for row in rows
     ]
     return report.table(HEADER, cells, markdown=True), rows

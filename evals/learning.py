@@ -16,6 +16,7 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
+import msgspec
 from tqdm import tqdm
 
 from evals import metrics
@@ -23,9 +24,11 @@ from evals import report as reporting
 from evals.calibrate import FOREIGN, gibberish
 from evals.rankers import Ours
 from evals.sets import DEV, Question, ToolSet, load_set
+from toolscout.contract.tools import Tool
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
+from toolscout.learning.prior import ExamplePriors
 from toolscout.ranking.ask import Ask, Decision, Prior
 from toolscout.ranking.pipeline import decide
 from toolscout.state.guarded import Guard
@@ -70,6 +73,10 @@ REPLAYS = (
     Replay("30 % wrong", wrong=0.3),
     Replay("all failures", success=False),
 )
+
+
+EXAMPLES = "as examples"
+"""The same queries as `examples` of their tools, without any feedback."""
 
 
 def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[str, Any]]]:
@@ -140,6 +147,8 @@ def _figures(
                 asyncio.run(user.tell(told, replay, Random(seed)))
             name = "none" if replay is None else replay.name
             found.setdefault(name, []).append(user.figures(tested, used, hopeless))
+        user = User(ours.compile(with_examples(asked.tools, told)), ours)
+        found.setdefault(EXAMPLES, []).append(user.figures(tested, used, hopeless))
     return [
         {
             "set": asked.name,
@@ -150,6 +159,17 @@ def _figures(
             "hopeless": fmean(each["hopeless"] for each in splits),
         }
         for name, splits in found.items()
+    ]
+
+
+def with_examples(tools: Sequence[Tool], told: Sequence[Question]) -> list[Tool]:
+    """Return tools with the questions that want them as their examples."""
+    wanted: dict[str, list[str]] = {}
+    for question in told:
+        for name in question.gold:
+            wanted.setdefault(name, []).append(question.text)
+    return [
+        msgspec.structs.replace(tool, examples=tuple(wanted.get(tool.name, ()))) for tool in tools
     ]
 
 
@@ -165,7 +185,7 @@ class User:
             lambda *_: catalog,
             lasting=False,
         )
-        self._prior: Prior | None = None
+        self._prior: Prior | None = ExamplePriors().of(catalog)
 
     async def tell(self, told: Sequence[Question], replay: Replay, random: Random) -> None:
         """Report the tools that each question wants."""

@@ -11,12 +11,13 @@ TEMPLATE = Path(__file__).with_name("architecture.template")
 
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
-    ("gateway", "integrations", "searching"),
+    ("gateway", "integrations", "searching", "evaluation"),
     ("terminal",),
     ("discovery", "server"),
     ("client", "playground"),
+    ("engine",),
     ("learning",),
-    ("engine", "state"),
+    ("state",),
     ("ranking",),
     ("index", "metatools"),
     ("tools",),

@@ -12,6 +12,7 @@ import msgspec
 
 from toolscout import __version__
 from toolscout.errors import ConfigurationError, ToolscoutError
+from toolscout.evaluation.commands import add_learn_arguments, learn
 from toolscout.gateway.commands import add_proxy_arguments, proxy
 from toolscout.gateway.mcp.commands import (
     add_gateway_arguments,
@@ -196,6 +197,8 @@ def parser() -> argparse.ArgumentParser:
             _add_setting(one, setting)
 
     add_search_arguments(command("search", search, "search a file of tools"))
+    about = "report to a service which tools were called for which requests, from a log"
+    add_learn_arguments(command("learn", learn, about, "client"))
 
     behind = command("proxy", proxy, "run a reverse proxy before a provider of models", "proxy")
     add_proxy_arguments(behind)

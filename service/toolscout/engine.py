@@ -29,10 +29,11 @@ from toolscout.index.source import Source
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import Embedder
+from toolscout.learning.prior import ExamplePriors
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, SearchOptions
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import NoMatch
-from toolscout.ranking.explain import explain, notes
+from toolscout.ranking.explain import explain, notes, with_evidence
 from toolscout.ranking.pipeline import decide, is_for_encoder
 from toolscout.ranking.resolve import Resolver
 from toolscout.text import conversation
@@ -103,6 +104,7 @@ class Engine:
             "no_match": no_match,
             "no_match_below": _checked_share("no_match_below", no_match_below),
         }
+        self.examples = ExamplePriors()
         self._store = CatalogCache().tools(_TENANT)
         self._tools: dict[str, Tool] = {}
         self.add(tools)
@@ -170,7 +172,8 @@ class Engine:
         encoder_vector = None
         if self._encodings is not None and is_for_encoder(catalog, ask, self.embedder):
             encoder_vector = self._encodings.encoder.query(ask.ranking_part)
-        decision = self.decide(catalog, ask, encoder_vector=encoder_vector)
+        prior = self.examples.of(catalog)
+        decision = self.decide(catalog, ask, encoder_vector=encoder_vector, prior=prior)
         found = self.result(catalog, decision, explain)
         if ask.detail is None:
             return found
@@ -213,7 +216,7 @@ class Engine:
             counts=Counts(
                 offered=len(catalog),
                 unique=len(catalog),
-                ranked=int((ranking.scores > 0).sum()),
+                ranked=with_evidence(ranking),
                 selected=len(decision.names),
                 skipped=len(catalog.skipped),
             ),

@@ -76,6 +76,13 @@ def test_counts(server: Server):
     assert 2 <= body["counts"]["ranked"] <= len(TOOLS)
 
 
+def test_a_function_word_alone_is_no_evidence(server: Server):
+    tools = [{"name": f"zork_{n}", "description": "for the"} for n in range(20)]
+    wanted = {"name": "read_barometer", "description": "Pressure of the air"}
+    body = explained(server, "read the barometer", [*tools, wanted], ranker="bm25")
+    assert body["counts"]["ranked"] == 1
+
+
 def test_counts_of_a_hit_are_those_of_the_request(server: Server):
     tools = crowd(5, "ratchet")
     first = explained(server, "spin ratchet", tools + tools)["counts"]

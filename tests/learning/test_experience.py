@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from toolscout.index.patterns import DIMENSIONS
 from toolscout.learning.experience import MAX_TOOLS, SLOTS, Experience, Observation
-from toolscout.learning.patterns import DIMENSIONS
 
 
 def point(number: int) -> np.ndarray:

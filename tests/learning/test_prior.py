@@ -5,9 +5,9 @@ import pytest
 
 from tests.support import TOOLS, crowd
 from toolscout import Engine
+from toolscout.index.patterns import Pattern, read_pattern
 from toolscout.index.vectors import QueryVectors
 from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.patterns import Pattern, read_pattern
 from toolscout.learning.prior import CAP, HALF_LIFE_S, RAISING, STALE_S, LearnedIndex
 from toolscout.ranking.ask import Ask
 from toolscout.text.query import Query, analyse

@@ -7,9 +7,9 @@ import pytest
 
 from tests.learning.test_learner import CATALOG, ENGINE, PATTERN, first, follow, learner, worked
 from tests.learning.test_prior import point
+from toolscout.index.patterns import WORDS_KEPT, pack, read_pattern, unpack
 from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
-from toolscout.learning.patterns import WORDS_KEPT, pack, read_pattern, unpack
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.sqlite import SqliteStore

@@ -202,7 +202,7 @@ async def test_a_spawned_worker_compiles_the_same_with_other_hashes():
     with linked(WorkerProcess(SETTINGS)) as link:
         listing = await link.ask("read", "acme", read_list, sent)
         complete = await link.ask("compile", "acme", compile_list, sent, on_words=words.append)
-    catalog = words[0].with_vectors(*complete.vectors)
+    catalog = words[0].with_vectors(complete.vectors)
     own = ENGINE.compiler.compile(ToolList.decode(raw), CatalogCache().tools("acme"))
     assert catalog.digest == own.digest == listing.digest
     for pattern in ("read a file", "open a bug report", "spin gadget 7", "resise the pictur"):

@@ -33,6 +33,12 @@ def test_parts_of_an_identifier_weigh_little_more_than_one_word():
     assert 1.0 <= sum(weights("createIssueComment").values()) <= 2.0
 
 
+def test_a_clause_without_spaces_weighs_more_than_a_word():
+    word, clause = sum(weights("天气").values()), sum(weights("我想知道明天北京的天气").values())
+    assert word == 1.0
+    assert clause > 3.0
+
+
 @pytest.mark.parametrize("ranker", ["auto", "bm25", "semantic", "regex"])
 def test_4096_characters_are_read(ranker: str):
     assert MAX_PATTERN_CHARS == 4_096

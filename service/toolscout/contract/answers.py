@@ -52,7 +52,7 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Numbers of tools: sent, distinct, with any evidence, and selected."""
+    """Numbers of tools: sent, distinct, with evidence, and selected."""
 
     offered: int
     unique: int

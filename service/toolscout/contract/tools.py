@@ -18,6 +18,8 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     domain: str | None = None
     tags: tuple[str, ...] | None = None
     keywords: tuple[str, ...] | None = None
+    examples: tuple[Any, ...] | None = None
+    """Requests that it serves; providers' examples of inputs, which are no texts, are ignored."""
     source: str | None = None
     capabilities: tuple[str, ...] | None = None
     risk: Risk | None = None

@@ -1,6 +1,7 @@
 """A compiled tool list: everything a ranker needs, immutable, in name order."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,6 +24,18 @@ from toolscout.text.domains import Taxonomy
 from toolscout.text.query import Query, telling_terms
 from toolscout.tools.documents import decode_tool
 from toolscout.tools.traits import Traits
+
+EXAMPLE_BYTES = 2_000
+"""About what one example takes, in the index that a question makes of them."""
+
+
+class Embedded(NamedTuple):
+    """What an embedding model makes of the tools of a catalog."""
+
+    vectors: VectorIndex
+    names: NameVectors
+    examples: tuple[tuple[int, bytes], ...]
+    """Requests that tools say they serve, as packed patterns, each with the row of its tool."""
 
 
 class Catalog(msgspec.Struct, frozen=True, eq=False):
@@ -56,6 +69,8 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
     """Names of tools that could not be compiled and are left out."""
     name_vectors: NameVectors | None = None
     """As long as there are no vectors, None."""
+    examples: tuple[tuple[int, bytes], ...] = ()
+    """Of the tools, with their rows; empty as long as there are no vectors."""
     encoded: EncodedTools | None = None
     """As long as its tools are not encoded, None."""
     only_ranker: None = None
@@ -135,10 +150,13 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
         self.prerequisites.prepare()
         self.lines.prepare()
 
-    def with_vectors(self, vectors: VectorIndex, names: NameVectors) -> "Catalog":
+    def with_vectors(self, embedded: Embedded) -> "Catalog":
         """Return the same catalog with the embeddings of its tools."""
-        nbytes = self.nbytes + vectors.nbytes + names.nbytes
-        return msgspec.structs.replace(self, vectors=vectors, name_vectors=names, nbytes=nbytes)
+        made, names, examples = embedded.vectors, embedded.names, embedded.examples
+        nbytes = self.nbytes + made.nbytes + names.nbytes + EXAMPLE_BYTES * len(examples)
+        return msgspec.structs.replace(
+            self, vectors=made, name_vectors=names, examples=examples, nbytes=nbytes
+        )
 
     def with_encoded(self, vectors: Floats) -> "Catalog":
         """Return the same catalog with the encoder's vectors of its tools, shape (tools, 384)."""

@@ -5,7 +5,7 @@ and reused: changing one tool of three hundred compiles one tool.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Protocol
 
 import msgspec
@@ -16,19 +16,21 @@ from toolscout.contract.fields import is_absent
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, InvalidJson, not_json
 from toolscout.index.bm25 import Bm25Weights, Postings
-from toolscout.index.catalog import Catalog
+from toolscout.index.catalog import Catalog, Embedded
 from toolscout.index.counts import TermCounts
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Facets
 from toolscout.index.lines import TextLines, line
 from toolscout.index.names import NameIndex
 from toolscout.index.okapi import Okapi
+from toolscout.index.patterns import pack, read_pattern
 from toolscout.index.prerequisites import Prerequisites, needed_noun
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vector_index import NameVectors, VectorIndex, index_vectors, name_tokens
+from toolscout.index.vector_index import NameVectors, index_vectors, name_tokens
 from toolscout.index.vectors import Embedder
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
+from toolscout.text.query import analyse
 from toolscout.text.tokens import fold, terms, words, words_to_terms
 from toolscout.tools.documents import Document, read_tool
 from toolscout.tools.risk import PURPOSE_CHARS
@@ -40,6 +42,10 @@ _encode = msgspec.json.Encoder().encode
 
 INDEXED_NAME_CHARS = 256
 """Characters of a name whose words are indexed: 10,000 names of 250 words each took 1.5 GiB."""
+
+
+MAX_EXAMPLES, EXAMPLE_CHARS = 16, 1_024
+"""Examples of one tool that count, and characters of one."""
 
 
 class CompiledTool(msgspec.Struct, gc=False):
@@ -71,6 +77,9 @@ class CompiledTool(msgspec.Struct, gc=False):
     """Packed float32: joining bytes is what Python does fastest."""
     name_tokens: bytes = b""
     """The tokens of its name, as `NameVectors` takes them."""
+    example_texts: tuple[str, ...] = ()
+    examples: tuple[bytes, ...] = ()
+    """The requests that it says it serves, as packed patterns; made with its vector."""
 
     @property
     def nbytes(self) -> int:
@@ -82,6 +91,7 @@ class CompiledTool(msgspec.Struct, gc=False):
             + len(self.wire)
             + len(self.clues)
             + 8 * len(self.embedding_words + self.embedding_property_words)
+            + 300 * max(len(self.example_texts), len(self.examples))
         )
 
 
@@ -138,12 +148,10 @@ class Compiler:
     def embed(self, catalog: Catalog, compiled: Sequence[CompiledTool]) -> Catalog:
         """Return the same catalog with vectors; tools embedded before are not embedded again."""
         vectors = self.vectors(catalog.names, compiled)
-        return catalog if vectors is None else catalog.with_vectors(*vectors)
+        return catalog if vectors is None else catalog.with_vectors(vectors)
 
-    def vectors(
-        self, names: Sequence[str], compiled: Sequence[CompiledTool]
-    ) -> tuple[VectorIndex, NameVectors] | None:
-        """Return the vectors of tools, and the tokens of their names.
+    def vectors(self, names: Sequence[str], compiled: Sequence[CompiledTool]) -> Embedded | None:
+        """Return the vectors of tools, the tokens of their names, and their examples.
 
         None where there is no embedder.
         """
@@ -151,17 +159,28 @@ class Compiler:
             return None
         # Read first: a compile beside this one drops the words once it has the vector.
         spoken = [(tool.embedding_words, tool.embedding_property_words) for tool in compiled]
+        asked = [tool.example_texts for tool in compiled]
         new = [row for row, tool in enumerate(compiled) if tool.vector is None]
         made = self.embedder.tools([spoken[row] for row in new])
         for row, vector in zip(new, made, strict=True):
             tool = compiled[row]
             tool.name_tokens = name_tokens(self.embedder, words(names[row][:INDEXED_NAME_CHARS]))
+            tool.examples = tuple(map(self._pattern, asked[row]))
             tool.vector = vector.tobytes()
-            tool.embedding_words = tool.embedding_property_words = ()
+            tool.embedding_words = tool.embedding_property_words = tool.example_texts = ()
         packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
         stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
-        names_of = [tool.name_tokens for tool in compiled]
-        return index_vectors(stacked), NameVectors(self.embedder, names_of)
+        examples = tuple(
+            (row, example) for row, tool in enumerate(compiled) for example in tool.examples
+        )
+        names_of = NameVectors(self.embedder, [tool.name_tokens for tool in compiled])
+        return Embedded(index_vectors(stacked), names_of, examples)
+
+    def _pattern(self, example: str) -> bytes:
+        """Return an example as a packed pattern."""
+        assert self.embedder is not None
+        query = analyse(example)
+        return pack(read_pattern(query, self.embedder.query(query.embedding_texts)))
 
     def compile(self, tools: ToolList, store: ToolStore) -> Catalog:
         """Both steps at once."""
@@ -259,7 +278,14 @@ def compile_tool(tool: Tool, path: str, taxonomy: Taxonomy) -> CompiledTool:
         available=tool.status != "unavailable",
         needs=tuple(dict.fromkeys(filter(None, map(needed_noun, document.required)))),
         wire=_encode(tool),
+        example_texts=_example_texts(tool),
     )
+
+
+def _example_texts(tool: Tool) -> tuple[str, ...]:
+    """Return the requests that a tool says it serves."""
+    texts = (each.strip() for each in tool.examples or () if isinstance(each, str))
+    return tuple(text[:EXAMPLE_CHARS] for text in islice(filter(None, texts), MAX_EXAMPLES))
 
 
 def _hints(annotations: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from toolscout.index.patterns import Floats, Pattern
 from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.patterns import Floats, Pattern
 from toolscout.learning.prior import STRENGTH, LearnedIndex
 from toolscout.ranking.calibration import proof
 

@@ -12,12 +12,12 @@ from time import time
 from msgspec.structs import replace
 
 from toolscout.index.catalog import Catalog
+from toolscout.index.patterns import LAYOUT, pack, read_pattern, unpack
 from toolscout.index.vectors import Embedder
 from toolscout.learning.chains import Insight
 from toolscout.learning.experience import Experience, Observation, Use
 from toolscout.learning.log import Log, Report, Seen, Slices
-from toolscout.learning.patterns import LAYOUT, pack, read_pattern, unpack
-from toolscout.learning.prior import HALF_LIFE_S
+from toolscout.learning.prior import HALF_LIFE_S, prior_of
 from toolscout.learning.tenants import Contents, Tenant, Tenants, content_digest
 from toolscout.learning.turns import TURN_S, Turn, digest, report_of, source_of
 from toolscout.ranking.ask import Ask, Decision, Prior
@@ -79,15 +79,13 @@ class Learner:
         return self.experience(tenant).use(catalog.names[row], content)
 
     def prior(self, tenant: str, catalog: Catalog) -> Prior | None:
-        """Return a function that scores a catalog's tools by experience; None without any."""
+        """Return a function that scores tools by experience and examples; None without any."""
         known = self._tenants.get(tenant)
         known.note(catalog.digest)
-        if not len(known.experience):
+        if not len(known.experience) and not catalog.examples:
             return None
         index = known.index(catalog, self._clock())
-        if index is None:
-            return None
-        return lambda query, vectors: index.prior(read_pattern(query, vectors))
+        return None if index is None else prior_of(index)
 
     def insight(
         self, tenant: str, pattern: str, fits: Callable[[str], bool] = lambda _: True

@@ -11,8 +11,8 @@ from time import perf_counter
 
 import msgspec
 
+from toolscout.index.patterns import Floats, unpack
 from toolscout.learning.experience import Observation
-from toolscout.learning.patterns import Floats, unpack
 from toolscout.learning.turns import TURNS as TURNS_KEPT
 from toolscout.learning.turns import Turn
 from toolscout.state.guarded import Guard

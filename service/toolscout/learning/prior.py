@@ -12,10 +12,21 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
+from toolscout.common.lru import Lru
+from toolscout.index.catalog import Catalog
+from toolscout.index.patterns import (
+    MEANING,
+    MEANING_SHARE,
+    WORDS,
+    Kept,
+    Pattern,
+    keep,
+    read_pattern,
+    unpack,
+)
 from toolscout.learning.experience import SLOTS, Experience, Key
-from toolscout.learning.patterns import MEANING, MEANING_SHARE, WORDS, Pattern
 from toolscout.learning.turns import REPORTS_PER_SOURCE
-from toolscout.ranking.ask import Learned
+from toolscout.ranking.ask import Learned, Prior
 
 Floats = NDArray[np.float32]
 
@@ -57,6 +68,9 @@ THIN = 3.0
 MOST_USES = 8.0
 """Maximum uses of one pattern that vote, so that a tool in constant use does not outvote others."""
 
+EXAMPLE_USES = PROVEN + 1
+"""Successes that an example of a tool counts as: its author knows, so it is proven."""
+
 STRENGTH = 2.1
 CAP = 1.5
 """Score added for the whole vote, and its maximum, in units of the best score without experience.
@@ -84,6 +98,9 @@ to 99.9 % are among them, and four times fewer bytes pass through the processor'
 ROUND = 127
 """Words are compared by weights in steps of one `ROUND`th, which take a quarter of the memory."""
 
+INDEXES = 8
+"""Maximum number of catalogs, of a tenant or without experience, with a cached index."""
+
 AT_ONCE = 100
 """Changed tools that are written to the index while a search waits: some 9 ms."""
 
@@ -95,13 +112,20 @@ STALE_S = 3_600.0
 
 
 class LearnedIndex:
-    """The past patterns of one catalog's tools; updated with new experience.
+    """The past patterns of one catalog's tools, and their examples; updated with new experience.
 
     Args:
         keys: name and content digest of each tool, in the order of the catalog.
+        examples: packed patterns with the rows of their tools; they never fade.
     """
 
-    def __init__(self, keys: Sequence[Key], experience: Experience, now: float) -> None:
+    def __init__(
+        self,
+        keys: Sequence[Key],
+        experience: Experience,
+        now: float,
+        examples: Sequence[tuple[int, bytes]] = (),
+    ) -> None:
         self._experience = experience
         self._row_of: dict[Key, int] = {}
         for row, (name, digest) in enumerate(keys):
@@ -125,7 +149,12 @@ class LearnedIndex:
         self._gained = 0.0
         """By how much experience raised 1/rank of the tools that worked, over all reports."""
         self._gains_of: dict[Key, float] = {}
-        self._reserve(len(known))
+        examples = examples[:MAX_ROWS]
+        self._reserve(len(examples) + len(known) * self._slots)
+        for row, packed in examples:
+            place = self._rows_for(row, 1)
+            self._write(place, keep(unpack(packed)), EXAMPLE_USES, EXAMPLE_USES)
+        self._examples = self._used
         for key in known:
             self._take(key, now)
 
@@ -160,7 +189,7 @@ class LearnedIndex:
             return None
         uses, least, different = 0.0, max(closest - REACH, 0.0), 1
         gains: dict[int, float] = {}
-        raised: set[int] = set()
+        raised, exemplary = set[int](), set[int]()
         proven: list[int] = []
         # Plain numbers: for so few, every step of NumPy would take longer.
         for cosine, place in nearest:
@@ -176,13 +205,15 @@ class LearnedIndex:
                 proven.append(row)
             if different <= RAISING:
                 raised.add(row)
+                if place < self._examples:
+                    exemplary.add(row)
         whole = STRENGTH * _trust(closest, pattern) / (uses + THIN)
         added = np.zeros(self._size, np.float32)
         for row, gain in gains.items():
             more = whole * gain
             if abs(more) >= LEAST and (more < 0 or row in raised):
                 added[row] = max(-CAP, min(CAP, more))
-        return Learned(added, closest, proven, self.helps)
+        return Learned(added, closest, proven, self.helps, exemplary)
 
     def _nearest(self, pattern: Pattern) -> list[tuple[float, int]]:
         """Return the nearest past patterns, each as its cosine and its place."""
@@ -207,34 +238,64 @@ class LearnedIndex:
         if start is None:
             if tool is None:
                 return
-            if self._used + self._slots > len(self._leading):
-                self._reserve(2 * len(self._place) + 1)
-            start = self._place[key] = self._used
-            self._used += self._slots
-            self._owners += [self._row_of[key]] * self._slots
-            self._gains += [0.0] * self._slots
-            self._uses += [0.0] * self._slots
+            start = self._place[key] = self._rows_for(self._row_of[key], self._slots)
         rows = slice(start, start + self._slots)
         self._gains[rows] = self._uses[rows] = [0.0] * self._slots
         self._leading[rows], self._rest[rows], self._words[:, rows] = 0.0, 0.0, 0
         slots = [] if tool is None else sorted(tool.slots, key=lambda slot: -slot.seen)
         for row, slot in enumerate(slots[: self._slots], start):
-            self._leading[row] = slot.point.meaning[:LEADING]
-            self._rest[row] = slot.point.meaning[LEADING:]
-            self._words[slot.point.places, row] = np.rint(slot.point.weights * ROUND)
             fading = 0.5 ** (max(0.0, now - slot.seen) / HALF_LIFE_S)
             uses = slot.successes + slot.failures
             counted = fading * min(1.0, MOST_USES / max(uses, 1.0))
-            self._uses[row] = uses * counted
-            self._gains[row] = (slot.successes - slot.failures) * counted
+            gains = (slot.successes - slot.failures) * counted
+            self._write(row, slot.point, gains, uses * counted)
 
-    def _reserve(self, tools: int) -> None:
-        """Allocate rows for the patterns of this many tools."""
-        size = tools * self._slots
-        more = size - len(self._leading)
+    def _rows_for(self, owner: int, count: int) -> int:
+        """Take rows for patterns of one tool; returns the first."""
+        start = self._used
+        if start + count > len(self._leading):
+            self._reserve(2 * (start + count))
+        self._used += count
+        self._owners += [owner] * count
+        self._gains += [0.0] * count
+        self._uses += [0.0] * count
+        return start
+
+    def _write(self, row: int, point: Kept, gains: float, uses: float) -> None:
+        self._leading[row] = point.meaning[:LEADING]
+        self._rest[row] = point.meaning[LEADING:]
+        self._words[point.places, row] = np.rint(point.weights * ROUND)
+        self._gains[row], self._uses[row] = gains, uses
+
+    def _reserve(self, rows: int) -> None:
+        """Allocate rows for patterns."""
+        more = rows - len(self._leading)
         self._leading = np.pad(self._leading, ((0, more), (0, 0)))
         self._rest = np.pad(self._rest, ((0, more), (0, 0)))
         self._words = np.pad(self._words, ((0, 0), (0, more)))
+
+
+class ExamplePriors:
+    """The priors of catalogs by their tools' examples alone, where nothing is learned from use."""
+
+    def __init__(self) -> None:
+        self._indexes: Lru[str, LearnedIndex] = Lru(INDEXES)
+
+    def of(self, catalog: Catalog) -> Prior | None:
+        """Return a function that scores a catalog's tools by examples; None without any."""
+        if not catalog.examples:
+            return None
+        index = self._indexes.get(catalog.digest)
+        if index is None:
+            keys = [(name, "") for name in catalog.names]
+            index = LearnedIndex(keys, Experience(), 0.0, catalog.examples)
+            self._indexes.put(catalog.digest, index)
+        return prior_of(index)
+
+
+def prior_of(index: LearnedIndex) -> Prior:
+    """Return an index as the function that the pipeline calls."""
+    return lambda query, vectors: index.prior(read_pattern(query, vectors))
 
 
 def _trust(closest: float, pattern: Pattern) -> float:

@@ -18,7 +18,7 @@ from toolscout.errors import NOT_JSON
 from toolscout.index.catalog import Catalog
 from toolscout.learning.chains import Chains
 from toolscout.learning.experience import MAX_TOOLS, Experience
-from toolscout.learning.prior import LearnedIndex
+from toolscout.learning.prior import INDEXES, LearnedIndex
 from toolscout.learning.turns import Turns
 
 CATALOGS = 64
@@ -61,9 +61,6 @@ def content_digest(wire: bytes) -> str:
         wire = _encode_sorted(tool)
     return sha256(wire).hexdigest()[:16]
 
-
-INDEXES = 8
-"""Maximum number of a tenant's catalogs with a cached index."""
 
 AT_ONCE, USED_AT_ONCE = 1_000, 300
 """Tools of a catalog, and tools with experience, up to which an index is made while a search waits:
@@ -123,7 +120,8 @@ class Tenant:
         digest = catalog.digest
         index = self._indexes.get(digest)
         if index is None or not index.is_current(self.experience, now):
-            if len(catalog) > AT_ONCE or len(self.experience) > USED_AT_ONCE:
+            used = len(self.experience) + len(catalog.examples) // 8
+            if len(catalog) > AT_ONCE or used > USED_AT_ONCE:
                 if digest not in self._making:
                     making = asyncio.create_task(self._make_beside(catalog, now))
                     self._making[digest] = making
@@ -134,7 +132,7 @@ class Tenant:
 
     def _make(self, catalog: Catalog, now: float) -> LearnedIndex:
         keys = list(zip(catalog.names, self._contents.of(catalog), strict=True))
-        return LearnedIndex(keys, self.experience, now)
+        return LearnedIndex(keys, self.experience, now, catalog.examples)
 
     async def _make_beside(self, catalog: Catalog, now: float) -> None:
         try:

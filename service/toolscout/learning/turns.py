@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from toolscout.common.lru import Lru
+from toolscout.index.patterns import WORDS_KEPT, Pattern, pack
 from toolscout.learning.experience import Observation
-from toolscout.learning.patterns import WORDS_KEPT, Pattern, pack
 
 TURN_S = 3_600.0
 """Seconds for which a turn is known."""

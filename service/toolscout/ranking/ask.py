@@ -1,6 +1,6 @@
 """The values of the pipeline: a question, its state between stages, and the answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, TypedDict
 
 import msgspec
@@ -36,6 +36,8 @@ class Learned(NamedTuple):
     """Rows of tools that worked often for this very query."""
     helps: bool = True
     """Whether the reports so far show no harm by experience to the order of these tools."""
+    exemplary: Collection[int] = ()
+    """Rows of tools that say by an example that they serve a similar query."""
 
 
 Prior = Callable[[Query, QueryVectors | None], Learned | None]

@@ -3,6 +3,7 @@
 from toolscout.contract.answers import Match, Reason, Via
 from toolscout.ranking.ask import Decision, Ranking
 from toolscout.ranking.judge import score
+from toolscout.ranking.scorers import NO_SIMILARITY
 from toolscout.text.tokens import fold
 
 LEAST_SHOWN = 0.02
@@ -24,6 +25,20 @@ def explain(decision: Decision) -> list[Match]:
         )
         for name, row in zip(decision.names, decision.rows, strict=True)
     ]
+
+
+def with_evidence(ranking: Ranking) -> int:
+    """Count the tools that words of the query, meaning or experience are evidence for.
+
+    A function word is none, though it decides between tools that nothing else tells apart.
+    """
+    scored, lexical, cosine = ranking.scores > 0, ranking.lexical, ranking.cosine
+    if lexical is None or ranking.ranker == "regex":
+        return int(scored.sum())
+    by_words = lexical.covered >= LEAST_SHOWN * lexical.total
+    by_meaning = False if cosine is None else cosine >= NO_SIMILARITY
+    by_use = False if ranking.learned is None else ranking.learned.added > 0
+    return int((scored & (by_words | by_meaning | by_use)).sum())
 
 
 def notes(ranking: Ranking) -> list[str]:
@@ -67,7 +82,9 @@ def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:
         reasons.append(Reason("text", decision.pattern, Via.SEMANTIC, cosine))
     if ranking.learned is not None and ranking.learned.added[row]:
         learned = round(float(ranking.learned.added[row]), 4)
-        reasons.append(Reason("use", "worked" if learned > 0 else "failed", Via.LEARNED, learned))
+        field = "examples" if row in ranking.learned.exemplary else "use"
+        worked = "worked" if learned > 0 else "failed"
+        reasons.append(Reason(field, worked, Via.LEARNED, learned))
     if row in ranking.prerequisites:
         other = ranking.prerequisites[row]
         name_of = ranking.source.names[other]

@@ -28,6 +28,12 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|\n+(?=\S)|(?<=[。！？])(?=\S
 STOP_WEIGHT = 0.15
 """Weight of a stop word: enough to break ties, too little to rank."""
 
+BIGRAMS_OF_WORD = 4
+"""Bigrams of a word in a script without spaces; a run of more characters is a clause of several
+words, which weighs more than one. Chosen on Chinese and Korean sets: with 3 Korean loses .001, and
+without a limit words alone lose .055 nDCG@5 in Chinese.
+"""
+
 ASKING_WEIGHT = 0.5
 """Weight of words such as "get" or "find", which requests and tools' names have in common."""
 
@@ -124,7 +130,8 @@ def _word_query_terms(word: str, scale: float = 1.0) -> tuple[float, tuple[Query
     weight, parts = word_weights().get(word.lower(), 1.0), word_terms(word)
     share = weight * scale
     if len(parts) > 1:
-        share = share * 2.0 / (len(parts) + 1.0)
+        count = min(len(parts), BIGRAMS_OF_WORD) if is_cjk(word[0]) else len(parts)
+        share = share * 2.0 / (count + 1.0)
     return weight, tuple(QueryTerm(part, share, word) for part in parts)
 
 

@@ -14,7 +14,7 @@ from toolscout.contract.answers import (
 from toolscout.contract.bounds import MAX_ANSWER_BYTES, MAX_SHOWN
 from toolscout.index.details import cost_of, details
 from toolscout.ranking.ask import Decision
-from toolscout.ranking.explain import explain, notes
+from toolscout.ranking.explain import explain, notes, with_evidence
 from toolscout.server.compiling.work_threads import run_inline_or_in_thread
 from toolscout.server.http.refusals import invalid, too_long
 from toolscout.server.observe.record import Trace
@@ -110,7 +110,7 @@ def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
         counts=Counts(
             offered=trace.offered,
             unique=trace.unique,
-            ranked=int((ranking.scores > 0).sum()),
+            ranked=with_evidence(ranking),
             selected=len(decision.names),
             skipped=trace.unnamed + len(source.skipped),
         ),

@@ -70,7 +70,7 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
             service, part, source, ask, deadline, chained=chained, encoder_s=encoder_s
         )
         turn = None if isinstance(asked, str) else asked.turn
-        await remember(service, trace.tenant, turn, decision)
+        await remember(service, part, turn, decision)
         await asyncio.sleep(0)  # other requests get their turn between two patterns
         found = await showing.answer(part, decision, explained=bool(sent.explain))
         results.append(BatchResult(pattern=ask.pattern, **msgspec.structs.asdict(found)))

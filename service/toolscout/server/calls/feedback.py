@@ -83,6 +83,7 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
         for event in events
     ]
     counted = await _record(service, trace, observed)
+    trace.reports = events
     for seen in counted:
         service.metrics.feedback.labels("yes" if seen.success else "no").inc()
     return answer_json(FeedbackAnswer(len(counted)), status=202)

@@ -74,7 +74,7 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     source = await find(service, request, read, trace, deadline, [(ask, trace)])
     chained = bool(sent.complete_chain)
     decision = await decide(service, trace, source, ask, deadline, chained=chained)
-    await remember(service, trace.tenant, sent.turn, decision)
+    await remember(service, trace, sent.turn, decision)
     found = await Showing(service).answer(trace, decision, explained=bool(sent.explain))
     return Answer(encode(found, newer_contract=request.newer_contract), headers(trace))
 
@@ -203,7 +203,10 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
             encoder_vector = await service.encoding.query(trace.tenant, ask.ranking_part, left)
     ranking = perf_counter()
     learner = service.learner
-    prior = None if learner is None else learner.prior(trace.tenant, catalog)
+    if learner is None:
+        prior = service.engine.examples.of(catalog)
+    else:
+        prior = learner.prior(trace.tenant, catalog)
     chain = None
     if chained and learner is not None:
         chain = learner.chain(trace.tenant, ask.ranking_part, catalog)
@@ -237,10 +240,12 @@ def _is_lost_by_words(catalog: Catalog, ask: Ask, embedder: Embedder) -> bool:
     )
 
 
-async def remember(service: Service, tenant: str, turn: str | None, decision: Decision) -> None:
+async def remember(service: Service, trace: Trace, turn: str | None, decision: Decision) -> None:
     """Remember the turn of a search, if it has one, for feedback that names it."""
-    if turn and service.learner is not None:
-        await service.learner.remember(tenant, turn, decision)
+    if turn:
+        trace.turn = turn
+        if service.learner is not None:
+            await service.learner.remember(trace.tenant, turn, decision)
 
 
 def _known(service: Service, request: Request, read: Read[R], trace: Trace) -> Catalog:

@@ -182,7 +182,7 @@ class CompileQueue:
         )
         catalog = job.lexical.result()
         if complete.vectors is not None:
-            catalog = catalog.with_vectors(*complete.vectors)
+            catalog = catalog.with_vectors(complete.vectors)
         self._cache.add(sent.tenant, catalog)
         self._costs.learn("compile", complete.spent)
         self._compiled(sent.tenant, catalog)

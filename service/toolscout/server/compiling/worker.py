@@ -33,13 +33,13 @@ from toolscout.contract.tools import Tool
 from toolscout.engine import Engine
 from toolscout.errors import FieldError, Overloaded, TooLargeToKeep
 from toolscout.index.cache import CatalogCache
-from toolscout.index.catalog import Catalog
+from toolscout.index.catalog import EXAMPLE_BYTES, Catalog, Embedded
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.compile import CompiledTool, ToolStore
 from toolscout.index.encoder import ToolEncodings, load_encoder
 from toolscout.index.packing import SEED, Packed, pack
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vector_index import NameVectors, VectorIndex, bytes_per_tool
+from toolscout.index.vector_index import bytes_per_tool
 from toolscout.index.vectors import Floats
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.settings import Settings
@@ -95,7 +95,7 @@ class Listing(msgspec.Struct, frozen=True):
 class Complete(msgspec.Struct, frozen=True):
     """The vectors of a catalog, and the milliseconds that each tool took."""
 
-    vectors: tuple[VectorIndex, NameVectors] | None
+    vectors: Embedded | None
     spent: float
 
 
@@ -144,14 +144,17 @@ class Worker:
         """Drop the decoded tools of a list."""
         self._lists.pop((sent.tenant, sent.raw_hash))
 
-    def check_size(self, words: Catalog) -> None:
+    def check_size(self, words: Catalog, compiled: Sequence[CompiledTool]) -> None:
         """Check that a catalog can be kept once it has its vectors.
 
         Raises:
             TooLargeToKeep: it cannot.
         """
         vector = bytes_per_tool(len(words), self.engine.embedder.dimension)
-        size, limit = words.nbytes + len(words) * vector, self._cache.catalog_limit
+        # Examples are texts until they are embedded.
+        examples = sum(len(tool.examples or tool.example_texts) for tool in compiled)
+        size = words.nbytes + len(words) * vector + EXAMPLE_BYTES * examples
+        limit = self._cache.catalog_limit
         if size > limit:
             message = f"take {size:,} bytes compiled; half of cache_bytes is {limit:,}"
             raise TooLargeToKeep(f"{len(words):,} tools {message}", (FieldError("tools", message),))
@@ -223,7 +226,7 @@ def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
     began = time.thread_time()  # others run beside it, and count for themselves
     compiler = worker.engine.compiler
     lexical, compiled = compiler.lexical(tools, worker.store(sent.tenant))
-    worker.check_size(lexical)
+    worker.check_size(lexical, compiled)
     yield pack(lexical, worker.seed)
     vectors = compiler.vectors(lexical.names, compiled)
     spent = (time.thread_time() - began) * 1_000 / max(len(tools.tools), 1)

@@ -24,6 +24,7 @@ from toolscout.contract.answers import (
     TokenTotals,
 )
 from toolscout.contract.fields import DEFAULT_TOP_K
+from toolscout.contract.learning import FeedbackEvent
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Decision
 from toolscout.server.observe.log import LineWriter, hashed, line
@@ -49,6 +50,9 @@ class Trace:
     """The catalog of the decision, if it was compiled."""
     degraded: str = ""
     """The cheaper ranker that answered, if the call is no search."""
+    turn: str = ""
+    reports: Sequence[FeedbackEvent] = ()
+    """The events of a request of feedback."""
     parts: Sequence["Trace"] = ()
     """The searches of a batch."""
     tiers: TierTokens | None = None
@@ -277,9 +281,18 @@ class Recorder:
             optional["selected"] = len(decision.names)
             if self._mode == "full":
                 optional |= {"pattern": trace.pattern, "selected_names": decision.names}
+                optional["turn"] = trace.turn
+        if self._mode == "full":
+            optional["reports"] = [_reported(event) for event in trace.reports]
         fields |= {name: value for name, value in optional.items() if value}
         level = "error" if code == "internal_error" else "info"
         return line(datetime.fromtimestamp(record.time, UTC), level, record.call, fields)
+
+
+def _reported(event: FeedbackEvent) -> dict[str, object]:
+    """Return what the log says of a report, without what is unknown."""
+    found = {"pattern": event.pattern, "turn": event.turn, "tool": event.tool}
+    return {key: value for key, value in found.items() if value} | {"success": event.success}
 
 
 def outcome_of(decision: Decision | None, code: str) -> str:
