@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import postgres_server as postgres
 from tests import redis_server as redis
 from tests.support import Server, running
 
@@ -71,6 +72,13 @@ def data() -> Path:
 def anyio_backend() -> str:
     """Return tests that are coroutines run on asyncio, as the service does."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[postgres.PostgresServer]:
+    """Yield a real PostgreSQL server, for integration tests."""
+    with postgres.running(tmp_path_factory.mktemp("postgres")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

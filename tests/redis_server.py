@@ -5,10 +5,12 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.support import free_port
 
 
 @dataclass(slots=True)
@@ -18,12 +20,14 @@ class RedisServer:
     binary: str
     port: int
     folder: Path
+    flags: Sequence[str] = ()
     process: "subprocess.Popen[bytes]" = field(init=False)
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
         command = [self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
-        self.process = subprocess.Popen([*command, "--dir", self.folder], stdout=subprocess.DEVNULL)
+        command = [*command, "--dir", str(self.folder), *self.flags]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         for _ in range(100):
             try:
                 if self.command("PING").startswith(b"+PONG"):
@@ -88,12 +92,29 @@ def running(folder: Path) -> Iterator[RedisServer]:
         subprocess.run(["apt-get", "update", "-q"], check=True, capture_output=True)
         subprocess.run(install, check=True, capture_output=True)
         binary = "redis-server"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = RedisServer(binary, port, folder)
+    server = RedisServer(binary, free_port(), folder)
     server.start()
     try:
         yield server
     finally:
         server.kill()
+
+
+@contextmanager
+def nodes(folder: Path, count: int, *flags: str) -> Iterator[list[RedisServer]]:
+    """Yield further servers of the same kind, each in a folder of its own."""
+    binary = shutil.which("redis-server") or shutil.which("valkey-server") or "redis-server"
+    servers = []
+    try:
+        for number in range(count):
+            place = folder / str(number)
+            place.mkdir()
+            # In a Cluster a node also listens 10,000 ports higher.
+            port = next(port for port in iter(free_port, None) if port < 55_000)
+            server = RedisServer(binary, port, place, flags)
+            server.start()
+            servers.append(server)
+        yield servers
+    finally:
+        for server in servers:
+            server.kill()

@@ -213,7 +213,7 @@ def test_check_config_prints_json(capsys: pytest.CaptureFixture[str], monkeypatc
         ({"TOOLSCOUT_API_KEYS": "short"}, "32"),
         ({"TOOLSCOUT_HOST": "0.0.0.0"}, "no API key is set"),
         ({"TOOLSCOUT_API_KEYS": f"a={'k' * 32};expires=2020-01-31"}, "every key has expired"),
-        ({"TOOLSCOUT_STORE": "foo"}, "store: expected memory, sqlite:PATH or redis"),
+        ({"TOOLSCOUT_STORE": "foo"}, "store: expected memory, sqlite:PATH, redis"),
         ({"TOOLSCOUT_MODEL": "/nowhere"}, "model: there is no folder /nowhere"),
     ],
 )
@@ -283,7 +283,13 @@ def test_a_reader_that_has_enough_is_no_error(command: str):
 
 @pytest.mark.parametrize("flags", [(), ("--json",)])
 @pytest.mark.parametrize(
-    "url", ["redis://:plugh@h:1/0", "rediss://me:plugh@h/0", "redis://h/0?password=plugh"]
+    "url",
+    [
+        "redis://:plugh@h:1/0",
+        "rediss://me:plugh@h/0",
+        "redis://h/0?password=plugh",
+        "postgres://me:plugh@h/d",
+    ],
 )
 def test_the_password_of_a_store_is_not_shown(flags: tuple[str, ...], url: str):
     done = toolscout("check-config", *flags, TOOLSCOUT_STORE=url)

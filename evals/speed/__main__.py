@@ -11,7 +11,7 @@ import sys
 from os import cpu_count
 from pathlib import Path
 
-from evals.speed import learning, mcp, report, scenarios, traffic
+from evals.speed import large, learning, mcp, report, scenarios, traffic
 from evals.speed.plan import Plan
 
 
@@ -24,6 +24,7 @@ def main() -> int:
     parser.add_argument("--learning", action="store_true", help="what learning costs, only")
     parser.add_argument("--mcp", action="store_true", help="what mcp = on costs, only")
     parser.add_argument("--compiles", action="store_true", help="what new lists cost, only")
+    parser.add_argument("--large", action="store_true", help="50,000 and 100,000 tools, only")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parsed = parser.parse_args()
     folder = traffic.catalogs(parsed.data)
@@ -36,7 +37,10 @@ def main() -> int:
             print(line, flush=True)
         return 0
     plan = Plan(folder, 2 if parsed.quick else parsed.repeats, parsed.quick)
-    rows = scenarios.of_compiles(plan) if parsed.compiles else scenarios.measure(plan)
+    if parsed.large:
+        rows = list(large.measure(plan))
+    else:
+        rows = scenarios.of_compiles(plan) if parsed.compiles else scenarios.measure(plan)
     print(f"\n{cpu_count()} cores, Python {platform.python_version()}\n")
     print(report.table(rows))
     if parsed.json:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from urllib.parse import quote
 
-from evals.speed import client, compiles, servers, traffic
+from evals.speed import client, compiles, large, servers, traffic
 from evals.speed.client import Timings
 from evals.speed.peers import PEERS, median_ms
 from evals.speed.plan import BUSY, CROWDS, Plan, alone, learn, pool, pooled, row
@@ -22,6 +22,7 @@ def measure(plan: Plan) -> list[Row]:
             rows += map(_said, scenario(plan, floor, ours))
         rows += map(_said, compiles.measure(plan, ours))
         rows.append(_memory(ours))
+    rows += map(_said, () if plan.quick else large.measure(plan))
     rows += map(_said, _peers(plan))
     return rows
 

@@ -121,7 +121,8 @@ def _store_file(parsed: argparse.Namespace) -> Path:
     path = sqlite_path(_settings(parsed).store)
     if path is None:
         raise ConfigurationError(
-            "store: only sqlite:PATH is backed up here; Redis has its own means, memory has none"
+            "store: only sqlite:PATH is backed up here; "
+            "Redis and PostgreSQL have their own means, memory has none"
         )
     return path
 

@@ -5,6 +5,7 @@ ToolscoutError
 │   ├── InvalidJson     the bytes are not JSON at all
 │   ├── EmptyPattern    the pattern is blank
 │   ├── TooManyTools    more distinct tools than the limit
+│   │   └── TooLargeToKeep  compiled, they do not fit into `cache_bytes`
 │   ├── BadCursor       a cursor belongs to another list
 │   └── InvalidTool     an item of `tools` is no tool of any known shape (also InvalidArgument)
 ├── InvalidArgument     an argument has the wrong type (also a TypeError)
@@ -133,6 +134,10 @@ class TooManyTools(InvalidRequest):
     """More distinct tools than the configured limit."""
 
     code = "too_many_tools"
+
+
+class TooLargeToKeep(TooManyTools):
+    """The tools, compiled, take more than `cache_bytes` leaves for catalogs."""
 
 
 class InvalidArgument(ToolscoutError, TypeError):

@@ -123,9 +123,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         float, about("keep serving for this many seconds after SIGTERM while not ready", 0, 600)
     ] = 5
     shutdown_s: Annotated[int, about("then wait this many seconds for open requests", 0, 600)] = 10
-    store: Annotated[str, about("keep state here: memory, sqlite:PATH or redis://HOST:PORT/DB")] = (
-        "memory"
-    )
+    store: Annotated[
+        str,
+        about("keep state here: memory, sqlite:PATH, redis://HOST:PORT/DB or postgres://HOST/DB"),
+    ] = "memory"
     store_bytes: Annotated[
         int,
         about(

@@ -11,23 +11,28 @@ from typing import Any
 import pytest
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
+from tests.postgres_server import PostgresServer
 from tests.redis_server import RedisServer
 from tests.support import PATIENCE_S, SEARCH, TOOLS, Server, crowd, problem_of, running, until
 from toolscout.state.redis import READ_S
 
 FEEDBACK = "/v1/tool-discovery/feedback"
+SERVERS = ("redis_server", "postgres_server")
+"""The fixtures of stores that are processes of their own."""
+
 WORKED = {"pattern": "ship the parcel", "tool": "resize_image", "success": True}
 
 
 @pytest.fixture(
-    scope="module", params=["sqlite", pytest.param("redis", marks=pytest.mark.integration)]
+    scope="module",
+    params=["sqlite", *(pytest.param(kind, marks=pytest.mark.integration) for kind in SERVERS)],
 )
 def pair(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Server, Server]]:
     """Two services on one store: one with an older key of the tenant acme, one with a newer."""
-    if request.param == "redis":
-        store = request.getfixturevalue("redis_server").url
+    if request.param in SERVERS:
+        store = request.getfixturevalue(request.param).url
     else:
         store = f"sqlite:{tmp_path_factory.mktemp('state') / 'state.db'}"
     with ExitStack() as stack:
@@ -122,9 +127,18 @@ def failures(server: Server) -> float:
 
 
 @pytest.fixture
-def replica(tmp_path: Path, redis_server: RedisServer) -> Iterator[Server]:
-    """Yield a service on a Redis, with a client that waits half as long as the store may take."""
-    with running(tmp_path, "--learning", "--store", redis_server.url) as server:
+def store_server(request: pytest.FixtureRequest) -> Iterator[RedisServer | PostgresServer]:
+    """Yield the store of a test; one whose parameter says nothing has Redis."""
+    server = request.getfixturevalue(getattr(request, "param", SERVERS[0]))
+    yield server
+    server.empty()
+
+
+@pytest.fixture
+def replica(tmp_path: Path, store_server: RedisServer | PostgresServer) -> Iterator[Server]:
+    """Yield a service on a store, with a client that waits half as long as the store may take."""
+    settings = {"TOOLSCOUT_STORE": store_server.url}
+    with running(tmp_path, "--learning", **settings) as server:
         server.client.timeout = READ_S / 2
         yield server
 
@@ -148,9 +162,16 @@ def ask_all_ways(server: Server, word: str, digest: str) -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("trouble", ["hanging", "full", "killed"])
-def test_trouble_with_redis_amid_searches_fails_and_delays_none(
-    replica: Server, redis_server: RedisServer, trouble: str
+@pytest.mark.parametrize(
+    ("store_server", "trouble"),
+    [
+        *((SERVERS[0], trouble) for trouble in ("hanging", "full", "killed")),
+        *((SERVERS[1], trouble) for trouble in ("hanging", "killed")),
+    ],
+    indirect=["store_server"],
+)
+def test_trouble_with_the_store_amid_searches_fails_and_delays_none(
+    replica: Server, store_server: RedisServer | PostgresServer, trouble: str
 ):
     tools = crowd(5, "before")
     digest = replica.search("read", tools).headers["x-catalog-digest"]
@@ -170,7 +191,7 @@ def test_trouble_with_redis_amid_searches_fails_and_delays_none(
         asking = [workers.submit(ask, number) for number in range(4)]
         try:
             before = failures(replica)
-            with getattr(redis_server, trouble)():
+            with getattr(store_server, trouble)():
                 if trouble == "full":
                     until(lambda: replica.post(WORKED, FEEDBACK).status_code == 503)
                 until(lambda: failures(replica) > before + 3)
@@ -178,7 +199,8 @@ def test_trouble_with_redis_amid_searches_fails_and_delays_none(
         finally:
             over.set()
         assert all(worker.result() > 0 for worker in asking)
-    redis_server.empty()
+    if trouble == "full":
+        store_server.empty()
     replica.client.timeout = PATIENCE_S
     until(lambda: replica.post(WORKED, FEEDBACK).status_code == 202)
 
@@ -216,9 +238,9 @@ def test_a_registered_name_is_known_to_the_other_process_with_its_first_search(
 
 @pytest.mark.integration
 def test_a_name_that_the_store_does_not_answer_for_is_no_unknown_one(
-    replica: Server, redis_server: RedisServer
+    replica: Server, store_server: RedisServer | PostgresServer
 ):
-    with redis_server.hanging():
+    with store_server.hanging():
         answer = replica.post({"pattern": "spin", "catalog": "elsewhere"})
         problem_of(answer, 503, "store_unavailable")
 

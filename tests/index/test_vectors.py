@@ -1,5 +1,7 @@
 """Meaning: vectors as model2vec makes them, compared exactly."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,13 @@ from model2vec import StaticModel
 
 from tests.support import ENGINE, select
 from toolscout.index.static_model import BUNDLED_MODEL
-from toolscout.index.vector_index import VectorIndex
+from toolscout.index.vector_index import (
+    QUANTISED_ABOVE,
+    QuantisedIndex,
+    VectorIndex,
+    bytes_per_tool,
+    index_vectors,
+)
 
 REFERENCE = StaticModel.from_pretrained(BUNDLED_MODEL)
 EMBEDDER = ENGINE.embedder
@@ -58,6 +66,29 @@ def test_a_zero_vector_has_no_opinion():
 def test_related_words_are_nearer_than_unrelated_ones():
     forecast, weather, invoice = (EMBEDDER.encode([w]) for w in ("forecast", "weather", "invoice"))
     assert forecast @ weather > forecast @ invoice
+
+
+def test_quantised_vectors_give_nearly_the_same_cosines():
+    texts = ["read a file", "send an email", "weather forecast", "", "list all customers"] * 500
+    vectors = np.array([EMBEDDER.encode(text.split()) for text in texts])
+    query = EMBEDDER.query([["read", "the", "file"], ["read"], ["send", "it"]])
+    assert query is not None
+    exact, quantised = VectorIndex(vectors), QuantisedIndex.of(vectors)
+    assert quantised.nbytes < exact.nbytes / 3.9
+    sent: VectorIndex = pickle.loads(pickle.dumps(quantised))
+    for ours, theirs in zip(sent.similarities(query), exact.similarities(query), strict=True):
+        assert np.abs(ours - theirs).max() < 0.004
+        assert ours[3] == 0
+
+
+def test_only_many_vectors_are_quantised():
+    few = np.zeros((QUANTISED_ABOVE, 2), np.float32)
+    many = np.zeros((QUANTISED_ABOVE + 1, 2), np.float32)
+    assert type(index_vectors(few)) is VectorIndex
+    assert type(index_vectors(many)) is QuantisedIndex
+    for vectors in (few, many):
+        made = index_vectors(vectors)
+        assert made.nbytes == len(vectors) * bytes_per_tool(len(vectors), 2)
 
 
 def test_an_index_tells_its_size():

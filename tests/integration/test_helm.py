@@ -273,7 +273,7 @@ def test_everything_selects_the_same_pods(tmp_path: Path):
         (KEYED | {"settings": {"tracing": "on"}}, "needs an image with the extra otel"),
         (KEYED | {"settings": {"synonyms": "/etc/x.toml"}}, "nothing is mounted at /etc/x.toml"),
         (KEYED | {"image": {"digest": "latest"}}, "digest"),
-        (KEYED | {"store": {"url": "postgres://x"}}, "store"),
+        (KEYED | {"store": {"url": "mysql://x"}}, "store"),
         (KEYED | {"store": {"url": "sqlite:/data/state.db"}}, "store.url: a pod's file system"),
         (KEYED | {"settings": {"cache_bytes": 4_000_000_000}}, "settings.cache_bytes: two and a"),
     ],

@@ -109,11 +109,11 @@ def test_lists_that_wait_to_be_compiled_take_bounded_memory(tmp_path: Path):
     with running(tmp_path, "--cache-bytes", str(2**20)) as server:
 
         def ask(number: int) -> tuple[int, str]:
-            tools = crowd(200, f"widget{number}")
+            tools = crowd(100, f"widget{number}")
             response = server.search("spin a widget", tools, latency_budget_ms=60)
             return response.status_code, response.headers.get("x-tool-selection", "")
 
-        with ThreadPoolExecutor(8) as pool:
+        with ThreadPoolExecutor(16) as pool:
             answers = list(pool.map(ask, range(64)))
         assert {status for status, _ in answers} <= {200, 503}
         assert any("degraded=keyword" in selection for _, selection in answers)

@@ -40,6 +40,7 @@ LACKING = [
     ("opentelemetry", ["--tracing", "on"], "otel"),
     ("onnxruntime", ["--encoder", "on"], "encoder"),
     ("redis", ["--store", "redis://127.0.0.1:9"], "redis"),
+    ("psycopg", ["--store", "postgres://127.0.0.1:9/d"], "postgres"),
 ]
 
 

@@ -228,7 +228,7 @@ def words_and_end(worker: Worker, sent: Sent) -> Iterator[Any]:
 async def test_words_that_come_again_are_dropped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr(queue_module, "compile_list", words_and_end)
     raw = json.dumps(TOOLS).encode()
-    queue = CompileQueue(ENGINE, CatalogCache(), SETTINGS, Costs(), lambda *_: None, int)
+    queue = CompileQueue(ENGINE, CatalogCache(), SETTINGS, Costs(), print, print)
     queue.open()
     try:
         job = queue.start(str(tmp_path / "ended"), sha256(raw).digest(), raw)

@@ -83,7 +83,7 @@ async def test_what_is_no_redis_is_no_store(answers: str):
         await store.close()
 
 
-@pytest.mark.parametrize("url", ["", "sqlite", "sqlite:", "postgres://host", "redis://host:port/0"])
+@pytest.mark.parametrize("url", ["", "sqlite", "sqlite:", "mysql://host", "redis://host:port/0"])
 def test_an_unknown_store_is_refused(url: str):
     with pytest.raises(ConfigurationError, match="store"):
         open_store(url)

@@ -69,7 +69,9 @@ class CatalogCache:
     """
 
     def __init__(self, limit: int = DEFAULT_BYTES) -> None:
-        self._catalogs: Lru[tuple[str, str], Catalog] = Lru(limit // 2)
+        self.catalog_limit = limit // 2
+        """Bytes of the largest catalog that can be kept."""
+        self._catalogs: Lru[tuple[str, str], Catalog] = Lru(self.catalog_limit)
         self._tools: Lru[tuple[str, bytes], CompiledTool] = Lru(limit - limit // 2 - limit // 8)
         self._lists: Lru[tuple[str, bytes], tuple[tuple[bytes, bytes], ...]] = Lru(limit // 8)
         self._aliases: Lru[tuple[str, bytes], tuple[str, int, int]] = Lru(ALIAS_LIMIT)

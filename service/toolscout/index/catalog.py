@@ -25,12 +25,14 @@ from toolscout.text.query import Query, telling_terms
 from toolscout.tools.documents import decode_tool
 from toolscout.tools.traits import Traits
 
+EXAMPLE_BYTES = 2_000
+"""About what one example takes, in the index that a question makes of them."""
+
 
 class Embedded(NamedTuple):
     """What an embedding model makes of the tools of a catalog."""
 
-    vectors: Floats
-    """Shape (tools, dimension)."""
+    vectors: VectorIndex
     names: NameVectors
     examples: tuple[tuple[int, bytes], ...]
     """Requests that tools say they serve, as packed patterns, each with the row of its tool."""
@@ -150,9 +152,8 @@ class Catalog(msgspec.Struct, frozen=True, eq=False):
 
     def with_vectors(self, embedded: Embedded) -> "Catalog":
         """Return the same catalog with the embeddings of its tools."""
-        made, names, examples = VectorIndex(embedded.vectors), embedded.names, embedded.examples
-        # The index of examples, which is made when a question first asks for it, included.
-        nbytes = self.nbytes + made.nbytes + names.nbytes + 2_000 * len(examples)
+        made, names, examples = embedded.vectors, embedded.names, embedded.examples
+        nbytes = self.nbytes + made.nbytes + names.nbytes + EXAMPLE_BYTES * len(examples)
         return msgspec.structs.replace(
             self, vectors=made, name_vectors=names, examples=examples, nbytes=nbytes
         )

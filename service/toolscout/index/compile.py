@@ -26,7 +26,7 @@ from toolscout.index.okapi import Okapi
 from toolscout.index.patterns import pack, read_pattern
 from toolscout.index.prerequisites import Prerequisites, needed_noun
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vector_index import NameVectors, name_tokens
+from toolscout.index.vector_index import NameVectors, index_vectors, name_tokens
 from toolscout.index.vectors import Embedder
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
@@ -134,7 +134,7 @@ class Compiler:
             known = store.get(digest)
             if known is None:
                 try:
-                    known = compile_tool(tool, f"tools[{place}]")
+                    known = compile_tool(tool, f"tools[{place}]", self.taxonomy)
                 except InvalidJson:
                     raise
                 except Exception:
@@ -174,7 +174,7 @@ class Compiler:
             (row, example) for row, tool in enumerate(compiled) for example in tool.examples
         )
         names_of = NameVectors(self.embedder, [tool.name_tokens for tool in compiled])
-        return Embedded(stacked, names_of, examples)
+        return Embedded(index_vectors(stacked), names_of, examples)
 
     def _pattern(self, example: str) -> bytes:
         """Return an example as a packed pattern."""
@@ -237,7 +237,7 @@ def _unreadable(tool: Tool) -> str:
     return "parameters"
 
 
-def compile_tool(tool: Tool, path: str) -> CompiledTool:
+def compile_tool(tool: Tool, path: str, taxonomy: Taxonomy) -> CompiledTool:
     """Compile what one tool says, without its vector; `path` is where errors say it stood.
 
     Raises:
@@ -270,8 +270,7 @@ def compile_tool(tool: Tool, path: str) -> CompiledTool:
         name_terms=tuple(name_terms),
         clues=pack_clues(
             Clues(
-                tuple(name_terms),
-                tuple(description_terms),
+                tuple(sorted(taxonomy.telling((*name_terms, *description_terms)))),
                 document.description[:PURPOSE_CHARS],
                 _hints(document.annotations),
             )

@@ -2,10 +2,13 @@
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
+from typing import Any
 
 import faiss
 import numpy as np
+from numpy.typing import NDArray
 
 from toolscout.index.vectors import Embedder, Floats, QueryVectors, Rows, TellingTokens
 
@@ -16,8 +19,16 @@ SENTENCE_SHARE = 0.8
 """Weight of the best fitting sentence beside the whole query."""
 
 
+QUANTISED_ABOVE = 20_000
+"""Tools above which vectors are kept as bytes. At 100,000 that is 26 instead of 102 MB, and a query
+of four sentences takes 12 instead of 29 ms: flat rows no longer fit into the processor's cache."""
+
+BLOCK = 1_024
+"""Rows that are decoded at a time, for all sentences of a query."""
+
+
 class VectorIndex:
-    """The vectors of one catalog's tools, compared exactly: flat is fastest to 10⁵ rows."""
+    """The vectors of one catalog's tools, compared exactly."""
 
     __slots__ = ("_dimension", "_first", "_index", "size")
 
@@ -27,6 +38,10 @@ class VectorIndex:
         self._index.add(np.ascontiguousarray(vectors, np.float32))
         self._first = self._index.get_xb()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        rows = faiss.rev_swig_ptr(self._first, self.size * self._dimension)
+        return VectorIndex, (rows.reshape(self.size, self._dimension),)
+
     def similarities(self, query: QueryVectors) -> tuple[Floats, Floats]:
         """Similarity of a query to every row, each of shape (size,).
 
@@ -34,26 +49,94 @@ class VectorIndex:
             For ranking, a mix of the whole query and the sentence of it that fits a row best;
             and that of the whole query alone, which says better whether anything fits.
         """
-        whole = self._products(query.vectors[0])
-        if len(query.vectors) == 1:
+        whole, *sentences = self._products(query.vectors)
+        if not sentences:
             return whole, whole
-        closest = np.maximum.reduce([self._products(part) for part in query.vectors[1:]])
+        closest = np.maximum.reduce(sentences)
         share = np.float32(SENTENCE_SHARE)
         mixed: Floats = (1 - share) * whole + share * closest
         return mixed, whole
 
-    def _products(self, vector: Floats) -> Floats:
-        out = np.empty(self.size, np.float32)
-        if self.size:
-            _inner_products(
-                _pointer(out), _pointer(vector), self._first, self._dimension, self.size
-            )
-        return out
+    def _products(self, vectors: Sequence[Floats]) -> list[Floats]:
+        """Return the inner product of every row with each vector."""
+        products = []
+        for vector in vectors:
+            out = np.empty(self.size, np.float32)
+            if self.size:
+                _inner_products(
+                    _pointer(out), _pointer(vector), self._first, self._dimension, self.size
+                )
+            products.append(out)
+        return products
 
     @property
     def nbytes(self) -> int:
         """Bytes of the vectors."""
         return int(self.size * self._dimension * 4)
+
+
+class QuantisedIndex(VectorIndex):
+    """The same as bytes, each row with a scale: cosines differ by at most .004."""
+
+    __slots__ = ("_codec", "_codes", "_scales")
+
+    def __init__(self, codes: NDArray[np.uint8], scales: Floats) -> None:
+        self.size, self._dimension = codes.shape
+        self._codes, self._scales = codes, scales
+        self._codec = _codec(self._dimension)
+
+    @classmethod
+    def of(cls, vectors: Floats) -> "QuantisedIndex":
+        """Quantise vectors, shape (tools, dimension)."""
+        codec = _codec(vectors.shape[1])
+        codes = np.empty(vectors.shape, np.uint8)
+        scales = np.empty(len(vectors), np.float32)
+        for at in range(0, len(vectors), BLOCK):
+            rows = slice(at, at + BLOCK)
+            block = vectors[rows]
+            scales[rows] = np.maximum(np.abs(block).max(axis=1), np.float32(1e-9)) / 127
+            codec.sa_encode(np.rint(block / scales[rows, None]), codes[rows])
+        return cls(codes, scales)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return QuantisedIndex, (self._codes, self._scales)
+
+    def _products(self, vectors: Sequence[Floats]) -> list[Floats]:
+        """Decode rows while they are in the processor's cache, once for all vectors."""
+        products = [np.empty(self.size, np.float32) for _ in vectors]
+        decoded = np.empty((BLOCK, self._dimension), np.float32)
+        first = _pointer(decoded)
+        for at in range(0, self.size, BLOCK):
+            codes = self._codes[at : at + BLOCK]
+            self._codec.sa_decode(codes, decoded[: len(codes)])
+            for vector, out in zip(vectors, products, strict=True):
+                part = _pointer(out[at : at + len(codes)])
+                _inner_products(part, _pointer(vector), first, self._dimension, len(codes))
+        for out in products:
+            out *= self._scales
+        return products
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the codes and scales."""
+        return self._codes.nbytes + self._scales.nbytes
+
+
+def index_vectors(vectors: Floats) -> VectorIndex:
+    """Return an index of vectors, shape (tools, dimension), as their number demands."""
+    return QuantisedIndex.of(vectors) if len(vectors) > QUANTISED_ABOVE else VectorIndex(vectors)
+
+
+def bytes_per_tool(size: int, dimension: int) -> int:
+    """Return the bytes of one vector in a catalog of this size."""
+    return dimension + 4 if size > QUANTISED_ABOVE else 4 * dimension
+
+
+@cache
+def _codec(dimension: int) -> Any:
+    """Return FAISS's codec of numbers from -128 to 127; it holds no rows."""
+    kind = faiss.ScalarQuantizer.QT_8bit_direct_signed
+    return faiss.IndexScalarQuantizer(dimension, kind, faiss.METRIC_INNER_PRODUCT)
 
 
 _ID = np.dtype(np.int32)

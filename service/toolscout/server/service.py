@@ -111,7 +111,7 @@ class Service:
             settings,
             self.costs,
             self._compiled,
-            lambda: self._warn("the worker ended and was replaced"),
+            lambda event, detail: self.log.warning(event, detail=detail),
         )
         self.encoding = Encoding(self.compiles, self.cache) if settings.encoder else None
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())

@@ -1,1 +1,1 @@
-"""State beyond a request, behind one protocol: in memory, in a file, or in Redis."""
+"""State beyond a request, behind one protocol: in memory, in a file, in Redis or in PostgreSQL."""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from toolscout.errors import ConfigurationError
 from toolscout.state.memory import MemoryStore
+from toolscout.state.postgres import PostgresStore
 from toolscout.state.redis import RedisStore
 from toolscout.state.sqlite import MAX_BYTES, SqliteStore
 from toolscout.state.sqlite_file import verify
@@ -11,7 +12,9 @@ from toolscout.state.store import StateStore
 
 
 def open_store(url: str, max_bytes: int = MAX_BYTES) -> StateStore:
-    """Open `memory`, `sqlite:PATH` or `redis://HOST:PORT/DATABASE`.
+    """Open `memory`, `sqlite:PATH`, `redis://HOST:PORT/DATABASE` or `postgres://HOST/DATABASE`.
+
+    Redis may also be `redis+sentinel://` or `redis+cluster://`, with TLS `rediss…`.
 
     Connections are made on first use. `max_bytes` bounds a SQLite file.
 
@@ -24,10 +27,13 @@ def open_store(url: str, max_bytes: int = MAX_BYTES) -> StateStore:
     if path is not None:
         return SqliteStore(path, max_bytes)
     scheme = url.partition(":")[0]
-    if scheme in ("redis", "rediss"):
+    if scheme.partition("+")[0] in ("redis", "rediss"):
         return RedisStore(url)
+    if scheme in ("postgres", "postgresql"):
+        return PostgresStore(url)
     raise ConfigurationError(
-        f"store: expected memory, sqlite:PATH or redis://HOST:PORT/DATABASE, got {scheme!r}"
+        "store: expected memory, sqlite:PATH, redis://HOST:PORT/DATABASE or "
+        f"postgres://HOST/DATABASE, got {scheme!r}"
     )
 
 

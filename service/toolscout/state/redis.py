@@ -1,10 +1,14 @@
-"""State in Redis or Valkey: shared by many replicas.
+"""State in Redis or Valkey: shared by many replicas; one server, behind Sentinel, or a Cluster.
 
-Logs are streams. Every key begins with the schema's version, so versions never mix.
+Logs are streams. Every key begins with the schema's version, so versions never mix. In a Cluster a
+key also has its tenant as hash tag: all that belongs to a tenant is on one node, so a lost node
+stops some tenants and not a part of each.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from toolscout.errors import ConfigurationError
 from toolscout.state.store import SCHEMA, START, Entry, StoreUnavailable
@@ -12,6 +16,8 @@ from toolscout.state.store import SCHEMA, START, Entry, StoreUnavailable
 T = TypeVar("T")
 
 PREFIX = f"toolscout:{SCHEMA}:"
+
+REDIS_PORT, SENTINEL_PORT = 6_379, 26_379
 
 CONNECT_S = 0.5
 """Seconds for connecting."""
@@ -41,7 +47,9 @@ class RedisStore:
     """Values and logs on a Redis or Valkey server.
 
     Args:
-        url: `redis://[user:password@]host[:port][/database]`, or `rediss://` with TLS.
+        url: `redis://[user:password@]host[:port][/database]`, or `rediss://` with TLS;
+            `redis+sentinel://[user:password@]host[:port],…/service[/database]` asks Sentinels where
+            the server is, `redis+cluster://[user:password@]host[:port],…` names nodes of a Cluster.
 
     Raises:
         ConfigurationError: the package `redis` is not installed, or the URL is malformed.
@@ -49,22 +57,19 @@ class RedisStore:
 
     def __init__(self, url: str) -> None:
         try:
-            import redis.asyncio
+            self._redis, *self._sentinels = _clients(url)
         except ImportError:
             raise ConfigurationError(
                 "store: a redis:// URL needs the package redis: "
                 "pip install '.[server,redis]' in the clone"
             ) from None
-        try:
-            self._redis: Any = redis.asyncio.Redis.from_url(
-                url, socket_connect_timeout=CONNECT_S, socket_timeout=READ_S
-            )
         except ValueError as error:
             raise ConfigurationError(f"store: {error}") from None
+        self._key = _tagged if "+cluster:" in url else partial(str.__add__, PREFIX)
 
     async def get(self, key: str) -> bytes | None:
         """Return the value of a key."""
-        found = await self._run(lambda: self._redis.get(PREFIX + key))
+        found = await self._run(lambda: self._redis.get(self._key(key)))
         if found is not None and not isinstance(found, bytes):
             raise StoreUnavailable(f"redis: a value that is {type(found).__name__}")
         return found
@@ -72,7 +77,7 @@ class RedisStore:
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value."""
         lasts = _milliseconds(ttl_s)
-        if not await self._run(lambda: self._redis.set(PREFIX + key, value, px=lasts)):
+        if not await self._run(lambda: self._redis.set(self._key(key), value, px=lasts)):
             raise StoreUnavailable("redis: a value was not taken")
 
     async def swap(
@@ -84,12 +89,12 @@ class RedisStore:
             *(("0", b"") if value is None else ("1", value)),
             _milliseconds(ttl_s) or "",
         )
-        done = await self._run(lambda: self._redis.eval(_SWAP, 1, PREFIX + key, *arguments))
+        done = await self._run(lambda: self._redis.eval(_SWAP, 1, self._key(key), *arguments))
         return bool(done)
 
     async def delete(self, key: str) -> None:
         """Remove a value."""
-        await self._run(lambda: self._redis.delete(PREFIX + key))
+        await self._run(lambda: self._redis.delete(self._key(key)))
 
     async def keys(self, prefix: str) -> list[str]:
         """Return the keys with a prefix."""
@@ -105,7 +110,7 @@ class RedisStore:
         async def add() -> None:
             async with self._redis.pipeline(transaction=True) as batch:
                 for value in values:
-                    batch.xadd(PREFIX + log, {b"v": value}, maxlen=keep, approximate=True)
+                    batch.xadd(self._key(log), {b"v": value}, maxlen=keep, approximate=True)
                 await batch.execute()
 
         await self._run(add)
@@ -115,7 +120,7 @@ class RedisStore:
         first = f"({after}" if after else "-"
 
         async def entries() -> list[Entry]:
-            found = await self._redis.xrange(PREFIX + log, first, "+", limit)
+            found = await self._redis.xrange(self._key(log), first, "+", limit)
             # A foreign entry is returned as an empty one, which the reader reports.
             return [Entry(position.decode(), fields.get(b"v", b"")) for position, fields in found]
 
@@ -125,7 +130,7 @@ class RedisStore:
         """Remove entries."""
         if not positions:
             return 0
-        return int(await self._run(lambda: self._redis.xdel(PREFIX + log, *positions)))
+        return int(await self._run(lambda: self._redis.xdel(self._key(log), *positions)))
 
     async def logs(self, prefix: str) -> list[str]:
         """Return the logs with a prefix."""
@@ -133,20 +138,26 @@ class RedisStore:
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries; the stream stays, so that its positions keep growing."""
-        await self._run(lambda: self._redis.xtrim(PREFIX + log, maxlen=0, approximate=False))
+        await self._run(lambda: self._redis.xtrim(self._key(log), maxlen=0, approximate=False))
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._run(self._redis.aclose)
+        for client in (self._redis, *self._sentinels):
+            await self._run(client.aclose)
 
     async def _scan(self, prefix: str, kind: str | None = None) -> list[str]:
         """Return the keys with a prefix, sorted: all, or those of one kind of value."""
 
         async def scan() -> list[str]:
-            pattern = PREFIX + "".join(f"\\{c}" if c in "*?[]\\^" else c for c in prefix) + "*"
-            scanned = self._redis.scan_iter(match=pattern, count=1_000, _type=kind)
-            found = [key async for key in scanned]
-            return sorted({key.decode()[len(PREFIX) :] for key in found})
+            escaped = "".join(f"\\{c}" if c in "*?[]\\^" else c for c in prefix)
+            any_tag, where = "", {}
+            if self._key is _tagged:
+                # All nodes: after a failover the client takes the new primary for a replica.
+                any_tag, where = "*", {"target_nodes": self._redis.ALL_NODES}
+            pattern = f"{PREFIX}{any_tag}{escaped}*"
+            scanned = self._redis.scan_iter(match=pattern, count=1_000, _type=kind, **where)
+            found = {_untagged(key.decode()) async for key in scanned}
+            return sorted(key for key in found if key.startswith(prefix))
 
         return await self._run(scan)
 
@@ -161,6 +172,53 @@ class RedisStore:
             return await action()
         except Exception as error:
             raise StoreUnavailable(f"redis: {type(error).__name__}") from error
+
+
+def _clients(url: str) -> list[Any]:
+    """Return a client for a URL, and those that it asks; they connect when they are first used.
+
+    Raises:
+        ValueError: the URL is malformed.
+    """
+    from redis.asyncio import Redis
+    from redis.asyncio.cluster import ClusterNode, RedisCluster
+    from redis.asyncio.connection import parse_url
+    from redis.asyncio.sentinel import Sentinel
+
+    sentinel: Any = Sentinel  # which has no types
+    limits: Any = {"socket_connect_timeout": CONNECT_S, "socket_timeout": READ_S}
+    scheme, _, kind = urlsplit(url).scheme.partition("+")
+    if not kind:
+        return [Redis.from_url(url, **limits)]
+    parts = urlsplit(url)
+    login, at, hosts = parts.netloc.rpartition("@")
+    nodes = [(node.partition(":")[0], node.partition(":")[2]) for node in hosts.split(",")]
+    first = parts._replace(scheme=scheme, netloc=f"{login}{at}{nodes[0][0]}")
+    if kind == "cluster":
+        startup = [ClusterNode(host, int(port or REDIS_PORT)) for host, port in nodes]
+        return [RedisCluster.from_url(first.geturl(), startup_nodes=startup, **limits)]
+    service, _, database = parts.path.strip("/").partition("/")
+    if kind != "sentinel" or not service:
+        raise ValueError("expected redis+cluster://HOST or redis+sentinel://HOST/SERVICE")
+    options = parse_url(first._replace(path=f"/{database}").geturl()) | limits
+    for unused in ("host", "port", "connection_class"):
+        options.pop(unused, None)
+    sentinels = [(host, int(port or SENTINEL_PORT)) for host, port in nodes]
+    asked = sentinel(sentinels, sentinel_kwargs=limits | {"ssl": scheme == "rediss"})
+    client = asked.master_for(service, ssl=scheme == "rediss", **options)
+    return [client, *asked.sentinels]
+
+
+def _tagged(key: str) -> str:
+    """Return a key with its tenant, the second part of its name, as hash tag."""
+    tenant = key.split("/", 2)[1:2]
+    return f"{PREFIX}{{{tenant[0]}}}{key}" if tenant else PREFIX + key
+
+
+def _untagged(key: str) -> str:
+    """Return a key as the callers of the store name it."""
+    name = key[len(PREFIX) :]
+    return name.partition("}")[2] if name.startswith("{") else name
 
 
 def _milliseconds(seconds: float | None) -> int | None:

@@ -49,8 +49,12 @@ class Taxonomy:
 
     def domain_of(self, found: Iterable[str]) -> str:
         """Return the domain with the most indicative words among some terms, or ""."""
-        telling = self._terms.intersection(found)
+        telling = self.telling(found)
         return leading(self.count(telling))[0] if len(telling) >= MIN_SIGNALS else ""
+
+    def telling(self, found: Iterable[str]) -> frozenset[str]:
+        """Return those of some terms that indicate a domain."""
+        return self._terms.intersection(found)
 
     def domain_of_namespace(self, namespace: str) -> str:
         """Return the one domain that the parts of a namespace indicate, or ""."""

@@ -45,10 +45,8 @@ class Traits(msgspec.Struct, frozen=True, gc=False):
 class Clues(msgspec.Struct, frozen=True, gc=False):
     """The parts of a tool's text from which its traits are inferred."""
 
-    name: tuple[str, ...]
-    """The terms of the name, in order."""
-    description: tuple[str, ...]
-    """The terms of the description, in order."""
+    terms: tuple[str, ...]
+    """Of name and description, those that tell a domain."""
     purpose: str
     """The beginning of the description."""
     annotations: Mapping[str, Any] | None
@@ -79,7 +77,7 @@ def infer(tool: Tool, clues: Clues, taxonomy: Taxonomy) -> Traits:
     domain = said.domain
     named: tuple[str, ...] = ()
     if not domain:
-        domain = taxonomy.domain_of((*clues.name, *clues.description))
+        domain = taxonomy.domain_of(clues.terms)
         named = taxonomy.domains_named(f"{said.namespace} {tool.name}")
     spaces = (said.namespace, said.source)
     server = (
@@ -109,7 +107,6 @@ def read_traits(tool: Tool, taxonomy: Taxonomy) -> Traits:
         document = read_tool(tool)
     except NOT_JSON:
         document = read_tool(msgspec.structs.replace(tool, definition=ABSENT, parameters=ABSENT))
-    name = tuple(words_to_terms(words(document.name)))
-    description = tuple(words_to_terms(words(document.description)))
+    found = words_to_terms([*words(document.name), *words(document.description)])
     purpose = document.description[:PURPOSE_CHARS]
-    return infer(tool, Clues(name, description, purpose, document.annotations), taxonomy)
+    return infer(tool, Clues(tuple(found), purpose, document.annotations), taxonomy)

@@ -87,7 +87,7 @@ labels: {{- include "toolscout.labels" . | nindent 2 }}
 {{- end -}}
 {{- end -}}
 {{- if hasPrefix "sqlite" .Values.store.url -}}
-{{- fail "store.url: a pod's file system is read-only and its own: use redis://, or memory for a trial" -}}
+{{- fail "store.url: a pod's file system is read-only and its own: use redis:// or postgres://, or memory for a trial" -}}
 {{- end -}}
 {{- $limit := dig "limits" "memory" "" .Values.resources | toString -}}
 {{- if and (hasSuffix "Gi" $limit) .Values.settings.cache_bytes -}}
@@ -101,7 +101,7 @@ labels: {{- include "toolscout.labels" . | nindent 2 }}
 {{- if and .Values.tls.clientCA .Values.serviceMonitor.enabled (not .Values.serviceMonitor.tlsConfig) -}}
 {{- fail "tls.clientCA: give Prometheus a certificate by serviceMonitor.tlsConfig" -}}
 {{- end -}}
-{{- if and (eq .Values.mode "deployment") .Values.networkPolicy.enabled (or .Values.store.existingSecret (hasPrefix "redis" .Values.store.url)) (not .Values.networkPolicy.egress) -}}
+{{- if and (eq .Values.mode "deployment") .Values.networkPolicy.enabled (or .Values.store.existingSecret (hasPrefix "redis" .Values.store.url) (hasPrefix "postgres" .Values.store.url)) (not .Values.networkPolicy.egress) -}}
 {{- fail "networkPolicy.egress is empty, so the store could not be reached: allow it there" -}}
 {{- end -}}
 {{- if and (eq .Values.mode "deployment") .Values.ingress.enabled .Values.networkPolicy.enabled (not .Values.networkPolicy.from) -}}

@@ -14,7 +14,7 @@ from time import perf_counter
 
 from toolscout.contract.fields import is_absent
 from toolscout.contract.requests import SearchRequest
-from toolscout.errors import CatalogUnknown, Overloaded
+from toolscout.errors import CatalogUnknown, Overloaded, TooLargeToKeep
 from toolscout.index.catalog import Catalog
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.source import Source
@@ -27,9 +27,10 @@ from toolscout.server.calls.answers import Showing, encode, headers
 from toolscout.server.calls.envelope import Decode, R, Read
 from toolscout.server.calls.lookup import compiled, soon, with_shared
 from toolscout.server.calls.patterns import scan
-from toolscout.server.compiling.work_threads import run_in_thread
-from toolscout.server.compiling.worker import Sent, with_source
+from toolscout.server.compiling.queue import CompileJob
+from toolscout.server.compiling.work_threads import run_in_thread, run_inline_or_in_thread
 from toolscout.server.compiling.worker import scan as scan_words
+from toolscout.server.compiling.worker import with_source
 from toolscout.server.http.answer import Answer
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
@@ -43,6 +44,9 @@ INFERRED_AT_ONCE = 500
 
 INDEXED_AT_ONCE = 30
 """Maximum number of tools indexed on the event loop for `okapi`, not in a thread."""
+
+RANKED_AT_ONCE = 20_000
+"""Maximum number of tools that are ranked on the event loop (some 2 ms); more are in a thread."""
 
 OKAPI_TOOLS = 3_000
 """Maximum number of tools for `okapi`, which visits each of them for each word: some 2 ms."""
@@ -206,7 +210,10 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
     chain = None
     if chained and learner is not None:
         chain = learner.chain(trace.tenant, ask.ranking_part, catalog)
-    decision = service.engine.decide(
+    decision = await run_inline_or_in_thread(
+        size,
+        RANKED_AT_ONCE,
+        service.engine.decide,
         catalog,
         ask,
         degraded=step,
@@ -277,28 +284,30 @@ async def _compile(
         queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant)
         if not stage.done() and queued / 1_000 > left:
             # Before the compile has a turn.
-            return await _answer_by_words(service, questions, job.sent)
+            return await _answer_by_words(service, questions, job)
     await asyncio.wait([stage], timeout=max(left, 0.0))
     found = _finished(stage) or _finished(job.lexical)
     if found is not None:
         return found
-    return await _answer_by_words(service, questions, job.sent)
+    return await _answer_by_words(service, questions, job)
 
 
 def _finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
-    """Return the result of a stage; None if it is not done, or could not be queued."""
-    if not stage.done() or isinstance(stage.exception(), Overloaded):
+    """Return the result of a stage; None if it is not done, not queued, or cannot be kept."""
+    if not stage.done() or isinstance(stage.exception(), Overloaded | TooLargeToKeep):
         return None
     return stage.result()
 
 
-async def _answer_by_words(service: Service, questions: Questions, sent: Sent) -> ColdCatalog:
+async def _answer_by_words(service: Service, questions: Questions, job: CompileJob) -> ColdCatalog:
     """Answer by the words in names and descriptions, in the worker process."""
-    asks = [ask for ask, _ in questions]
+    asks, sent = [ask for ask, _ in questions], job.sent
     found = await service.compiles.run(sent.tenant, scan_words, sent, asks)
+    refused = job.complete.exception() if job.complete.done() else None
+    note = refused.detail if isinstance(refused, TooLargeToKeep) else None
     catalog = found.catalog(service.taxonomy)
     for (_, trace), decision, spent in zip(questions, found.decisions, found.seconds, strict=True):
-        trace.decision = with_source(decision, catalog)
+        trace.decision = with_source(decision, catalog, note)
         trace.phases["rank"] = spent
         service.costs.learn("scan", spent * 1_000 / max(len(catalog), 1))
     return catalog

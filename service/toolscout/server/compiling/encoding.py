@@ -95,7 +95,9 @@ class Encoding:
             async with self._turns[tenant]:
                 while catalog := self._cache.by_digest(tenant, digest):
                     if at == len(catalog):
-                        self._cache.add(tenant, catalog.with_encoded(np.concatenate(parts)))
+                        encoded = catalog.with_encoded(np.concatenate(parts))
+                        if encoded.nbytes <= self._cache.catalog_limit:
+                            self._cache.add(tenant, encoded)
                     if at == len(catalog) or catalog.encoded is not None:
                         return
                     wires = catalog.wires[at : at + TOOLS_AT_A_TIME]

@@ -6,11 +6,13 @@ The tenants take turns there, and share the bytes of the lists that wait.
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from toolscout.common.fairness import Shares, ahead
+from toolscout.common.lru import Lru
 from toolscout.engine import Engine
-from toolscout.errors import Overloaded, TooMuchWork
+from toolscout.errors import Overloaded, TooLargeToKeep, TooMuchWork
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ladder import Costs
@@ -32,6 +34,10 @@ MAX_WAITING_BYTES = 64 * 1024 * 1024
 """What part of the memory for compiled catalogs, on top of it, lists may take that wait for their
 compile, and at most how much: some ten seconds of compiling. Lists beyond it are compiled when they
 are sent again."""
+
+
+TOO_LARGE_REMEMBERED = 1_024
+"""Lists that are not compiled again because their catalog cannot be kept."""
 
 
 class CompileJob:
@@ -68,9 +74,11 @@ class CompileQueue:
         settings: Settings,
         costs: Costs,
         compiled: Callable[[str, Catalog], None],
-        restarted: Callable[[], object],
+        warn: Callable[[str, str], object],
     ) -> None:
         self._cache = cache
+        self._too_large: Lru[tuple[str, str], TooLargeToKeep] = Lru(TOO_LARGE_REMEMBERED)
+        self._warn = warn
         self._bytes = Shares(min(settings.cache_bytes // WAITING_SHARE, MAX_WAITING_BYTES))
         """Of lists that are read and not yet compiled."""
         self._costs = costs
@@ -78,7 +86,8 @@ class CompileQueue:
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
         self._calls = 0
         process = WorkerProcess(settings, lambda end: serve(end, engine, settings))
-        self._link = Link(process, settings, engine.compiler, restarted)
+        replaced = partial(warn, "state", "the worker ended and was replaced")
+        self._link = Link(process, settings, engine.compiler, replaced)
         self.open = self._link.open
         self.close = self._link.close
         self.check_health = self._link.check_health
@@ -142,10 +151,17 @@ class CompileQueue:
             job.listing.set_result(listing)
             catalog = self._cache.by_digest(sent.tenant, listing.digest)
             if catalog is None:
+                too_large = self._too_large.get((sent.tenant, listing.digest))
+                if too_large is not None:
+                    raise TooLargeToKeep(too_large.detail, too_large.errors)
                 if not self._bytes.take(sent.tenant, len(sent.raw)):
                     raise Overloaded("too many unknown tools wait; try again shortly")
                 try:
                     catalog = await self._compile_new(job)
+                except TooLargeToKeep as error:
+                    self._too_large.put((sent.tenant, listing.digest), error)
+                    self._warn("catalog_too_large", error.detail)
+                    raise
                 finally:
                     self._bytes.give(sent.tenant, len(sent.raw))
             else:

@@ -31,14 +31,15 @@ from toolscout.common.lru import Lru
 from toolscout.common.threads import use_one_arena
 from toolscout.contract.tools import Tool
 from toolscout.engine import Engine
-from toolscout.errors import Overloaded
+from toolscout.errors import FieldError, Overloaded, TooLargeToKeep
 from toolscout.index.cache import CatalogCache
-from toolscout.index.catalog import Embedded
+from toolscout.index.catalog import EXAMPLE_BYTES, Catalog, Embedded
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.compile import CompiledTool, ToolStore
 from toolscout.index.encoder import ToolEncodings, load_encoder
 from toolscout.index.packing import SEED, Packed, pack
 from toolscout.index.tool_list import ToolList
+from toolscout.index.vector_index import bytes_per_tool
 from toolscout.index.vectors import Floats
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.settings import Settings
@@ -143,6 +144,21 @@ class Worker:
         """Drop the decoded tools of a list."""
         self._lists.pop((sent.tenant, sent.raw_hash))
 
+    def check_size(self, words: Catalog, compiled: Sequence[CompiledTool]) -> None:
+        """Check that a catalog can be kept once it has its vectors.
+
+        Raises:
+            TooLargeToKeep: it cannot.
+        """
+        vector = bytes_per_tool(len(words), self.engine.embedder.dimension)
+        # Examples are texts until they are embedded.
+        examples = sum(len(tool.examples or tool.example_texts) for tool in compiled)
+        size = words.nbytes + len(words) * vector + EXAMPLE_BYTES * examples
+        limit = self._cache.catalog_limit
+        if size > limit:
+            message = f"take {size:,} bytes compiled; half of cache_bytes is {limit:,}"
+            raise TooLargeToKeep(f"{len(words):,} tools {message}", (FieldError("tools", message),))
+
     def store(self, tenant: str) -> "YieldingStore":
         """Return the compiled tools of a tenant."""
         return YieldingStore(self._cache.tools(tenant), self._pools["call"], self._tell_alive)
@@ -201,11 +217,16 @@ def read_list(worker: Worker, sent: Sent) -> Listing:
 
 
 def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
-    """Compile a list: first a catalog that answers by words, then what completes it."""
+    """Compile a list: first a catalog that answers by words, then what completes it.
+
+    Raises:
+        TooLargeToKeep: `cache_bytes` has no room for it, whatever else is kept.
+    """
     tools = worker.read(sent)
     began = time.thread_time()  # others run beside it, and count for themselves
     compiler = worker.engine.compiler
     lexical, compiled = compiler.lexical(tools, worker.store(sent.tenant))
+    worker.check_size(lexical, compiled)
     yield pack(lexical, worker.seed)
     vectors = compiler.vectors(lexical.names, compiled)
     spent = (time.thread_time() - began) * 1_000 / max(len(tools.tools), 1)
@@ -261,9 +282,11 @@ def scan(worker: Worker, sent: Sent, asks: Sequence[Ask]) -> Scanned:
     return Scanned(decisions, seconds, tools.digest, shown, catalog.tokens)
 
 
-def with_source(decision: Decision, source: ColdCatalog) -> Decision:
-    """Return a decision with its list, once both have arrived."""
-    ranking = msgspec.structs.replace(decision.ranking, source=source)
+def with_source(decision: Decision, source: ColdCatalog, note: str | None) -> Decision:
+    """Return a decision with its list, once both have arrived, and a note if there is one."""
+    ranking = msgspec.structs.replace(
+        decision.ranking, source=source, note=note or decision.ranking.note
+    )
     return msgspec.structs.replace(decision, ranking=ranking)
 
 

@@ -1,0 +1,217 @@
+"""State in PostgreSQL: shared by many replicas, in a schema of its own.
+
+The schema `toolscout` is made and brought up to date with the first connection. One of a newer
+release is refused and not changed. Positions of a log grow in the order in which appends commit,
+because a log is locked while it is appended to: no reader passes an entry that is still on its way.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from toolscout import data
+from toolscout.errors import ConfigurationError
+from toolscout.state.store import START, Entry, StoreUnavailable
+
+T = TypeVar("T")
+
+CONNECTIONS = 8
+"""Maximum number of connections of one process."""
+
+CONNECT_S = 1
+"""Seconds for connecting, and for waiting for a free connection."""
+
+READ_S = 2.0
+"""Seconds for an answer; requests have shorter limits."""
+
+_LAST_CHARACTER = "\U0010ffff"
+"""Greater than any character of a key."""
+
+_TABLE = data.load("postgres")
+_QUERY: dict[str, str] = _TABLE["queries"]
+MIGRATIONS = tuple((each["up"], each["down"]) for each in _TABLE["migrations"])
+"""What each version of the schema adds, and what takes it back."""
+
+
+class PostgresStore:
+    """Values and logs in a PostgreSQL database.
+
+    Args:
+        url: `postgres://[user:password@]host[:port]/database`, or what else libpq takes as a URL.
+
+    Raises:
+        ConfigurationError: the package `psycopg` is not installed, or the URL is malformed.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            import psycopg
+            import psycopg_pool
+        except ImportError:
+            raise ConfigurationError(
+                "store: a postgres:// URL needs the package psycopg: "
+                "pip install '.[server,postgres]' in the clone"
+            ) from None
+        try:
+            psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.ProgrammingError:
+            raise ConfigurationError("store: this is no URL of a PostgreSQL database") from None
+        self._pool = psycopg_pool.AsyncConnectionPool(
+            url,
+            min_size=0,
+            max_size=CONNECTIONS,
+            timeout=CONNECT_S,
+            reconnect_timeout=CONNECT_S,
+            open=False,
+            check=psycopg_pool.AsyncConnectionPool.check_connection,
+            kwargs={"autocommit": True, "connect_timeout": CONNECT_S},
+        )
+        self._is_ready = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def get(self, key: str) -> bytes | None:
+        """Return the value of a key."""
+        rows = await self._rows("get", key=key)
+        return rows[0][0] if rows else None
+
+    async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
+        """Set a value, and remove a few expired ones."""
+        await self._count("put", key=key, value=value, ttl=ttl_s)
+
+    async def swap(
+        self, key: str, expected: bytes | None, value: bytes | None, ttl_s: float | None = None
+    ) -> bool:
+        """Set or delete a value if it has not changed."""
+        if expected is None and value is None:
+            return await self.get(key) is None
+        query = "delete_expected" if value is None else "insert" if expected is None else "update"
+        changed = await self._count(query, key=key, value=value, ttl=ttl_s, expected=expected)
+        return changed == 1
+
+    async def delete(self, key: str) -> None:
+        """Remove a value."""
+        await self._count("delete", key=key)
+
+    async def keys(self, prefix: str) -> list[str]:
+        """Return the keys with a prefix."""
+        return [key for (key,) in await self._rows("keys", **_bounds(prefix))]
+
+    async def share(self, prefix: str) -> float:
+        """Return 0, because only the server has a limit."""
+        return 0.0
+
+    async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
+        """Add entries."""
+
+        async def add(connection: Any) -> None:
+            async with connection.transaction():
+                for query in ("lock", "append", "trim"):
+                    await _ask(connection, query, log=log, values=list(values), keep=keep)
+
+        await self._run(add)
+
+    async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
+        """Return the entries after a position."""
+        rows = await self._rows("read", log=log, after=int(after or 0), limit=limit)
+        return [Entry(str(position), value) for position, value in rows]
+
+    async def remove(self, log: str, positions: Sequence[str]) -> int:
+        """Remove entries."""
+        return await self._count("remove", log=log, positions=list(map(int, positions)))
+
+    async def logs(self, prefix: str) -> list[str]:
+        """Return the logs with a prefix."""
+        return [log for (log,) in await self._rows("logs", **_bounds(prefix))]
+
+    async def drop(self, log: str) -> None:
+        """Remove a log's entries."""
+        await self._count("drop", log=log)
+
+    async def migrate(self, version: int = len(MIGRATIONS)) -> None:
+        """Bring the schema to a version, up or down; 0 removes all tables but that of versions."""
+        await self._run(lambda connection: _migrate(connection, version), prepared=False)
+        self._is_ready = version == len(MIGRATIONS)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._pool.close(timeout=CONNECT_S)
+
+    async def _rows(self, query: str, **values: Any) -> list[Any]:
+        async def rows(connection: Any) -> list[Any]:
+            found: list[Any] = await (await _ask(connection, query, **values)).fetchall()
+            return found
+
+        return await self._run(rows)
+
+    async def _count(self, query: str, **values: Any) -> int:
+        async def count(connection: Any) -> int:
+            return int((await _ask(connection, query, **values)).rowcount)
+
+        return await self._run(count)
+
+    async def _run(self, action: Callable[[Any], Awaitable[T]], *, prepared: bool = True) -> T:
+        """Run an action with a connection, in a task of its own.
+
+        The driver waits for the server even when it is cancelled; whoever asked does not.
+
+        Raises:
+            StoreUnavailable: it failed in any way, or took too long.
+        """
+        task = asyncio.create_task(self._with_connection(action, prepared=prepared))
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        try:
+            await asyncio.wait([task], timeout=READ_S)
+            if not task.done():
+                raise StoreUnavailable(f"postgres: no answer within {READ_S:g} s")
+            return task.result()
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            raise StoreUnavailable(f"postgres: {type(error).__name__}") from error
+        finally:
+            task.cancel()
+
+    def _ended(self, task: "asyncio.Task[Any]") -> None:
+        """Forget a task; where nobody waits any more, its failure is no unhandled error."""
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()
+
+    async def _with_connection(self, action: Callable[[Any], Awaitable[T]], *, prepared: bool) -> T:
+        await self._pool.open()  # does nothing where it is open
+        async with self._pool.connection() as connection:
+            if prepared and not self._is_ready:
+                await _migrate(connection, len(MIGRATIONS))
+                self._is_ready = True
+            return await action(connection)
+
+
+def _bounds(prefix: str) -> dict[str, str]:
+    return {"first": prefix, "last": prefix + _LAST_CHARACTER}
+
+
+async def _ask(connection: Any, query: str, **values: Any) -> Any:
+    """Run a query of the table; returns its cursor."""
+    return await connection.execute(_QUERY[query], values or None)
+
+
+async def _migrate(connection: Any, version: int) -> None:
+    """Bring the schema to a version; of many processes one does, and the others wait for it.
+
+    Raises:
+        StoreUnavailable: the schema is of a newer release.
+    """
+    async with connection.transaction():
+        await _ask(connection, "lock_versions")
+        if await (await _ask(connection, "has_versions")).fetchone() == (None,):
+            await _ask(connection, "make_versions")  # which needs more rights than all else
+        (present,) = await (await _ask(connection, "version")).fetchone()
+        if present > len(MIGRATIONS):
+            raise StoreUnavailable(f"postgres: schema {present} is newer than {len(MIGRATIONS)}")
+        for number in range(present + 1, version + 1):
+            await connection.execute(MIGRATIONS[number - 1][0])
+            await _ask(connection, "add_version", number=number)
+        for number in range(present, version, -1):
+            await connection.execute(MIGRATIONS[number - 1][1])
+            await _ask(connection, "remove_version", number=number)
