@@ -1,5 +1,6 @@
 """What the tests share: servers and proxies in processes of their own, sockets, invented tools."""
 
+import io
 import json
 import os
 import signal
@@ -9,16 +10,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx2
 import msgspec
 
 from toolscout import Engine
+from toolscout.cli import main
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import ToolList
@@ -58,33 +61,21 @@ def crowd(count: int, word: str = "gadget") -> list[dict[str, Any]]:
 
 @dataclass
 class Server:
-    """A running service and a client that speaks to it."""
+    """A service that answers, and a client that speaks to it."""
 
-    port: int
-    process: subprocess.Popen[bytes]
     folder: Path
-    tls: ssl.SSLContext | None = None
-    client: httpx2.Client = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.client = self.new_client(self.tls)
-
-    @property
-    def url(self) -> str:
-        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+    client: httpx2.Client
+    url: str
 
     @property
     def stdout(self) -> str:
         return (self.folder / "stdout").read_text("utf-8", "replace")
 
-    @property
-    def stderr(self) -> str:
-        return (self.folder / "stderr").read_text("utf-8", "replace")
-
-    def new_client(self, tls: ssl.SSLContext | None) -> httpx2.Client:
-        """Return a client with connections of its own."""
-        verify = tls or False
-        return httpx2.Client(base_url=self.url, timeout=PATIENCE_S, trust_env=False, verify=verify)
+    def async_client(self, **headers: str) -> httpx2.AsyncClient:
+        """Return an asynchronous client, which sends these headers."""
+        return httpx2.AsyncClient(
+            base_url=self.url, timeout=PATIENCE_S, trust_env=False, headers=headers
+        )
 
     def get(self, path: str, **headers: str) -> httpx2.Response:
         return self.client.get(path, headers=headers)
@@ -129,6 +120,31 @@ class Server:
                 return float(line.rpartition(" ")[2])
         return 0.0
 
+
+class Process(Server):
+    """A service in a process of its own."""
+
+    def __init__(
+        self,
+        port: int,
+        process: subprocess.Popen[bytes],
+        folder: Path,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self.port = port
+        self.process = process
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+        super().__init__(folder, self.new_client(tls), self.url)
+
+    @property
+    def stderr(self) -> str:
+        return (self.folder / "stderr").read_text("utf-8", "replace")
+
+    def new_client(self, tls: ssl.SSLContext | None) -> httpx2.Client:
+        """Return a client with connections of its own."""
+        verify = tls or False
+        return httpx2.Client(base_url=self.url, timeout=PATIENCE_S, trust_env=False, verify=verify)
+
     def connect(self) -> socket.socket:
         """Return a bare connection, for bytes no client library would send."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
@@ -159,7 +175,7 @@ def read_response(connection: socket.socket) -> tuple[int, dict[str, str], bytes
     return response.status, headers, response.read()
 
 
-def exchange(server: Server, request: bytes) -> tuple[int, dict[str, str], bytes]:
+def exchange(server: Process, request: bytes) -> tuple[int, dict[str, str], bytes]:
     """Send bytes on a connection of their own and read the response."""
     with server.connect() as connection:
         connection.sendall(request)
@@ -182,16 +198,21 @@ def environment(**settings: str) -> dict[str, str]:
 def toolscout(
     *arguments: str, stdin: str | None = None, **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "toolscout", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        env=environment(**settings),
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    """Run one command to its end in this process; none may begin to serve."""
+    out, err = io.StringIO(), io.StringIO()
+    serves = AssertionError("it began to serve")
+    with (
+        patch.dict(os.environ, environment(**settings), clear=True),
+        patch("uvicorn.Server.run", side_effect=serves),
+        patch("sys.stdin", io.TextIOWrapper(io.BytesIO((stdin or "").encode()))),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            status: Any = main(list(arguments))
+        except SystemExit as ended:
+            status = ended.code
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
 
 @contextmanager
@@ -202,7 +223,7 @@ def running(
     tls: ssl.SSLContext | None = None,
     log: int | None = None,
     **settings: str,
-) -> Iterator[Server]:
+) -> Iterator[Process]:
     """Yield a server that is ready, stopped at the end whatever happens.
 
     `before` stands before its command, and becomes it; `tls` is its client's; `log` is a pipe that
@@ -223,7 +244,7 @@ def running(
         )
     if log is not None:
         os.close(log)
-    server = Server(port, process, folder, tls)
+    server = Process(port, process, folder, tls)
     try:
         until(lambda: _ready(server))
         yield server
@@ -237,7 +258,7 @@ def running(
             process.wait()
 
 
-def _ready(server: Server) -> bool:
+def _ready(server: Process) -> bool:
     assert server.process.poll() is None, f"the server did not start:\n{server.stderr}"
     try:
         return server.get("/readyz").status_code == 200

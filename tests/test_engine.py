@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.support import TOOLS, Server
+from tests.support import TOOLS, Process
 from toolscout import Engine
 from toolscout.contract.requests import Context, Filters, Session, Use
 from toolscout.errors import EmptyPattern, InvalidRequest, ToolscoutError
@@ -21,7 +21,7 @@ def test_search_selects_names():
     assert result.counts.selected == 1
 
 
-def test_engine_and_server_agree(server: Server):
+def test_engine_and_server_agree(server: Process):
     engine = Engine(TOOLS)
     for pattern in ("forecast", "createIssue", "^get_", "zxqv wvut", "a picture", "serch code"):
         for ranker in ("auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"):
@@ -37,7 +37,7 @@ def test_explanations_come_when_asked_for():
     assert result.matches[-1].pinned
 
 
-def test_a_search_takes_what_a_request_takes(server: Server):
+def test_a_search_takes_what_a_request_takes(server: Process):
     engine, query = Engine(TOOLS), "send or read a message"
     limits = {"min_score": 0.02, "budget_tokens": 30, "detail": "brief"}
     found = engine.search(

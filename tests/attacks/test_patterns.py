@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.attacks.stalls import LIMIT_UNITS, least_stall
-from tests.support import Server, until
+from tests.support import Process, until
 
 pytestmark = pytest.mark.integration
 
@@ -25,7 +25,7 @@ def catalog(data: Path, size: int) -> list[dict[str, Any]]:
     return found
 
 
-def known(server: Server, tools: list[dict[str, Any]]) -> str:
+def known(server: Process, tools: list[dict[str, Any]]) -> str:
     """Have a list compiled; returns its digest."""
     digest: str = server.search("x", tools).headers["x-catalog-digest"]
     until(lambda: server.search("x", catalog=digest).status_code == 200)
@@ -37,7 +37,7 @@ def known(server: Server, tools: list[dict[str, Any]]) -> str:
 )
 @pytest.mark.parametrize("pattern", [COUNTED, ALTERNATIVES, STATES])
 def test_a_costly_pattern_holds_nobody_up(
-    server: Server, data: Path, size: int, pattern: str, ranker: str
+    server: Process, data: Path, size: int, pattern: str, ranker: str
 ):
     body = {"pattern": pattern, "catalog": known(server, catalog(data, size)), "ranker": ranker}
     answers = []
@@ -48,7 +48,7 @@ def test_a_costly_pattern_holds_nobody_up(
         assert "degraded=keyword" in answers[0].headers["x-tool-selection"]
 
 
-def test_what_is_too_costly_is_said_everywhere(server: Server):
+def test_what_is_too_costly_is_said_everywhere(server: Process):
     before = server.metric('toolscout_patterns_total{result="too_costly"}')
     answer = server.search(f"read {COUNTED}", explain=True)
     body = answer.json()
@@ -60,7 +60,7 @@ def test_what_is_too_costly_is_said_everywhere(server: Server):
     assert server.metric('toolscout_patterns_total{result="too_costly"}') == before + 1
 
 
-def test_a_slow_pattern_is_given_up_with_its_budget_and_remembered(server: Server):
+def test_a_slow_pattern_is_given_up_with_its_budget_and_remembered(server: Process):
     tools = [
         {"name": f"tool_{n}", "description": f"{n} " + "abcdefghijklm " * 500} for n in range(300)
     ]
@@ -77,7 +77,7 @@ def test_a_slow_pattern_is_given_up_with_its_budget_and_remembered(server: Serve
     until(lambda: "ranker=regex" in ordinary())
 
 
-def test_a_batch_pays_for_all_of_its_patterns(server: Server, data: Path):
+def test_a_batch_pays_for_all_of_its_patterns(server: Process, data: Path):
     digest = known(server, catalog(data, 1_000))
     patterns = [f"{n}zq|([a-m ].{{30}}~)" for n in range(32)]
     answers = []
@@ -90,7 +90,7 @@ def test_a_batch_pays_for_all_of_its_patterns(server: Server, data: Path):
     assert seen.stall_units <= LIMIT_UNITS
 
 
-def test_a_message_is_no_way_around_it(server: Server, data: Path):
+def test_a_message_is_no_way_around_it(server: Process, data: Path):
     digest = known(server, catalog(data, 300))
     answers = []
 

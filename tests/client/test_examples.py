@@ -12,7 +12,7 @@ from tests.client.shapes import SHAPES, Json, Said
 from tests.client.upstream import peer
 from tests.integration.frameworks.test_examples import FRAMEWORK_AGENTS
 from tests.integration.frameworks.test_own_calls import OWN_CALLS
-from tests.support import Server, environment
+from tests.support import Process, environment
 from toolscout.client import Selector
 from toolscout.discovery import ToolDiscovery
 
@@ -34,7 +34,7 @@ def run(example: str, **settings: str) -> str:
     return done.stdout.strip()
 
 
-def agent(example: str, url: str, server: Server) -> str:
+def agent(example: str, url: str, server: Process) -> str:
     return run(
         example,
         TOOLSCOUT_ENDPOINT=server.url,
@@ -45,7 +45,7 @@ def agent(example: str, url: str, server: Server) -> str:
     )
 
 
-def test_the_openai_agent_finds_and_calls_its_tool(server: Server):
+def test_the_openai_agent_finds_and_calls_its_tool(server: Process):
     model = ScriptedModel({"to": "a@b.example"})
     with peer(model) as upstream:
         said = agent("openai_agent", upstream.url, server)
@@ -56,7 +56,7 @@ def test_the_openai_agent_finds_and_calls_its_tool(server: Server):
     assert "send_email" in first
 
 
-def test_the_anthropic_agent_finds_and_calls_its_tool(server: Server):
+def test_the_anthropic_agent_finds_and_calls_its_tool(server: Process):
     model = ScriptedModel({"to": "a@b.example"})
     with peer(model) as upstream:
         said = agent("anthropic_agent", upstream.url, server)
@@ -76,7 +76,7 @@ class Restless(ScriptedModel):
 
 
 @pytest.mark.parametrize("example", ["openai_agent", "anthropic_agent"])
-def test_a_model_that_never_answers_is_stopped(example: str, server: Server):
+def test_a_model_that_never_answers_is_stopped(example: str, server: Process):
     model = Restless({"to": "a@b.example"})
     with peer(model) as upstream:
         assert agent(example, upstream.url, server) == "no answer after 10 steps"
@@ -84,7 +84,7 @@ def test_a_model_that_never_answers_is_stopped(example: str, server: Server):
     assert len(model.requests) == 10
 
 
-def test_selecting_tools_keeps_the_one_that_fits(server: Server):
+def test_selecting_tools_keeps_the_one_that_fits(server: Process):
     names = run("select_tools", TOOLSCOUT_ENDPOINT=server.url).split()
     assert names[0] == "send_email"
     assert len(names) <= 3

@@ -7,7 +7,8 @@ import pytest
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
 from tests.contract.learning import FEEDBACK, LEARNING, WORKED, known, names, tell
-from tests.support import TOOLS, Server, crowd, problem_of, running, until
+from tests.in_process import serving
+from tests.support import TOOLS, Server, crowd, problem_of, until
 from toolscout.contract.bounds import MAX_TOOL_DEPTH
 
 
@@ -130,14 +131,14 @@ def test_a_blank_pattern_is_refused_and_nothing_is_kept(empty: Server):
 
 
 def test_without_learning_feedback_is_not_swallowed(tmp_path: Path):
-    with running(tmp_path, "--learning", "off") as server:
+    with serving(tmp_path, learning=False) as server:
         problem_of(server.post(WORKED, FEEDBACK), 404, "not_found")
         problem_of(server.get(LEARNING), 404, "not_found")
         assert server.get("/v1/stats").json()["learning"] is None
 
 
 def test_a_service_learns_without_any_setting(tmp_path: Path):
-    with running(tmp_path) as server:
+    with serving(tmp_path) as server:
         assert server.post({"events": [WORKED] * 3}, FEEDBACK).status_code == 202
         assert server.names("ship the parcel")[0] == "resize_image"
 

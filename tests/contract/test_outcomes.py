@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import TOOLS, Server, running
+from tests.in_process import serving
+from tests.support import TOOLS, Server
 
 WEB = [{"name": "web_search", "description": "Search the web"}, *TOOLS[1:]]
 
@@ -90,7 +91,7 @@ def test_the_threshold_of_no_match_is_the_callers_to_set(server: Server):
 
 
 def test_the_threshold_is_a_setting(tmp_path: Path):
-    with running(tmp_path, "--no-match-below", "1") as strict:
+    with serving(tmp_path, no_match_below=1) as strict:
         assert strict.names("read a text file") == []
         assert strict.names("read a text file", no_match_below=0.02)[0] == "read_file"
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from prometheus_client.metrics import MetricWrapperBase
 
-from tests.support import Server
+from tests.support import Process
 from toolscout.server.http.problems import CODES
 from toolscout.server.observe.metrics import Metrics
 
@@ -54,7 +54,7 @@ def asked(expr: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 @pytest.fixture(scope="module")
-def exposed(server: Server) -> set[str]:
+def exposed(server: Process) -> set[str]:
     """Return the names of all samples that the running service can expose."""
     server.search()
     names = set()
@@ -108,7 +108,7 @@ def test_an_expression_selects_and_groups_by_labels_that_exist():
             assert {label.strip() for label in group.split(",")} <= of_all, title
 
 
-def test_selected_values_are_ones_the_service_writes(server: Server):
+def test_selected_values_are_ones_the_service_writes(server: Process):
     server.search()
     text = server.get("/metrics").text
     bounds = set(re.findall(r'request_duration_seconds_bucket\{le="([^"]+)"', text))

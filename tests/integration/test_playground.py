@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 from tests.catalogs import SHAPES, in_shape
 from tests.conftest import ZENITH
 from tests.integration.visits import Visit, visited
-from tests.support import TOOLS, Server, crowd, environment, running
+from tests.support import TOOLS, Process, crowd, environment, running
 from toolscout.settings import MIB
 from toolscout.tools.files import read_file
 
@@ -190,7 +190,7 @@ def test_a_dropped_file_is_searched(visit: Visit):
     visit.first("get_weather")
 
 
-def test_a_service_with_keys_asks_for_one(browser: Browser, keyed: Server):
+def test_a_service_with_keys_asks_for_one(browser: Browser, keyed: Process):
     for visit in visited(browser, keyed):
         problem = visit.page.locator("#problem")
         expect(problem).to_contain_text("unauthorized")

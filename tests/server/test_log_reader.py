@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import TOOLS, Server, running, until
+from tests.support import TOOLS, Process, running, until
 
 DROPPED = "toolscout_log_lines_dropped_total"
 
 
 @contextmanager
-def piped(folder: Path, **settings: str) -> Iterator[tuple[Server, io.FileIO]]:
+def piped(folder: Path, **settings: str) -> Iterator[tuple[Process, io.FileIO]]:
     """Yield a service whose log goes to a pipe, and the end to read it from."""
     end, writer = os.pipe()
     flags = ["--log", "full", "--max-lag-ms", "60000"]  # other tests may keep the cores busy

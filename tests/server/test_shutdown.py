@@ -5,14 +5,14 @@ import signal
 import time
 from pathlib import Path
 
-from tests.support import TOOLS, Server, raw_request, read_response, running, until
+from tests.support import TOOLS, Process, raw_request, read_response, running, until
 from toolscout import __version__
 from toolscout.server.app import SAME_SIGNAL_S
 
 BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS}).encode()
 
 
-def not_ready(server: Server) -> bool:
+def not_ready(server: Process) -> bool:
     return server.get("/readyz").status_code == 503
 
 
@@ -53,7 +53,7 @@ def test_open_requests_are_finished(tmp_path: Path):
         assert server.wait() == 0
 
 
-def refuses_connections(server: Server) -> bool:
+def refuses_connections(server: Process) -> bool:
     try:
         server.connect().close()
     except ConnectionRefusedError:
