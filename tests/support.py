@@ -14,6 +14,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from http.client import HTTPResponse
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
@@ -156,6 +157,12 @@ class Process(Server):
         """Return the exit status."""
         return self.process.wait(PATIENCE_S)
 
+    def log(self) -> str:
+        """Stop the process, and return what it wrote."""
+        self.process.terminate()
+        self.wait()
+        return self.stdout + self.stderr
+
 
 def raw_request(
     body: bytes, path: str = SEARCH, method: str = "POST", headers: Sequence[str] = ()
@@ -216,37 +223,31 @@ def toolscout(
 
 
 @contextmanager
-def running(
+def started(
     folder: Path,
-    *flags: str,
+    port: int,
+    *command: str,
     before: Sequence[str] = (),
     tls: ssl.SSLContext | None = None,
     log: int | None = None,
-    **settings: str,
+    **variables: str,
 ) -> Iterator[Process]:
-    """Yield a server that is ready, stopped at the end whatever happens.
+    """Yield a Python program that listens at a port, stopped at the end whatever happens.
 
     `before` stands before its command, and becomes it; `tls` is its client's; `log` is a pipe that
-    takes its log, and is closed here. The event loop may be late by as much as only a hang makes
-    it, unless a setting says otherwise: other tests may keep both cores busy.
+    takes its log, and is closed here; `variables` are those of its environment.
     """
-    settings = {"TOOLSCOUT_MAX_LAG_MS": "30000"} | settings
-    port = free_port()
-    given = ["--port", str(port), *flags]
-    if "--drain-s" not in flags:
-        given += ["--drain-s", "0"]
-    with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+    with (folder / "stdout").open("ab") as out, (folder / "stderr").open("ab") as err:
         process = subprocess.Popen(
-            [*before, sys.executable, "-m", "toolscout", "serve", *given],
+            [*before, sys.executable, *command],
             stdout=out if log is None else log,
             stderr=err,
-            env=environment(**settings),
+            env=environment(**variables),
         )
     if log is not None:
         os.close(log)
     server = Process(port, process, folder, tls)
     try:
-        until(lambda: _ready(server))
         yield server
     finally:
         server.client.close()
@@ -256,6 +257,22 @@ def running(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def running(folder: Path, *flags: str, **options: Any) -> Iterator[Process]:
+    """Yield a service that is ready; `options` are settings, or those of `started`.
+
+    The event loop may be late by as much as only a hang makes it, unless a setting says otherwise:
+    other tests may keep both cores busy.
+    """
+    options = {"TOOLSCOUT_MAX_LAG_MS": "30000"} | options
+    drain = [] if "--drain-s" in flags else ["--drain-s", "0"]
+    port = free_port()
+    command = ["-m", "toolscout", "serve", "--port", str(port), *flags, *drain]
+    with started(folder, port, *command, **options) as server:
+        until(lambda: _ready(server))
+        yield server
 
 
 def _ready(server: Process) -> bool:
@@ -280,36 +297,21 @@ def answers(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-class Proxy:
-    """A proxy in a process of its own."""
-
-    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
-        self.process = process
-        self.url = url
-
-    def log(self) -> str:
-        """Stop the proxy, and return what it wrote."""
-        self.process.terminate()
-        return self.process.communicate(timeout=30)[0]
-
-
 @contextmanager
 def proxy(
-    upstream: str, *flags: str, selector: str = "http://127.0.0.1:9", **variables: str
-) -> Iterator[Proxy]:
+    upstream: str, *flags: str, selector: str = "http://127.0.0.1:9", **variables: Any
+) -> Iterator[Process]:
     """Yield a proxy, as long as the block lasts; `variables` are those of its environment."""
     port = free_port()
-    command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", upstream]
-    command += ["--selector", selector, "--port", str(port), *flags]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    process = subprocess.Popen(command, env=environment(**variables), text=True, **pipes)  # type: ignore[call-overload]
-    url = f"http://127.0.0.1:{port}"
-    try:
+    command = ["-m", "toolscout", "proxy", "--upstream", upstream, "--selector", selector]
+    command += ["--port", str(port), *flags]
+    with (
+        TemporaryDirectory() as folder,
+        started(Path(folder), port, *command, **variables) as server,
+    ):
         until(lambda: answers(port))
-        yield Proxy(process, url)
-    finally:
-        process.kill()
-        process.communicate()
+        yield server
+        server.process.kill()
 
 
 ENGINE = Engine()

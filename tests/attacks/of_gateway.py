@@ -13,8 +13,8 @@ import httpx2
 from evals.speed.processes import own_mib
 from tests.attacks.attack import Attack, half_more
 from tests.attacks.stalls import Ask
-from tests.gateway.mcp.hosts import listening, stdio_server, write
-from tests.support import Process, free_port, until
+from tests.gateway.mcp.hosts import stdio_server, write
+from tests.support import Process, answers, free_port, started, until
 
 PATH = "/mcp"
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -33,13 +33,10 @@ def _gateway(env: Mapping[str, str], folder: Path) -> Iterator[Process]:
     servers = {"odd": stdio_server("hostile", env=dict(env)), "notes": stdio_server()}
     config = str(write(folder, servers))
     port = free_port()
-    flags = ["-m", "toolscout", "mcp", "--config", config, "--http", f"127.0.0.1:{port}"]
-    with listening(folder, *flags, port=port) as (_, process):
-        server = Process(port, process, folder)
-        try:
-            yield server
-        finally:
-            server.client.close()
+    command = ["-m", "toolscout", "mcp", "--config", config, "--http", f"127.0.0.1:{port}"]
+    with started(folder, port, *command) as server:
+        until(lambda: answers(port))
+        yield server
 
 
 def _session(server: Process) -> dict[str, str]:

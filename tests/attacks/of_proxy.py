@@ -3,8 +3,6 @@
 import gzip
 import json
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -15,7 +13,7 @@ from tests.attacks.attack import FLOOD, Attack, at_once, half_more
 from tests.attacks.stalls import HEALTH
 from tests.attacks.test_edge import FLOODS, MIB, pour
 from tests.client.upstream import Exchange, peer
-from tests.support import Process, environment, free_port, until
+from tests.support import Process, proxy, until
 
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
 JSON = b"Content-Type: application/json\r\n"
@@ -111,37 +109,18 @@ class _Drain:
 
 
 @contextmanager
-def serving(upstream: str, folder: Path) -> Iterator[Process]:
+def serving(upstream: str) -> Iterator[Process]:
     """Run a proxy before a provider, with a selector that finds the first tools."""
     with peer(lambda exchange: exchange.select("t1", "t2")) as selector:
-        port = free_port()
-        command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", upstream]
-        command += ["--selector", selector.url, "--port", str(port)]
-        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
-            impatient = {"TOOLSCOUT_CALLER_TIMEOUT_S": "6"}
-            process = subprocess.Popen(
-                command, stdout=out, stderr=err, env=environment(**impatient)
-            )
-        server = Process(port, process, folder)
-        try:
-            until(lambda: _answers(server))
+        impatient = {"TOOLSCOUT_CALLER_TIMEOUT_S": "6"}
+        with proxy(upstream, selector=selector.url, **impatient) as server:
             yield server
-        finally:
-            server.client.close()
-            process.kill()
-            process.wait()
-
-
-def _answers(server: Process) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", server.port), 1):
-        return True
-    return False
 
 
 @contextmanager
 def _before_drain(folder: Path) -> Iterator[Process]:
     drain = _Drain()
-    with serving(f"http://127.0.0.1:{drain.port}", folder) as server:
+    with serving(f"http://127.0.0.1:{drain.port}") as server:
         yield server
     drain.close()
 
@@ -149,7 +128,7 @@ def _before_drain(folder: Path) -> Iterator[Process]:
 @contextmanager
 def _before_provider(folder: Path) -> Iterator[Process]:
     _made("a bomb")
-    with peer(_provider) as provider, serving(provider.url, folder) as server:
+    with peer(_provider) as provider, serving(provider.url) as server:
         yield server
 
 

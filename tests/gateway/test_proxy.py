@@ -13,7 +13,7 @@ from tests.client.agents import Agent
 from tests.client.model import ScriptedModel
 from tests.client.shapes import BY_NAME
 from tests.client.upstream import Exchange, Peer, peer
-from tests.support import Proxy, environment, proxy, until
+from tests.support import Process, environment, proxy, until
 
 ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(30)}
 ABOUT |= {"send_email": "Send an email to somebody"}
@@ -39,7 +39,7 @@ def service() -> Iterator[Peer]:
 
 
 @pytest.fixture
-def running(upstream: Peer, service: Peer) -> Iterator[Proxy]:
+def running(upstream: Peer, service: Peer) -> Iterator[Process]:
     with proxy(f"{upstream.url}/v1", selector=service.url) as started:
         yield started
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.certificates import Authority
 from tests.client.upstream import Exchange, Peer, peer
-from tests.support import Proxy, proxy, toolscout, until
+from tests.support import Process, proxy, toolscout, until
 
 KEY = "k" * 32
 CHAT = "/v1/chat/completions"
@@ -34,7 +34,7 @@ def running(upstream: Peer):
         yield started
 
 
-def raw(running: Proxy, request: bytes) -> bytes:
+def raw(running: Process, request: bytes) -> bytes:
     """Send bytes on a connection of their own; return all that comes back."""
     port = int(running.url.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
@@ -95,7 +95,7 @@ def test_a_key_of_its_own_is_asked_for_and_not_passed_on(upstream: Peer):
         ({"host": "127.0.0.1:99", "origin": "http://127.0.0.1:99"}, 200),
     ],
 )
-def test_pages_of_others_are_refused(running: Proxy, headers: dict[str, str], status: int):
+def test_pages_of_others_are_refused(running: Process, headers: dict[str, str], status: int):
     assert httpx2.get(f"{running.url}/models", headers=headers).status_code == status
 
 
@@ -106,7 +106,7 @@ def test_pages_of_others_are_refused(running: Proxy, headers: dict[str, str], st
         "/..;x/admin http://localhost/tenant/v1/../../admin"
     ).split(),
 )
-def test_no_path_leads_out_of_the_providers(running: Proxy, upstream: Peer, path: str):
+def test_no_path_leads_out_of_the_providers(running: Process, upstream: Peer, path: str):
     count = len(upstream.requests)
     assert raw(running, get(path, "Connection: close")).startswith(b"HTTP/1.1 400")
     assert len(upstream.requests) == count
@@ -125,7 +125,7 @@ def test_no_path_leads_out_of_the_providers(running: Proxy, upstream: Peer, path
     ],
     ids=["long", "many", "half", "hostless", "nonsense", "dropped", "trace"],
 )
-def test_odd_heads_are_answered(running: Proxy, request_: bytes, status: bytes):
+def test_odd_heads_are_answered(running: Process, request_: bytes, status: bytes):
     assert raw(running, request_).split(b" ")[1] == status
 
 

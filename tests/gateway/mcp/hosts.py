@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from fastmcp import Client
 from fastmcp.client.messages import MessageHandler
 from fastmcp.client.transports import ClientTransport, StdioTransport
 
-from tests.support import PATIENCE_S, environment, free_port, until
+from tests.support import PATIENCE_S, answers, environment, free_port, started, until
 
 SERVERS = Path(__file__).with_name("servers")
 ROOT = Path(__file__).parents[3]
@@ -134,22 +133,6 @@ def listening(
     """Run a program that serves HTTP at the port named `PORT` in its command; yield its URL."""
     port = port or free_port()
     arguments = [one.replace("PORT", str(port)) for one in command]
-    with (folder / "stderr").open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, *arguments], stderr=log, env=environment(**settings)
-        )
-    try:
-        until(lambda: listens(port))
-        yield f"http://127.0.0.1:{port}/mcp", process
-    finally:
-        process.terminate()
-        process.wait(PATIENCE_S)
-
-
-def listens(port: int) -> bool:
-    """Whether something listens at a port of this machine."""
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
+    with started(folder, port, *arguments, **settings) as server:
+        until(lambda: answers(port))
+        yield f"{server.url}/mcp", server.process
