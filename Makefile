@@ -60,7 +60,8 @@ $(VENV)/.loaded: $(VENV)/.tested
 	@touch $@
 
 test-integration: $(VENV)/.loaded ## tests that need minutes or real peers, but for those of test-nightly
-	$(BIN)/pytest -m 'integration and not nightly'
+	$(BIN)/pytest -m 'integration and not nightly and not alone' --numprocesses 2 --dist loadfile
+	$(BIN)/pytest -m 'integration and not nightly and alone'
 
 test-nightly: $(VENV)/.loaded ## the longest tests, more than a minute each
 	$(BIN)/pytest -m nightly

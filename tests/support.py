@@ -1,5 +1,6 @@
 """What the tests share: servers and proxies in processes of their own, sockets, invented tools."""
 
+import fcntl
 import io
 import json
 import os
@@ -289,6 +290,14 @@ def until(fact: Callable[[], bool]) -> None:
     while not fact():
         assert time.monotonic() < deadline, "it did not come to be"
         time.sleep(0.01)
+
+
+@contextmanager
+def one_by_one() -> Iterator[None]:
+    """Have processes that run tests side by side enter this block one after the other."""
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def answers(port: int) -> bool:

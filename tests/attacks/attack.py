@@ -57,8 +57,6 @@ class Attack:
     run: Callable[[Process], None]
     prepare: Callable[[Process], None] = lambda _: None
     start: Start = LEARNING
-    is_short: bool = False
-    """Whether `make test` replays it too."""
     others: Callable[[Process], tuple[Ask, Ask | None]] = of_a_service
     """Makes the probe, and what the second caller asks for, if there is one."""
     resident: Callable[[int], float] = resident_mib

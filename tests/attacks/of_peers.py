@@ -97,9 +97,9 @@ def of_peers() -> Iterator[Attack]:
     """List the attacks of readers that stop, stores that are none, and a worker that dies."""
     yield Attack("worker: killed while it compiles", _worker_killed)
     impatient = with_flags("--caller-timeout-s", "2")
-    yield Attack("readers: 40 that read no answer", _unread, start=impatient, is_short=True)
-    yield Attack("readers: of the log, stopped", _log_unread, start=_log_to_nobody, is_short=True)
+    yield Attack("readers: 40 that read no answer", _unread, start=impatient)
+    yield Attack("readers: of the log, stopped", _log_unread, start=_log_to_nobody)
     ask = _all_ways_to_the_store
     for name in peers.STORES:
-        yield Attack(f"store: {name}", ask, start=_on_store(name), is_short=name == "rubbish")
+        yield Attack(f"store: {name}", ask, start=_on_store(name))
     yield Attack("store: locked file", ask, start=_on_locked_file)

@@ -158,7 +158,6 @@ def _posting(name: str, body: Callable[[], bytes], times: int) -> Attack:
         run,
         prepare=prepare,
         start=_before_drain,
-        is_short=name == "8 MB of brackets",
         others=lambda _: (HEALTH, None),
         most_mib=half_more,
     )
@@ -202,13 +201,12 @@ def _paths_and_hosts(server: Process) -> None:
 def of_proxy() -> list[Attack]:
     """List the attacks on the proxy."""
 
-    def attack(name: str, run: Callable[[Process], None], is_short: bool = False) -> Attack:
+    def attack(name: str, run: Callable[[Process], None]) -> Attack:
         start = _before_provider if name.startswith("answer") else _before_drain
         return Attack(
             f"proxy: {name}",
             run,
             start=start,
-            is_short=is_short,
             others=lambda _: (HEALTH, None),
             most_mib=half_more,
         )
@@ -217,16 +215,13 @@ def of_proxy() -> list[Attack]:
         attack(
             f"heads: {name}",
             lambda server, flood=flood: at_once(FLOOD, lambda: pour(server, *flood)),
-            is_short=name == "small headers",
         )
         for name, flood in FLOODS.items()
     ]
     found += [_posting(name, body, 3) for name, body in BODIES.items()]
     large = "a message of 8 MB"
     found.append(_posting(f"{large}, {FLOOD} at once", BODIES[large], FLOOD))
-    found += [
-        attack(f"answer: {name}", _ask_for(name), is_short=name == "a bomb") for name in ANSWERS
-    ]
+    found += [attack(f"answer: {name}", _ask_for(name)) for name in ANSWERS]
     found.append(attack("300 half heads", _half_heads))
     found.append(attack("60 bodies without end", _slow_bodies))
     found.append(attack("paths and hosts", _paths_and_hosts))

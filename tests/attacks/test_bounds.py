@@ -158,7 +158,8 @@ def test_every_bound_is_in_the_description(server: Process):
     assert document()["x-bounds"] == described
 
 
-@pytest.mark.integration  # alone on its cores: beside other tests the unit is as noisy as the stall
+@pytest.mark.integration
+@pytest.mark.alone  # beside other tests the unit is as noisy as the stall
 @pytest.mark.parametrize("dear", list(dearest()), ids=lambda dear: dear.name)
 def test_the_dearest_requests_hold_nobody_up(learning: Process, dear: Dear):
     server = learning

@@ -110,6 +110,7 @@ def test_a_body_that_nobody_reads_is_not_waited_for(shared: Process):
 
 
 @pytest.mark.integration
+@pytest.mark.alone
 def test_a_pod_of_512_mib_survives_every_flood_at_once(tmp_path: Path):
     with running(tmp_path, TOOLSCOUT_API_KEYS=KEYS) as pod:
         threads = [
@@ -194,6 +195,7 @@ class Flood:
 
 
 @pytest.mark.integration
+@pytest.mark.alone
 @pytest.mark.parametrize("lists", [False, True], ids=["known lists", "ever new lists"])
 def test_a_flood_of_one_tenant_leaves_others_their_share(shared: Process, lists: bool):
     quiet: Counter[int] = Counter()

@@ -9,7 +9,7 @@ import pytest
 from tests.attacks.stalls import LIMIT_UNITS, least_stall
 from tests.support import Process, until
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.alone]
 
 COUNTED = "zq|(.{0,1000}~)"
 ALTERNATIVES = "|".join(f".*{chr(97 + n % 26)}.*{chr(97 + n // 26)}#~" for n in range(260))

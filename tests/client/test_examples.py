@@ -1,6 +1,5 @@
 """The examples run as they say, with the real SDKs, before a scripted model."""
 
-import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +9,7 @@ import pytest
 from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.shapes import SHAPES, Json, Said
 from tests.client.upstream import peer
-from tests.integration.frameworks.test_examples import FRAMEWORK_AGENTS
-from tests.integration.frameworks.test_own_calls import OWN_CALLS
 from tests.support import Process, environment
-from toolscout.client import Selector
-from toolscout.discovery import ToolDiscovery
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -93,16 +88,3 @@ def test_selecting_tools_keeps_the_one_that_fits(server: Process):
 def test_without_a_service_every_tool_is_kept():
     names = run("select_tools", TOOLSCOUT_ENDPOINT="http://127.0.0.1:9").split()
     assert len(names) == 8
-
-
-def test_every_example_is_run_here_or_with_its_framework():
-    examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    here = {"openai_agent", "anthropic_agent", "select_tools", "toolbox"}
-    assert examples == here | {*FRAMEWORK_AGENTS, *OWN_CALLS, "fastmcp_server"}
-
-
-@pytest.mark.parametrize("kind", [Selector, ToolDiscovery])
-def test_every_setting_is_documented(kind: type):
-    manual = (ROOT / "docs" / "client.md").read_text("utf-8")
-    for name in inspect.signature(kind).parameters:
-        assert f"`{name}`" in manual or name in ("config", "selector_options"), name

@@ -17,12 +17,6 @@ def test_selection_header(server: Server):
     )
 
 
-@pytest.mark.parametrize("ranker", ["bm25", "semantic", "hybrid"])
-def test_selection_header_names_the_ranker_that_ran(server: Server, ranker: str):
-    header = server.search("forecast", ranker=ranker).headers["x-tool-selection"]
-    assert f"ranker={ranker};" in header
-
-
 def test_server_timing_names_the_phases(server: Server):
     tools = crowd(4, "bobbin")
     cold = server.search(tools=tools).headers["server-timing"]

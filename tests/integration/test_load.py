@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import environment
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.alone]
 
 ROOT = Path(__file__).parents[2]
 
