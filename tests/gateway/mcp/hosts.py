@@ -1,21 +1,27 @@
 """Hosts before the gateway: real ones of the library, each with a gateway in its own process."""
 
 import json
+import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import mcp_types
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from fastmcp.client.messages import MessageHandler
 from fastmcp.client.transports import ClientTransport, StdioTransport
 
 from tests.support import PATIENCE_S, answers, environment, free_port, started, until
+from toolscout.cli import main
+from toolscout.gateway.mcp.definitions import prompts
+from toolscout.gateway.mcp.gateway import Gateway
+from toolscout.gateway.mcp.requests import Requests
 
 SERVERS = Path(__file__).with_name("servers")
 ROOT = Path(__file__).parents[3]
@@ -104,7 +110,9 @@ def write(folder: Path, servers: dict[str, Any], **options: Any) -> Path:
 
 
 @contextmanager
-def connected(transport: ClientTransport | str, log: Path, mode: str = "legacy") -> Iterator[Host]:
+def connected(
+    transport: ClientTransport | FastMCP | str, log: Path, mode: str = "legacy"
+) -> Iterator[Host]:
     """Yield a host with a session over a transport."""
     changes = _Changes()
     client = Client(transport, mode=mode, init_timeout=PATIENCE_S, message_handler=changes)
@@ -124,6 +132,61 @@ def host(
     transport = StdioTransport(sys.executable, command, env, keep_alive=False, log_file=log)
     with connected(transport, log, mode) as started:
         yield started
+
+
+@contextmanager
+def inside(folder: Path, servers: dict[str, Any], *flags: str, **options: Any) -> Iterator[Host]:
+    """Yield a host of a gateway in this process, without pipes between them.
+
+    For what the gateway does with its servers, which are processes as ever.
+    """
+    made: list[Gateway] = []
+
+    def take(gateway: Gateway, *_: object) -> int:
+        made.append(gateway)
+        return 0
+
+    log = folder / "stderr"
+    with (
+        patch.dict(os.environ, environment(), clear=True),
+        patch("toolscout.gateway.mcp.serving.serve", take),
+    ):
+        assert main(["mcp", "--config", str(write(folder, servers, **options)), *flags]) == 0
+    (gateway,) = made
+
+    @asynccontextmanager
+    async def lifespan(_: FastMCP) -> AsyncIterator[None]:
+        async with gateway.running():
+            yield
+
+    served: FastMCP[Any] = FastMCP(
+        "toolscout",
+        middleware=[Requests(gateway)],
+        mask_error_details=True,
+        dereference_schemas=False,
+        lifespan=lifespan,
+    )
+    for prompt in prompts(gateway):
+        served.add_prompt(prompt)
+    with logged(log), connected(served, log) as started:
+        yield started
+
+
+@contextmanager
+def logged(path: Path) -> Iterator[None]:
+    """Write the gateway's log into a file, as its process writes it."""
+    handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    logger = logging.getLogger("toolscout")
+    before = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+        handler.close()
 
 
 @contextmanager
