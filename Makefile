@@ -45,9 +45,9 @@ types: $(VENV)/.tested ## mypy, strict
 unit: $(VENV)/.tested ## tests
 	$(BIN)/pytest -m 'not integration' --numprocesses auto --maxprocesses 4 --dist loadfile
 
-coverage: $(VENV)/.tested ## which lines the unit tests run, processes that they start included
+coverage: $(VENV)/.tested ## which lines and branches the unit tests run, processes that they start included
 	$(BIN)/pip install $(PIP_FLAGS) 'coverage>=7.10,<8'
-	$(BIN)/coverage run -m pytest -m 'not integration' -q
+	$(BIN)/coverage run -m pytest -m 'not integration' -q --numprocesses auto --dist loadfile
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --sort=cover --skip-covered
 

@@ -223,6 +223,16 @@ def toolscout(
     return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
 
+def ran(
+    command: Sequence[object], status: int | None = 0, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, which must be with a status if one is given."""
+    pieces = [str(piece) for piece in command]
+    done = subprocess.run(pieces, capture_output=True, text=True, check=False, **options)
+    assert status in (None, done.returncode), done.stdout[-4_000:] + done.stderr[-4_000:]
+    return done
+
+
 @contextmanager
 def started(
     folder: Path,

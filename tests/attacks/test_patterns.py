@@ -32,22 +32,6 @@ def known(server: Process, tools: list[dict[str, Any]]) -> str:
     return digest
 
 
-@pytest.mark.parametrize(
-    ("size", "ranker"), [(50, "auto"), (300, "regex"), (1_000, "auto"), (10_000, "regex")]
-)
-@pytest.mark.parametrize("pattern", [COUNTED, ALTERNATIVES, STATES])
-def test_a_costly_pattern_holds_nobody_up(
-    server: Process, data: Path, size: int, pattern: str, ranker: str
-):
-    body = {"pattern": pattern, "catalog": known(server, catalog(data, size)), "ranker": ranker}
-    answers = []
-    seen = least_stall(server, lambda: answers.append(server.post(body)))
-    assert {answer.status_code for answer in answers} == {200}
-    assert seen.stall_units <= LIMIT_UNITS
-    if pattern is not STATES:
-        assert "degraded=keyword" in answers[0].headers["x-tool-selection"]
-
-
 def test_what_is_too_costly_is_said_everywhere(server: Process):
     before = server.metric('toolscout_patterns_total{result="too_costly"}')
     answer = server.search(f"read {COUNTED}", explain=True)

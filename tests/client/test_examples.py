@@ -1,6 +1,5 @@
 """The examples run as they say, with the real SDKs, before a scripted model."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.shapes import SHAPES, Json, Said
 from tests.client.upstream import peer
-from tests.support import Process, environment
+from tests.support import Process, environment, ran
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -17,15 +16,11 @@ QUESTION = "please write to a@b.example"
 
 
 def run(example: str, **settings: str) -> str:
-    done = subprocess.run(
+    done = ran(
         [sys.executable, f"examples/{example}.py", *QUESTION.split()],
         cwd=ROOT,
         env=environment() | settings,
-        capture_output=True,
-        text=True,
-        check=False,
     )
-    assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 

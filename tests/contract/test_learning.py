@@ -83,16 +83,6 @@ def test_what_was_learned_can_be_seen_and_forgotten(empty: Server):
     assert known(empty)["observations"] == 0
 
 
-def test_filters_beat_experience(empty: Server):
-    tell(empty, {"events": [WORKED] * 3})
-    assert "resize_image" not in names(empty, filters={"exclude": ["resize_image"]})
-
-
-def test_tools_that_are_not_offered_are_never_selected(empty: Server):
-    tell(empty, {"events": [WORKED] * 3})
-    assert "resize_image" not in names(empty, tools=crowd(5))
-
-
 def test_the_hot_tools_of_a_large_list_follow_what_worked(empty: Server):
     tools = [*TOOLS, *crowd(1_100)]
     tell(empty, {"events": [WORKED] * 3})
@@ -135,12 +125,6 @@ def test_without_learning_feedback_is_not_swallowed(tmp_path: Path):
         problem_of(server.post(WORKED, FEEDBACK), 404, "not_found")
         problem_of(server.get(LEARNING), 404, "not_found")
         assert server.get("/v1/stats").json()["learning"] is None
-
-
-def test_a_service_learns_without_any_setting(tmp_path: Path):
-    with serving(tmp_path) as server:
-        assert server.post({"events": [WORKED] * 3}, FEEDBACK).status_code == 202
-        assert server.names("ship the parcel")[0] == "resize_image"
 
 
 def test_a_tool_is_the_same_however_its_json_is_written(empty: Server):

@@ -3,13 +3,12 @@
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.debian import need
-from tests.support import Process
+from tests.support import Process, ran
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).with_name("generated")
@@ -68,6 +67,5 @@ def test_the_request_in_go_is_answered(tmp_path: Path, server: Process):
 
 
 def _run(folder: Path, *command: str) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-2_000:]
+    done = ran(command, cwd=folder)
     return done.stdout.strip()

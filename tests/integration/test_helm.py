@@ -14,6 +14,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
 from tests import wheels
+from tests.support import ran
 from toolscout.server.observe.metrics import Metrics
 from toolscout.settings_sources import load
 
@@ -77,7 +78,7 @@ MONITOR = {
 
 def helm(*arguments: object) -> "subprocess.CompletedProcess[str]":
     command = [str(wheels.helm()), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return ran(command, status=None)
 
 
 def attempt(folder: Path, values: dict[str, Any]) -> "subprocess.CompletedProcess[str]":

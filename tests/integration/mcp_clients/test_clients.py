@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import ACME_OLD
 from tests.integration.venvs import ROOT, interpreter
-from tests.support import TOOLS, Process, environment, running
+from tests.support import TOOLS, Process, environment, ran, running
 
 pytestmark = pytest.mark.integration
 
@@ -62,10 +62,7 @@ def of_node(programs: Path) -> dict[str, str]:
 
 def run(command: list[str], env: dict[str, str]) -> str:
     """Return what a program prints."""
-    done = subprocess.run(
-        command, env=env, capture_output=True, text=True, check=False, timeout=CLIENT_S
-    )
-    assert done.returncode == 0, done.stderr
+    done = ran(command, env=env, timeout=CLIENT_S)
     return done.stdout
 
 
