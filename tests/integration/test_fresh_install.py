@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-import zipfile
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -63,13 +62,6 @@ def installed(folder: Path, package: object) -> Path:
 
 def listed(python: Path) -> str:
     return run(python, "-m", "pip", "list", "--format", "freeze").lower()
-
-
-def test_the_wheel_brings_the_playground(wheel: Path):
-    folder = "toolscout/playground/static/"
-    with zipfile.ZipFile(wheel) as packed:
-        found = {Path(name).name for name in packed.namelist() if name.startswith(folder)}
-    assert found == {path.name for path in (ROOT / "service" / folder).iterdir()}
 
 
 def test_the_base_install_has_no_server(wheel: Path, tmp_path: Path):
