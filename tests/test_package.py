@@ -38,3 +38,13 @@ def test_importing_the_package_loads_no_heavy_library():
     )
     done = ran([sys.executable, "-c", script])
     assert done.stdout.strip() == "[]"
+
+
+def test_ranking_knows_neither_http_nor_settings():
+    script = (
+        "import sys, toolscout.engine;"
+        "print(sorted({'litestar', 'uvicorn', 'toolscout.settings', 'toolscout.server'}"
+        " & set(sys.modules)))"
+    )
+    done = ran([sys.executable, "-c", script])
+    assert done.stdout.strip() == "[]"

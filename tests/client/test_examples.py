@@ -1,5 +1,6 @@
 """The examples run as they say, with the real SDKs, before a scripted model."""
 
+import inspect
 import sys
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.shapes import SHAPES, Json, Said
 from tests.client.upstream import peer
 from tests.support import Process, environment, ran
+from toolscout.client import Selector
+from toolscout.discovery import ToolDiscovery
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -83,3 +86,10 @@ def test_selecting_tools_keeps_the_one_that_fits(server: Process):
 def test_without_a_service_every_tool_is_kept():
     names = run("select_tools", TOOLSCOUT_ENDPOINT="http://127.0.0.1:9").split()
     assert len(names) == 8
+
+
+@pytest.mark.parametrize("kind", [Selector, ToolDiscovery])
+def test_every_setting_is_documented(kind: type):
+    manual = (ROOT / "docs" / "client.md").read_text("utf-8")
+    for name in inspect.signature(kind).parameters:
+        assert f"`{name}`" in manual or name in ("config", "selector_options"), name

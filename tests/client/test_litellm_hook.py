@@ -1,18 +1,22 @@
 """The LiteLLM callback, with the little of LiteLLM that it imports replaced."""
 
+import ast
 import asyncio
 import importlib
 import logging
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
+import toolscout
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.upstream import peer
 
 OPENAI, ANTHROPIC = SHAPES[:2]
+INTEGRATIONS = Path(toolscout.__file__).parent / "integrations"
 KEY = "sk-of-the-provider"
 CALLER = SimpleNamespace(api_key="k")
 OWNED = (
@@ -167,3 +171,16 @@ def test_the_log_of_the_client_is_written_by_the_proxys_logger(hook, monkeypatch
     logging.getLogger("toolscout.client").warning("of the client")
     logging.getLogger("toolscout.client").info("not wanted")
     assert caplog.messages == ["of the client"]
+
+
+def test_integrations_import_the_client_and_nothing_else_of_toolscout():
+    for file in INTEGRATIONS.glob("*.py"):
+        imported = [
+            node.module
+            for node in ast.walk(ast.parse(file.read_text("utf-8")))
+            if isinstance(node, ast.ImportFrom) and node.module
+        ]
+        ours = [name for name in imported if name.startswith("toolscout")]
+        rooms = ("client", "common", "discovery", "integrations")
+        allowed = tuple(f"toolscout.{room}" for room in rooms)
+        assert all(name.startswith(allowed) for name in ours)

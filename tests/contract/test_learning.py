@@ -165,3 +165,8 @@ def test_a_tool_whose_annotations_no_parser_takes_is_learned_as_it_was_sent(empt
     assert empty.post(body, headers=key).json()["selected_names"] == ["resize_image"]
     (tool,) = known(empty)["tools"]
     assert tool["content"]
+
+
+def test_filters_beat_experience(empty: Server):
+    tell(empty, {"events": [WORKED] * 3})
+    assert "resize_image" not in names(empty, filters={"exclude": ["resize_image"]})

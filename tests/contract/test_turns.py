@@ -57,3 +57,11 @@ def test_a_turn_changes_no_answer(empty: Server):
     body = {"pattern": "ship the parcel", "tools": TOOLS}
     plain = empty.post(body, SEARCH, key).content
     assert empty.post(body | {"turn": "any"}, SEARCH, key).content == plain
+
+
+def test_a_chain_that_is_sent_again_counts_once(empty: Server):
+    def sent(body: Any) -> int:
+        return empty.post(body, CHAINS, {"x-api-key": ACME_OLD}).json()["accepted"]
+
+    assert [sent(REPORT | {"turn": "again"}) for _ in range(2)] == [1, 0]
+    assert sent(REPORT | {"turn": "again", "success": False}) == 1

@@ -1,6 +1,7 @@
 """What a person at a terminal sees, and what a file or a pipe gets."""
 
 import fcntl
+import json
 import os
 import pty
 import struct
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import environment, ran
+from tests.support import TOOLS, environment, ran
 
 pytestmark = pytest.mark.integration
 
@@ -45,3 +46,14 @@ def test_load_shows_its_progress_on_a_terminal_only(tmp_path: Path):
     assert "load:  50%" in at_a_terminal(command)
     done = ran(command, status=None, cwd=ROOT, env=environment())
     assert "load:" not in done.stderr
+
+
+def test_a_search_is_coloured_on_a_terminal_that_wants_it(tmp_path: Path):
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps(TOOLS), "utf-8")
+    command = [sys.executable, "-m", "toolscout", "search", "read a file", "--explain"]
+    command += ["--tools", str(tools)]
+    assert "\x1b[1mread_file\x1b[0m" in at_a_terminal(command)
+    assert "\x1b" not in at_a_terminal(command, NO_COLOR="1")
+    done = ran(command, env=environment())
+    assert "\x1b" not in done.stdout

@@ -82,6 +82,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"name": "zorble", "annotations": {"readOnlyHint": "yes"}}, "write_remote"),
     ({"name": "zorble", "annotations": {"title": "Zorble"}}, "write_remote"),
+    ({"name": "x1", "annotations": {"destructiveHint": False}}, "write_remote"),
+    ({"name": "github__create_issue"}, "write_remote"),
     ({"name": "list_deleted_files"}, "read_only"),  # the first verb is what it does
     ({"name": "drag", "description": "Perform drag and drop between elements"}, "write_remote"),
     ({"name": "forecast", "description": "Returns the weather"}, "read_only"),
@@ -115,5 +117,8 @@ def test_the_risks_of_known_tools(data: Path):
             assert needs_confirmation(level) == row["expect_requires_confirmation"], row["id"]
 
 
-def test_levels_go_from_harmless_to_worst():
+def test_levels_go_from_harmless_to_worst_and_gates_follow_them():
     assert LEVELS == ("read_only", "write_local", "write_remote", "destructive")
+    assert [needs_schema(level) for level in LEVELS] == [False, False, True, True]
+    assert [needs_confirmation(level) for level in LEVELS] == [False, False, False, True]
+    assert risk_of({"type": "function", "function": {"name": "deleteFile"}}) == "destructive"

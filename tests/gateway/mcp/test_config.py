@@ -313,3 +313,8 @@ def test_every_configuration_in_the_documentation_is_one(tmp_path: Path):
         (server,) = (content.get("mcpServers") or content["servers"]).values()
         assert server["command"].endswith("toolscout")
         assert parser().parse_args(server["args"]).config.name == "mcp.json"
+
+
+def test_the_example_is_a_configuration():
+    example = ROOT / "examples" / "mcp.json"
+    assert len(read_config(example, {"DOCS_KEY": "k"}).servers) > 1
