@@ -42,6 +42,8 @@ lint: $(VENV)/.tested ## ruff
 types: $(VENV)/.tested ## mypy, strict
 	$(BIN)/mypy
 
+# Tests start hundreds of interpreters, which need not compile every module again.
+unit coverage test-integration test-nightly: export PYTHONDONTWRITEBYTECODE =
 unit: $(VENV)/.tested ## tests
 	$(BIN)/pytest -m 'not integration' --numprocesses auto --maxprocesses 4 --dist loadfile
 
