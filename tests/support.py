@@ -248,7 +248,7 @@ def started(
     `before` stands before its command, and becomes it; `tls` is its client's; `log` is a pipe that
     takes its log, and is closed here; `variables` are those of its environment.
     """
-    with (folder / "stdout").open("ab") as out, (folder / "stderr").open("ab") as err:
+    with (folder / "stdout").open("wb") as out, (folder / "stderr").open("ab") as err:
         process = subprocess.Popen(
             [*before, sys.executable, *command],
             stdout=out if log is None else log,

@@ -1,10 +1,12 @@
 """Hosts before the gateway: real ones of the library, each with a gateway in its own process."""
 
+import asyncio
 import json
 import logging
 import os
 import subprocess
 import sys
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -154,10 +156,20 @@ def inside(folder: Path, servers: dict[str, Any], *flags: str, **options: Any) -
         assert main(["mcp", "--config", str(write(folder, servers, **options)), *flags]) == 0
     (gateway,) = made
 
+    processes: list[Process] = []
+    start = asyncio.create_subprocess_exec
+
+    async def noted(*command: Any, **options: Any) -> Process:
+        processes.append(await start(*command, **options))
+        return processes[-1]
+
     @asynccontextmanager
     async def lifespan(_: FastMCP) -> AsyncIterator[None]:
-        async with gateway.running():
-            yield
+        with patch("asyncio.create_subprocess_exec", noted):
+            async with gateway.running():
+                yield
+        for process in processes:  # the loop that learns of their ends is about to close
+            await process.wait()
 
     served: FastMCP[Any] = FastMCP(
         "toolscout",
