@@ -42,12 +42,14 @@ lint: $(VENV)/.tested ## ruff
 types: $(VENV)/.tested ## mypy, strict
 	$(BIN)/mypy
 
+# Tests start hundreds of interpreters, which need not compile every module again.
+unit coverage test-integration test-nightly: export PYTHONDONTWRITEBYTECODE =
 unit: $(VENV)/.tested ## tests
 	$(BIN)/pytest -m 'not integration' --numprocesses auto --maxprocesses 4 --dist loadfile
 
-coverage: $(VENV)/.tested ## which lines the unit tests run, processes that they start included
+coverage: $(VENV)/.tested ## which lines and branches the unit tests run, processes that they start included
 	$(BIN)/pip install $(PIP_FLAGS) 'coverage>=7.10,<8'
-	$(BIN)/coverage run -m pytest -m 'not integration' -q
+	$(BIN)/coverage run -m pytest -m 'not integration' -q --numprocesses auto --dist loadfile
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --sort=cover --skip-covered
 
@@ -60,7 +62,8 @@ $(VENV)/.loaded: $(VENV)/.tested
 	@touch $@
 
 test-integration: $(VENV)/.loaded ## tests that need minutes or real peers, but for those of test-nightly
-	$(BIN)/pytest -m 'integration and not nightly'
+	$(BIN)/pytest -m 'integration and not nightly and not alone' --numprocesses 2 --dist loadfile
+	$(BIN)/pytest -m 'integration and not nightly and alone'
 
 test-nightly: $(VENV)/.loaded ## the longest tests, more than a minute each
 	$(BIN)/pytest -m nightly

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.support import PATIENCE_S, SEARCH
+from tests.support import PATIENCE_S, SEARCH, ran
 
 USER = "65532"
 
@@ -50,12 +50,10 @@ class Confined:
         """Run a command beside it, as the same user."""
         enter = ["nsenter", "--target", str(self._process.pid), "--mount", "--net", "--root"]
         enter += ["--wdns=/tmp", "--setuid", USER, "--setgid", USER]
-        return subprocess.run(
+        return ran(
             [*enter, "env", "-i", *self._environ, *command],
+            status=None,
             input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
             timeout=PATIENCE_S,
         )
 

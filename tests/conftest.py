@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 
 from tests import postgres_server as postgres
 from tests import redis_server as redis
-from tests.support import Server, running
+from tests.support import Process, running
 
 settings.register_profile(
     "toolscout",
@@ -27,14 +27,14 @@ ZENITH = "zenith-0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """Yield the service as it starts without any setting."""
     with running(tmp_path_factory.mktemp("server")) as started:
         yield started
 
 
 @pytest.fixture(scope="session")
-def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """Yield a service with two tenants, one in the middle of a rotation; metrics need a key."""
     keys = f"acme={ACME_OLD}, acme={ACME_NEW}, {ZENITH}"
     with running(
@@ -44,7 +44,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """Yield a service with tight limits that returns pins when nothing matches, and logs all."""
     flags = ["--max-body-bytes", "4096", "--max-tools", "5", "--no-match", "pins"]
     flags += ["--caller-timeout-s", "0.5", "--log", "full"]
@@ -53,7 +53,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """Yield a service that takes one request at a time."""
     with running(tmp_path_factory.mktemp("crowded"), "--max-in-flight", "1") as started:
         yield started

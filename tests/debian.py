@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+from tests.support import one_by_one
+
 
 def need(*, recommended: bool = True, **programs: str) -> None:
     """Install the packages (`program="package"`) whose programs are missing, or skip the test.
@@ -21,5 +23,6 @@ def need(*, recommended: bool = True, **programs: str) -> None:
     quiet = {"check": True, "capture_output": True}
     flags = [] if recommended else ["--no-install-recommends"]
     environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    subprocess.run(["apt-get", "update", "-q"], env=environ, **quiet)
-    subprocess.run(["apt-get", "install", "-y", "-q", *flags, *missing], env=environ, **quiet)
+    with one_by_one():
+        subprocess.run(["apt-get", "update", "-q"], env=environ, **quiet)
+        subprocess.run(["apt-get", "install", "-y", "-q", *flags, *missing], env=environ, **quiet)

@@ -1,5 +1,7 @@
 """What the tests share: servers and proxies in processes of their own, sockets, invented tools."""
 
+import fcntl
+import io
 import json
 import os
 import signal
@@ -9,16 +11,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from http.client import HTTPResponse
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import httpx2
 import msgspec
 
 from toolscout import Engine
+from toolscout.cli import main
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import ToolList
@@ -58,33 +63,21 @@ def crowd(count: int, word: str = "gadget") -> list[dict[str, Any]]:
 
 @dataclass
 class Server:
-    """A running service and a client that speaks to it."""
+    """A service that answers, and a client that speaks to it."""
 
-    port: int
-    process: subprocess.Popen[bytes]
     folder: Path
-    tls: ssl.SSLContext | None = None
-    client: httpx2.Client = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.client = self.new_client(self.tls)
-
-    @property
-    def url(self) -> str:
-        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+    client: httpx2.Client
+    url: str
 
     @property
     def stdout(self) -> str:
         return (self.folder / "stdout").read_text("utf-8", "replace")
 
-    @property
-    def stderr(self) -> str:
-        return (self.folder / "stderr").read_text("utf-8", "replace")
-
-    def new_client(self, tls: ssl.SSLContext | None) -> httpx2.Client:
-        """Return a client with connections of its own."""
-        verify = tls or False
-        return httpx2.Client(base_url=self.url, timeout=PATIENCE_S, trust_env=False, verify=verify)
+    def async_client(self, **headers: str) -> httpx2.AsyncClient:
+        """Return an asynchronous client, which sends these headers."""
+        return httpx2.AsyncClient(
+            base_url=self.url, timeout=PATIENCE_S, trust_env=False, headers=headers
+        )
 
     def get(self, path: str, **headers: str) -> httpx2.Response:
         return self.client.get(path, headers=headers)
@@ -129,6 +122,31 @@ class Server:
                 return float(line.rpartition(" ")[2])
         return 0.0
 
+
+class Process(Server):
+    """A service in a process of its own."""
+
+    def __init__(
+        self,
+        port: int,
+        process: subprocess.Popen[bytes],
+        folder: Path,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self.port = port
+        self.process = process
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+        super().__init__(folder, self.new_client(tls), self.url)
+
+    @property
+    def stderr(self) -> str:
+        return (self.folder / "stderr").read_text("utf-8", "replace")
+
+    def new_client(self, tls: ssl.SSLContext | None) -> httpx2.Client:
+        """Return a client with connections of its own."""
+        verify = tls or False
+        return httpx2.Client(base_url=self.url, timeout=PATIENCE_S, trust_env=False, verify=verify)
+
     def connect(self) -> socket.socket:
         """Return a bare connection, for bytes no client library would send."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
@@ -139,6 +157,12 @@ class Server:
     def wait(self) -> int:
         """Return the exit status."""
         return self.process.wait(PATIENCE_S)
+
+    def log(self) -> str:
+        """Stop the process, and return what it wrote."""
+        self.process.terminate()
+        self.wait()
+        return self.stdout + self.stderr
 
 
 def raw_request(
@@ -159,7 +183,7 @@ def read_response(connection: socket.socket) -> tuple[int, dict[str, str], bytes
     return response.status, headers, response.read()
 
 
-def exchange(server: Server, request: bytes) -> tuple[int, dict[str, str], bytes]:
+def exchange(server: Process, request: bytes) -> tuple[int, dict[str, str], bytes]:
     """Send bytes on a connection of their own and read the response."""
     with server.connect() as connection:
         connection.sendall(request)
@@ -182,50 +206,59 @@ def environment(**settings: str) -> dict[str, str]:
 def toolscout(
     *arguments: str, stdin: str | None = None, **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "toolscout", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        env=environment(**settings),
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    """Run one command to its end in this process; none may begin to serve."""
+    out, err = io.StringIO(), io.StringIO()
+    serves = AssertionError("it began to serve")
+    with (
+        patch.dict(os.environ, environment(**settings), clear=True),
+        patch("uvicorn.Server.run", side_effect=serves),
+        patch("sys.stdin", io.TextIOWrapper(io.BytesIO((stdin or "").encode()))),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            status: Any = main(list(arguments))
+        except SystemExit as ended:
+            status = ended.code
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
+
+
+def ran(
+    command: Sequence[object], status: int | None = 0, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, which must be with a status if one is given."""
+    pieces = [str(piece) for piece in command]
+    done = subprocess.run(pieces, capture_output=True, text=True, check=False, **options)
+    assert status in (None, done.returncode), done.stdout[-4_000:] + done.stderr[-4_000:]
+    return done
 
 
 @contextmanager
-def running(
+def started(
     folder: Path,
-    *flags: str,
+    port: int,
+    *command: str,
     before: Sequence[str] = (),
     tls: ssl.SSLContext | None = None,
     log: int | None = None,
-    **settings: str,
-) -> Iterator[Server]:
-    """Yield a server that is ready, stopped at the end whatever happens.
+    **variables: str,
+) -> Iterator[Process]:
+    """Yield a Python program that listens at a port, stopped at the end whatever happens.
 
     `before` stands before its command, and becomes it; `tls` is its client's; `log` is a pipe that
-    takes its log, and is closed here. The event loop may be late by as much as only a hang makes
-    it, unless a setting says otherwise: other tests may keep both cores busy.
+    takes its log, and is closed here; `variables` are those of its environment.
     """
-    settings = {"TOOLSCOUT_MAX_LAG_MS": "30000"} | settings
-    port = free_port()
-    given = ["--port", str(port), *flags]
-    if "--drain-s" not in flags:
-        given += ["--drain-s", "0"]
-    with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+    with (folder / "stdout").open("wb") as out, (folder / "stderr").open("ab") as err:
         process = subprocess.Popen(
-            [*before, sys.executable, "-m", "toolscout", "serve", *given],
+            [*before, sys.executable, *command],
             stdout=out if log is None else log,
             stderr=err,
-            env=environment(**settings),
+            env=environment(**variables),
         )
     if log is not None:
         os.close(log)
-    server = Server(port, process, folder, tls)
+    server = Process(port, process, folder, tls)
     try:
-        until(lambda: _ready(server))
         yield server
     finally:
         server.client.close()
@@ -237,7 +270,23 @@ def running(
             process.wait()
 
 
-def _ready(server: Server) -> bool:
+@contextmanager
+def running(folder: Path, *flags: str, **options: Any) -> Iterator[Process]:
+    """Yield a service that is ready; `options` are settings, or those of `started`.
+
+    The event loop may be late by as much as only a hang makes it, unless a setting says otherwise:
+    other tests may keep both cores busy.
+    """
+    options = {"TOOLSCOUT_MAX_LAG_MS": "30000"} | options
+    drain = [] if "--drain-s" in flags else ["--drain-s", "0"]
+    port = free_port()
+    command = ["-m", "toolscout", "serve", "--port", str(port), *flags, *drain]
+    with started(folder, port, *command, **options) as server:
+        until(lambda: _ready(server))
+        yield server
+
+
+def _ready(server: Process) -> bool:
     assert server.process.poll() is None, f"the server did not start:\n{server.stderr}"
     try:
         return server.get("/readyz").status_code == 200
@@ -253,42 +302,35 @@ def until(fact: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+@contextmanager
+def one_by_one() -> Iterator[None]:
+    """Have processes that run tests side by side enter this block one after the other."""
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def answers(port: int) -> bool:
     """Whether something listens on a port of this machine."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-class Proxy:
-    """A proxy in a process of its own."""
-
-    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
-        self.process = process
-        self.url = url
-
-    def log(self) -> str:
-        """Stop the proxy, and return what it wrote."""
-        self.process.terminate()
-        return self.process.communicate(timeout=30)[0]
-
-
 @contextmanager
 def proxy(
-    upstream: str, *flags: str, selector: str = "http://127.0.0.1:9", **variables: str
-) -> Iterator[Proxy]:
+    upstream: str, *flags: str, selector: str = "http://127.0.0.1:9", **variables: Any
+) -> Iterator[Process]:
     """Yield a proxy, as long as the block lasts; `variables` are those of its environment."""
     port = free_port()
-    command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", upstream]
-    command += ["--selector", selector, "--port", str(port), *flags]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    process = subprocess.Popen(command, env=environment(**variables), text=True, **pipes)  # type: ignore[call-overload]
-    url = f"http://127.0.0.1:{port}"
-    try:
+    command = ["-m", "toolscout", "proxy", "--upstream", upstream, "--selector", selector]
+    command += ["--port", str(port), *flags]
+    with (
+        TemporaryDirectory() as folder,
+        started(Path(folder), port, *command, **variables) as server,
+    ):
         until(lambda: answers(port))
-        yield Proxy(process, url)
-    finally:
-        process.kill()
-        process.communicate()
+        yield server
+        server.process.kill()
 
 
 ENGINE = Engine()

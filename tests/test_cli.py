@@ -1,13 +1,12 @@
 """The command line."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support import TOOLS, running, toolscout, until
+from tests.support import TOOLS, ran, running, toolscout, until
 from toolscout import __version__
 from toolscout.cli import main
 from toolscout.settings import SETTINGS
@@ -271,12 +270,7 @@ def test_help_lists_every_setting(capsys: pytest.CaptureFixture[str]):
 
 @pytest.mark.parametrize("command", ["openapi", "check-config"])
 def test_a_reader_that_has_enough_is_no_error(command: str):
-    said = subprocess.run(
-        ["sh", "-c", f"{sys.executable} -m toolscout {command} | head -n 1"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    said = ran(["sh", "-c", f"{sys.executable} -m toolscout {command} | head -n 1"])
     assert said.stdout
     assert said.stderr == ""
 

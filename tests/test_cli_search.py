@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ZENITH
-from tests.support import TOOLS, Server, crowd, toolscout
+from tests.support import TOOLS, Process, crowd, toolscout
 from toolscout.cli import main
 
 
@@ -40,7 +40,7 @@ def test_a_fault_of_standard_input_has_line_and_column():
     assert done.stderr.startswith("toolscout: standard input:2:2: not valid JSON")
 
 
-def test_a_service_answers_as_the_engine_does(server: Server, offered: str, capsys):
+def test_a_service_answers_as_the_engine_does(server: Process, offered: str, capsys):
     here = answer(capsys, "forecast", "--tools", offered)
     there = answer(capsys, "forecast", "--tools", offered, "--url", server.url)
     assert there["selected_names"] == here["selected_names"] == ["get_weather"]
@@ -48,7 +48,7 @@ def test_a_service_answers_as_the_engine_does(server: Server, offered: str, caps
     assert set(here) <= set(there)
 
 
-def test_a_service_explains_as_the_engine_does(server: Server, offered: str, capsys):
+def test_a_service_explains_as_the_engine_does(server: Process, offered: str, capsys):
     printed = []
     for where in ([], ["--url", server.url]):
         assert main(["search", "forecast", "--tools", offered, "--explain", *where]) == 0
@@ -56,13 +56,13 @@ def test_a_service_explains_as_the_engine_does(server: Server, offered: str, cap
     assert printed[0] == printed[1]
 
 
-def test_a_catalog_of_a_service_is_searched(server: Server, capsys):
+def test_a_catalog_of_a_service_is_searched(server: Process, capsys):
     server.client.put("/v1/catalogs/desk", json={"tools": TOOLS}).raise_for_status()
     found = answer(capsys, "forecast", "--url", server.url, "--catalog", "desk")
     assert found["selected_names"] == ["get_weather"]
 
 
-def test_a_catalog_that_is_not_there_is_named(server: Server, capsys):
+def test_a_catalog_that_is_not_there_is_named(server: Process, capsys):
     assert main(["search", "forecast", "--url", server.url, "--catalog", "nowhere"]) == 2
     said = f"{server.url} refuses (404): there is no catalog 'nowhere'"
     assert said in capsys.readouterr().err
@@ -76,7 +76,7 @@ def test_an_explanation_has_the_notes_of_the_answer(offered: str, capsys):
     assert "--explain" not in printed.err
 
 
-def test_a_service_with_keys_takes_the_key_of_the_environment(keyed: Server, offered: str):
+def test_a_service_with_keys_takes_the_key_of_the_environment(keyed: Process, offered: str):
     command = ["search", "forecast", "--tools", offered, "--url", keyed.url]
     assert toolscout(*command, TOOLSCOUT_API_KEY=ZENITH).stdout == "get_weather\n"
     refused = toolscout(*command)
@@ -101,7 +101,7 @@ def test_what_does_not_fit_or_answer_is_said_in_a_line(flags: list[str], told: s
     assert printed.count("\n") == 1
 
 
-def test_a_service_that_is_none_is_said(server: Server, capsys):
+def test_a_service_that_is_none_is_said(server: Process, capsys):
     assert main(["search", "x", "--url", f"{server.url}/docs", "--catalog", "y"]) == 2
     assert "refuses (404)" in capsys.readouterr().err
 

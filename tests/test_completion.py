@@ -4,7 +4,6 @@ import os
 import pty
 import select
 import shlex
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import debian
-from tests.support import PATIENCE_S
+from tests.support import PATIENCE_S, ran
 from toolscout.cli import main
 from toolscout.settings import SETTINGS
 
@@ -22,9 +21,7 @@ PATH = f"{HERE}{os.pathsep}{os.environ['PATH']}"
 
 def script(shell: str) -> str:
     """Return what `toolscout completion` prints."""
-    done = subprocess.run(
-        [f"{HERE}/toolscout", "completion", shell], capture_output=True, text=True, check=True
-    )
+    done = ran([f"{HERE}/toolscout", "completion", shell])
     return done.stdout
 
 
@@ -34,12 +31,8 @@ def bash(line: str) -> list[str]:
         f"COMP_LINE={shlex.quote(line)}; COMP_POINT=${{#COMP_LINE}}; COMP_TYPE=9; "
         "_python_argcomplete toolscout; printf '%s\\n' \"${COMPREPLY[@]}\""
     )
-    done = subprocess.run(
-        ["bash", "-c", f"{script('bash')}\n{ask}"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"PATH": PATH},
+    done = ran(
+        ["bash", "-c", f"{script('bash')}\n{ask}"], status=None, env=os.environ | {"PATH": PATH}
     )
     assert done.stderr == ""
     return done.stdout.split()
@@ -75,11 +68,9 @@ def test_fish_completes(tmp_path: Path):
     file.write_text(script("fish"), "utf-8")
 
     def offered(line: str) -> list[str]:
-        done = subprocess.run(
+        done = ran(
             ["fish", "--no-config", "-c", f"source {file}; complete -C {shlex.quote(line)}"],
-            capture_output=True,
-            text=True,
-            check=False,
+            status=None,
             cwd=tmp_path,
             env=os.environ | {"HOME": str(tmp_path), "PATH": PATH},
         )

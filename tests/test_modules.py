@@ -1,13 +1,12 @@
 """Every module that can be run says what it takes, and does nothing else, when it is asked."""
 
 import ast
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support import environment
+from tests.support import environment, ran
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("docs", "evals", "loadtests", "service/toolscout", "tests")
@@ -37,14 +36,6 @@ def is_run(module: ast.Module) -> bool:
 def test_help_is_help(module: str):
     if module == "evals.train.adapter":
         pytest.importorskip("torch", reason="needs the extra `train`")
-    done = subprocess.run(
-        [sys.executable, "-m", module, "--help"],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-500:]
+    done = ran([sys.executable, "-m", module, "--help"], cwd=ROOT, env=environment())
     name = "toolscout" if module == "toolscout" else f"python -m {module}"
     assert done.stdout.startswith(f"usage: {name} [-h]")

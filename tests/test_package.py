@@ -1,6 +1,5 @@
 """What `import toolscout` offers."""
 
-import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import toolscout
+from tests.support import ran
 from tests.surface import surface
 
 
@@ -36,9 +36,7 @@ def test_importing_the_package_loads_no_heavy_library():
         "import sys, toolscout, toolscout.contract, toolscout.settings, toolscout.errors;"
         "print(sorted({'numpy', 'faiss', 'model2vec', 'litestar'} & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    done = ran([sys.executable, "-c", script])
     assert done.stdout.strip() == "[]"
 
 
@@ -48,7 +46,5 @@ def test_ranking_knows_neither_http_nor_settings():
         "print(sorted({'litestar', 'uvicorn', 'toolscout.settings', 'toolscout.server'}"
         " & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    done = ran([sys.executable, "-c", script])
     assert done.stdout.strip() == "[]"

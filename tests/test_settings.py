@@ -157,8 +157,3 @@ def test_errors_say_where_the_value_stood(tmp_path: Path):
         load({"port": "x"}, {})
     with pytest.raises(ConfigurationError, match=r"toolscout\.toml"):
         load(environ={}, config=toml(tmp_path, 'port = "x"'))
-
-
-def test_what_is_no_setting_is_no_attribute():
-    with pytest.raises(AttributeError):
-        _ = load(environ={}).unheard_of

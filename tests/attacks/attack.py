@@ -12,7 +12,7 @@ import httpx2
 
 from evals.speed.processes import resident_mib
 from tests.attacks.stalls import HEALTH, Ask
-from tests.support import SEARCH, TOOLS, Server, running, until
+from tests.support import SEARCH, TOOLS, Process, running, until
 
 FIRST = "first-0123456789abcdef0123456789abcdef"
 SECOND = "second-0123456789abcdef0123456789abcde"
@@ -23,7 +23,7 @@ FLOOD = 8
 MAX_GROWTH_MIB = 256 + 2 * FLOOD * 16
 """What a service may grow by: `cache_bytes`, and twice the bodies of a flood."""
 
-Start = Callable[[Path], AbstractContextManager[Server]]
+Start = Callable[[Path], AbstractContextManager[Process]]
 """Starts the server that is attacked, in a folder of its own."""
 
 
@@ -40,7 +40,7 @@ def half_more(idle: float) -> float:
     return 1.5 * idle + 64
 
 
-def of_a_service(server: Server) -> tuple[Ask, Ask]:
+def of_a_service(server: Process) -> tuple[Ask, Ask]:
     """Probe the health of a service, and search a known list as its second tenant."""
     body = {"pattern": "read a file", "tools": TOOLS}
     key = {"authorization": f"Bearer {SECOND}"}
@@ -54,12 +54,10 @@ class Attack:
     """One attack: its name, what it sends to a server, and what it sends before."""
 
     name: str
-    run: Callable[[Server], None]
-    prepare: Callable[[Server], None] = lambda _: None
+    run: Callable[[Process], None]
+    prepare: Callable[[Process], None] = lambda _: None
     start: Start = LEARNING
-    is_short: bool = False
-    """Whether `make test` replays it too."""
-    others: Callable[[Server], tuple[Ask, Ask | None]] = of_a_service
+    others: Callable[[Process], tuple[Ask, Ask | None]] = of_a_service
     """Makes the probe, and what the second caller asks for, if there is one."""
     resident: Callable[[int], float] = resident_mib
     """Measures the MiB of the process that is attacked."""
@@ -68,7 +66,7 @@ class Attack:
 
 
 def post(
-    server: Server, path: str, body: bytes | dict[str, Any], method: str = "POST"
+    server: Process, path: str, body: bytes | dict[str, Any], method: str = "POST"
 ) -> httpx2.Response:
     """Send one request of the first tenant on a connection of its own."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -13,8 +13,8 @@ import httpx2
 from evals.speed.processes import own_mib
 from tests.attacks.attack import Attack, half_more
 from tests.attacks.stalls import Ask
-from tests.gateway.mcp.hosts import listening, stdio_server, write
-from tests.support import Server, free_port, until
+from tests.gateway.mcp.hosts import stdio_server, write
+from tests.support import Process, answers, free_port, started, until
 
 PATH = "/mcp"
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -28,21 +28,18 @@ LASTS_S = 5.0
 
 
 @contextmanager
-def _gateway(env: Mapping[str, str], folder: Path) -> Iterator[Server]:
+def _gateway(env: Mapping[str, str], folder: Path) -> Iterator[Process]:
     """Start a gateway before a hostile server and an honest one."""
     servers = {"odd": stdio_server("hostile", env=dict(env)), "notes": stdio_server()}
     config = str(write(folder, servers))
     port = free_port()
-    flags = ["-m", "toolscout", "mcp", "--config", config, "--http", f"127.0.0.1:{port}"]
-    with listening(folder, *flags, port=port) as (_, process):
-        server = Server(port, process, folder)
-        try:
-            yield server
-        finally:
-            server.client.close()
+    command = ["-m", "toolscout", "mcp", "--config", config, "--http", f"127.0.0.1:{port}"]
+    with started(folder, port, *command) as server:
+        until(lambda: answers(port))
+        yield server
 
 
-def _session(server: Server) -> dict[str, str]:
+def _session(server: Process) -> dict[str, str]:
     """Open a session; returns the headers of its requests."""
     answer = server.client.post(PATH, json=_message("initialize", HELLO), headers=JSON)
     return JSON | {"mcp-session-id": answer.headers["mcp-session-id"]}
@@ -57,7 +54,7 @@ def _call(tool: str, **arguments: Any) -> dict[str, Any]:
     return _message("tools/call", {"name": "call_tool", "arguments": inner})
 
 
-def _others(server: Server) -> tuple[Ask, Ask]:
+def _others(server: Process) -> tuple[Ask, Ask]:
     """Ping the gateway, and call a tool of the honest server."""
     headers = _session(server)
     used = Ask("POST", PATH, json.dumps(_call("notes__list_notes")).encode(), headers, b"bread")
@@ -71,7 +68,7 @@ def _others(server: Server) -> tuple[Ask, Ask]:
     return probe, used
 
 
-def _attack(server: Server, how: Mapping[str, Any]) -> None:
+def _attack(server: Process, how: Mapping[str, Any]) -> None:
     """Call the hostile server, and wait while it does what it does, with an answer or without."""
     began = time.monotonic()
     with suppress(httpx2.TimeoutException), server.new_client(None) as client:

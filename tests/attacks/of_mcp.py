@@ -7,16 +7,16 @@ from typing import Any
 from tests.attacks.attack import FIRST, FLOOD, Attack, at_once, post, with_flags
 from tests.attacks.dearest import CATALOG, LARGE
 from tests.attacks.test_patterns import ALTERNATIVES, COUNTED, STATES
-from tests.support import Server, crowd
+from tests.support import Process, crowd
 
 DEAR_QUERIES = (COUNTED, ALTERNATIVES, STATES, "[" * 4_096, "spin a gadget " * 10_000)
 """What is searched for over MCP."""
 
 
-def _mcp(*calls: tuple[str, dict[str, Any]]) -> Callable[[Server], None]:
+def _mcp(*calls: tuple[str, dict[str, Any]]) -> Callable[[Process], None]:
     """Make calls of MCP, each by several callers."""
 
-    def run(server: Server) -> None:
+    def run(server: Process) -> None:
         for method, params in calls:
             message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
             statuses: list[int] = []
@@ -26,7 +26,7 @@ def _mcp(*calls: tuple[str, dict[str, Any]]) -> Callable[[Server], None]:
     return run
 
 
-def _ask(server: Server, message: dict[str, Any], statuses: list[int]) -> None:
+def _ask(server: Process, message: dict[str, Any], statuses: list[int]) -> None:
     headers = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {FIRST}"}
     with server.new_client(None) as client:
         statuses.append(client.post("/mcp", json=message, headers=headers).status_code)
@@ -39,7 +39,7 @@ def _tool(name: str, /, **arguments: Any) -> tuple[str, dict[str, Any]]:
 _FIND = {"name": "find_tool", "arguments": {"task": "spin a gadget " * 10_000}}
 
 
-def _register(server: Server) -> None:
+def _register(server: Process) -> None:
     tools = crowd(LARGE)
     post(server, CATALOG, {"tools": tools}, "PUT").raise_for_status()
 

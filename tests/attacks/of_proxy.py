@@ -3,8 +3,6 @@
 import gzip
 import json
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -15,7 +13,7 @@ from tests.attacks.attack import FLOOD, Attack, at_once, half_more
 from tests.attacks.stalls import HEALTH
 from tests.attacks.test_edge import FLOODS, MIB, pour
 from tests.client.upstream import Exchange, peer
-from tests.support import Server, environment, free_port, until
+from tests.support import Process, proxy, until
 
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
 JSON = b"Content-Type: application/json\r\n"
@@ -111,49 +109,30 @@ class _Drain:
 
 
 @contextmanager
-def serving(upstream: str, folder: Path) -> Iterator[Server]:
+def serving(upstream: str) -> Iterator[Process]:
     """Run a proxy before a provider, with a selector that finds the first tools."""
     with peer(lambda exchange: exchange.select("t1", "t2")) as selector:
-        port = free_port()
-        command = [sys.executable, "-m", "toolscout", "proxy", "--upstream", upstream]
-        command += ["--selector", selector.url, "--port", str(port)]
-        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
-            impatient = {"TOOLSCOUT_CALLER_TIMEOUT_S": "6"}
-            process = subprocess.Popen(
-                command, stdout=out, stderr=err, env=environment(**impatient)
-            )
-        server = Server(port, process, folder)
-        try:
-            until(lambda: _answers(server))
+        impatient = {"TOOLSCOUT_CALLER_TIMEOUT_S": "6"}
+        with proxy(upstream, selector=selector.url, **impatient) as server:
             yield server
-        finally:
-            server.client.close()
-            process.kill()
-            process.wait()
-
-
-def _answers(server: Server) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", server.port), 1):
-        return True
-    return False
 
 
 @contextmanager
-def _before_drain(folder: Path) -> Iterator[Server]:
+def _before_drain(folder: Path) -> Iterator[Process]:
     drain = _Drain()
-    with serving(f"http://127.0.0.1:{drain.port}", folder) as server:
+    with serving(f"http://127.0.0.1:{drain.port}") as server:
         yield server
     drain.close()
 
 
 @contextmanager
-def _before_provider(folder: Path) -> Iterator[Server]:
+def _before_provider(folder: Path) -> Iterator[Process]:
     _made("a bomb")
-    with peer(_provider) as provider, serving(provider.url, folder) as server:
+    with peer(_provider) as provider, serving(provider.url) as server:
         yield server
 
 
-def _exchange(server: Server, request: bytes) -> int:
+def _exchange(server: Process, request: bytes) -> int:
     """Send a request; read its answer, and return how many bytes it had."""
     size = 0
     with server.connect() as connection, suppress(OSError):
@@ -167,11 +146,11 @@ def _posting(name: str, body: Callable[[], bytes], times: int) -> Attack:
     """Return the attack that posts a body, which is made before anybody is watched."""
     made = cache(lambda: _head(len(body())) + body())
 
-    def run(server: Server) -> None:
+    def run(server: Process) -> None:
         request = made()
         at_once(times, lambda: _exchange(server, request))
 
-    def prepare(_: Server) -> None:
+    def prepare(_: Process) -> None:
         made()
 
     return Attack(
@@ -179,14 +158,13 @@ def _posting(name: str, body: Callable[[], bytes], times: int) -> Attack:
         run,
         prepare=prepare,
         start=_before_drain,
-        is_short=name == "8 MB of brackets",
         others=lambda _: (HEALTH, None),
         most_mib=half_more,
     )
 
 
-def _ask_for(answer: str) -> Callable[[Server], None]:
-    def run(server: Server) -> None:
+def _ask_for(answer: str) -> Callable[[Process], None]:
+    def run(server: Process) -> None:
         body = _tools(50).replace(b'"model"', b'"stream": true, "model"')
         if ANSWERS[answer][0].startswith(JSON):
             body = _tools(50)
@@ -196,14 +174,14 @@ def _ask_for(answer: str) -> Callable[[Server], None]:
     return run
 
 
-def _half_heads(server: Server) -> None:
+def _half_heads(server: Process) -> None:
     with ExitStack() as callers:
         for _ in range(300):
             callers.enter_context(server.connect()).sendall(b"GET /v1/models HTTP/1.1\r\nHost: a")
         until(lambda: _exchange(server, b"GET /healthz HTTP/1.0\r\n\r\n") > 0)
 
 
-def _slow_bodies(server: Server) -> None:
+def _slow_bodies(server: Process) -> None:
     """Begin 60 bodies that would be held to be searched, and never end them."""
     body = _tools(50, "x" * 2 * MIB)
     with ExitStack() as callers:
@@ -213,7 +191,7 @@ def _slow_bodies(server: Server) -> None:
         assert _exchange(server, b"GET /healthz HTTP/1.0\r\n\r\n")
 
 
-def _paths_and_hosts(server: Server) -> None:
+def _paths_and_hosts(server: Process) -> None:
     for path in (b"/../admin", b"/%2e%2e/admin", b"/..%2fadmin", b"http://localhost/../x"):
         _exchange(server, b"GET %b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % path)
     for head in (b"Host: evil.example", b"Host: localhost\r\nOrigin: https://evil.example"):
@@ -223,13 +201,12 @@ def _paths_and_hosts(server: Server) -> None:
 def of_proxy() -> list[Attack]:
     """List the attacks on the proxy."""
 
-    def attack(name: str, run: Callable[[Server], None], is_short: bool = False) -> Attack:
+    def attack(name: str, run: Callable[[Process], None]) -> Attack:
         start = _before_provider if name.startswith("answer") else _before_drain
         return Attack(
             f"proxy: {name}",
             run,
             start=start,
-            is_short=is_short,
             others=lambda _: (HEALTH, None),
             most_mib=half_more,
         )
@@ -238,16 +215,13 @@ def of_proxy() -> list[Attack]:
         attack(
             f"heads: {name}",
             lambda server, flood=flood: at_once(FLOOD, lambda: pour(server, *flood)),
-            is_short=name == "small headers",
         )
         for name, flood in FLOODS.items()
     ]
     found += [_posting(name, body, 3) for name, body in BODIES.items()]
     large = "a message of 8 MB"
     found.append(_posting(f"{large}, {FLOOD} at once", BODIES[large], FLOOD))
-    found += [
-        attack(f"answer: {name}", _ask_for(name), is_short=name == "a bomb") for name in ANSWERS
-    ]
+    found += [attack(f"answer: {name}", _ask_for(name)) for name in ANSWERS]
     found.append(attack("300 half heads", _half_heads))
     found.append(attack("60 bodies without end", _slow_bodies))
     found.append(attack("paths and hosts", _paths_and_hosts))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
-from tests.support import Server, crowd, raw_request
+from tests.support import Process, crowd, raw_request
 
 SMALL_BUFFER = 4_096
 """Bytes that the kernel takes for a reader that does not read."""
@@ -18,7 +18,7 @@ WORDY = [tool | {"definition": {"note": "spin " * 4_000}} for tool in crowd(100)
 """Tools whose definitions make an answer of 2 MB."""
 
 
-def deaf(server: Server, digest: str, headers: Sequence[str] = ()) -> socket.socket:
+def deaf(server: Process, digest: str, headers: Sequence[str] = ()) -> socket.socket:
     """Ask 8 times for all of `WORDY` over one connection, and read none of it."""
     fields = {"include_definitions": True, "top_k": len(WORDY), "min_score": 0}
     body = json.dumps({"pattern": "spin a gadget", "catalog": digest, **fields}).encode()

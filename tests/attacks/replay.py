@@ -22,16 +22,16 @@ from tests.attacks.test_edge import FLOODS, pour
 from tests.attacks.test_filter import MANY, REPEATED, WORDS
 from tests.attacks.test_patterns import ALTERNATIVES, BATCH, COUNTED, STATES
 from tests.contract.test_calls import FILTER
-from tests.support import SEARCH, Server, crowd, until
+from tests.support import SEARCH, Process, crowd, until
 
 LEAST_SHARE = 0.99
 
 
-def _poured(flood: tuple[bytes, bytes, int]) -> Callable[[Server], None]:
+def _poured(flood: tuple[bytes, bytes, int]) -> Callable[[Process], None]:
     return lambda server: at_once(FLOOD, lambda: pour(server, *flood))
 
 
-def _silent(server: Server) -> None:
+def _silent(server: Process) -> None:
     head = f"POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n".encode()
     with ExitStack() as callers:
         silent = [callers.enter_context(server.connect()) for _ in range(200)]
@@ -42,25 +42,26 @@ def _silent(server: Server) -> None:
 
 
 def _once(dear: Dear) -> Attack:
-    def prepare(server: Server) -> None:
+    def prepare(server: Process) -> None:
         body()  # writing it holds this process's lock, and the probes are of this process
         if dear.registered:
             post(server, CATALOG, {"tools": crowd(dear.registered)}, "PUT").raise_for_status()
 
     body = cache(dear.body)
 
-    def run(server: Server) -> None:
-        post(server, dear.path, body(), dear.method)
+    def run(server: Process) -> None:
+        answer = post(server, dear.path, body(), dear.method)
+        assert answer.is_success is not dear.is_refused, answer.text
 
     return Attack(f"dearest: {dear.name}", run, prepare)
 
 
-def _flood(path: str, text: bytes) -> Callable[[Server], None]:
+def _flood(path: str, text: bytes) -> Callable[[Process], None]:
     return lambda server: at_once(FLOOD, lambda: post(server, path, text))
 
 
-def _pattern(pattern: str, tools: Sequence[Any]) -> Callable[[Server], None]:
-    def run(server: Server) -> None:
+def _pattern(pattern: str, tools: Sequence[Any]) -> Callable[[Process], None]:
+    def run(server: Process) -> None:
         digest = post(server, SEARCH, {"pattern": "x", "tools": tools}).headers["x-catalog-digest"]
         known = {"pattern": "x", "catalog": digest}
         until(lambda: post(server, SEARCH, known).status_code == 200)

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from evals.speed.processes import resident_mib
-from tests.support import PATIENCE_S, Server
+from tests.support import PATIENCE_S, Process
 
 LIMIT_UNITS = 14
 """Units of event-loop time that one request may take."""
@@ -88,7 +88,7 @@ class Watched:
 
 @contextmanager
 def watching(
-    server: Server,
+    server: Process,
     second: Ask | None = None,
     probe: Ask = HEALTH,
     resident: Callable[[int], float] = resident_mib,
@@ -148,7 +148,7 @@ def _is_answered(connection: HTTPConnection, ask: Ask) -> bool:
     return response.status == HTTPStatus.OK and ask.expected in text
 
 
-def least_stall(server: Server, attack: Callable[[], Any], tries: int = TRIES) -> Watched:
+def least_stall(server: Process, attack: Callable[[], Any], tries: int = TRIES) -> Watched:
     """Run an attack a few times and keep the run with the shortest stall, in units."""
     found: Sequence[Watched] = []
     for _ in range(tries):

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
-from tests.attacks.dearest import CATALOG, MIB, V1, Dear, dearest, names, tool_of, values
+from tests.attacks.dearest import CATALOG, V1, names, tool_of, values
 from tests.attacks.stalls import LIMIT_UNITS, least_stall
-from tests.support import SEARCH, TOOLS, Server, crowd, problem_of, running, until
+from tests.support import SEARCH, TOOLS, Process, crowd, problem_of, running, until
 from toolscout.contract.bounds import (
     BOUNDS,
     MAX_ANSWER_BYTES,
@@ -74,13 +73,13 @@ PAST = [
 
 
 @pytest.fixture(scope="module")
-def learning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def learning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     with running(tmp_path_factory.mktemp("learning")) as service:
         yield service
 
 
 @pytest.mark.parametrize("past", PAST, ids=lambda past: past.path.rpartition("/")[2])
-def test_past_a_bound_the_answer_says_which(server: Server, past: Past):
+def test_past_a_bound_the_answer_says_which(server: Process, past: Past):
     response = server.post(past.body, past.path)
     assert response.status_code == 422
     body = problem_of(response, 422, response.json()["code"])
@@ -89,7 +88,7 @@ def test_past_a_bound_the_answer_says_which(server: Server, past: Past):
     assert body["errors"][0]["path"]
 
 
-def test_a_list_of_entity_tags_is_bounded(server: Server):
+def test_a_list_of_entity_tags_is_bounded(server: Process):
     server.client.put(CATALOG, json={"tools": TOOLS}).raise_for_status()
     tags = ", ".join(f'"{number}"' for number in range(MAX_TAGS + 1))
     problem = problem_of(server.get(CATALOG, **{"if-none-match": tags}), 422, "invalid_request")
@@ -98,13 +97,13 @@ def test_a_list_of_entity_tags_is_bounded(server: Server):
     assert server.get(CATALOG, **{"if-none-match": few}).status_code == 200
 
 
-def test_a_name_in_a_path_is_bounded(server: Server):
+def test_a_name_in_a_path_is_bounded(server: Process):
     server.client.put(CATALOG, json={"tools": TOOLS}).raise_for_status()
     path = f"{CATALOG}/tools/{'a.' * MAX_NAME_CHARS}"
     assert str(MAX_NAME_CHARS) in problem_of(server.get(path), 422, "invalid_request")["detail"]
 
 
-def test_statuses_of_a_change_are_bounded(server: Server):
+def test_statuses_of_a_change_are_bounded(server: Process):
     server.client.put(CATALOG, json={"tools": TOOLS}).raise_for_status()
     statuses = dict.fromkeys(names(MAX_STATUSES + 1), "available")
     response = server.client.patch(CATALOG, json={"status": statuses})
@@ -114,7 +113,7 @@ def test_statuses_of_a_change_are_bounded(server: Server):
     )
 
 
-def test_an_answer_has_a_largest_size_and_says_what_to_lower(server: Server):
+def test_an_answer_has_a_largest_size_and_says_what_to_lower(server: Process):
     tools = [{"name": f"tool_{n}", "definition": {"text": "x" * 100_000}} for n in range(50)]
     fields = {"include_definitions": True, "top_k": 50, "min_score": 0}
     problem = problem_of(server.search("tool", tools, **fields), 422, "invalid_request")
@@ -126,7 +125,7 @@ def test_an_answer_has_a_largest_size_and_says_what_to_lower(server: Server):
     assert page.status_code in (200, 422)
 
 
-def test_shown_tools_are_bounded_over_a_batch(server: Server):
+def test_shown_tools_are_bounded_over_a_batch(server: Process):
     tools = crowd(1_000, "shownall")
     digest = server.search("spin", tools).headers["x-catalog-digest"]
     until(lambda: server.search("spin", catalog=digest).status_code == 200)
@@ -136,13 +135,13 @@ def test_shown_tools_are_bounded_over_a_batch(server: Server):
     assert server.post(body | {"explain": False}, V1 + "search:batch").status_code == 200
 
 
-def test_duplicate_keys_are_no_way_around_a_bound(server: Server):
+def test_duplicate_keys_are_no_way_around_a_bound(server: Process):
     twice = b'{"pattern":"x","always_keep":' + values(300_000, b'"a"')
     twice += b',"always_keep":[],"tools":[{"name":"a"}]}'
     problem_of(server.post(twice), 422, "invalid_request")
 
 
-def test_punctuation_in_texts_is_no_value(learning: Server):
+def test_punctuation_in_texts_is_no_value(learning: Process):
     event = {"pattern": "spin, [a] gadget, " * 150, "tool": "spin", "success": True}
     body = {"events": [event] * MAX_EVENTS}
     assert learning.post(body, V1 + "feedback").status_code == 202
@@ -150,27 +149,12 @@ def test_punctuation_in_texts_is_no_value(learning: Server):
     assert learning.post(patterns, V1 + "search:batch").status_code == 200
 
 
-def test_every_bound_is_in_the_description(server: Server):
+def test_every_bound_is_in_the_description(server: Process):
     described = server.get("/openapi.json").json()["x-bounds"]
     assert [(each["what"], each["limit"]) for each in described] == [
         (bound.what, bound.limit) for bound in BOUNDS
     ]
     assert document()["x-bounds"] == described
-
-
-@pytest.mark.integration  # alone on its cores: beside other tests the unit is as noisy as the stall
-@pytest.mark.parametrize("dear", list(dearest()), ids=lambda dear: dear.name)
-def test_the_dearest_requests_hold_nobody_up(learning: Server, dear: Dear):
-    server = learning
-    if dear.registered:
-        tools = crowd(dear.registered)
-        server.client.put(CATALOG, json={"tools": tools}).raise_for_status()
-    body = dear.body()
-    assert len(body) <= 16 * MIB
-    answers: list[httpx2.Response] = []
-    seen = least_stall(server, lambda: answers.append(server.send(dear.method, dear.path, body)))
-    assert {answer.is_success for answer in answers} == {not dear.is_refused}
-    assert seen.stall_units <= LIMIT_UNITS
 
 
 def test_a_call_of_mcp_is_bounded(tmp_path: Path):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import SEARCH, TOOLS, Server, crowd, raw_request, running, until
+from tests.support import SEARCH, TOOLS, Process, crowd, raw_request, running, until
 
 ACME = "acme-0123456789abcdef0123456789abcdef"
 ZENITH = "zenith-0123456789abcdef0123456789abcdef"
@@ -21,7 +21,7 @@ MIB = 1024 * 1024
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """Yield a service of two tenants with few slots, which does not wait long to be read."""
     folder = tmp_path_factory.mktemp("shared")
     impatient = ("--max-in-flight", "32", "--caller-timeout-s", "3")
@@ -29,14 +29,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-def resident_peak(server: Server) -> int:
+def resident_peak(server: Process) -> int:
     """Return the most memory that the process has had, in bytes."""
     status = Path(f"/proc/{server.process.pid}/status").read_text("utf-8")
     (line,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) * 1024
 
 
-def pour(server: Server, start: bytes, part: bytes, total: int) -> int:
+def pour(server: Process, start: bytes, part: bytes, total: int) -> int:
     """Send a start and then the same part again and again, until the service has enough."""
     sent = 0
     with server.connect() as connection, suppress(OSError):
@@ -69,7 +69,7 @@ FLOODS = {
 
 
 @pytest.mark.parametrize("flood", FLOODS)
-def test_heads_of_any_size_take_no_memory(shared: Server, flood: str):
+def test_heads_of_any_size_take_no_memory(shared: Process, flood: str):
     start, part, total = FLOODS[flood]
     before = resident_peak(shared)
     threads = [
@@ -85,7 +85,7 @@ def test_heads_of_any_size_take_no_memory(shared: Server, flood: str):
     assert shared.search(headers={"x-api-key": ACME}).status_code == 200
 
 
-def test_many_small_chunks_are_refused(shared: Server):
+def test_many_small_chunks_are_refused(shared: Process):
     head = HEAD + b"X-API-Key: " + ACME.encode() + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
     with shared.connect() as caller:
         caller.sendall(head + b"1\r\n \r\n" * 2_000)
@@ -98,7 +98,7 @@ def test_many_small_chunks_are_refused(shared: Server):
         assert caller.recv(65_536).startswith(b"HTTP/1.1 200")
 
 
-def test_a_body_that_nobody_reads_is_not_waited_for(shared: Server):
+def test_a_body_that_nobody_reads_is_not_waited_for(shared: Process):
     with shared.connect() as caller, suppress(OSError):
         caller.sendall(
             HEAD.replace(SEARCH.encode(), b"/healthz") + b"Content-Length: 999999\r\n\r\n"
@@ -110,6 +110,7 @@ def test_a_body_that_nobody_reads_is_not_waited_for(shared: Server):
 
 
 @pytest.mark.integration
+@pytest.mark.alone
 def test_a_pod_of_512_mib_survives_every_flood_at_once(tmp_path: Path):
     with running(tmp_path, TOOLSCOUT_API_KEYS=KEYS) as pod:
         threads = [
@@ -125,7 +126,7 @@ def test_a_pod_of_512_mib_survives_every_flood_at_once(tmp_path: Path):
         assert resident_peak(pod) < 512 * MIB
 
 
-def test_callers_without_a_key_hold_no_slot(shared: Server):
+def test_callers_without_a_key_hold_no_slot(shared: Process):
     head = f"POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n".encode()
     with ExitStack() as callers:
         silent = [callers.enter_context(shared.connect()) for _ in range(200)]
@@ -137,7 +138,7 @@ def test_callers_without_a_key_hold_no_slot(shared: Server):
             assert caller.recv(65_536).startswith(b"HTTP/1.1 401")
 
 
-def hold_slots(server: Server, key: str, number: int, callers: ExitStack) -> list[socket.socket]:
+def hold_slots(server: Process, key: str, number: int, callers: ExitStack) -> list[socket.socket]:
     """Return requests whose bodies do not come."""
     held = []
     for _ in range(number):
@@ -147,7 +148,7 @@ def hold_slots(server: Server, key: str, number: int, callers: ExitStack) -> lis
     return held
 
 
-def test_one_tenant_cannot_take_all_slots(shared: Server):
+def test_one_tenant_cannot_take_all_slots(shared: Process):
     with ExitStack() as callers:
         hold_slots(shared, ACME, 64, callers)
         until(lambda: shared.metric("toolscout_inflight_requests") == 28)
@@ -160,7 +161,7 @@ def test_one_tenant_cannot_take_all_slots(shared: Server):
 class Flood:
     """One tenant that sends all it can, until the end."""
 
-    def __init__(self, server: Server, key: str, lists: bool) -> None:
+    def __init__(self, server: Process, key: str, lists: bool) -> None:
         self.answers: Counter[int] = Counter()
         self._server = server
         self._key = key
@@ -194,8 +195,9 @@ class Flood:
 
 
 @pytest.mark.integration
+@pytest.mark.alone
 @pytest.mark.parametrize("lists", [False, True], ids=["known lists", "ever new lists"])
-def test_a_flood_of_one_tenant_leaves_others_their_share(shared: Server, lists: bool):
+def test_a_flood_of_one_tenant_leaves_others_their_share(shared: Process, lists: bool):
     quiet: Counter[int] = Counter()
     new: Counter[str] = Counter()
     with Flood(shared, ACME, lists) as flood:

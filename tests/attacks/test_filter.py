@@ -11,7 +11,7 @@ import pytest
 
 from tests.attacks.stalls import LIMIT_UNITS, least_stall, unit_s
 from tests.contract.test_calls import FILTER
-from tests.support import Server, crowd, raw_request, running, until
+from tests.support import Process, crowd, raw_request, running, until
 
 REPEATED = {"query": "a" * 400_000, "tools": [{"name": "a" * k} for k in range(1, 21)]}
 WORDS = {"query": "item abc " * 200_000, "tools": crowd(300)}
@@ -19,14 +19,14 @@ MANY = {"query": "a" * 3_000_000, "tools": [{"name": "a" * k} for k in range(1, 
 
 
 @pytest.mark.parametrize("body", [REPEATED, WORDS, MANY], ids=["letters", "words", "names"])
-def test_a_long_query_holds_nobody_up(server: Server, body):
+def test_a_long_query_holds_nobody_up(server: Process, body):
     answers = []
     seen = least_stall(server, lambda: answers.append(server.post(body, FILTER)))
     assert {answer.status_code for answer in answers} == {200}
     assert seen.stall_units <= LIMIT_UNITS
 
 
-def test_new_lists_are_answered_while_long_work_runs(server: Server):
+def test_new_lists_are_answered_while_long_work_runs(server: Process):
     def flood() -> None:
         with httpx2.Client(base_url=server.url, timeout=60, trust_env=False) as client:
             client.post(FILTER, json=MANY)

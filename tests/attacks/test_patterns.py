@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.attacks.stalls import LIMIT_UNITS, least_stall
-from tests.support import Server, until
+from tests.support import Process, until
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.alone]
 
 COUNTED = "zq|(.{0,1000}~)"
 ALTERNATIVES = "|".join(f".*{chr(97 + n % 26)}.*{chr(97 + n // 26)}#~" for n in range(260))
@@ -25,30 +25,14 @@ def catalog(data: Path, size: int) -> list[dict[str, Any]]:
     return found
 
 
-def known(server: Server, tools: list[dict[str, Any]]) -> str:
+def known(server: Process, tools: list[dict[str, Any]]) -> str:
     """Have a list compiled; returns its digest."""
     digest: str = server.search("x", tools).headers["x-catalog-digest"]
     until(lambda: server.search("x", catalog=digest).status_code == 200)
     return digest
 
 
-@pytest.mark.parametrize(
-    ("size", "ranker"), [(50, "auto"), (300, "regex"), (1_000, "auto"), (10_000, "regex")]
-)
-@pytest.mark.parametrize("pattern", [COUNTED, ALTERNATIVES, STATES])
-def test_a_costly_pattern_holds_nobody_up(
-    server: Server, data: Path, size: int, pattern: str, ranker: str
-):
-    body = {"pattern": pattern, "catalog": known(server, catalog(data, size)), "ranker": ranker}
-    answers = []
-    seen = least_stall(server, lambda: answers.append(server.post(body)))
-    assert {answer.status_code for answer in answers} == {200}
-    assert seen.stall_units <= LIMIT_UNITS
-    if pattern is not STATES:
-        assert "degraded=keyword" in answers[0].headers["x-tool-selection"]
-
-
-def test_what_is_too_costly_is_said_everywhere(server: Server):
+def test_what_is_too_costly_is_said_everywhere(server: Process):
     before = server.metric('toolscout_patterns_total{result="too_costly"}')
     answer = server.search(f"read {COUNTED}", explain=True)
     body = answer.json()
@@ -60,7 +44,7 @@ def test_what_is_too_costly_is_said_everywhere(server: Server):
     assert server.metric('toolscout_patterns_total{result="too_costly"}') == before + 1
 
 
-def test_a_slow_pattern_is_given_up_with_its_budget_and_remembered(server: Server):
+def test_a_slow_pattern_is_given_up_with_its_budget_and_remembered(server: Process):
     tools = [
         {"name": f"tool_{n}", "description": f"{n} " + "abcdefghijklm " * 500} for n in range(300)
     ]
@@ -77,7 +61,7 @@ def test_a_slow_pattern_is_given_up_with_its_budget_and_remembered(server: Serve
     until(lambda: "ranker=regex" in ordinary())
 
 
-def test_a_batch_pays_for_all_of_its_patterns(server: Server, data: Path):
+def test_a_batch_pays_for_all_of_its_patterns(server: Process, data: Path):
     digest = known(server, catalog(data, 1_000))
     patterns = [f"{n}zq|([a-m ].{{30}}~)" for n in range(32)]
     answers = []
@@ -90,7 +74,7 @@ def test_a_batch_pays_for_all_of_its_patterns(server: Server, data: Path):
     assert seen.stall_units <= LIMIT_UNITS
 
 
-def test_a_message_is_no_way_around_it(server: Server, data: Path):
+def test_a_message_is_no_way_around_it(server: Process, data: Path):
     digest = known(server, catalog(data, 300))
     answers = []
 

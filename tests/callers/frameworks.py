@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.callers.cases import Caller, CallerError, Running
 from tests.integration.frameworks import environment
+from tests.support import ran
 
 AGENTS = Path(__file__).with_name("agents")
 LIBRARIES = ["langchain", "openai-agents", "pydantic-ai-slim", "smolagents"]
@@ -76,7 +77,7 @@ def versions() -> dict[str, str]:
     """Those of the frameworks."""
     code = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
     command = [environment.python(), "-c", code, *LIBRARIES]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = ran(command)
     return dict(zip(LIBRARIES, done.stdout.split(), strict=True))
 
 

@@ -7,37 +7,6 @@ import pytest
 from toolscout.client import ConfigurationError
 from toolscout.discovery.config import DiscoveryConfig, load
 
-RELEVANCE = """
-pipes:
-  tool_discovery:
-    enabled: true
-    strategy: relevance
-    min_tools: 5
-    max_tools: 25
-    target_ratio: 0.8
-    always_keep: ["read_file"]
-"""
-TOOL_SEARCH = """
-pipes:
-  tool_discovery:
-    enabled: true
-    strategy: tool-search
-    search_tool_name: gateway_search_tools
-    max_search_results: 5
-    always_keep: ["read_file"]
-"""
-API = """
-pipes:
-  tool_discovery:
-    enabled: true
-    strategy: api
-    api:
-      endpoint: "https://<backend>/v1/tool-discovery/search"
-      api_key: "${TOOL_DISCOVERY_API_KEY}"
-      timeout: 2s
-    max_search_results: 5
-"""
-
 
 def read(text: str, folder: Path) -> DiscoveryConfig:
     path = folder / "gateway.yaml"

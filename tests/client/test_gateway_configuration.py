@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.upstream import TOOLS
-from tests.support import Server
+from tests.support import Process
 from toolscout.client import Selector
 from toolscout.discovery import load
 
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[2] / "deploy" / "proxies" / "context-gateway"
 
 @pytest.mark.parametrize(("name", "strategy"), [("v0.4", "api"), ("v0.5", "tool-search")])
 def test_the_endpoint_answers(
-    server: Server, monkeypatch: pytest.MonkeyPatch, name: str, strategy: str
+    server: Process, monkeypatch: pytest.MonkeyPatch, name: str, strategy: str
 ):
     monkeypatch.setenv("TOOLSCOUT_URL", server.url)
     monkeypatch.delenv("TOOLSCOUT_API_KEY", raising=False)

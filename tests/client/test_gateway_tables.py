@@ -8,21 +8,12 @@ import pytest
 
 from toolscout.discovery.local import filter_tools, keyword_search, regex_search
 from toolscout.discovery.session import hashed
-from toolscout.text.relevance import EXPANDED, KEPT, RECENT, Candidate, QueryWords, relevance
 
 
 @pytest.fixture(scope="module")
 def tables(data: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((data / "cases/gateway-algorithms.json").read_text())
     return found
-
-
-def test_scores(tables):
-    for row in tables["relevance"]["score"]:
-        name = row["name"]
-        shared = relevance(Candidate(name, row["description"]), QueryWords(row["query"]))
-        forced = EXPANDED * row["expanded"] + KEPT * row["always_keep"]
-        assert shared + forced + RECENT * row["recently_used"] == row["score"], row
 
 
 def test_filtering(tables):

@@ -1,18 +1,13 @@
 """The client needs nothing of the server."""
 
-import subprocess
 import sys
 import textwrap
 
+from tests.support import ran
+
 
 def run(script: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = ran([sys.executable, "-W", "error", "-c", textwrap.dedent(script)])
     return done.stdout
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evals.sets import Question, ToolSet, load_set
-from tests.support import Server, running
+from tests.support import Process, running
 from toolscout.client import Selector
 from toolscout.discovery import ToolDiscovery
 
@@ -74,12 +74,12 @@ def _calling(calls: Sequence[tuple[str, Json]]) -> Json:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     with running(tmp_path_factory.mktemp("learning")) as started:
         yield started
 
 
-def missed(server: Server, tools: ToolSet, seed: int, learn: bool) -> float:
+def missed(server: Process, tools: ToolSet, seed: int, learn: bool) -> float:
     """Return the share of wanted tools that the first five miss, for new questions."""
     questions = Random(seed).sample(tools.questions, len(tools.questions))
     half = len(questions) // 2
@@ -97,7 +97,7 @@ def missed(server: Server, tools: ToolSet, seed: int, learn: bool) -> float:
 
 
 @pytest.mark.integration
-def test_an_agent_misses_fewer_tools_after_300_turns(server: Server, data: Path):
+def test_an_agent_misses_fewer_tools_after_300_turns(server: Process, data: Path):
     tools = load_set(data / "toolsets" / "dev" / "apibank")
     before = fmean(missed(server, tools, seed, learn=False) for seed in SPLITS)
     after = fmean(missed(server, tools, seed, learn=True) for seed in SPLITS)

@@ -103,16 +103,6 @@ def test_a_search_without_a_fit_says_so_and_what_else_there_is():
     assert ask("search_tools", query="zxqv") == asked
 
 
-@pytest.mark.parametrize(
-    "written", ["readFile", "read-file", " read_file ", "github.read_file", "READ FILE"]
-)
-def test_a_tool_is_known_in_every_spelling(written):
-    tools = [{"name": "mcp__github__read_file", "description": "Read"}, {"name": "write_file"}]
-    assert ask("tool_info", tools, name=written)["name"] == "mcp__github__read_file"
-    (found,) = ask("get_tool_schemas", tools, names=[written])["schemas"]
-    assert found["name"] == "mcp__github__read_file"
-
-
 def test_several_schemas_come_in_one_answer_and_count_as_read():
     gate = RiskGate()
     names = ["readFile", "send_email", "read_file", "run_test"]
@@ -139,3 +129,13 @@ def test_arguments_that_are_no_object_are_as_good_as_none(given):
         assert asyncio.run(awaited(name)) == text
     assert handle_meta_call("read_file", given, TOOLS) is None
     assert asyncio.run(awaited("read_file")) is None
+
+
+@pytest.mark.parametrize(
+    "written", ["readFile", "read-file", " read_file ", "github.read_file", "READ FILE"]
+)
+def test_a_tool_is_known_in_every_spelling(written):
+    tools = [{"name": "mcp__github__read_file", "description": "Read"}, {"name": "write_file"}]
+    assert ask("tool_info", tools, name=written)["name"] == "mcp__github__read_file"
+    (found,) = ask("get_tool_schemas", tools, names=[written])["schemas"]
+    assert found["name"] == "mcp__github__read_file"

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscout.discovery.local import filter_tools, keyword_search, regex_search, search
-from toolscout.text.relevance import Candidate, QueryWords, relevance
 
 TOOLS: list[dict[str, Any]] = [
     {"name": "update_address", "description": "Improve an address"},
@@ -27,12 +26,6 @@ def test_an_invalid_pattern_keeps_the_pins():
 def test_a_keyword_is_a_whole_word():
     assert keyword_search("add", TOOLS) == ["add"]
     assert keyword_search("the pr", TOOLS) == ["pr"]
-
-
-def test_a_name_inside_another_word_is_no_name():
-    candidate = Candidate("add", "Sum of two numbers")
-    assert relevance(candidate, QueryWords("change my address")) == 0
-    assert relevance(candidate, QueryWords("please add this")) == 60
 
 
 def test_a_pattern_may_span_properties():

@@ -1,7 +1,7 @@
 """What a conversation called, as the field the service reads."""
 
 from tests.client.upstream import TOOLS
-from tests.support import Server
+from tests.support import Process
 from toolscout.discovery.tracker import SessionTracker
 
 
@@ -33,7 +33,7 @@ def test_the_tools_used_longest_ago_are_forgotten_first():
     assert [name for name, *_ in recent(tracker)] == ["c", "a"]
 
 
-def test_the_service_takes_the_field(make, server: Server):
+def test_the_service_takes_the_field(make, server: Process):
     tracker = SessionTracker()
     tracker.record("run_tests")
     selector = make(server.url, timeout=10)

@@ -53,7 +53,7 @@ class Exchange:
             self.body = self._chunked(body)
             return True
         while len(body) < int(self.headers.get("content-length", 0)):
-            body += self.connection.recv(65_536)
+            body += self._more()
         self.body = body
         return True
 
@@ -62,15 +62,21 @@ class Exchange:
         body = b""
         while True:
             while b"\r\n" not in data:
-                data += self.connection.recv(65_536)
+                data += self._more()
             line, _, data = data.partition(b"\r\n")
             size = int(line, 16)
             while len(data) < size + 2:
-                data += self.connection.recv(65_536)
+                data += self._more()
             if size == 0:
                 break
             body, data = body + data[:size], data[size + 2 :]
         return body
+
+    def _more(self) -> bytes:
+        data = self.connection.recv(65_536)
+        if not data:
+            raise ConnectionResetError("closed amid a body")
+        return data
 
     @property
     def json(self) -> Any:

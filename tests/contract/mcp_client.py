@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx2
 from mcp import Client
 from mcp.client.client import ConnectMode
 from mcp.client.streamable_http import streamable_http_client
@@ -26,8 +25,7 @@ async def session(
     server: Server, key: str = ACME_OLD, mode: ConnectMode = "auto"
 ) -> AsyncIterator[Client]:
     """Connect as `mode` says: `legacy` shakes hands, a revision is spoken without asking first."""
-    headers = {"Authorization": f"Bearer {key}"}
-    async with httpx2.AsyncClient(headers=headers, trust_env=False) as http:
+    async with server.async_client(Authorization=f"Bearer {key}") as http:
         transport = streamable_http_client(f"{server.url}/mcp", http_client=http)
         async with Client(transport, mode=mode) as client:
             yield client

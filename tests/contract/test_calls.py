@@ -18,14 +18,6 @@ calls = pytest.mark.parametrize("path", ASKED)
 
 
 @calls
-def test_a_key_is_needed_where_there_are_keys(keyed: Server, path: str):
-    body = ASKED[path] | {"tools": TOOLS}
-    problem_of(keyed.post(body, path), 401, "unauthorized")
-    for headers in ({"authorization": f"Bearer {ZENITH}"}, {"x-api-key": ZENITH}):
-        assert keyed.post(body, path, headers).status_code == 200
-
-
-@calls
 def test_the_digest_of_an_answer_stands_for_its_tools(server: Server, path: str):
     tools = crowd(8, "sextant" + path[-3:])
     sent = server.post(ASKED[path] | {"tools": tools}, path)

@@ -9,7 +9,8 @@ import httpx2
 import pytest
 
 from tests.conftest import ACME_OLD, ZENITH
-from tests.support import TOOLS, Server, crowd, problem_of, running, until
+from tests.in_process import serving
+from tests.support import TOOLS, Server, crowd, problem_of, until
 from toolscout.contract.bounds import MAX_CATALOGS
 
 FILTER = "/v1/tool-discovery/filter"
@@ -43,7 +44,7 @@ def test_a_name_that_cannot_be_is_told_what_can(server: Server, name: str, rest:
 
 
 def test_a_tenant_has_a_limited_number_of_names(tmp_path: Path):
-    with running(tmp_path) as full:
+    with serving(tmp_path) as full:
         for number in range(MAX_CATALOGS):
             assert put(full, f"catalog{number}").is_success
         assert put(full, "catalog1").is_success
@@ -181,7 +182,7 @@ def test_changes_at_the_same_time_are_all_kept(server: Server):
     put(server, "busy", [TOOL])
 
     async def all_of_them() -> list[int]:
-        async with httpx2.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
+        async with server.async_client() as client:
             tools = crowd(4, "valve")
             answers = await asyncio.gather(
                 *(client.patch(url("busy"), json={"upsert": [tool]}) for tool in tools)
@@ -287,10 +288,10 @@ def test_tenants_register_apart_and_need_a_key(keyed: Server):
 
 
 def test_a_registered_catalog_outlives_the_process(tmp_path: Path):
-    flags = ["--store", f"sqlite:{tmp_path / 'state.db'}"]
-    with running(tmp_path, *flags) as server:
+    store = f"sqlite:{tmp_path / 'state.db'}"
+    with serving(tmp_path, store=store) as server:
         tag = put(server, "lasting", [*TOOLS, TOOL]).headers["etag"]
-    with running(tmp_path, *flags) as server:
+    with serving(tmp_path, store=store) as server:
         assert server.get(url("lasting")).headers["etag"] == tag
         # A search waits 5 ms for the store; on a busy machine the first may be too early.
         until(lambda: server.search("turn", catalog="lasting").status_code == 200)

@@ -7,7 +7,8 @@ import pytest
 
 from tests.conftest import ACME_OLD, ZENITH
 from tests.contract.learning import FEEDBACK, HOT, WORKED, names
-from tests.support import TOOLS, Server, problem_of, running
+from tests.in_process import serving
+from tests.support import TOOLS, Server, problem_of
 
 CHAINS, INSIGHTS = "/v1/tool-discovery/chains", "/v1/tool-discovery/insights"
 REPORT: dict[str, Any] = {
@@ -124,7 +125,7 @@ def test_an_insight_needs_a_pattern(learning: Server):
 
 
 def test_a_store_that_is_gone_took_no_report(tmp_path: Path):
-    with running(tmp_path, "--store", "redis://127.0.0.1:1/0") as server:
+    with serving(tmp_path, store="redis://127.0.0.1:1/0") as server:
         for body, path in ((WORKED, FEEDBACK), (REPORT, CHAINS)):
             problem = problem_of(server.post(body, path), 503, "overloaded")
             assert problem["detail"] == "the state store did not take it"

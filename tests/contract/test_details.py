@@ -100,21 +100,6 @@ def test_odd_schemas_are_shown_as_far_as_they_go(server: Server, schema: dict, n
     assert told["parameters"] == list(names)
 
 
-@pytest.mark.parametrize(
-    ("risk", "schema", "confirmation"),
-    [
-        ("read_only", False, False),
-        ("write_local", False, False),
-        ("write_remote", True, False),
-        ("destructive", True, True),
-    ],
-)
-def test_gates_follow_the_risk(server: Server, risk: str, schema: bool, confirmation: bool):
-    told = shown(server, DELETE | {"risk": risk}, detail="brief")
-    assert told.get("requires_full_schema", False) == schema
-    assert told.get("requires_confirmation", False) == confirmation
-
-
 def test_the_newer_contract_shows_them_too(server: Server):
     body = {"query": "delete_file", "max_tools": 1, "tools": [DELETE], "detail": "names"}
     answer = server.post(body, GATEWAY).json()

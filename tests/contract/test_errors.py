@@ -5,7 +5,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from tests.support import GATEWAY, SEARCH, TOOLS, Server, crowd, problem_of, raw_request
+from tests.support import GATEWAY, SEARCH, TOOLS, Server, crowd, problem_of
 from toolscout.server.http.problems import CODES
 
 SECRET = "xyzzysecret"
@@ -204,15 +204,3 @@ def test_long_request_ids_keep_errors_short(server: Server):
     response = server.post(b"{", GATEWAY, headers)
     assert len(response.content) <= 2_048
     assert response.json()["request_id"] == response.headers["x-request-id"]
-
-
-def test_an_error_keeps_the_connection(server: Server):
-    requests = raw_request(b"{}") + raw_request(b'{"pattern":"x","tools":[]}')
-    with server.connect() as connection:
-        connection.sendall(requests)
-        received = b""
-        while b"selected_names" not in received:
-            chunk = connection.recv(65_536)
-            assert chunk, "the connection was closed after an error"
-            received += chunk
-    assert received.startswith(b"HTTP/1.1 422")

@@ -5,9 +5,7 @@ import re
 import pytest
 
 from tests.conftest import ACME_OLD
-from tests.support import SEARCH, TOOLS, Server, crowd, exchange, raw_request
-
-BODY = b'{"pattern":"read a file","tools":[{"name":"read_file"}]}'
+from tests.support import SEARCH, TOOLS, Server, crowd
 
 
 def test_selection_header(server: Server):
@@ -17,12 +15,6 @@ def test_selection_header(server: Server):
         rf"{len(TOOLS)}->{count}; ranker=hybrid; cache=(hit|miss); outcome=match; degraded=no",
         response.headers["x-tool-selection"],
     )
-
-
-@pytest.mark.parametrize("ranker", ["bm25", "semantic", "hybrid"])
-def test_selection_header_names_the_ranker_that_ran(server: Server, ranker: str):
-    header = server.search("forecast", ranker=ranker).headers["x-tool-selection"]
-    assert f"ranker={ranker};" in header
 
 
 def test_server_timing_names_the_phases(server: Server):
@@ -59,13 +51,6 @@ def test_every_answer_carries_a_request_id(server: Server, path: str):
     assert server.get(path).headers["x-request-id"]
 
 
-def test_a_host_that_is_no_name_is_refused_like_anything_else(server: Server):
-    request = raw_request(b"", "/v1/stats", "GET").replace(b"localhost", b'local"host', 1)
-    status, headers, body = exchange(server, request)
-    assert (status, headers["content-type"]) == (400, "application/problem+json")
-    assert headers["x-request-id"] in body.decode()
-
-
 def test_request_ids_are_made_when_absent(server: Server):
     made = {server.search().headers["x-request-id"] for _ in range(5)}
     assert len(made) == 5
@@ -81,17 +66,6 @@ def test_every_error_carries_a_request_id(server: Server, method: str, path: str
     assert given.headers["x-request-id"] == given.json()["request_id"] == "my-id"
     made = server.client.request(method, path)
     assert made.headers["x-request-id"] == made.json()["request_id"] != ""
-
-
-@pytest.mark.parametrize("odd", ["\x01\x02", "\x80\x81", "tab\tid"])
-def test_request_ids_that_cannot_be_printed_are_replaced(server: Server, odd: str):
-    header = f"X-Request-Id: {odd}".encode("latin-1")
-    request = raw_request(BODY).replace(b"Content-Type", header + b"\r\nContent-Type", 1)
-    status, headers, _ = exchange(server, request)
-    if status == 200:  # the HTTP parser may refuse control characters by itself
-        assert headers["x-request-id"].isprintable()
-        assert headers["x-request-id"] != odd
-    assert status in (200, 400)
 
 
 def test_long_request_ids_are_cut(server: Server):

@@ -7,7 +7,8 @@ import pytest
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
 from tests.contract.learning import FEEDBACK, LEARNING, WORKED, known, names, tell
-from tests.support import TOOLS, Server, crowd, problem_of, running, until
+from tests.in_process import serving
+from tests.support import TOOLS, Server, crowd, problem_of, until
 from toolscout.contract.bounds import MAX_TOOL_DEPTH
 
 
@@ -82,16 +83,6 @@ def test_what_was_learned_can_be_seen_and_forgotten(empty: Server):
     assert known(empty)["observations"] == 0
 
 
-def test_filters_beat_experience(empty: Server):
-    tell(empty, {"events": [WORKED] * 3})
-    assert "resize_image" not in names(empty, filters={"exclude": ["resize_image"]})
-
-
-def test_tools_that_are_not_offered_are_never_selected(empty: Server):
-    tell(empty, {"events": [WORKED] * 3})
-    assert "resize_image" not in names(empty, tools=crowd(5))
-
-
 def test_the_hot_tools_of_a_large_list_follow_what_worked(empty: Server):
     tools = [*TOOLS, *crowd(1_100)]
     tell(empty, {"events": [WORKED] * 3})
@@ -130,16 +121,10 @@ def test_a_blank_pattern_is_refused_and_nothing_is_kept(empty: Server):
 
 
 def test_without_learning_feedback_is_not_swallowed(tmp_path: Path):
-    with running(tmp_path, "--learning", "off") as server:
+    with serving(tmp_path, learning=False) as server:
         problem_of(server.post(WORKED, FEEDBACK), 404, "not_found")
         problem_of(server.get(LEARNING), 404, "not_found")
         assert server.get("/v1/stats").json()["learning"] is None
-
-
-def test_a_service_learns_without_any_setting(tmp_path: Path):
-    with running(tmp_path) as server:
-        assert server.post({"events": [WORKED] * 3}, FEEDBACK).status_code == 202
-        assert server.names("ship the parcel")[0] == "resize_image"
 
 
 def test_a_tool_is_the_same_however_its_json_is_written(empty: Server):
@@ -180,3 +165,8 @@ def test_a_tool_whose_annotations_no_parser_takes_is_learned_as_it_was_sent(empt
     assert empty.post(body, headers=key).json()["selected_names"] == ["resize_image"]
     (tool,) = known(empty)["tools"]
     assert tool["content"]
+
+
+def test_filters_beat_experience(empty: Server):
+    tell(empty, {"events": [WORKED] * 3})
+    assert "resize_image" not in names(empty, filters={"exclude": ["resize_image"]})

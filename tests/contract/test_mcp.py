@@ -9,7 +9,8 @@ from mcp_types import INVALID_PARAMS
 from tests.attacks.test_patterns import COUNTED
 from tests.conftest import ACME_OLD, ZENITH
 from tests.contract.mcp_client import call, failure, session
-from tests.support import TOOLS, Server, crowd, running
+from tests.in_process import serving
+from tests.support import TOOLS, Server, crowd
 
 pytestmark = pytest.mark.anyio
 
@@ -121,12 +122,12 @@ async def test_where_there_are_several_catalogs_one_has_to_be_named(facade: Serv
 
 
 async def test_the_status_compiles_nothing(tmp_path: Path):
-    flags = ["--mcp", "--store", f"sqlite:{tmp_path / 'state.db'}"]
-    with running(tmp_path, *flags) as before:
+    kept = {"mcp": True, "store": f"sqlite:{tmp_path / 'state.db'}"}
+    with serving(tmp_path, **kept) as before:
         for name in ("Office", "home"):
             answer = before.client.put(f"/v1/catalogs/{name}", json={"tools": TOOLS})
             assert answer.status_code == 201
-    with running(tmp_path, *flags) as after:
+    with serving(tmp_path, **kept) as after:
         async with session(after) as client:
             status = await client.get_prompt("backend_status")
             said = status.messages[0].content.text  # type: ignore[union-attr]

@@ -11,7 +11,8 @@ from mcp_types import INVALID_PARAMS, TextContent
 
 from tests.conftest import ACME_OLD
 from tests.contract.mcp_client import session
-from tests.support import TOOLS, Server, running
+from tests.in_process import serving
+from tests.support import TOOLS, Server
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +35,7 @@ REFUND = {
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(tmp_path_factory.mktemp("shop"), "--mcp") as started:
+    with serving(tmp_path_factory.mktemp("shop"), mcp=True) as started:
         for name, tools in (("office", TOOLS), ("shop", [*TOOLS, REFUND])):
             put = started.client.put(f"/v1/catalogs/{name}", json={"tools": tools})
             assert put.status_code == 201

@@ -8,7 +8,8 @@ from mcp.client.client import ConnectMode
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
 from tests.contract.mcp_client import HEADERS, session
-from tests.support import TOOLS, Server, running
+from tests.in_process import serving
+from tests.support import TOOLS, Server
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +19,7 @@ CATALOGS = 130
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(tmp_path_factory.mktemp("many"), "--mcp") as started:
+    with serving(tmp_path_factory.mktemp("many"), mcp=True) as started:
         for number in range(CATALOGS):
             body = {"tools": TOOLS[:1]}
             started.client.put(f"/v1/catalogs/home-{number:03}", json=body).raise_for_status()

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import TOOLS, Server, running
+from tests.in_process import serving
+from tests.support import TOOLS, Server
 
 WEB = [{"name": "web_search", "description": "Search the web"}, *TOOLS[1:]]
 
@@ -63,22 +64,6 @@ def test_meaning_alone_is_the_evidence_of_semantic(server: Server):
         assert {reason["via"] for reason in match["reasons"]} == {"semantic"}
 
 
-def test_pins_without_evidence_come_after_the_matches(server: Server):
-    names = server.names("read a file", always_keep=["send_email", "get_weather"])
-    assert names[0] == "read_file"
-    assert names[-2:] == ["send_email", "get_weather"]
-
-
-def test_a_pin_that_is_named_comes_first(server: Server):
-    tools = [*TOOLS, {"name": "notes_read", "description": "Read a file of notes"}]
-    assert server.names("read_file", tools, top_k=3, always_keep=["read_file"])[0] == "read_file"
-    pinned = server.names("read a file", tools, always_keep=["send_email", "read_file"])
-    assert pinned[0] == server.names("read a file", tools)[0]
-    assert pinned[-1] == "send_email"
-    body = server.search("read_file", tools, always_keep=["read_file"], explain=True).json()
-    assert body["matches"][0]["pinned"]
-
-
 def test_the_threshold_of_no_match_is_the_callers_to_set(server: Server):
     pattern = "read something about tomorrow's sky"
     usual = server.search(pattern, explain=True).json()
@@ -90,7 +75,7 @@ def test_the_threshold_of_no_match_is_the_callers_to_set(server: Server):
 
 
 def test_the_threshold_is_a_setting(tmp_path: Path):
-    with running(tmp_path, "--no-match-below", "1") as strict:
+    with serving(tmp_path, no_match_below=1) as strict:
         assert strict.names("read a text file") == []
         assert strict.names("read a text file", no_match_below=0.02)[0] == "read_file"
 

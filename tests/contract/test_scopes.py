@@ -8,7 +8,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.support import SEARCH, TOOLS, Server, problem_of, running, toolscout, until
+from tests.in_process import serving
+from tests.support import SEARCH, TOOLS, Server, problem_of, toolscout, until
 from toolscout.errors import ConfigurationError
 from toolscout.server.http.auth import SCOPES, Keyring
 
@@ -39,8 +40,8 @@ def scoped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Yield a service with a key for every scope, one for all, and one that has expired."""
     entries = [f"acme={KEYS[scope]};scopes={scope}" for scope in SCOPES]
     entries += [f"acme={KEYS['all']}", f"acme={KEYS['old']};expires=2026-01-31"]
-    settings = {"TOOLSCOUT_API_KEYS": ",".join(entries)}
-    with running(tmp_path_factory.mktemp("scoped"), "--learning", "--log", "off", **settings) as s:
+    keys = ",".join(entries)
+    with serving(tmp_path_factory.mktemp("scoped"), log="off", api_keys=keys) as s:
         ask(s, "all", "PUT", CATALOG, {"tools": TOOLS}).raise_for_status()
         yield s
 

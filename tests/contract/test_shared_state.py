@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
+from tests.in_process import serving
 from tests.postgres_server import PostgresServer
 from tests.redis_server import RedisServer
 from tests.support import PATIENCE_S, SEARCH, TOOLS, Server, crowd, problem_of, running, until
@@ -38,11 +39,10 @@ def pair(
     with ExitStack() as stack:
         servers = [
             stack.enter_context(
-                running(
+                serving(
                     tmp_path_factory.mktemp("one_of_two"),
-                    "--learning",
-                    TOOLSCOUT_STORE=store,
-                    TOOLSCOUT_API_KEYS=f"acme={key},zenith={ZENITH}",
+                    store=store,
+                    api_keys=f"acme={key},zenith={ZENITH}",
                 )
             )
             for key in (ACME_OLD, ACME_NEW)
@@ -247,7 +247,7 @@ def test_a_name_that_the_store_does_not_answer_for_is_no_unknown_one(
 
 def test_a_tenant_whose_name_begins_like_a_path_reaches_nothing(tmp_path: Path):
     keys = f"acme={ACME_OLD},acme/prod={ZENITH}"
-    with running(tmp_path, TOOLSCOUT_API_KEYS=keys) as server:
+    with serving(tmp_path, api_keys=keys) as server:
         tools = {"tools": crowd(2, "secret")}
         server.client.put("/v1/catalogs/vault", json=tools, headers={"x-api-key": ZENITH})
         assert known(server, "vault", ZENITH, pattern="spin")

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ACME_OLD, ZENITH
-from tests.support import TOOLS, Server, problem_of, running
+from tests.in_process import serving
+from tests.support import TOOLS, Server, problem_of
 
 LARGE = [{"name": f"tool_{n}", "description": f"Turn wheel {n}. " * 200} for n in range(60)]
 """200 KB."""
@@ -20,8 +21,8 @@ def put(server: Server, name: str, tools: list[dict], key: str = ACME_OLD) -> in
 
 def test_one_tenant_cannot_fill_the_store(tmp_path: Path):
     keys = f"acme={ACME_OLD},zenith={ZENITH}"
-    flags = ["--store", f"sqlite:{tmp_path / 'state.db'}", "--store-bytes", str(1 << 20)]
-    with running(tmp_path, *flags, TOOLSCOUT_API_KEYS=keys) as server:
+    store = {"store": f"sqlite:{tmp_path / 'state.db'}", "store_bytes": 1 << 20}
+    with serving(tmp_path, api_keys=keys, **store) as server:
         headers = {"x-api-key": ACME_OLD}
         assert [put(server, f"wheels{n}", LARGE) for n in range(4)] == [201, 201, 201, 422]
         patch = {"remove": ["tool_1"]}
@@ -34,6 +35,6 @@ def test_one_tenant_cannot_fill_the_store(tmp_path: Path):
 
 @pytest.mark.parametrize("keys", ["", f"acme={ACME_OLD}"], ids=["no key", "one key"])
 def test_a_tenant_alone_may_take_all(tmp_path: Path, keys: str):
-    flags = ["--store", f"sqlite:{tmp_path / 'state.db'}", "--store-bytes", str(1 << 20)]
-    with running(tmp_path, *flags, TOOLSCOUT_API_KEYS=keys) as server:
+    store = {"store": f"sqlite:{tmp_path / 'state.db'}", "store_bytes": 1 << 20}
+    with serving(tmp_path, api_keys=keys, **store) as server:
         assert [put(server, f"wheels{n}", LARGE) for n in range(4)] == [201] * 4

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
-from tests.support import TOOLS, Server, crowd, running
+from tests.in_process import serving
+from tests.support import TOOLS, Server, crowd
 
 STATS = "/v1/stats"
 
@@ -15,7 +16,7 @@ STATS = "/v1/stats"
 def counted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Yield a service of its own, so that every search is known."""
     keys = f"acme={ACME_OLD},acme={ACME_NEW},zenith={ZENITH}"
-    with running(tmp_path_factory.mktemp("counted"), TOOLSCOUT_API_KEYS=keys) as started:
+    with serving(tmp_path_factory.mktemp("counted"), api_keys=keys) as started:
         yield started
 
 

@@ -11,7 +11,8 @@ import pytest
 from mcp import Client
 
 from tests.contract.mcp_client import session
-from tests.support import Server, running
+from tests.in_process import serving
+from tests.support import Server
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +30,7 @@ def tokens(text: str) -> int:
 
 @pytest.fixture(scope="module")
 def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(tmp_path_factory.mktemp("tokens"), "--mcp") as started:
+    with serving(tmp_path_factory.mktemp("tokens"), mcp=True) as started:
         yield started
 
 

@@ -19,14 +19,6 @@ def accepted(server: Server, body: Any, key: str = ACME_OLD) -> int:
     return answer.json()["accepted"]
 
 
-@pytest.mark.parametrize("ranker", ["auto", "bm25"])
-def test_feedback_may_name_the_turn_instead_of_the_pattern(empty: Server, ranker: str):
-    for turn in ("one", "two"):
-        names(empty, turn=turn, ranker=ranker)
-        assert accepted(empty, TOLD | {"turn": turn}) == 1
-    assert names(empty)[0] == "resize_image"
-
-
 def test_every_pattern_of_a_batch_may_have_a_turn(empty: Server):
     body = {"patterns": ["a", {"pattern": "ship the parcel", "turn": "b-1"}], "tools": TOOLS}
     answer = empty.post(body, SEARCH + ":batch", {"x-api-key": ACME_OLD})
@@ -37,14 +29,6 @@ def test_every_pattern_of_a_batch_may_have_a_turn(empty: Server):
 def test_turns_of_tenants_are_apart(empty: Server):
     names(empty, turn="of-acme")
     assert accepted(empty, TOLD | {"turn": "of-acme"}, ZENITH) == 0
-
-
-def test_a_chain_that_is_sent_again_counts_once(empty: Server):
-    def sent(body: Any) -> int:
-        return empty.post(body, CHAINS, {"x-api-key": ACME_OLD}).json()["accepted"]
-
-    assert [sent(REPORT | {"turn": "again"}) for _ in range(2)] == [1, 0]
-    assert sent(REPORT | {"turn": "again", "success": False}) == 1
 
 
 def test_a_turn_is_bounded(empty: Server):
@@ -73,3 +57,11 @@ def test_a_turn_changes_no_answer(empty: Server):
     body = {"pattern": "ship the parcel", "tools": TOOLS}
     plain = empty.post(body, SEARCH, key).content
     assert empty.post(body | {"turn": "any"}, SEARCH, key).content == plain
+
+
+def test_a_chain_that_is_sent_again_counts_once(empty: Server):
+    def sent(body: Any) -> int:
+        return empty.post(body, CHAINS, {"x-api-key": ACME_OLD}).json()["accepted"]
+
+    assert [sent(REPORT | {"turn": "again"}) for _ in range(2)] == [1, 0]
+    assert sent(REPORT | {"turn": "again", "success": False}) == 1

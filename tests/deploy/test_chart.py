@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from tests.conftest import ZENITH
-from tests.support import Server
+from tests.support import Process, ran
 from toolscout import __version__
 from toolscout.settings import BY_NAME, SETTINGS
 
@@ -35,12 +35,12 @@ def test_every_value_of_the_chart_is_in_its_schema():
             assert set(value) == set(field["properties"])
 
 
-def test_what_helm_test_asks_is_answered(keyed: Server, tmp_path: Path):
+def test_what_helm_test_asks_is_answered(keyed: Process, tmp_path: Path):
     keys = tmp_path / "api-keys"
     keys.write_text(f"zenith={ZENITH}\nother={'x' * 40}\n", "utf-8")
     command = [sys.executable, CHART / "files" / "ask.py"]
     told = {"TOOLSCOUT_URL": keyed.url, "TOOLSCOUT_API_KEYS_FILE": str(keys)}
-    done = subprocess.run(command, env=told, capture_output=True, text=True, check=True)
+    done = ran(command, env=told)
     assert "read_file" in done.stdout
     keys.write_text(f"zenith={'y' * 40}\n", "utf-8")
     assert subprocess.run(command, env=told, capture_output=True, check=False).returncode == 1

@@ -49,11 +49,3 @@ def test_a_replica_is_stopped_only_after_it_has_drained():
     settings = load(environ={})
     patience = int(SERVICES["replica-1"]["stop_grace_period"].removesuffix("s"))
     assert patience > settings.drain_s + settings.shutdown_s
-
-
-def test_prometheus_and_envoy_know_the_replicas_by_their_names():
-    config = yaml.safe_load((FOLDER / "prometheus" / "prometheus.yml").read_text("utf-8"))
-    targets = config["scrape_configs"][0]["static_configs"][0]["targets"]
-    assert targets == [f"{name}:8080" for name in REPLICAS]
-    envoy = (FOLDER / "balancers" / "envoy.yaml").read_text("utf-8")
-    assert all(f"address: {name}, port_value: 8080" in envoy for name in REPLICAS)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.commands import ROOT, commands, toolscout_commands
-from tests.support import environment, free_port, running, until
+from tests.support import environment, free_port, ran, running, until
 from toolscout.cli import parser
 
 
@@ -23,8 +23,7 @@ def test_the_calls_of_a_page_are_answered(tmp_path: Path, page: str):
     with running(tmp_path, "--learning") as server:
         for command in [one for one in commands(ROOT / page) if one.startswith("curl")]:
             asked = command.replace("curl -s", "curl -sSf").replace("localhost:8080", server.url)
-            done = subprocess.run(["sh", "-c", asked], capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
+            ran(["sh", "-c", asked])
 
 
 def test_certificates_made_as_shown_let_a_caller_in(tmp_path: Path):

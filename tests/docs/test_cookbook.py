@@ -35,15 +35,3 @@ def test_every_example_has_its_page():
     named = {example for page in PAGES for example in EXAMPLE.findall(text_of(page))}
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
     assert named == examples - {"toolbox"}
-
-
-def test_the_table_has_every_page():
-    assert set(re.findall(r"\]\(([\w-]+\.md)\)", text_of("README.md"))) == set(PAGES)
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if EXAMPLE.search(text_of(page))])
-def test_a_page_installs_what_its_example_says(page: str):
-    text = text_of(page)
-    (example,) = EXAMPLE.findall(text)
-    (wanted,) = re.findall(r"^    (pip install .*)$", text, re.M)
-    assert wanted in (ROOT / "examples" / f"{example}.py").read_text("utf-8")

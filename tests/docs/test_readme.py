@@ -2,25 +2,19 @@
 
 import json
 import shlex
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.readme import blocks, commands
-from tests.support import TOOLS, Server
+from tests.support import TOOLS, Process, ran
 from toolscout.cli import main
 
 
-def test_the_first_answer_is_the_one_shown(server: Server):
+def test_the_first_answer_is_the_one_shown(server: Process):
     command = next(block for block in blocks("sh") if block.startswith("curl"))
-    done = subprocess.run(
-        ["sh", "-c", command.replace("http://127.0.0.1:8080", server.url)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = ran(["sh", "-c", command.replace("http://127.0.0.1:8080", server.url)])
     assert done.stdout == blocks("json")[0].strip()
 
 

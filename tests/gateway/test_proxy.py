@@ -1,7 +1,5 @@
 """`toolscout proxy`: any program with another base URL gets the whole flow."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -13,7 +11,7 @@ from tests.client.agents import Agent
 from tests.client.model import ScriptedModel
 from tests.client.shapes import BY_NAME
 from tests.client.upstream import Exchange, Peer, peer
-from tests.support import Proxy, environment, proxy, until
+from tests.support import Process, proxy, toolscout, until
 
 ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(30)}
 ABOUT |= {"send_email": "Send an email to somebody"}
@@ -39,7 +37,7 @@ def service() -> Iterator[Peer]:
 
 
 @pytest.fixture
-def running(upstream: Peer, service: Peer) -> Iterator[Proxy]:
+def running(upstream: Peer, service: Peer) -> Iterator[Process]:
     with proxy(f"{upstream.url}/v1", selector=service.url) as started:
         yield started
 
@@ -155,15 +153,11 @@ def test_an_answer_that_the_provider_breaks_off_is_broken_off_too():
     assert "ERROR" not in log
 
 
-def test_sigterm_is_no_failure():
-    with proxy("http://127.0.0.1:9") as running:
-        running.log()
-        assert running.process.returncode == 0
-
-
-def test_its_own_health_needs_no_provider():
+def test_its_own_health_needs_no_provider_and_sigterm_is_no_failure():
     with proxy("http://127.0.0.1:9") as running:
         assert httpx2.get(f"{running.url}/healthz").json() == {"status": "ok"}
+        running.log()
+        assert running.process.returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -183,8 +177,7 @@ def test_its_own_health_needs_no_provider():
     ],
 )
 def test_a_wrong_address_is_an_error_that_says_which(flags: list[str], said: str):
-    command = [sys.executable, "-m", "toolscout", "proxy", *flags]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    done = toolscout("proxy", *flags)
     assert done.returncode == 2
     assert said in done.stderr
 

@@ -1,6 +1,5 @@
 """A model of the hub, from a server that answers as the hub does."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -11,7 +10,7 @@ from threading import Thread
 import msgspec
 import pytest
 
-from tests.support import environment
+from tests.support import environment, ran
 from toolscout.index.static_model import BUNDLED_MODEL
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -75,13 +74,11 @@ def test_it_is_loaded_as_it_was_at_its_commit_and_only_once(
     command = [sys.executable, "-m", "toolscout", "search", "weather", "--tools", "tools.json"]
     environ = environment(HF_ENDPOINT=hub, HF_HOME=str(tmp_path / "hub"), HF_HUB_DISABLE_XET="1")
     for _ in range(2):
-        done = subprocess.run(
+        done = ran(
             [*command, "--ranker", "semantic", "--model", f"acme/tools@{COMMIT}"],
+            status=None,
             cwd=tmp_path,
             env=environ,
-            capture_output=True,
-            text=True,
-            check=False,
         )
         assert (done.returncode, done.stdout) == (0, "get_weather\n"), done.stderr
     downloaded = [path for path in asked if path.endswith("model.safetensors")]

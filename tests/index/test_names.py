@@ -114,10 +114,6 @@ def test_texts_without_words_mention_nothing(text: str):
     assert mentioned(["add"], text) == []
 
 
-def test_an_empty_catalog_mentions_nothing():
-    assert mentioned([], "anything at all") == []
-
-
 def test_a_number_is_part_of_a_spoken_name():
     names = [f"two_{number}_spin" for number in range(3)]
     for text in ("two 1 spin", "please call two 1 spin"):

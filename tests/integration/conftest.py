@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests import debian
 from tests.integration.visits import Visit, visited
-from tests.support import Server
+from tests.support import Process
 
 
 @pytest.fixture(scope="module")
@@ -22,5 +22,5 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Visit]:
+def visit(browser: Browser, server: Process) -> Iterator[Visit]:
     yield from visited(browser, server, viewport={"width": 1280, "height": 900})

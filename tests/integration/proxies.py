@@ -1,7 +1,6 @@
 """The real LiteLLM proxy with the callback of the wheel, in an environment of its own."""
 
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import httpx2
 from tests.client.shapes import SHAPES, Json, Said
 from tests.client.streaming import read
 from tests.integration.providers import PHANTOM, StrictProviders
+from tests.integration.venvs import interpreter
 from tests.support import environment, free_port
 
 ROOT = Path(__file__).parents[2]
@@ -28,13 +28,7 @@ PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
 
 def python() -> Path:
     """Return the interpreter of an environment with LiteLLM and the client, made on first use."""
-    done = VENV / ".installed"
-    if not done.exists():
-        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-        pip = [VENV / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "litellm[proxy]>=1.94,<2", "-e", ROOT], check=True)
-        done.touch()
-    return VENV / "bin" / "python"
+    return interpreter(VENV, ["litellm[proxy]>=1.94,<2", "-e", str(ROOT)])
 
 
 def variables(upstream: str, **settings: str) -> dict[str, str]:

@@ -1,10 +1,11 @@
 """Every caller gets through every case."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support import ran
 
 ROOT = Path(__file__).parents[2]
 
@@ -14,5 +15,4 @@ pytestmark = pytest.mark.integration
 @pytest.mark.nightly
 def test_every_caller_gets_through_every_case():
     command = [sys.executable, "-m", "tests.callers"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    ran(command, cwd=ROOT)

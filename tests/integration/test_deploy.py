@@ -1,13 +1,12 @@
 """What lies in `deploy`, checked by the programs that it is for."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests import balancer, debian, wheels
-from tests.support import environment
+from tests.support import environment, ran
 
 pytestmark = pytest.mark.integration
 
@@ -18,14 +17,7 @@ def checked(*command: object, **variables: str) -> str:
     """Return what a program says that accepts; it must neither refuse nor warn."""
     program, *rest = map(str, command)
     found = shutil.which(program) or shutil.which(program, path="/usr/sbin") or program
-    done = subprocess.run(
-        [found, *rest],
-        env=environment(**variables),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=DEPLOY,
-    )
+    done = ran([found, *rest], status=None, env=environment(**variables), cwd=DEPLOY)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     assert "warn" not in said.lower()
@@ -78,6 +70,6 @@ def test_the_tests_of_the_alerts_notice_a_changed_rule(tmp_path: Path, there: st
     (tmp_path / "rules.yml").write_text(rules.replace(there, here), "utf-8")
     shutil.copy(DEPLOY / "prometheus" / "rules_test.yml", tmp_path)
     command = [shutil.which("promtool"), "test", "rules", tmp_path / "rules_test.yml"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = ran(command, status=None)
     assert done.returncode != 0
     assert "FAILED" in done.stdout + done.stderr

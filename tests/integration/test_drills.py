@@ -12,7 +12,7 @@ import pytest
 from tests import balancer
 from tests.support import PATIENCE_S, SEARCH, TOOLS, read_response, until
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.alone]
 
 
 def calls(traffic: balancer.Traffic, count: int) -> None:

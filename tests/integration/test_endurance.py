@@ -11,7 +11,7 @@ from evals.speed import client, servers, traffic
 from loadtests.watch import sample
 from tests.support import PATIENCE_S, crowd
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.alone]
 
 CATALOGS = 10_000
 IDLE = 1_000

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.support import TOOLS, Server, crowd, problem_of, running, until
+from tests.support import TOOLS, Process, crowd, problem_of, running, until
 
 pytestmark = pytest.mark.integration
 
@@ -32,15 +32,15 @@ time.time = lambda: real() + float(shift.read_text() or 0)
 MOUNTED = 'mount -t tmpfs -o size=$0 tmpfs "$1" && shift && exec "$@"'
 
 
-def told(server: Server, tool: str) -> int:
+def told(server: Process, tool: str) -> int:
     return server.post({"pattern": QUERY, "tool": tool, "success": True}, FEEDBACK).status_code
 
 
-def register(server: Server, name: str, tools: list[dict[str, Any]]) -> httpx2.Response:
+def register(server: Process, name: str, tools: list[dict[str, Any]]) -> httpx2.Response:
     return server.client.put(f"/v1/catalogs/{name}", json={"tools": tools})
 
 
-def scores(server: Server) -> dict[str, float]:
+def scores(server: Process) -> dict[str, float]:
     found = server.search(QUERY, TOOLS, explain=True).json()
     return {match["name"]: match["score"] for match in found["matches"]}
 
@@ -73,7 +73,7 @@ def test_a_clock_that_jumps_changes_no_answer_and_loses_nothing(tmp_path: Path):
 
 
 @contextmanager
-def small_disk(folder: Path) -> Iterator[Server]:
+def small_disk(folder: Path) -> Iterator[Process]:
     """Yield a service whose state lies on a disk of its own, with little room."""
     disk = folder / "disk"
     disk.mkdir()

@@ -6,13 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-import zipfile
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 
-from tests.support import environment, free_port
+from tests.support import environment, free_port, ran
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,28 +64,15 @@ def listed(python: Path) -> str:
     return run(python, "-m", "pip", "list", "--format", "freeze").lower()
 
 
-def test_the_wheel_brings_the_playground(wheel: Path):
-    folder = "toolscout/playground/static/"
-    with zipfile.ZipFile(wheel) as packed:
-        found = {Path(name).name for name in packed.namelist() if name.startswith(folder)}
-    assert found == {path.name for path in (ROOT / "service" / folder).iterdir()}
-
-
 def test_the_base_install_has_no_server(wheel: Path, tmp_path: Path):
     python = installed(tmp_path, wheel)
     run(python, "-c", "import toolscout, toolscout.contract, toolscout.client")
     packages = listed(python)
-    missing = subprocess.run(
-        [python, "-c", "from toolscout import Engine"], capture_output=True, text=True, check=False
-    )
-    assert missing.returncode == 1
+    missing = ran([python, "-c", "from toolscout import Engine"], status=1)
     assert "pip install '.[engine]'" in missing.stderr.splitlines()[-1]
     for heavy in ("faiss", "litestar", "model2vec", "numpy", "uvicorn"):
         assert heavy not in packages
-    refused = subprocess.run(
-        [python, "-m", "toolscout", "serve"], capture_output=True, text=True, check=False
-    )
-    assert refused.returncode == 2
+    refused = ran([python, "-m", "toolscout", "serve"], status=2)
     assert ".[server]" in refused.stderr
 
 

@@ -3,13 +3,12 @@
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.debian import need
-from tests.support import Server
+from tests.support import Process, ran
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).with_name("generated")
@@ -41,7 +40,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("program", ["types", "client"])
-def test_a_generated_client_finds_a_tool(compiled: Path, server: Server, program: str):
+def test_a_generated_client_finds_a_tool(compiled: Path, server: Process, program: str):
     """`types` has generated types around `fetch`, `client` is generated as a whole."""
     assert _run(compiled, "node", f"out/{program}.js", server.url) == "search_code"
 
@@ -56,7 +55,7 @@ def test_spectral_has_nothing_to_say(compiled: Path):
     _run(compiled, "npx", "spectral", "lint", "--fail-severity=hint", str(ROOT / "openapi.yaml"))
 
 
-def test_the_request_in_go_is_answered(tmp_path: Path, server: Server):
+def test_the_request_in_go_is_answered(tmp_path: Path, server: Process):
     need(recommended=False, go="golang-go")
     page = (ROOT / "docs" / "client.md").read_text("utf-8")
     (program,) = re.findall(r"^```go\n(.*?)^```", page, re.S | re.M)
@@ -68,6 +67,5 @@ def test_the_request_in_go_is_answered(tmp_path: Path, server: Server):
 
 
 def _run(folder: Path, *command: str) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-2_000:]
+    done = ran(command, cwd=folder)
     return done.stdout.strip()

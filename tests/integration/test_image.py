@@ -22,7 +22,7 @@ import pytest
 
 from tests import debian
 from tests.confined import USER, Confined
-from tests.support import TOOLS, free_port, until
+from tests.support import TOOLS, free_port, ran, until
 
 pytestmark = pytest.mark.integration
 
@@ -42,15 +42,14 @@ def buildah(folder: Path, *arguments: object) -> str:
     """Run buildah with a storage of its own; returns what it printed."""
     storage = ["--root", folder / "storage", "--runroot", folder / "run"]
     command = [str(part) for part in (*_BUILDAH, *storage, *arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-4_000:]
+    done = ran(command, cwd=ROOT)
     return done.stdout.strip()
 
 
 def pip_configuration(folder: Path) -> list[str]:
     """Hand this machine's index and certificate on to pip in the build, as a secret."""
     asked = [sys.executable, "-m", "pip", "config", "list"]
-    listed = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    listed = ran(asked).stdout
     found = dict(re.findall(r"^[\w:.]*\.([\w-]+)='(.*)'$", listed, re.M))
     lines = ["[global]"]
     flags: list[str] = []
@@ -67,10 +66,7 @@ def pip_configuration(folder: Path) -> list[str]:
 
 def test_the_dockerfile_passes_its_linter():
     linter = Path(sys.executable).with_name("hadolint")
-    done = subprocess.run(
-        [linter, ROOT / "Dockerfile"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    ran([linter, ROOT / "Dockerfile"])
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +86,7 @@ def image(folder: Path) -> str:
     assert base is not None
     parts = "--include=python3,python3-venv,python3-pip,ca-certificates"
     command = ["debootstrap", "--variant=minbase", parts, "bookworm", str(folder / "base")]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stdout[-4_000:] + made.stderr
+    ran(command)
     scratch = buildah(folder, "from", "scratch")
     buildah(folder, "copy", "--quiet", scratch, folder / "base", "/")
     name = f"docker.io/library/{base.group(1).split('@')[0]}"
@@ -175,7 +170,7 @@ def test_its_bill_of_materials_names_every_package(image: str, root: Path, folde
     packages = next((root / "opt" / "toolscout").glob("lib/python*/site-packages"))
     of_python = {(found.name, found.version) for found in distributions(path=[str(packages)])}
     command = ["dpkg-query", f"--root={root}", "--show", "--showformat", "${Package} ${Version}\n"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    shown = ran(command).stdout
     of_debian = {tuple(line.split()) for line in shown.splitlines()}
     named = {(part["name"], part["version"]) for part in bill["components"]}
     print(f"{len(of_python)} packages of Python and {len(of_debian)} of Debian")
@@ -234,7 +229,5 @@ def is_taken(port: int) -> bool:
 
 def mib(folder: Path) -> int:
     """Return what lies in a folder, in MiB, counted once."""
-    done = subprocess.run(
-        ["du", "-sxm", "--apparent-size", folder], capture_output=True, text=True, check=True
-    )
+    done = ran(["du", "-sxm", "--apparent-size", folder])
     return int(done.stdout.split()[0])

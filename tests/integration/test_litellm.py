@@ -23,7 +23,7 @@ from tests.integration.proxies import (
     running,
     variables,
 )
-from tests.support import Server, until
+from tests.support import Process, until
 
 pytestmark = pytest.mark.integration
 
@@ -58,7 +58,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shared(
-    upstream: tuple[StrictProviders, str], server: Server, recorded: Path
+    upstream: tuple[StrictProviders, str], server: Process, recorded: Path
 ) -> Iterator[Proxy]:
     """Yield a proxy with the shipped configuration and one more callback after ours."""
     providers, url = upstream
@@ -237,7 +237,7 @@ def test_without_the_service_every_tool_comes_back_and_the_log_says_why(
 
 @pytest.mark.parametrize("rollout", ROLLOUTS)
 def test_a_rollout_that_only_watches_logs_the_choice_and_changes_nothing(
-    upstream: tuple[StrictProviders, str], server: Server, tmp_path: Path, rollout: str
+    upstream: tuple[StrictProviders, str], server: Process, tmp_path: Path, rollout: str
 ):
     providers, url = upstream
     env = variables(url, TOOLSCOUT_ENDPOINT=server.url, TOOLSCOUT_ROLLOUT=rollout)

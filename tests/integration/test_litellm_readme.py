@@ -15,7 +15,7 @@ from tests.client.shapes import Json, Said, Shape
 from tests.client.upstream import peer
 from tests.integration.providers import PHANTOM, StrictProviders, search
 from tests.integration.proxies import FOLDER, ROOT, VENV, python, variables, wait
-from tests.support import Server, free_port, until
+from tests.support import Process, free_port, ran, until
 
 pytestmark = pytest.mark.integration
 
@@ -61,7 +61,7 @@ def rollout(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def proxy(
-    environment: Path, server: Server, rollout: str, tmp_path: Path
+    environment: Path, server: Process, rollout: str, tmp_path: Path
 ) -> Iterator[tuple[str, StrictProviders, Path]]:
     """Start the proxy as the README does, at other addresses; yield URL, upstream and log."""
     providers = StrictProviders("sk-choose-your-own", "sk-your-key", "sk-ant-your-key")
@@ -99,12 +99,9 @@ def test_the_curl_prints_what_the_page_shows(
 ):
     url, providers, log = proxy
     key = re.findall(r"LITELLM_MASTER_KEY=(\S+)", RUN)[0]
-    done = subprocess.run(
+    done = ran(
         ["sh", "-c", CURL.replace("http://127.0.0.1:4000", url)],
         env={**os.environ, "LITELLM_MASTER_KEY": key},
-        capture_output=True,
-        text=True,
-        check=True,
     )
     assert done.stdout == ANSWER
     assert providers.leaks == providers.refused == []

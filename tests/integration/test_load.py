@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import environment
+from tests.support import environment, ran
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.alone]
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,9 +17,7 @@ ROOT = Path(__file__).parents[2]
 def load(*flags: object) -> subprocess.CompletedProcess[str]:
     """Run the load test to its end."""
     command = [sys.executable, "-m", "loadtests", *map(str, flags)]
-    return subprocess.run(
-        command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
-    )
+    return ran(command, status=None, cwd=ROOT, env=environment())
 
 
 def test_load_leaves_a_table_a_report_and_no_errors(tmp_path: Path):

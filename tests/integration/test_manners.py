@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import TOOLS, environment
+from tests.support import TOOLS, environment, ran
 
 pytestmark = pytest.mark.integration
 
@@ -44,9 +44,7 @@ LOAD = [sys.executable, "-m", "loadtests", "--seconds", "2", "--users", "4", "--
 def test_load_shows_its_progress_on_a_terminal_only(tmp_path: Path):
     command = [*LOAD, "http://127.0.0.1:9", "--out", str(tmp_path)]
     assert "load:  50%" in at_a_terminal(command)
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
-    )
+    done = ran(command, status=None, cwd=ROOT, env=environment())
     assert "load:" not in done.stderr
 
 
@@ -57,5 +55,5 @@ def test_a_search_is_coloured_on_a_terminal_that_wants_it(tmp_path: Path):
     command += ["--tools", str(tools)]
     assert "\x1b[1mread_file\x1b[0m" in at_a_terminal(command)
     assert "\x1b" not in at_a_terminal(command, NO_COLOR="1")
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+    done = ran(command, env=environment())
     assert "\x1b" not in done.stdout

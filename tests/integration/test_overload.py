@@ -15,7 +15,7 @@ from evals.speed import client, servers, traffic
 from loadtests import catalogs
 from tests.support import crowd
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.alone]
 
 CONNECTIONS = 128
 CALLS = 4_000

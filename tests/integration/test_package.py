@@ -1,6 +1,5 @@
 """What would be published: what is in wheel and source distribution, and how they are used."""
 
-import subprocess
 import sys
 import tarfile
 import textwrap
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.test_fresh_install import ROOT, run
+from tests.support import ran
 
 pytestmark = pytest.mark.integration
 
@@ -62,7 +62,7 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path):
     tops = {name.partition("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"toolscout"}
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "service"]
-    known = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    known = ran(listed, cwd=ROOT).stdout
     shipped = {name for name in names if name.startswith("toolscout/")}
     assert shipped == {name.removeprefix("service/") for name in known.split()}
     for needed in ("py.typed", "model/model.safetensors", "data/synonyms.toml"):
@@ -106,11 +106,5 @@ def test_a_strict_type_checker_understands_it(client: Path, tmp_path: Path):
     (tmp_path / "wrong.py").write_text(
         "from toolscout.client import Selector\nSelector(5).select(b'x', [])\n", "utf-8"
     )
-    refused = subprocess.run(
-        [str(part) for part in (*check, "wrong.py")],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
+    refused = ran([str(part) for part in (*check, "wrong.py")], status=None, cwd=tmp_path)
     assert "Found 2 errors" in refused.stdout

@@ -1,7 +1,6 @@
 """The playground in a real browser: Debian's Chromium, driven by Playwright."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from playwright.sync_api import Browser, expect
 from tests.catalogs import SHAPES, in_shape
 from tests.conftest import ZENITH
 from tests.integration.visits import Visit, visited
-from tests.support import TOOLS, Server, crowd, environment, running
+from tests.support import TOOLS, Process, crowd, environment, ran, running
 from toolscout.settings import MIB
 from toolscout.tools.files import read_file
 
@@ -110,9 +109,7 @@ def test_the_copied_curl_gives_the_same_names(visit: Visit, button: str):
     visit.page.get_by_role("button", name=button).click()
     expect(visit.page.locator(".copying [role=status]")).to_have_text("Copied.")
     command = visit.page.evaluate("navigator.clipboard.readText()")
-    done = subprocess.run(
-        ["sh", "-c", command], capture_output=True, text=True, env=environment(), check=True
-    )
+    done = ran(["sh", "-c", command], env=environment())
     assert json.loads(done.stdout)["selected_names"] == visit.ranking("hybrid")
 
 
@@ -190,7 +187,7 @@ def test_a_dropped_file_is_searched(visit: Visit):
     visit.first("get_weather")
 
 
-def test_a_service_with_keys_asks_for_one(browser: Browser, keyed: Server):
+def test_a_service_with_keys_asks_for_one(browser: Browser, keyed: Process):
     for visit in visited(browser, keyed):
         problem = visit.page.locator("#problem")
         expect(problem).to_contain_text("unauthorized")

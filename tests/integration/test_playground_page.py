@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.conftest import ZENITH
 from tests.integration.visits import Visit, visited
-from tests.support import TOOLS, Server
+from tests.support import TOOLS, Process
 
 pytestmark = pytest.mark.integration
 
@@ -41,7 +41,7 @@ def test_all_of_it_works_by_keyboard(visit: Visit):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_serious_is_in_the_way_of_anybody(browser: Browser, server: Server, scheme: str):
+def test_nothing_serious_is_in_the_way_of_anybody(browser: Browser, server: Process, scheme: str):
     size = {"width": 1280, "height": 900}
     for visit in visited(browser, server, color_scheme=scheme, viewport=size):
         visit.first("ci_get_log")
@@ -71,7 +71,7 @@ def test_the_button_changes_the_colours_and_they_stay(visit: Visit):
     ("width", "height"), [(1600, 900), (1280, 800), (1024, 768), (390, 740), (360, 640)]
 )
 def test_the_answer_stands_right_under_the_question(
-    browser: Browser, server: Server, width: int, height: int, own: bool
+    browser: Browser, server: Process, width: int, height: int, own: bool
 ):
     for visit in visited(browser, server, viewport={"width": width, "height": height}):
         if own:
@@ -122,7 +122,7 @@ def test_a_link_has_neither_pasted_tools_nor_the_key(visit: Visit):
     expect(visit.page.locator("#loaded")).to_contain_text("No tools yet")
 
 
-def test_a_term_explains_itself_on_hover_on_focus_and_on_tap(browser: Browser, server: Server):
+def test_a_term_explains_itself_on_hover_on_focus_and_on_tap(browser: Browser, server: Process):
     size = {"width": 390, "height": 740}
     for visit in visited(browser, server, viewport=size, has_touch=True):
         visit.first("ci_get_log")
@@ -149,7 +149,7 @@ def test_a_share_is_never_rounded_up_to_all(visit: Visit):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_browser_of_the_api_has_the_colours_of_the_page(
-    browser: Browser, server: Server, scheme: str
+    browser: Browser, server: Process, scheme: str
 ):
     for visit in visited(browser, server, color_scheme=scheme):
         visit.first("ci_get_log")
@@ -164,7 +164,7 @@ def test_the_browser_of_the_api_has_the_colours_of_the_page(
     ("name", "width", "height", "scheme"),
     [("light", 1216, 1180, "light"), ("dark", 1216, 1180, "dark"), ("phone", 360, 640, "light")],
 )
-def test_it_fits_its_window(browser: Browser, server: Server, name, width, height, scheme):
+def test_it_fits_its_window(browser: Browser, server: Process, name, width, height, scheme):
     size = {"width": width, "height": height}
     for visit in visited(browser, server, viewport=size, color_scheme=scheme):
         visit.first("ci_get_log")

@@ -12,7 +12,7 @@ import pytest
 from tests import debian, wheels
 from tests.integration.test_fresh_install import wait_for
 from tests.readme import ROOT, blocks, commands
-from tests.support import PATIENCE_S, environment, free_port
+from tests.support import PATIENCE_S, environment, free_port, ran
 
 pytestmark = pytest.mark.integration
 
@@ -25,7 +25,7 @@ def command(beginning: str) -> list[str]:
 def test_make_serve_answers_the_first_question(tmp_path: Path):
     clone = tmp_path / "clone"
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = ran(listed, cwd=ROOT).stdout
     for name in files.splitlines():
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, clone / name)
@@ -39,12 +39,7 @@ def test_make_serve_answers_the_first_question(tmp_path: Path):
     try:
         wait_for(f"http://127.0.0.1:{port}/readyz", served, patience_s=300)
         curl = next(block for block in blocks("sh") if block.startswith("curl"))
-        done = subprocess.run(
-            ["sh", "-c", curl.replace(":8080", f":{port}")],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = ran(["sh", "-c", curl.replace(":8080", f":{port}")])
         assert done.stdout == blocks("json")[0].strip()
     finally:
         os.killpg(served.pid, signal.SIGINT)
@@ -56,14 +51,7 @@ def test_compose_takes_the_command(tmp_path: Path):
     debian.need(docker_compose="docker-compose")
     docker, compose, *flags = command("docker compose")
     assert flags[-2:] == ["up", "--build"]
-    done = subprocess.run(
-        [f"{docker}-{compose}", *flags[:-2], "config"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = ran([f"{docker}-{compose}", *flags[:-2], "config"], cwd=ROOT)
     assert "toolscout" in done.stdout
 
 
@@ -71,12 +59,5 @@ def test_the_chart_takes_the_command():
     """Rendered: to install it takes a cluster."""
     _, install, *rest = command("helm install")
     assert install == "install"
-    done = subprocess.run(
-        [str(wheels.helm()), "template", *rest],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = ran([str(wheels.helm()), "template", *rest], cwd=ROOT)
     assert "secretName: toolscout-keys" in done.stdout

@@ -5,7 +5,7 @@ import pytest
 from loadtests import scaleout
 from tests import debian
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.alone]
 
 
 def test_balanced_by_catalog_more_processes_know_more_catalogs():

@@ -1,10 +1,11 @@
 """Environments of their own, for packages that cannot be installed beside this one's."""
 
-import fcntl
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from tests.support import one_by_one
 
 ROOT = Path(__file__).parents[2]
 
@@ -13,8 +14,7 @@ def interpreter(folder: Path, packages: Sequence[str]) -> Path:
     """Return the interpreter of an environment with these packages, made on first use."""
     done = folder / ".installed"
     wanted = "\n".join(packages)
-    with Path(__file__).open() as lock:  # processes that run tests side by side share it
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with one_by_one():
         if not done.exists() or done.read_text("utf-8") != wanted:
             subprocess.run([sys.executable, "-m", "venv", folder], check=True)
             flags = ["--quiet", "--disable-pip-version-check"]

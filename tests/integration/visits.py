@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support import Server
+from tests.support import Process
 
 
 @dataclass
@@ -15,7 +15,7 @@ class Visit:
     """One page, and what it said and asked for."""
 
     page: Page
-    server: Server
+    server: Process
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
@@ -57,7 +57,7 @@ class Visit:
         expect(self.page.locator(f"[data-ranker={ranker}] .name").first).to_have_text(name)
 
 
-def visited(browser: Browser, server: Server, **context: Any) -> Iterator[Visit]:
+def visited(browser: Browser, server: Process, **context: Any) -> Iterator[Visit]:
     opened = browser.new_context(**context)
     opened.grant_permissions(["clipboard-read", "clipboard-write"])
     opened.set_default_timeout(10_000)

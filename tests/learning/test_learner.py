@@ -54,20 +54,6 @@ async def follow(learner: Learner, reports: list[str] | None = None) -> None:
         await following
 
 
-async def test_the_next_search_knows():
-    one = learner(MemoryStore())
-    assert first(one) != "resize_image"
-    await one.record("acme", [worked()] * 2)
-    assert first(one) == "resize_image"
-
-
-async def test_tenants_learn_apart():
-    one = learner(MemoryStore())
-    await one.record("acme", [worked()] * 2)
-    assert first(one, "zenith") != "resize_image"
-    assert len(one.experience("zenith")) == 0
-
-
 async def test_a_new_process_knows_what_was_recorded(tmp_path: Path):
     store = SqliteStore(tmp_path / "state.db")
     await learner(store).record("acme", [worked()] * 2)

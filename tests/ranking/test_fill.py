@@ -1,6 +1,6 @@
 """As few tools as needed: slots behind an evident winner may stay empty."""
 
-from tests.support import Server, crowd, select
+from tests.support import Process, crowd, select
 
 TOOLS = [
     {"name": "create_pull_request", "description": "Open a pull request on GitHub"},
@@ -39,7 +39,7 @@ def test_each_of_several_wishes_keeps_its_tools():
     assert {"create_pull_request", "send_email"} <= set(names)
 
 
-def test_a_request_and_the_setting_say_how_answers_are_filled(server: Server):
+def test_a_request_and_the_setting_say_how_answers_are_filled(server: Process):
     body = {"pattern": QUERY, "tools": TOOLS}
     full = server.post(body).json()["selected_names"]
     assert server.post(body | {"fill": "all"}).json()["selected_names"] == full

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support import TOOLS, Server, compiled, crowd, select
+from tests.support import TOOLS, Process, compiled, crowd, select
 from toolscout.index.okapi import PositiveOkapi
 from toolscout.text.query import analyse
 from toolscout.text.tokens import terms
@@ -37,19 +37,19 @@ def test_courtesy_does_not_make_a_good_tool_hopeless():
     assert select([*tools, *crowd(30)], query, ranker="okapi").names[0] == "user_key"
 
 
-def test_a_request_asks_for_it_by_name(server: Server):
+def test_a_request_asks_for_it_by_name(server: Process):
     answer = server.search("read a file", ranker="okapi")
     assert "ranker=okapi" in answer.headers["x-tool-selection"]
     assert answer.json()["selected_names"][0] == "read_file"
 
 
-def test_many_tools_are_indexed_beside_the_loop(server: Server):
+def test_many_tools_are_indexed_beside_the_loop(server: Process):
     body = {"pattern": "read a file", "tools": [*TOOLS, *crowd(300)], "ranker": "okapi"}
     answer = server.post(body | {"latency_budget_ms": 60_000})
     assert answer.json()["selected_names"][0] == "read_file"
 
 
-def test_above_three_thousand_tools_it_is_bm25_by_fields_and_says_so(server: Server):
+def test_above_three_thousand_tools_it_is_bm25_by_fields_and_says_so(server: Process):
     body = {"pattern": "read a file", "tools": [*TOOLS, *crowd(3_000)], "ranker": "okapi"}
     answer = server.post(body | {"latency_budget_ms": 60_000})
     assert answer.json()["selected_names"][0] == "read_file"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import ENGINE, Server, compiled, select
+from tests.support import ENGINE, Process, compiled, select
 from toolscout.contract.answers import Via
 from toolscout.contract.requests import Filters
 from toolscout.index.prerequisites import needed_noun
@@ -121,7 +121,7 @@ def test_a_longer_answer_begins_with_the_shorter_one():
         assert longer[: len(shorter)] == shorter
 
 
-def test_a_request_turns_it_off(server: Server):
+def test_a_request_turns_it_off(server: Process):
     assert server.names(QUERY, TOOLS, top_k=3)[2] == "search_customers"
     assert "search_customers" not in server.names(QUERY, TOOLS, top_k=3, prerequisites=False)
     told = server.search(QUERY, TOOLS, top_k=3, explain=True).json()

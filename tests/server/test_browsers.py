@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ZENITH
-from tests.support import GATEWAY, SEARCH, TOOLS, Server, exchange, problem_of, running
+from tests.support import GATEWAY, SEARCH, TOOLS, Process, exchange, problem_of, running
 
 BODY = {"pattern": "read a file", "top_k": 1, "tools": TOOLS[:3]}
 FEEDBACK = "/v1/tool-discovery/feedback"
@@ -15,7 +15,7 @@ EVENT = {"pattern": "read a file", "tool": "send_email", "success": True}
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """Yield a service without keys that learns, on a loopback address."""
     with running(tmp_path_factory.mktemp("local"), "--mcp") as started:
         yield started
@@ -25,7 +25,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "x"]
 )
-def test_other_names_are_misdirected(local: Server, path: str, host: str):
+def test_other_names_are_misdirected(local: Process, path: str, host: str):
     method = "PUT" if "catalogs" in path else "POST"
     response = local.client.request(method, path, json=BODY, headers={"host": host})
     problem_of(response, 421, "misdirected")
@@ -34,7 +34,7 @@ def test_other_names_are_misdirected(local: Server, path: str, host: str):
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST:80", "127.0.0.1:1", "[::1]:8080", "[::1]"]
 )
-def test_loopback_names_are_ours(local: Server, host: str):
+def test_loopback_names_are_ours(local: Process, host: str):
     assert local.post(BODY, headers={"host": host}).status_code == 200
 
 
@@ -42,18 +42,18 @@ def test_loopback_names_are_ours(local: Server, host: str):
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "http://localhost:1", "http://[", "file://"]
 )
-def test_pages_of_others_may_not_ask(local: Server, path: str, origin: str):
+def test_pages_of_others_may_not_ask(local: Process, path: str, origin: str):
     problem_of(local.post(BODY, path, {"origin": origin}), 403, "forbidden")
 
 
-def test_the_own_page_may_ask(local: Server):
+def test_the_own_page_may_ask(local: Process):
     for name in ("127.0.0.1", "localhost"):
         own = f"{name}:{local.port}"
         headers = {"origin": f"http://{own}", "host": own}
         assert local.post(BODY, headers=headers).status_code == 200
 
 
-def test_a_body_must_say_that_it_is_json(local: Server):
+def test_a_body_must_say_that_it_is_json(local: Process):
     body = json.dumps(EVENT).encode()
     own = f"Host: localhost\r\nContent-Length: {len(body)}\r\n"
     for media in ("", "Content-Type: text/plain\r\n"):
@@ -64,7 +64,7 @@ def test_a_body_must_say_that_it_is_json(local: Server):
     assert local.post(EVENT, FEEDBACK).status_code == 202
 
 
-def test_a_key_is_enough(keyed: Server):
+def test_a_key_is_enough(keyed: Process):
     """No page of others knows it."""
     headers = {"host": "selector.example:8080", "x-api-key": ZENITH}
     assert keyed.post(BODY, headers=headers).status_code == 200

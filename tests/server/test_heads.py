@@ -15,7 +15,7 @@ from tests.server.test_log import line_of
 from tests.support import (
     SEARCH,
     TOOLS,
-    Server,
+    Process,
     exchange,
     raw_request,
     read_response,
@@ -31,14 +31,14 @@ REFUSED = "toolscout_connections_refused_total"
 
 
 @pytest.fixture(scope="module")
-def edge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def edge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """Yield a service with short patience."""
     flags = ["--caller-timeout-s", "0.9"]
     with running(tmp_path_factory.mktemp("edge"), *flags) as started:
         yield started
 
 
-def refused(server: Server, request: bytes) -> tuple[int, str]:
+def refused(server: Process, request: bytes) -> tuple[int, str]:
     """Status and code of a problem that ends the connection."""
     with server.connect() as connection:
         connection.sendall(request)
@@ -67,16 +67,16 @@ def chunk(*trailers: str) -> bytes:
         ["X-API-Key: " + "k" * 40] * 1_000,
     ],
 )
-def test_heads_that_are_too_large_are_refused(server: Server, headers: list[str]):
+def test_heads_that_are_too_large_are_refused(server: Process, headers: list[str]):
     assert refused(server, raw_request(BODY, headers=headers)) == (431, "headers_too_large")
 
 
 @pytest.mark.parametrize("start", [b"GET /", b"GET / HTTP/1.1\r\nX-A: ", b"GET / HTTP/1.1\r\nX"])
-def test_a_head_that_goes_on_and_on_is_refused(server: Server, start: bytes):
+def test_a_head_that_goes_on_and_on_is_refused(server: Process, start: bytes):
     assert refused(server, start + b"a" * 90_000) == (431, "headers_too_large")
 
 
-def test_a_head_in_small_pieces_is_limited_as_well(server: Server):
+def test_a_head_in_small_pieces_is_limited_as_well(server: Process):
     with server.connect() as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nX-A: ")
         for _ in range(90):
@@ -92,19 +92,19 @@ def test_a_head_in_small_pieces_is_limited_as_well(server: Server):
         [f"X-One: {'b' * 90_000}"],
     ],
 )
-def test_trailers_count_as_headers(server: Server, trailers: list[str]):
+def test_trailers_count_as_headers(server: Process, trailers: list[str]):
     request = raw_request(chunk(*trailers), headers=CHUNKED)
     assert refused(server, request) == (431, "headers_too_large")
 
 
-def test_a_few_trailers_say_nothing(keyed: Server):
+def test_a_few_trailers_say_nothing(keyed: Process):
     key = "X-API-Key: zenith-0123456789abcdef0123456789abcdef"
     with_key = raw_request(chunk("X-Note: b"), headers=[*CHUNKED, key])
     assert exchange(keyed, with_key)[0] == 200
     assert exchange(keyed, raw_request(chunk(key), headers=CHUNKED))[0] == 401
 
 
-def test_a_long_query_in_another_script_fits(server: Server):
+def test_a_long_query_in_another_script_fits(server: Process):
     path = "/v1/tool-discovery/insights?pattern=" + quote("検" * 4_096)
     status, _, body = exchange(server, raw_request(b"", path, "GET"))
     assert (status, json.loads(body)["chain"]) == (200, [])
@@ -117,7 +117,7 @@ def test_a_long_query_in_another_script_fits(server: Server):
         b"POST http://a HTTP/1.1\r\nHost: a\r\n\r\n",
     ],
 )
-def test_requests_before_a_refused_head_are_answered(server: Server, wrong: bytes):
+def test_requests_before_a_refused_head_are_answered(server: Process, wrong: bytes):
     with server.connect() as connection:
         connection.sendall(raw_request(BODY) * 3 + wrong)
         received = b""
@@ -127,7 +127,7 @@ def test_requests_before_a_refused_head_are_answered(server: Server, wrong: byte
     assert b"connection: close" in received
 
 
-def test_many_requests_at_once_are_answered_in_order(server: Server):
+def test_many_requests_at_once_are_answered_in_order(server: Process):
     bodies = [BODY.replace(b'"top_k": 1', b'"top_k": %d' % (n % 3 + 1)) for n in range(60)]
     with server.connect() as connection:
         connection.sendall(b"".join(map(raw_request, bodies)))
@@ -145,12 +145,12 @@ def test_many_requests_at_once_are_answered_in_order(server: Server):
 
 
 @pytest.mark.parametrize("host", ["", "Host: localhost\r\nHost: localhost\r\n"])
-def test_http_needs_one_host(server: Server, host: str):
+def test_http_needs_one_host(server: Process, host: str):
     request = f"GET /healthz HTTP/1.1\r\n{host}\r\n".encode()
     assert refused(server, request) == (400, "bad_request")
 
 
-def test_the_older_http_needs_no_host(server: Server):
+def test_the_older_http_needs_no_host(server: Process):
     assert exchange(server, b"GET /healthz HTTP/1.0\r\n\r\n")[0] == 200
 
 
@@ -173,11 +173,11 @@ def test_what_is_no_http_is_refused_and_cannot_fill_the_log(tmp_path: Path):
 
 
 @pytest.mark.parametrize("start", [b"G", b"GET /healthz HTTP/1.1\r\n", b"\r\n"])
-def test_a_head_that_does_not_arrive_is_not_waited_for(edge: Server, start: bytes):
+def test_a_head_that_does_not_arrive_is_not_waited_for(edge: Process, start: bytes):
     assert refused(edge, start) == (408, "body_timeout")
 
 
-def test_a_second_head_that_does_not_arrive_is_not_waited_for(edge: Server):
+def test_a_second_head_that_does_not_arrive_is_not_waited_for(edge: Process):
     with edge.connect() as connection:
         connection.sendall(raw_request(b"", "/healthz", "GET") + b"GET /he")
         assert read_response(connection)[0] == 200
@@ -188,7 +188,7 @@ def test_a_second_head_that_does_not_arrive_is_not_waited_for(edge: Server):
     "path", [SEARCH, "/api/compress/tool-discovery/", "/v1/tool-discovery/resolve"]
 )
 @pytest.mark.parametrize("begun", [b"", BODY[:9]])
-def test_a_body_that_is_late_is_refused_by_its_id(edge: Server, path: str, begun: bytes):
+def test_a_body_that_is_late_is_refused_by_its_id(edge: Process, path: str, begun: bytes):
     identity = f"late{path.replace('/', '-')}-{len(begun)}"
     headers = [f"X-Request-Id: {identity}", f"Content-Length: {len(BODY)}"]
     with edge.connect() as connection:
@@ -238,7 +238,7 @@ def test_what_fails_at_its_deadline_stops_no_other(caplog: pytest.LogCaptureFixt
     assert "AttributeError: body" in line
 
 
-def test_an_answer_that_nobody_reads_is_dropped(edge: Server):
+def test_an_answer_that_nobody_reads_is_dropped(edge: Process):
     digest = edge.search(tools=WORDY).headers["x-catalog-digest"]
     readers = [deaf(edge, digest) for _ in range(5)]
     until(lambda: edge.metric(f'{REFUSED}{{reason="unread_answer"}}') == len(readers))
@@ -264,7 +264,7 @@ def test_an_address_has_only_so_many_connections(tmp_path: Path):
         until(has_room)
 
 
-def test_who_still_sends_a_body_can_read_why_it_is_not_wanted(keyed: Server):
+def test_who_still_sends_a_body_can_read_why_it_is_not_wanted(keyed: Process):
     with keyed.connect() as connection:
         connection.sendall(raw_request(b"x" * 4_000_000))
         status, headers, _ = read_response(connection)
@@ -272,7 +272,7 @@ def test_who_still_sends_a_body_can_read_why_it_is_not_wanted(keyed: Server):
 
 
 @pytest.mark.parametrize("path", [SEARCH, "/v1/catalogs/office", "/v1/stats"])
-def test_two_different_keys_are_none(keyed: Server, path: str):
+def test_two_different_keys_are_none(keyed: Process, path: str):
     keys = ("acme-old-0123456789abcdef0123456789abcdef", "zenith-0123456789abcdef0123456789abcdef")
     for first, second in (keys, keys[::-1], (keys[0], "k" * 40), ("k" * 40, keys[0])):
         headers = [f"X-API-Key: {first}", f"Authorization: Bearer {second}"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support import TOOLS, Server, crowd, until
+from tests.support import TOOLS, Process, crowd, until
 
 MANY = 3_000
 
@@ -14,7 +14,7 @@ def selection(response) -> str:
 
 
 @pytest.mark.parametrize("ranker", ["auto", "hybrid", "semantic", "bm25", "regex"])
-def test_too_little_time_for_new_tools_steps_down_visibly(server: Server, ranker: str):
+def test_too_little_time_for_new_tools_steps_down_visibly(server: Process, ranker: str):
     tools = crowd(MANY, f"sprig{ranker}")
     name = f"sprig{ranker}_2500_spin"
     before = server.metric('toolscout_degraded_total{ranker="keyword"}')
@@ -25,7 +25,7 @@ def test_too_little_time_for_new_tools_steps_down_visibly(server: Server, ranker
     assert server.metric('toolscout_degraded_total{ranker="keyword"}') == before + 1
 
 
-def test_the_compile_goes_on_and_the_next_call_is_full(server: Server):
+def test_the_compile_goes_on_and_the_next_call_is_full(server: Process):
     tools = crowd(MANY, "trellis")
     first = server.search("spin trellis", tools, latency_budget_ms=1)
     assert "degraded=no" not in selection(first)
@@ -41,7 +41,7 @@ def test_the_compile_goes_on_and_the_next_call_is_full(server: Server):
     assert "ranker=hybrid" in selection(second)
 
 
-def test_a_degraded_answer_explains_its_names(server: Server):
+def test_a_degraded_answer_explains_its_names(server: Process):
     tools = TOOLS + crowd(MANY, "pergola")
     body = server.search("read a file", tools, latency_budget_ms=1, explain=True).json()
     assert body["degraded"] == "keyword"
@@ -50,20 +50,20 @@ def test_a_degraded_answer_explains_its_names(server: Server):
     assert body["counts"]["unique"] == len(tools)
 
 
-def test_ten_thousand_new_tools_are_answered(server: Server):
+def test_ten_thousand_new_tools_are_answered(server: Process):
     tools = [*crowd(9_999, "lattice"), TOOLS[5]]
     response = server.post({"pattern": "show my meetings in the calendar", "tools": tools})
     assert selection(response).startswith("10000->")
     assert response.json()["selected_names"][0] == "list_meetings"
 
 
-def test_known_tools_are_ranked_in_full_within_the_default_budget(server: Server):
+def test_known_tools_are_ranked_in_full_within_the_default_budget(server: Process):
     server.search()
     response = server.post({"pattern": "read a file", "tools": TOOLS})
     assert "degraded=no" in selection(response)
 
 
-def test_the_log_tells_a_step_down(server: Server):
+def test_the_log_tells_a_step_down(server: Process):
     tools = crowd(MANY, "gazebo")
     server.search("gazebo", tools, latency_budget_ms=1, headers={"x-request-id": "step-1"})
     until(lambda: any("step-1" in line for line in server.stdout.splitlines()))

@@ -2,10 +2,10 @@
 
 import json
 
-from tests.support import TOOLS, Server, until
+from tests.support import TOOLS, Process, until
 
 
-def line_of(server: Server, request_id: str) -> dict:
+def line_of(server: Process, request_id: str) -> dict:
     """Return the line of one request, once it has been written."""
 
     def lines() -> list[dict]:
@@ -17,7 +17,7 @@ def line_of(server: Server, request_id: str) -> dict:
     return lines()[0]
 
 
-def test_a_search_writes_one_line(server: Server):
+def test_a_search_writes_one_line(server: Process):
     response = server.search(
         "read a text file", TOOLS + TOOLS, top_k=2, headers={"x-request-id": "log-1"}
     )
@@ -33,7 +33,7 @@ def test_a_search_writes_one_line(server: Server):
     assert line["total_ms"] > 0
 
 
-def test_equal_patterns_are_recognised_but_not_read(server: Server):
+def test_equal_patterns_are_recognised_but_not_read(server: Process):
     for number, pattern in enumerate(["plugh please", "plugh please", "plugh now"]):
         server.search(pattern, headers={"x-request-id": f"hash-{number}"})
     hashes = [line_of(server, f"hash-{number}")["pattern_hash"] for number in range(3)]
@@ -41,7 +41,7 @@ def test_equal_patterns_are_recognised_but_not_read(server: Server):
     assert "plugh" not in server.stdout + server.stderr
 
 
-def test_a_full_log_says_what_was_asked_and_chosen(small: Server):
+def test_a_full_log_says_what_was_asked_and_chosen(small: Process):
     small.search("read a file", TOOLS[:3], top_k=1, headers={"x-request-id": "full-1"})
     line = line_of(small, "full-1")
     assert line["pattern"] == "read a file"

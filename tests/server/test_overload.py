@@ -13,7 +13,7 @@ import pytest
 from tests.support import (
     SEARCH,
     TOOLS,
-    Server,
+    Process,
     crowd,
     problem_of,
     raw_request,
@@ -30,7 +30,7 @@ IN_FLIGHT = "toolscout_inflight_requests"
 
 
 @contextmanager
-def one_in_flight(server: Server) -> Iterator[None]:
+def one_in_flight(server: Process) -> Iterator[None]:
     """Yield a request whose headers have arrived and whose body comes at the end."""
     with server.connect() as connection:
         request = raw_request(BODY)
@@ -43,7 +43,7 @@ def one_in_flight(server: Server) -> Iterator[None]:
         assert json.loads(answer) == {"selected_names": ["read_file"]}
 
 
-def test_a_request_counts_from_its_headers_on(crowded: Server):
+def test_a_request_counts_from_its_headers_on(crowded: Process):
     with one_in_flight(crowded):
         response = crowded.post(BODY)
         problem_of(response, 503, "overloaded")
@@ -67,13 +67,13 @@ def test_a_process_that_was_stopped_refuses_nobody_when_it_goes_on(tmp_path: Pat
         assert [read_response(connection)[0] for connection in connections] == [200] * 16
 
 
-def test_probes_and_metrics_are_answered_meanwhile(crowded: Server):
+def test_probes_and_metrics_are_answered_meanwhile(crowded: Process):
     with one_in_flight(crowded):
         for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
             assert crowded.get(path).status_code == 200
 
 
-def test_what_is_refused_is_counted(crowded: Server):
+def test_what_is_refused_is_counted(crowded: Process):
     sample = 'toolscout_shed_total{reason="in_flight"}'
     before = crowded.metric(sample)
     with one_in_flight(crowded):
@@ -82,7 +82,7 @@ def test_what_is_refused_is_counted(crowded: Server):
     assert crowded.metric(sample) == before + 3
 
 
-def test_parallel_requests_get_200_or_503(crowded: Server):
+def test_parallel_requests_get_200_or_503(crowded: Process):
     with ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(crowded.post, BODY, SEARCH) for _ in range(200)]
         responses = [ask.result() for ask in asked]

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.support import Server, running
+from tests.support import Process, running
 from toolscout import Engine
 from toolscout.contract.tools import Tool
 from toolscout.playground import is_on, static_files
@@ -25,14 +25,14 @@ def linked(text: str) -> set[str]:
     return set(re.findall(r'(?:src|href)="(playground/[^"]+)"|from "\./([^"]+)"', text))
 
 
-def test_the_page_is_at_the_root(server: Server):
+def test_the_page_is_at_the_root(server: Process):
     page = server.get("/")
     assert page.status_code == 200
     assert page.headers["content-type"].startswith("text/html")
     assert page.text.startswith("<!doctype html>")
 
 
-def test_the_page_may_load_and_ask_this_service_alone(server: Server):
+def test_the_page_may_load_and_ask_this_service_alone(server: Process):
     headers = server.get("/").headers
     policy = dict(
         part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";")
@@ -52,7 +52,7 @@ def test_the_page_may_load_and_ask_this_service_alone(server: Server):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_file_is_served_with_its_type(server: Server, name: str):
+def test_every_file_is_served_with_its_type(server: Process, name: str):
     media = {"css": "text/css", "js": "text/javascript", "json": "application/json"}
     media |= {"html": "text/html", "svg": "image/svg+xml"}
     response = server.get(f"/playground/{name}")
@@ -64,7 +64,7 @@ def test_every_file_is_served_with_its_type(server: Server, name: str):
 
 
 @pytest.mark.parametrize("path", ["/", "/playground/main.js", "/playground/platform.json"])
-def test_what_a_browser_has_is_not_sent_again(server: Server, path: str):
+def test_what_a_browser_has_is_not_sent_again(server: Process, path: str):
     first = server.get(path)
     assert first.headers["cache-control"] == "no-cache"
     again = server.get(path, **{"if-none-match": first.headers["etag"]})
@@ -74,11 +74,11 @@ def test_what_a_browser_has_is_not_sent_again(server: Server, path: str):
 
 
 @pytest.mark.parametrize("name", ["nothing.js", "__init__.py", "..%2f__init__.py", "%00"])
-def test_nothing_else_is_served(server: Server, name: str):
+def test_nothing_else_is_served(server: Process, name: str):
     assert server.get(f"/playground/{name}").status_code == 404
 
 
-def test_the_banner_says_where_it_is(server: Server, hidden: Server):
+def test_the_banner_says_where_it_is(server: Process, hidden: Process):
     assert f"play    {server.url}/\n" in server.stderr
     assert "play" not in hidden.stderr
 
@@ -100,7 +100,7 @@ def test_it_is_on_where_only_this_machine_can_ask_or_by_setting(host, playground
     assert is_on(load({"host": host, "playground": playground}, {})) is served
 
 
-def test_it_needs_no_key_and_shows_none(keyed: Server):
+def test_it_needs_no_key_and_shows_none(keyed: Process):
     assert keyed.get("/").status_code == 200
 
 

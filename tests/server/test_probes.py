@@ -2,17 +2,17 @@
 
 import re
 
-from tests.support import Server
+from tests.support import Process
 
 
-def test_healthz_says_alive(server: Server):
+def test_healthz_says_alive(server: Process):
     response = server.get("/healthz")
     assert response.status_code == 200
     assert response.headers["content-type"].startswith("application/json")
     assert response.json()["status"] == "ok"
 
 
-def test_readyz_names_its_components(server: Server):
+def test_readyz_names_its_components(server: Process):
     response = server.get("/readyz")
     assert response.status_code == 200
     body = response.json()
@@ -20,7 +20,7 @@ def test_readyz_names_its_components(server: Server):
     assert body["components"] == {"model": True, "self_test": True, "accepting": True}
 
 
-def test_a_summary_for_language_models_leads_to_what_is_there(keyed: Server):
+def test_a_summary_for_language_models_leads_to_what_is_there(keyed: Process):
     page = keyed.get("/llms.txt")
     assert page.headers["content-type"] == "text/plain; charset=utf-8"
     assert page.text.startswith("# Toolscout\n\n> ")
@@ -28,7 +28,7 @@ def test_a_summary_for_language_models_leads_to_what_is_there(keyed: Server):
         assert keyed.get(link).status_code == (401 if link == "/metrics" else 200)
 
 
-def test_docs_need_no_other_host(server: Server):
+def test_docs_need_no_other_host(server: Process):
     page = server.get("/docs")
     assert page.status_code == 200
     assert page.headers["content-type"].startswith("text/html")
@@ -42,7 +42,7 @@ def test_docs_need_no_other_host(server: Server):
     assert "http" not in page.headers["content-security-policy"]
 
 
-def test_banner_says_where_and_how(server: Server):
+def test_banner_says_where_and_how(server: Process):
     said = server.stderr
     assert server.url in said
     assert f"{server.url}/docs" in said
@@ -51,14 +51,14 @@ def test_banner_says_where_and_how(server: Server):
     assert re.search(r"model .*\([0-9a-f]{16}\)", said)
 
 
-def test_the_banners_curl_works(server: Server):
+def test_the_banners_curl_works(server: Process):
     body = re.search(r"-d '(.+)'", server.stderr)
     assert body
     response = server.post(body[1].encode())
     assert response.json() == {"selected_names": ["read_file"]}
 
 
-def test_banner_shows_no_key(keyed: Server):
+def test_banner_shows_no_key(keyed: Process):
     assert "3 key(s)" in keyed.stderr
     assert "0123456789abcdef" not in keyed.stderr
     assert "YOUR_KEY" in keyed.stderr

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
-from tests.support import GATEWAY, Server, problem_of, running
+from tests.in_process import serving
+from tests.support import GATEWAY, Server, problem_of
 from toolscout.server.http.admission import RateLimit
 
 BODY = {"pattern": "read a file", "tools": [{"name": "read_file"}]}
@@ -19,7 +20,7 @@ def ask(server: Server, key: str, **kwargs: str):
 
 def test_one_tenant_is_limited_over_all_its_keys_and_no_other(tmp_path: Path):
     keys = f"acme={ACME_OLD},acme={ACME_NEW},{ZENITH}"
-    with running(tmp_path, "--rate-limit", "0.02", TOOLSCOUT_API_KEYS=keys) as server:
+    with serving(tmp_path, rate_limit=0.02, api_keys=keys) as server:
         assert ask(server, ACME_OLD).status_code == 200
         refused = ask(server, ACME_NEW)
         problem_of(refused, 429, "rate_limited")
@@ -32,7 +33,7 @@ def test_one_tenant_is_limited_over_all_its_keys_and_no_other(tmp_path: Path):
 
 def test_a_wrong_key_takes_nothing_from_a_tenant(tmp_path: Path):
     keys = f"acme={ACME_OLD}"
-    with running(tmp_path, "--rate-limit", "0.02", TOOLSCOUT_API_KEYS=keys) as server:
+    with serving(tmp_path, rate_limit=0.02, api_keys=keys) as server:
         for _ in range(3):
             assert ask(server, ZENITH).status_code == 401
         assert ask(server, ACME_OLD).status_code == 200

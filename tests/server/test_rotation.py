@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import Server, running, toolscout, until
+from tests.support import Process, running, toolscout, until
 from toolscout.settings_sources import load, secret_file
 
 OLD = "acme=old-0123456789abcdef0123456789abcdef"
@@ -16,22 +16,22 @@ NEW = "acme=new-0123456789abcdef0123456789abcdef"
 BODY = {"pattern": "read a file", "tools": [{"name": "read_file"}]}
 
 
-def status(server: Server, entry: str) -> int:
+def status(server: Process, entry: str) -> int:
     key = entry.partition("=")[2] or "none"
     return server.post(BODY, headers={"authorization": f"Bearer {key}"}).status_code
 
 
-def events(server: Server, event: str) -> list[dict]:
+def events(server: Process, event: str) -> list[dict]:
     lines = [json.loads(line) for line in server.stdout.splitlines()]
     return [line for line in lines if line["event"] == event]
 
 
-def becomes(server: Server, entry: str, expected: int) -> Callable[[], bool]:
+def becomes(server: Process, entry: str, expected: int) -> Callable[[], bool]:
     return lambda: status(server, entry) == expected
 
 
 @pytest.fixture(scope="module")
-def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Path]]:
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Process, Path]]:
     """Yield a service that follows a key file, and the file, which everybody may write at first."""
     folder = tmp_path_factory.mktemp("rotation")
     file = folder / "keys"
@@ -41,14 +41,14 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server,
         yield server, file
 
 
-def read_again(server: Server) -> None:
+def read_again(server: Process) -> None:
     """Have the file read, and wait until it was."""
     before = len(events(server, "files_read"))
     server.signal(signal.SIGHUP)
     until(lambda: len(events(server, "files_read")) > before)
 
 
-def test_a_file_that_everybody_may_write_is_warned_of_once(followed: tuple[Server, Path]):
+def test_a_file_that_everybody_may_write_is_warned_of_once(followed: tuple[Process, Path]):
     server, file = followed
     until(lambda: bool(events(server, "keys_unprotected")))
     read_again(server)
@@ -86,7 +86,7 @@ def test_keys_rotate_without_a_restart_and_a_bad_file_keeps_them(tmp_path: Path)
             assert secret.partition("=")[2] not in server.stdout + server.stderr
 
 
-def test_sighup_has_the_file_read_at_once(followed: tuple[Server, Path]):
+def test_sighup_has_the_file_read_at_once(followed: tuple[Process, Path]):
     server, file = followed
     file.write_text(OLD, "utf-8")
     until(becomes(server, OLD, 200))
@@ -105,7 +105,7 @@ def test_only_keys_from_a_secret_file_are_followed(tmp_path: Path):
     assert secret_file(load(environ={}), "api_keys", {}) is None
 
 
-def test_a_key_file_may_have_comments_and_a_byte_order_mark(followed: tuple[Server, Path]):
+def test_a_key_file_may_have_comments_and_a_byte_order_mark(followed: tuple[Process, Path]):
     server, file = followed
     file.write_text(f"\ufeff{OLD}\n#{NEW}\n", "utf-8")
     until(becomes(server, NEW, 401))
@@ -115,7 +115,7 @@ def test_a_key_file_may_have_comments_and_a_byte_order_mark(followed: tuple[Serv
     assert status(server, OLD) == 200
 
 
-def test_a_pipe_in_place_of_the_file_stops_nothing(followed: tuple[Server, Path]):
+def test_a_pipe_in_place_of_the_file_stops_nothing(followed: tuple[Process, Path]):
     """The last one: it ends the service."""
     server, file = followed
     file.write_text(OLD, "utf-8")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import Server, raw_request, read_response, running, until
+from tests.support import Process, raw_request, read_response, running, until
 from toolscout.server.routes.table import ROUTES
 
 KEY = "acme-secret-0123456789abcdef0123456789abcdef"
@@ -101,13 +101,13 @@ BAD: list[tuple[str, str, Any]] = [
 class Called:
     """A service that was asked everything, and what it answered."""
 
-    server: Server
+    server: Process
     good: list[int]
     bad: list[int]
     strangers: list[int]
 
 
-def ask(server: Server, asked: tuple[str, str, Any], **headers: str) -> int:
+def ask(server: Process, asked: tuple[str, str, Any], **headers: str) -> int:
     method, path, body = asked
     sent = {
         "content-type": "application/json",
@@ -186,7 +186,7 @@ def test_nothing_failed_inside(called: Called):
 
 
 @pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/docs/start.js", "/openapi.json", "/"])
-def test_pages_are_not_guessed_at_or_framed(server: Server, path: str):
+def test_pages_are_not_guessed_at_or_framed(server: Process, path: str):
     headers = server.get(path).headers
     assert headers["x-content-type-options"] == "nosniff"
     if headers["content-type"].startswith("text/html"):

@@ -1,13 +1,12 @@
 """Starting: what is refused, and said, before anything listens."""
 
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support import PATIENCE_S, TOOLS, environment, free_port, running, toolscout
+from tests.support import PATIENCE_S, TOOLS, environment, free_port, ran, running, toolscout
 
 KEY = "k" * 40
 
@@ -52,14 +51,7 @@ from toolscout.cli import main
 for flags in {[flags for _, flags, _ in LACKING]}:
     assert main(["serve", "--port", "0", *flags]) == 2
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        env=environment(),
-        timeout=PATIENCE_S,
-    )
-    assert done.returncode == 0, done.stderr
+    done = ran([sys.executable, "-c", script], env=environment(), timeout=PATIENCE_S)
     for line, (_, _, extra) in zip(done.stderr.splitlines(), LACKING, strict=True):
         assert f"pip install '.[server,{extra}]'" in line
 

@@ -16,7 +16,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from tests.certificates import Authority, Pair
-from tests.support import TOOLS, Server, running, toolscout, until
+from tests.support import TOOLS, Process, running, toolscout, until
 from toolscout.client import Selector
 from toolscout.errors import ConfigurationError
 from toolscout.server.observe.log import EventLog, LineWriter
@@ -28,7 +28,7 @@ from toolscout.settings_sources import load
 class Mutual:
     """A server that asks callers for a certificate."""
 
-    server: Server
+    server: Process
     authority: Authority
     caller: Pair
     folder: Path

@@ -11,7 +11,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from tests.otlp import Receiver, receiving, values
 from tests.server.test_log import line_of
 from tests.server.test_overload import one_in_flight
-from tests.support import SEARCH, Server, crowd, free_port, running
+from tests.support import SEARCH, Process, crowd, free_port, running
 from toolscout.errors import ConfigurationError
 from toolscout.server.service import open_tracing
 
@@ -21,7 +21,7 @@ PARENT = "b7ad6b7169203331"
 
 @dataclass
 class Traced:
-    server: Server
+    server: Process
     receiver: Receiver
 
     def span(self, request_id: str) -> Span:

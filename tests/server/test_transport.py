@@ -76,10 +76,3 @@ def test_what_is_held_is_dropped_when_the_caller_has_gone():
         return wire.sent
 
     assert asyncio.run(main()) == [None]
-
-
-def test_anything_else_is_the_transports():
-    async def main() -> object:
-        return OneWrite(Wire()).get_extra_info("peername")
-
-    assert asyncio.run(main()) == "caller"

@@ -20,7 +20,7 @@ import httpx2
 import pytest
 
 from evals.speed.processes import below
-from tests.support import ENGINE, PATIENCE_S, TOOLS, Server, crowd, running, select, until
+from tests.support import ENGINE, PATIENCE_S, TOOLS, Process, crowd, running, select, until
 from toolscout.errors import TooMuchWork
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
@@ -39,7 +39,7 @@ SETTINGS = Settings()
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[Server]:
+def fresh(tmp_path: Path) -> Iterator[Process]:
     with running(tmp_path) as server:
         yield server
 
@@ -51,12 +51,12 @@ def is_alive(process: int) -> bool:
         return False
 
 
-def test_the_first_worker_is_forked_where_that_is_safe(fresh: Server):
+def test_the_first_worker_is_forked_where_that_is_safe(fresh: Process):
     (worker,) = below(fresh.process.pid)
     assert "serve" in Path(f"/proc/{worker}/cmdline").read_text()
 
 
-def test_a_worker_that_ends_is_replaced_and_asked_again(fresh: Server):
+def test_a_worker_that_ends_is_replaced_and_asked_again(fresh: Process):
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(fresh.search, "spin", crowd(2_000, "ended"))
         until(lambda: fresh.metric("toolscout_compiles_in_progress") == 1)
@@ -79,7 +79,7 @@ def test_a_new_worker_has_no_file_of_its_server(tmp_path: Path):
         assert "/dev/zero" not in files
 
 
-def test_a_worker_leaves_signals_to_its_server(fresh: Server):
+def test_a_worker_leaves_signals_to_its_server(fresh: Process):
     processes = below(fresh.process.pid)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         for process in processes:
@@ -88,7 +88,7 @@ def test_a_worker_leaves_signals_to_its_server(fresh: Server):
     assert below(fresh.process.pid) == processes
 
 
-def test_a_worker_that_is_stopped_ends_with_its_server(fresh: Server):
+def test_a_worker_that_is_stopped_ends_with_its_server(fresh: Process):
     (worker,) = below(fresh.process.pid)
     os.kill(worker, signal.SIGSTOP)
     fresh.signal(signal.SIGTERM)
@@ -97,7 +97,7 @@ def test_a_worker_that_is_stopped_ends_with_its_server(fresh: Server):
 
 
 @pytest.mark.integration
-def test_a_worker_that_hangs_is_replaced_and_nobody_waits_for_ever(fresh: Server):
+def test_a_worker_that_hangs_is_replaced_and_nobody_waits_for_ever(fresh: Process):
     until(lambda: "cache=hit" in fresh.search().headers["x-tool-selection"])
     with ThreadPoolExecutor(3) as pool:
         begun = pool.submit(_put, fresh, "begun", crowd(8_000, "begun"))
@@ -117,14 +117,14 @@ def test_a_worker_that_hangs_is_replaced_and_nobody_waits_for_ever(fresh: Server
     assert _put(fresh, "new", crowd(3, "new")).status_code == HTTPStatus.CREATED
 
 
-def _put(server: Server, name: str, tools: list[dict[str, Any]]) -> httpx2.Response:
+def _put(server: Process, name: str, tools: list[dict[str, Any]]) -> httpx2.Response:
     return server.client.put(
         f"/v1/catalogs/{name}", json={"tools": tools}, timeout=2 * TRIES * HUNG_S
     )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_worker_ends_with_its_server(fresh: Server, number: signal.Signals):
+def test_a_worker_ends_with_its_server(fresh: Process, number: signal.Signals):
     processes = below(fresh.process.pid)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(fresh.search, "spin", crowd(5_000, "busy"))

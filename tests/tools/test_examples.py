@@ -17,7 +17,6 @@ def of(required: list[str], **properties: Any) -> dict[str, Any]:
 
 
 POINT = of(["x", "y"], x={"type": "number"}, y={"type": "number", "minimum": 5})
-REFERRING = of(["at"], at={"$ref": "#/$defs/Point"}) | {"$defs": {"Point": POINT}}
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"name": "zorble", "annotations": {"readOnlyHint": "yes"}}, "write_remote"),
     ({"name": "zorble", "annotations": {"title": "Zorble"}}, "write_remote"),
+    ({"name": "x1", "annotations": {"destructiveHint": False}}, "write_remote"),
+    ({"name": "github__create_issue"}, "write_remote"),
     ({"name": "list_deleted_files"}, "read_only"),  # the first verb is what it does
     ({"name": "drag", "description": "Perform drag and drop between elements"}, "write_remote"),
     ({"name": "forecast", "description": "Returns the weather"}, "read_only"),
@@ -105,33 +107,6 @@ def test_people_are_asked_before_what_cannot_be_undone():
     assert not any(needs_confirmation(risk_of({"name": name})) for name in [*READ_ONLY, *REMOTE])
 
 
-@pytest.mark.parametrize(
-    ("tool", "risk"),
-    [
-        ({"name": "x", "risk": "destructive"}, "destructive"),
-        ({"name": "deleteFile", "annotations": {"readOnlyHint": True}}, "read_only"),
-        ({"name": "get", "annotations": {"destructiveHint": True}}, "destructive"),
-        ({"name": "x", "annotations": {"readOnlyHint": False}}, "write_remote"),
-        ({"name": "x", "annotations": {"destructiveHint": False}}, "write_remote"),
-        (
-            {"name": "x", "annotations": {"destructiveHint": False, "openWorldHint": False}},
-            "write_local",
-        ),
-        ({"name": "deleteFile"}, "destructive"),
-        ({"name": "get_weather"}, "read_only"),
-        ({"name": "search_and_replace"}, "write_remote"),
-        ({"name": "get_or_delete"}, "destructive"),
-        ({"name": "create_file"}, "write_local"),
-        ({"name": "github__create_issue"}, "write_remote"),
-        ({"name": "thing", "description": "This deletes all of it"}, "destructive"),
-        ({"name": "thing"}, "write_remote"),
-        ({"type": "function", "function": {"name": "send_mail"}}, "write_remote"),
-    ],
-)
-def test_risks_are_given_annotated_or_in_the_verbs(tool, risk):
-    assert risk_of(tool) == risk
-
-
 def test_the_risks_of_known_tools(data: Path):
     for row in json.loads((data / "cases/locus.json").read_text())["cases"]:
         if row["kind"] == "risk":
@@ -142,5 +117,8 @@ def test_the_risks_of_known_tools(data: Path):
             assert needs_confirmation(level) == row["expect_requires_confirmation"], row["id"]
 
 
-def test_levels_go_from_harmless_to_worst():
+def test_levels_go_from_harmless_to_worst_and_gates_follow_them():
     assert LEVELS == ("read_only", "write_local", "write_remote", "destructive")
+    assert [needs_schema(level) for level in LEVELS] == [False, False, True, True]
+    assert [needs_confirmation(level) for level in LEVELS] == [False, False, False, True]
+    assert risk_of({"type": "function", "function": {"name": "deleteFile"}}) == "destructive"

@@ -5,6 +5,7 @@ import socket
 from ipaddress import ip_address
 
 _LOOPBACK_NETWORK = 127
+MAX_PORT = 65_535
 
 
 def is_loopback(host: str) -> bool:
@@ -34,11 +35,11 @@ def listen(host: str, port: int, otherwise: str = "") -> socket.socket:
         OSError: the address cannot be used; says which and why, in a line.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    why: str | None = "a port is at most 65535"
     try:
-        return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError) as error:
-        why: str | None = "a port is at most 65535"
-        if isinstance(error, OSError):
-            why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        hint = f"; {otherwise}" if otherwise else ""
-        raise OSError(f"cannot listen at {host}:{port}: {why}{hint}") from None
+        if port <= MAX_PORT:
+            return socket.create_server((host, port), family=family)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+    hint = f"; {otherwise}" if otherwise else ""
+    raise OSError(f"cannot listen at {host}:{port}: {why}{hint}")

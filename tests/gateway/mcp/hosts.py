@@ -1,22 +1,29 @@
 """Hosts before the gateway: real ones of the library, each with a gateway in its own process."""
 
+import asyncio
 import json
+import logging
 import os
-import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import mcp_types
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from fastmcp.client.messages import MessageHandler
 from fastmcp.client.transports import ClientTransport, StdioTransport
 
-from tests.support import PATIENCE_S, environment, free_port, until
+from tests.support import PATIENCE_S, answers, environment, free_port, started, until
+from toolscout.cli import main
+from toolscout.gateway.mcp.definitions import prompts
+from toolscout.gateway.mcp.gateway import Gateway
+from toolscout.gateway.mcp.requests import Requests
 
 SERVERS = Path(__file__).with_name("servers")
 ROOT = Path(__file__).parents[3]
@@ -105,7 +112,9 @@ def write(folder: Path, servers: dict[str, Any], **options: Any) -> Path:
 
 
 @contextmanager
-def connected(transport: ClientTransport | str, log: Path, mode: str = "legacy") -> Iterator[Host]:
+def connected(
+    transport: ClientTransport | FastMCP | str, log: Path, mode: str = "legacy"
+) -> Iterator[Host]:
     """Yield a host with a session over a transport."""
     changes = _Changes()
     client = Client(transport, mode=mode, init_timeout=PATIENCE_S, message_handler=changes)
@@ -128,28 +137,77 @@ def host(
 
 
 @contextmanager
+def inside(folder: Path, servers: dict[str, Any], *flags: str, **options: Any) -> Iterator[Host]:
+    """Yield a host of a gateway in this process, without pipes between them.
+
+    For what the gateway does with its servers, which are processes as ever.
+    """
+    made: list[Gateway] = []
+
+    def take(gateway: Gateway, *_: object) -> int:
+        made.append(gateway)
+        return 0
+
+    log = folder / "stderr"
+    with (
+        patch.dict(os.environ, environment(), clear=True),
+        patch("toolscout.gateway.mcp.serving.serve", take),
+    ):
+        assert main(["mcp", "--config", str(write(folder, servers, **options)), *flags]) == 0
+    (gateway,) = made
+
+    processes: list[Process] = []
+    start = asyncio.create_subprocess_exec
+
+    async def noted(*command: Any, **options: Any) -> Process:
+        processes.append(await start(*command, **options))
+        return processes[-1]
+
+    @asynccontextmanager
+    async def lifespan(_: FastMCP) -> AsyncIterator[None]:
+        with patch("asyncio.create_subprocess_exec", noted):
+            async with gateway.running():
+                yield
+        for process in processes:  # the loop that learns of their ends is about to close
+            await process.wait()
+
+    served: FastMCP[Any] = FastMCP(
+        "toolscout",
+        middleware=[Requests(gateway)],
+        mask_error_details=True,
+        dereference_schemas=False,
+        lifespan=lifespan,
+    )
+    for prompt in prompts(gateway):
+        served.add_prompt(prompt)
+    with logged(log), connected(served, log) as started:
+        yield started
+
+
+@contextmanager
+def logged(path: Path) -> Iterator[None]:
+    """Write the gateway's log into a file, as its process writes it."""
+    handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    logger = logging.getLogger("toolscout")
+    before = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+        handler.close()
+
+
+@contextmanager
 def listening(
     folder: Path, *command: str, port: int | None = None, **settings: str
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """Run a program that serves HTTP at the port named `PORT` in its command; yield its URL."""
     port = port or free_port()
     arguments = [one.replace("PORT", str(port)) for one in command]
-    with (folder / "stderr").open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, *arguments], stderr=log, env=environment(**settings)
-        )
-    try:
-        until(lambda: listens(port))
-        yield f"http://127.0.0.1:{port}/mcp", process
-    finally:
-        process.terminate()
-        process.wait(PATIENCE_S)
-
-
-def listens(port: int) -> bool:
-    """Whether something listens at a port of this machine."""
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
+    with started(folder, port, *arguments, **settings) as server:
+        until(lambda: answers(port))
+        yield f"{server.url}/mcp", server.process

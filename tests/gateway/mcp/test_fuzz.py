@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.gateway.mcp.hosts import Host, host, stdio_server
+from tests.gateway.mcp.hosts import Host, inside, stdio_server
 
 TEXT = st.text(max_size=30)
 VALUES = st.recursive(
@@ -23,7 +23,7 @@ FIELDS = st.sampled_from(
 
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    with host(tmp_path_factory.mktemp("fuzz"), {"notes": stdio_server()}) as started:
+    with inside(tmp_path_factory.mktemp("fuzz"), {"notes": stdio_server()}) as started:
         yield started
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from mcp import MCPError
 
-from tests.gateway.mcp.hosts import Host, connected, host, listening, stdio_server, text_of, write
+from tests.gateway.mcp.hosts import Host, connected, inside, listening, stdio_server, text_of, write
 from tests.gateway.mcp.test_process import start
 from tests.support import PATIENCE_S, until
 from toolscout.cli import main
@@ -34,7 +34,7 @@ def peak_mib(pid: int) -> float:
 
 
 def test_no_value_of_env_reaches_the_log_in_any_part(tmp_path: Path):
-    with host(tmp_path, {"odd": hostile("leak", KEY=KEY, PEM=PEM)}) as office:
+    with inside(tmp_path, {"odd": hostile("leak", KEY=KEY, PEM=PEM)}) as office:
         until(lambda: "odd: after" in office.stderr)
         lines = office.stderr.splitlines()
     assert not any(KEY[:6] in line for line in lines)
@@ -45,7 +45,7 @@ def test_no_value_of_env_reaches_the_log_in_any_part(tmp_path: Path):
 
 @pytest.mark.parametrize("how", ["deep", "dense", "long", "broken"])
 def test_a_call_whose_answer_cannot_be_read_ends_with_an_error(tmp_path: Path, how: str):
-    with host(tmp_path, {"odd": hostile()}) as office:
+    with inside(tmp_path, {"odd": hostile()}) as office:
         failed = office.call("odd__work", how=how)
         assert failed.is_error
         assert text_of(failed) == "odd gave an answer that cannot be read"
@@ -54,7 +54,7 @@ def test_a_call_whose_answer_cannot_be_read_ends_with_an_error(tmp_path: Path, h
 
 def test_a_server_with_too_many_tools_is_cut_and_the_others_change_as_ever(tmp_path: Path):
     servers = {"odd": hostile("many", MANY="10050"), "notes": stdio_server()}
-    with host(tmp_path, servers) as office:
+    with inside(tmp_path, servers) as office:
         until(lambda: office.found("list the notes", namespace="notes") != [])
         assert office.ask("list_tools_meta")["total"] == 10_000
         assert not office.call("notes__learn_shorthand").is_error
@@ -66,7 +66,7 @@ def test_a_server_with_too_many_tools_is_cut_and_the_others_change_as_ever(tmp_p
 
 
 def test_names_that_cannot_be_shown_or_mean_several_tools_are_left_out_and_said(tmp_path: Path):
-    with host(tmp_path, {"odd": hostile("names")}) as office:
+    with inside(tmp_path, {"odd": hostile("names")}) as office:
         assert office.names() == {"odd__work"}
         why = "left out: 6 without a name that can be shown; 2 of one name with several definitions"
         assert status(office) == [f"odd: answers, 1 tool; {why}"]
@@ -74,7 +74,7 @@ def test_names_that_cannot_be_shown_or_mean_several_tools_are_left_out_and_said(
 
 
 def test_an_entry_that_is_no_tool_is_left_out_and_takes_none_with_it(tmp_path: Path):
-    with host(tmp_path, {"odd": hostile("entries", WAITS="1")}) as office:
+    with inside(tmp_path, {"odd": hostile("entries", WAITS="1")}) as office:
         assert office.names() == {"odd__work"}
         assert not office.call("odd__work", how="begin").is_error
         said = "odd: answers, 1 tool; left out: 4 that cannot be read"
@@ -83,7 +83,7 @@ def test_an_entry_that_is_no_tool_is_left_out_and_takes_none_with_it(tmp_path: P
 
 
 def test_the_last_list_is_kept_when_a_later_one_cannot_be_read(tmp_path: Path):
-    with host(tmp_path, {"odd": hostile("no list", WAITS="1")}) as office:
+    with inside(tmp_path, {"odd": hostile("no list", WAITS="1")}) as office:
         assert not office.call("odd__work", how="begin").is_error
         until(lambda: "odd: its list cannot be read; the last one is kept" in office.stderr)
         assert text_of(office.call("odd__work")) == "worked"
@@ -91,7 +91,7 @@ def test_the_last_list_is_kept_when_a_later_one_cannot_be_read(tmp_path: Path):
 
 
 def test_a_tool_keeps_its_highest_risk_and_is_read_again_when_it_changes(tmp_path: Path):
-    with host(tmp_path, {"odd": hostile("pull")}) as office:
+    with inside(tmp_path, {"odd": hostile("pull")}) as office:
         before = office.ask("tool_info", name="odd__wipe")
         assert before["risk"] == "destructive"
         assert not office.call("odd__work", how="pull").is_error
@@ -107,7 +107,7 @@ def test_a_tool_keeps_its_highest_risk_and_is_read_again_when_it_changes(tmp_pat
 
 
 def test_a_tool_that_becomes_harmless_is_not_offered_where_its_risk_was_too_high(tmp_path: Path):
-    with host(tmp_path, {"odd": hostile("pull")}, "--max-risk", "read_only") as office:
+    with inside(tmp_path, {"odd": hostile("pull")}, "--max-risk", "read_only") as office:
         assert office.names() == {"odd__work"}
         assert not office.call("odd__work", how="pull").is_error
         until(lambda: "odd__wipe has changed" in office.stderr)
@@ -120,7 +120,7 @@ def test_a_tool_that_is_not_as_it_was_accepted_is_refused(
     pins = tmp_path / "pins.json"
     flags = ("--pin-definitions", str(pins))
     servers = {"odd": hostile("pull")}
-    with host(tmp_path, servers, *flags) as office:
+    with inside(tmp_path, servers, *flags) as office:
         assert office.names() == {"odd__wipe", "odd__work"}
         assert list(json.loads(pins.read_text())) == ["odd__wipe", "odd__work"]
         assert not office.call("odd__work", how="pull").is_error
@@ -129,7 +129,7 @@ def test_a_tool_that_is_not_as_it_was_accepted_is_refused(
         assert status(office) == [f"odd: answers, 1 tool; {said}"]
     accepted = json.loads(pins.read_text())
     pins.write_text(json.dumps({"odd__work": accepted["odd__work"]}), "utf-8")
-    with host(tmp_path, servers, *flags) as office:
+    with inside(tmp_path, servers, *flags) as office:
         assert office.names() == {"odd__work"}
         config = str(tmp_path / "mcp.json")
         assert main(["mcp", "--config", config, *flags, "--accept", "odd__w*"]) == 0
@@ -139,7 +139,7 @@ def test_a_tool_that_is_not_as_it_was_accepted_is_refused(
         assert capsys.readouterr().out == "nothing to accept\n"
         assert main(["mcp", "--config", config, *flags, "--accept", "odd__work", "git__*"]) == 2
         assert "accept: no tool is named git__*" in capsys.readouterr().err
-    with host(tmp_path, servers, *flags) as office:
+    with inside(tmp_path, servers, *flags) as office:
         assert office.names() == {"odd__wipe", "odd__work"}
 
 
@@ -147,7 +147,7 @@ def test_a_file_of_definitions_that_cannot_be_written_is_said_and_hides_no_tool(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     pins = tmp_path / "missing" / "pins.json"
-    with host(tmp_path, {"odd": hostile("pull")}, "--pin-definitions", str(pins)) as office:
+    with inside(tmp_path, {"odd": hostile("pull")}, "--pin-definitions", str(pins)) as office:
         assert office.names() == {"odd__wipe", "odd__work"}
         assert f"{pins}: cannot be written: No such file or directory" in office.stderr
         assert not office.call("odd__work", how="pull").is_error

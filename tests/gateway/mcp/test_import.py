@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.gateway.mcp.hosts import SERVERS, listening, stdio_server, write
-from tests.support import Server
+from tests.support import Process
 from toolscout.cli import main
 
 pytestmark = pytest.mark.integration
@@ -30,7 +30,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
 
 
 def test_tools_of_all_servers_are_registered_and_changes_reported(
-    server: Server, tmp_path: Path, run: Run
+    server: Process, tmp_path: Path, run: Run
 ):
     with listening(tmp_path, str(SERVERS / "notes.py"), "PORT") as (url, _):
         first = {"notes": stdio_server(allow=["list_*", "send_*"]), "web": {"url": url}}
@@ -60,14 +60,14 @@ def test_tools_of_all_servers_are_registered_and_changes_reported(
         ({"notes": stdio_server()}, "ftp://x", "url: expected an http:// or https:// URL"),
     ],
 )
-def test_what_cannot_be_reached_is_said_in_a_line(server: Server, run: Run, servers, url, said):
+def test_what_cannot_be_reached_is_said_in_a_line(server: Process, run: Run, servers, url, said):
     status, printed, wrong = run(servers, url or server.url)
     assert (status, printed) == (2, "")
     assert said in wrong.splitlines()[-1]
     assert "Traceback" not in wrong
 
 
-def test_a_service_that_refuses_says_why(keyed: Server, run: Run):
+def test_a_service_that_refuses_says_why(keyed: Process, run: Run):
     status, printed, wrong = run({"notes": stdio_server()}, keyed.url)
     assert (status, printed) == (2, "")
     assert wrong.startswith("toolscout: the service refused: ")

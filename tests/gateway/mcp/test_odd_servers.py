@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from mcp import MCPError
 
-from tests.gateway.mcp.hosts import Host, host, stdio_server, text_of, write
+from tests.gateway.mcp.hosts import Host, inside, stdio_server, text_of, write
 from tests.support import PATIENCE_S, until
 from toolscout.gateway.mcp import connection
 from toolscout.gateway.mcp.config import read_config
@@ -21,7 +21,7 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         "odd": stdio_server("odd", env=env),
         "broken": stdio_server("odd", env={"BROKEN": "1"}),
     }
-    with host(tmp_path_factory.mktemp("odd"), servers) as started:
+    with inside(tmp_path_factory.mktemp("odd"), servers) as started:
         yield started
 
 

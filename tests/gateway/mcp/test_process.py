@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway.mcp.hosts import listens, stdio_server, write
-from tests.support import PATIENCE_S, environment, free_port, until
+from tests.gateway.mcp.hosts import stdio_server, write
+from tests.support import PATIENCE_S, answers, environment, free_port, until
 
 pytestmark = pytest.mark.integration
 
@@ -40,7 +40,7 @@ def test_a_signal_ends_the_gateway_and_its_servers(tmp_path: Path, over: str):
     with process:
         until(lambda: b"notes: 8 tools" in (tmp_path / "stderr").read_bytes())
         if over == "http":
-            until(lambda: listens(port))
+            until(lambda: answers(port))
         servers = children(process.pid)
         assert len(servers) == 1
         process.send_signal(signal.SIGTERM)

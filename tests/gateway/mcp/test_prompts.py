@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from mcp import MCPError
 
-from tests.gateway.mcp.hosts import Host, host, stdio_server
+from tests.gateway.mcp.hosts import Host, inside, stdio_server
 from tests.support import until
 
 
@@ -13,7 +13,7 @@ from tests.support import until
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """Yield a host with a server that answers and one that does not."""
     servers = {"notes": stdio_server(), "gone": {"command": "/nonexistent/server"}}
-    with host(tmp_path_factory.mktemp("prompts"), servers) as started:
+    with inside(tmp_path_factory.mktemp("prompts"), servers) as started:
         until(lambda: "notes__list_notes" in started.names())
         yield started
 

@@ -1,7 +1,6 @@
 """An environment with the frameworks and this package, and agents that run in it."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from tests.client.model import ScriptedModel
 from tests.client.upstream import peer
 from tests.integration.venvs import ROOT, interpreter
-from tests.support import environment
+from tests.support import environment, ran
 
 VENV = ROOT / ".venv-frameworks"
 AGENTS = Path(__file__).with_name("agents")
@@ -50,16 +49,7 @@ def settings(upstream: str, service: str, **more: str) -> dict[str, str]:
 
 def run(script: Path, *arguments: str, env: dict[str, str]) -> str:
     """Return what a program prints in the environment with the frameworks."""
-    done = subprocess.run(
-        [python(), script, *arguments],
-        cwd=ROOT,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=AGENT_S,
-    )
-    assert done.returncode == 0, done.stderr
+    done = ran([python(), script, *arguments], cwd=ROOT, env=env, timeout=AGENT_S)
     return done.stdout.strip()
 
 

@@ -9,7 +9,7 @@ from tests.client.rules import visible
 from tests.client.shapes import BY_NAME, Json, Said
 from tests.client.upstream import peer
 from tests.integration.frameworks.environment import AGENTS, HOW, ask, run, settings, strict_model
-from tests.support import Server
+from tests.support import Process
 
 pytestmark = pytest.mark.integration
 
@@ -25,7 +25,7 @@ SELECTING = [
 
 
 @pytest.mark.parametrize(("agent", "form", "interface"), SELECTING)
-def test_the_model_sees_the_tools_that_fit(agent, form, interface, server: Server):
+def test_the_model_sees_the_tools_that_fit(agent, form, interface, server: Process):
     with strict_model() as (model, upstream):
         said = ask(agent, *form, upstream=upstream, service=server.url)
     assert said["called"] == ["send_email"]
@@ -86,7 +86,7 @@ class Searching(ScriptedModel):
 
 @HOW
 @pytest.mark.parametrize("interface", ["openai", "openai-responses", "anthropic"])
-def test_pydantic_ai_finds_its_deferred_tools(interface, how, server: Server):
+def test_pydantic_ai_finds_its_deferred_tools(interface, how, server: Process):
     assert "spin_8" in found_tools(interface, how, server.url)  # by the second of two queries
 
 
@@ -122,7 +122,7 @@ def searched(service: str) -> Json:
     return json.loads(run(AGENTS / "fastmcp_host.py", "send an email", env=env).splitlines()[-1])
 
 
-def test_a_fastmcp_server_finds_and_calls_its_tools(server: Server):
+def test_a_fastmcp_server_finds_and_calls_its_tools(server: Process):
     said = searched(server.url)
     assert said["listed"] == ["spin_7", "search_tools", "call_tool"]
     assert said["found"][0] == "send_email"

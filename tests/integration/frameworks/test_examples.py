@@ -15,7 +15,7 @@ from tests.integration.frameworks.environment import (
     strict_model,
 )
 from tests.integration.venvs import ROOT
-from tests.support import Server
+from tests.support import Process
 
 pytestmark = pytest.mark.integration
 
@@ -29,7 +29,7 @@ FRAMEWORK_AGENTS = {
 
 
 @pytest.mark.parametrize("example", FRAMEWORK_AGENTS)
-def test_an_agent_finds_and_calls_its_tool(example: str, server: Server):
+def test_an_agent_finds_and_calls_its_tool(example: str, server: Process):
     with strict_model() as (model, upstream):
         said = run(
             EXAMPLES / f"{example}.py", *QUESTION.split(), env=settings(upstream, server.url)
@@ -51,7 +51,7 @@ class Restless(ScriptedModel):
 
 
 @pytest.mark.parametrize("example", FRAMEWORK_AGENTS)
-def test_a_model_that_never_answers_is_stopped(example: str, server: Server):
+def test_a_model_that_never_answers_is_stopped(example: str, server: Process):
     _, error, calls = FRAMEWORK_AGENTS[example]
     with (
         strict_model(Restless({"to": "a@b.example"})) as (model, upstream),
@@ -61,7 +61,7 @@ def test_a_model_that_never_answers_is_stopped(example: str, server: Server):
     assert len(model.requests) == calls
 
 
-def test_a_host_searches_the_tools_of_the_fastmcp_server(server: Server):
+def test_a_host_searches_the_tools_of_the_fastmcp_server(server: Process):
     host, script = AGENTS / "stdio_host.py", EXAMPLES / "fastmcp_server.py"
     env = settings("http://127.0.0.1:9", server.url)
     said = json.loads(run(host, str(python()), str(script), env=env))

@@ -10,7 +10,7 @@ from tests.client.shapes import Bedrock, Gemini, Json, Said
 from tests.client.upstream import Exchange, peer
 from tests.integration.frameworks.environment import QUESTION, run, settings
 from tests.integration.venvs import ROOT
-from tests.support import Server
+from tests.support import Process
 
 pytestmark = pytest.mark.integration
 
@@ -44,7 +44,7 @@ class Model:
         return Said("Sending.", ((f"c{len(told)}", "send_email", {"to": "a@b.example"}),))
 
 
-def ask(example: str, model: Model, server: Server) -> str:
+def ask(example: str, model: Model, server: Process) -> str:
     with peer(model) as upstream:
         of_provider = {
             "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": upstream.url,
@@ -59,7 +59,7 @@ def ask(example: str, model: Model, server: Server) -> str:
 
 
 @pytest.mark.parametrize("example", OWN_CALLS)
-def test_an_agent_finds_and_calls_its_tool(example: str, server: Server):
+def test_an_agent_finds_and_calls_its_tool(example: str, server: Process):
     model = Model(OWN_CALLS[example])
     assert ask(example, model, server) == "It said: sent to a@b.example"
     first, second = model.seen
@@ -69,7 +69,7 @@ def test_an_agent_finds_and_calls_its_tool(example: str, server: Server):
 
 
 @pytest.mark.parametrize("example", OWN_CALLS)
-def test_a_model_that_never_answers_is_stopped(example: str, server: Server):
+def test_a_model_that_never_answers_is_stopped(example: str, server: Process):
     model = Model(OWN_CALLS[example], is_restless=True)
     assert ask(example, model, server) == "no answer after 10 steps"
     assert len(model.seen) == 10

@@ -1,12 +1,12 @@
 """Published MCP servers of PyPI and npm, in an environment of their own."""
 
-import fcntl
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from tests import debian
+from tests.support import one_by_one
 
 ROOT = Path(__file__).parents[3]
 VENV = ROOT / ".venv-mcp"
@@ -18,12 +18,11 @@ NODE_PACKAGES = (
 
 
 def installed() -> None:
-    """Install the servers on first use; processes that run tests side by side share them."""
+    """Install the servers on first use."""
     debian.need(recommended=False, node="nodejs", npm="npm", git="git")
     done = VENV / ".installed"
     wanted = "\n".join((*PYTHON_PACKAGES, *NODE_PACKAGES))
-    with Path(__file__).open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with one_by_one():
         if done.exists() and done.read_text("utf-8") == wanted:
             return
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)

@@ -2,13 +2,12 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support import crowd, environment
+from tests.support import crowd, environment, ran
 
 pytestmark = pytest.mark.integration
 
@@ -17,9 +16,7 @@ ROOT = Path(__file__).parents[3]
 
 def count(data: Path) -> str:
     command = [sys.executable, "-m", "evals.mcp_tokens", "--data", str(data)]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True
-    )
+    done = ran(command, cwd=ROOT, env=environment())
     return done.stdout
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import ACME_OLD
 from tests.integration.venvs import ROOT, interpreter
-from tests.support import TOOLS, Server, environment, running
+from tests.support import TOOLS, Process, environment, ran, running
 
 pytestmark = pytest.mark.integration
 
@@ -33,7 +33,7 @@ CALL = 'Example call: {"name":"pay_invoice","arguments":{"amount":1.0}}'
 
 
 @pytest.fixture(scope="module")
-def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     keys = f"acme={ACME_OLD}"
     with running(tmp_path_factory.mktemp("mcp"), "--mcp", TOOLSCOUT_API_KEYS=keys) as started:
         body, headers = {"tools": [*TOOLS, BILL]}, {"x-api-key": ACME_OLD}
@@ -62,10 +62,7 @@ def of_node(programs: Path) -> dict[str, str]:
 
 def run(command: list[str], env: dict[str, str]) -> str:
     """Return what a program prints."""
-    done = subprocess.run(
-        command, env=env, capture_output=True, text=True, check=False, timeout=CLIENT_S
-    )
-    assert done.returncode == 0, done.stderr
+    done = ran(command, env=env, timeout=CLIENT_S)
     return done.stdout
 
 
@@ -80,7 +77,7 @@ def run(command: list[str], env: dict[str, str]) -> str:
     ],
 )
 def test_a_client_finds_its_tool(
-    client: str, mode: str | None, revision: str, code: int, facade: Server
+    client: str, mode: str | None, revision: str, code: int, facade: Process
 ):
     python = interpreter(VENVS / client, [PACKAGES[client]])
     env = {name: value for name, value in environment().items() if name != "PYTHONPATH"}
@@ -99,7 +96,7 @@ def test_a_client_finds_its_tool(
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_the_inspector_finds_no_fault(era: str, inspector: list[str], facade: Server):
+def test_the_inspector_finds_no_fault(era: str, inspector: list[str], facade: Process):
     target = [f"{facade.url}/mcp", "--transport", "http", "--protocol-era", era]
     key = ["--header", f"X-API-Key: {ACME_OLD}"]
 

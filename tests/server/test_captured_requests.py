@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ZENITH
-from tests.support import Server, exchange
+from tests.support import Process, exchange
 
 
 def _captured() -> list[str]:
@@ -20,7 +20,7 @@ def _captured() -> list[str]:
     )
 
 
-def replayed(server: Server, folder: Path, name: str) -> tuple[int, dict[str, str], bytes]:
+def replayed(server: Process, folder: Path, name: str) -> tuple[int, dict[str, str], bytes]:
     """Send the captured bytes; only the key is filled in."""
     capture = json.loads((folder / f"{name}.json").read_bytes())["request"]
     body = (folder / capture["body_file"]).read_bytes()
@@ -33,7 +33,7 @@ def replayed(server: Server, folder: Path, name: str) -> tuple[int, dict[str, st
 
 
 @pytest.mark.parametrize("name", _captured())
-def test_captured_requests_meet_their_hard_expectations(keyed: Server, data: Path, name: str):
+def test_captured_requests_meet_their_hard_expectations(keyed: Process, data: Path, name: str):
     folder = data / "wire"
     expected = {
         case["id"]: case for case in json.loads((folder / "expectations.json").read_bytes())

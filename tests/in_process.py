@@ -1,0 +1,137 @@
+"""The service inside the tests' process: the real application, model and index, without a socket.
+
+For what is true of requests and answers. Sockets, timeouts, signals, certificates and what a
+process writes need a process of their own: `tests.support.running`.
+"""
+
+import asyncio
+import multiprocessing
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import httpx2
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from tests.support import ENGINE, PATIENCE_S, Server, until
+from toolscout.index.packing import SEED
+from toolscout.server.app import Application, create_app
+from toolscout.server.compiling import worker
+from toolscout.settings import Settings
+from toolscout.settings_sources import load
+
+URL = "http://127.0.0.1:8080"
+
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["tests.in_process"])
+"""Workers are forked from a process that has loaded the model and runs no thread."""
+
+
+class InProcess(Server):
+    """A service in this process."""
+
+    def __init__(self, folder: Path, transport: "Transport") -> None:
+        self._transport = transport
+        client = httpx2.Client(base_url=URL, transport=transport, timeout=PATIENCE_S)
+        super().__init__(folder, client, URL)
+
+    def async_client(self, **headers: str) -> httpx2.AsyncClient:
+        transport = self._transport
+        return httpx2.AsyncClient(
+            base_url=URL, transport=transport, timeout=PATIENCE_S, headers=headers
+        )
+
+
+class Transport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
+    """Hands requests to an application whose event loop runs in another thread."""
+
+    def __init__(self, application: Application, portal: BlockingPortal) -> None:
+        self._asgi = httpx2.ASGITransport(application)
+        self._portal = portal
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        assert isinstance(request.stream, httpx2.SyncByteStream)
+        return self._portal.call(self._answer, request, request.stream)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        chunks = [await request.aread()]
+        answer = self._portal.start_task_soon(self._answer, request, chunks)
+        return await asyncio.wrap_future(answer)
+
+    async def _answer(self, request: httpx2.Request, chunks: Iterable[bytes]) -> httpx2.Response:
+        sent = httpx2.Request(
+            request.method, request.url, headers=request.headers, stream=_Body(chunks)
+        )
+        answer = await self._asgi.handle_async_request(sent)
+        body = httpx2.ByteStream(await answer.aread())
+        return httpx2.Response(answer.status_code, headers=answer.headers, stream=body)
+
+
+class _Body(httpx2.AsyncByteStream):
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = chunks
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for chunk in self._chunks:
+            yield chunk
+
+
+class ForkedWorker:
+    """A compile worker; the service can fork its own only while it has a single thread."""
+
+    def __init__(self, settings: Settings, _: object) -> None:
+        self.connection, theirs = multiprocessing.Pipe()
+        self._process = FORKS.Process(target=_work, args=(theirs, settings, SEED), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+def _work(connection: Connection, settings: Settings, seed: int) -> None:
+    words = settings.synonyms or settings.domains or settings.model
+    engine = worker.engine_of(settings) if words else ENGINE
+    worker.serve(connection, engine, settings, seed)
+
+
+@contextmanager
+def serving(folder: Path, **settings: Any) -> Iterator[Server]:
+    """Yield a service that is ready, with its log in the file `stdout` of a folder."""
+    log = os.open(folder / "stdout", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    with (
+        start_blocking_portal(backend_options={"use_uvloop": True}) as portal,
+        patch("toolscout.server.service.STDOUT", log),
+        patch("toolscout.server.compiling.queue.WorkerProcess", ForkedWorker),
+    ):
+        application = create_app(load({"max_lag_ms": 30_000} | settings, {}))
+        with portal.wrap_async_context_manager(_lifespan(application)):
+            server = InProcess(folder, Transport(application, portal))
+            until(lambda: server.get("/readyz").status_code == 200)
+            yield server
+    os.close(log)
+
+
+@asynccontextmanager
+async def _lifespan(application: Application) -> AsyncIterator[None]:
+    events: asyncio.Queue[Any] = asyncio.Queue()
+    replies: asyncio.Queue[Any] = asyncio.Queue()
+    scope: Any = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
+    running = asyncio.create_task(application(scope, events.get, replies.put))
+
+    async def follow(event: str) -> None:
+        await events.put({"type": f"lifespan.{event}"})
+        reply = await replies.get()
+        assert reply["type"] == f"lifespan.{event}.complete", reply
+
+    await follow("startup")
+    try:
+        yield
+    finally:
+        await follow("shutdown")
+        await running
