@@ -20,9 +20,12 @@ TRAIN_SETS = (
     "toollinkos",
     "gorilla-apibench",
     "toolbench-rapidapi",
+    "asked-mcp",
 )
-DEV_SETS = ("azure-mcp-2026", "bfcl-live", "nestful", "apibank")
-"""The sets that choices are made on; their average is the number that counts."""
+DEV_SETS = ("azure-mcp-2026", "bfcl-live", "nestful", "apibank", "asked-mcp")
+"""The sets that choices are made on; their average is the number that counts. The requests of the
+last are in other words than the tools' own.
+"""
 
 WATCHED_SETS = ("functionchat-ko",)
 """Reported, never chosen on: the vocabulary is English and this set is Korean."""
