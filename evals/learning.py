@@ -95,7 +95,49 @@ def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[
         found = _figures(load_set(path), ours, count, hopeless)
         rows += found
         cells += [_cells(row, found[0]) for row in found]
-    return reporting.table(header, cells, markdown=True), rows
+    text = reporting.table(header, cells, markdown=True)
+    names = [name for name in SETS if name.partition("/")[2] in DEV]
+    sets = [load_set(folder / "toolsets" / name) for name in names]
+    return f"{text}\n\n{poisoning(sets, ours)}", rows
+
+
+HONEST, FALSE, FRESH = (0, 50, 150), 20, 150
+"""Honest turns before false reports, false reports of one tool, and questions asked afterwards."""
+
+
+def poisoning(sets: Sequence[ToolSet], ours: Ours) -> str:
+    """Return how often a tool that no question wants is shown after false reports of it."""
+    header = ["set", *(f"after {count} honest turns: shown, first" for count in HONEST)]
+    cells = []
+    for asked in sets:
+        catalog = ours.compile(asked.tools)
+        row = [asked.name]
+        for count in HONEST:
+            shares = [_poisoned(asked, catalog, ours, count, Random(seed)) for seed in SPLITS]
+            shown, first = (fmean(share) for share in zip(*shares, strict=True))
+            row.append(f"{shown:.1%}, {first:.1%}")
+        cells.append(row)
+    return reporting.table(header, cells, markdown=True)
+
+
+def _poisoned(
+    asked: ToolSet, catalog: Catalog, ours: Ours, honest: int, random: Random
+) -> tuple[float, float]:
+    """Return the shares of fresh questions with the tool among the first five, and first."""
+    count = min(honest + FALSE + FRESH, len(asked.questions))
+    questions = random.sample(asked.questions, count)
+    wanted = {tool for question in questions for tool in question.gold}
+    tool = random.choice([name for name in catalog.names if name not in wanted])
+    false = [
+        Question(question.id, question.text, frozenset({tool}))
+        for question in questions[honest : honest + FALSE]
+    ]
+    user = User(catalog, ours)
+    reports = [*questions[:honest], *false]
+    asyncio.run(user.tell(reports, Replay("all uses"), random))
+    answers = [user.ask(question.text).names for question in questions[honest + FALSE :]]
+    shown = fmean(tool in names for names in answers)
+    return shown, fmean(names[:1] == [tool] for names in answers)
 
 
 def _cells(row: dict[str, Any], before: dict[str, Any]) -> list[str]:
@@ -210,7 +252,7 @@ class User:
         self, tested: Sequence[Question], used: set[str], hopeless: Sequence[str]
     ) -> dict[str, Any]:
         """Return the measures of all questions, and of those whose tools were never used."""
-        answers = {question.id: self._ask(question.text).names for question in tested}
+        answers = {question.id: self.ask(question.text).names for question in tested}
         never = [question for question in tested if not question.gold & used]
 
         def measured(questions: Sequence[Question]) -> dict[str, float]:
@@ -221,10 +263,11 @@ class User:
             "all": measured(tested),
             "never_used": measured(never),
             "never": len(never) / len(tested),
-            "hopeless": fmean(self._ask(text).outcome == "match" for text in hopeless),
+            "hopeless": fmean(self.ask(text).outcome == "match" for text in hopeless),
         }
 
-    def _ask(self, text: str) -> Decision:
+    def ask(self, text: str) -> Decision:
+        """Ask a question."""
         return decide(self._catalog, Ask(pattern=text), self._embedder, prior=self._prior)
 
 

@@ -258,3 +258,8 @@ def test_all_tools_of_one_pattern_rise():
         learn(experience, "ship the parcel", name, times=3)
     added = prior(experience, "ship the parcel")
     assert {name for name, more in added.items() if more > 0} == set(NAMES[:4])
+
+
+def test_similar_queries_alone_bring_no_tool_without_evidence_before_a_match():
+    asked = "read the first lines of a long text file from disk"
+    assert "send_email" not in names_after("read a file", "send_email", 3, asked=asked)[:2]

@@ -22,6 +22,15 @@ NEAR_BEST = 0.95
 BELOW_BEST = 1e-3
 """Width of the band below the best score, as a share of it."""
 
+ALIKE = 0.9
+"""Cosine of the nearest past query from which it is nearly this one, and is evidence enough."""
+
+SOME_SCORE = 0.5
+"""Share of the best score from which votes of less similar queries count in full; below, they count
+less, and for a tool without any evidence nothing. So false reports of one tool bring it to few
+questions, and honest ones gain .001 less (docs/learning.md).
+"""
+
 GAINS_DEPTH = 10
 """Number of best tools whose ranks with and without experience are compared."""
 
@@ -191,10 +200,15 @@ def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:
     tools apart, and a false report would put any tool first. A tool that worked often for this very
     query may.
     """
-    moved: Floats = scores + np.maximum(learned.added, np.float32(0))
+    added = np.maximum(learned.added, np.float32(0))
+    best_row = int(scores.argmax())
+    if is_match and learned.likeness < ALIKE:
+        trusted = np.minimum(scores / np.float32(SOME_SCORE * scores[best_row]), np.float32(1))
+        trusted[[*learned.proven, *learned.exemplary]] = 1
+        added = added * trusted
+    moved: Floats = scores + added
     if not is_match:
         return moved
-    best_row = int(scores.argmax())
     if learned.helps:
         limit = moved[best_row]
         over = (scores < NEAR_BEST * scores[best_row]) & (moved >= limit)
