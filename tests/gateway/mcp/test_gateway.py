@@ -54,6 +54,22 @@ def test_a_host_sees_the_tools_of_the_gateway_and_pinned_ones(office: Host):
     ]
 
 
+def test_no_host_is_to_defer_the_tools_of_the_gateway(office: Host):
+    for tool in office.tools():
+        assert (tool.meta or {}).get("anthropic/alwaysLoad") is True
+
+
+def test_the_search_names_the_servers(office: Host):
+    search = office.tools()[0]
+    assert search.description is not None
+    assert search.description.endswith("The only way to tools of: my_notes, other, hasty.")
+    assert len(search.description) <= 300
+
+
+def test_the_search_hint_of_a_tool_finds_it(office: Host):
+    assert office.found("palimpsest")[0].endswith("__read_sketch")
+
+
 def test_a_pinned_tool_needs_no_token_for_hosts_list_its_schema(office: Host):
     assert "other__send_note" in {tool.name for tool in office.tools()}
     assert text_of(office.send("other__send_note", {"text": "tea"})) == "sent tea"

@@ -23,6 +23,12 @@ MAX_NAMED_SERVERS = 20
 
 OWN = ("search_tools", "tool_info", "list_tools_meta", "get_required_keys_for_tool")
 
+ALWAYS = {"anthropic/alwaysLoad": True}
+"""Tells Claude Code not to defer a tool behind its own search: two would be needed."""
+
+MAX_SEARCH_CHARS = 300
+"""Characters of the description of `search_tools`: hosts show it to a model in every turn."""
+
 HOW_TO_CALL = "Call it with call_tool, and with the token that tool_info shows if there is one."
 
 
@@ -44,11 +50,13 @@ class Written(Prompt):
         return await self.write(arguments or {})
 
 
-def own_tools(max_risk: Risk) -> list[Tool]:
+def own_tools(config: Config) -> list[Tool]:
     """Return the gateway's own tools.
 
+    `search_tools` names the servers, for models do not call a search of nothing in particular;
     `call_tool` is annotated with the worst that it may do.
     """
+    max_risk: Risk = config.options.max_risk
     worst = mcp_types.ToolAnnotations(
         read_only_hint=max_risk == "read_only",
         destructive_hint=max_risk == "destructive",
@@ -61,14 +69,17 @@ def own_tools(max_risk: Risk) -> list[Tool]:
             description=one.description,
             parameters=schema_of(one.arguments),
             annotations=harmless,
+            meta=ALWAYS,
         )
         for one in map(TOOLS.__getitem__, OWN)
     ]
+    definitions[0].description = _of_servers(definitions[0].description or "", config.servers)
     call = Listed(
         name=CALL,
         description=CallTool.__doc__,
         parameters=schema_of(CallTool),
         annotations=worst,
+        meta=ALWAYS,
     )
     return [*definitions[:2], call, *definitions[2:]]
 
@@ -84,10 +95,21 @@ def pinned_tools(offered: Iterable[Offered]) -> list[Tool]:
             output_schema=one.tool.output_schema,
             annotations=one.tool.annotations,
             icons=one.tool.icons,
-            meta=one.tool.meta,
+            meta={**(one.tool.meta or {}), **ALWAYS},
         )
         for one in offered
     ]
+
+
+def _of_servers(description: str, names: Iterable[str]) -> str:
+    """Add the names of servers to a description, as many as fit."""
+    listed, end = "", " The only way to tools of: "
+    for name in names:
+        longer = f"{listed}, {name}" if listed else name
+        if len(description) + len(end) + len(longer) + len(", ….") > MAX_SEARCH_CHARS:
+            return f"{description}{end}{listed}, …." if listed else description
+        listed = longer
+    return f"{description}{end}{listed}."
 
 
 def instructions(config: Config) -> str:

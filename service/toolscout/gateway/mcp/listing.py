@@ -20,6 +20,9 @@ from toolscout.tools.risk import LEVELS, risk
 SEPARATOR = "__"
 """Between a server and its tool. No prefix contains it, so no two tools have one name."""
 
+HINT = "anthropic/searchHint"
+"""In the `_meta` of a tool: words for hosts to search it by."""
+
 CANNOT_BE_READ = "that cannot be read"
 
 MAX_NAMED = 5
@@ -94,12 +97,12 @@ class Listing:
         if not verdict.is_accepted or LEVELS.index(verdict.risk) > self._highest:
             return verdict.is_accepted
         whole |= {"name": name, "risk": verdict.risk, "namespace": connection.name}
-        for field, of_tools in (
-            ("keywords", connection.server.keywords),
-            ("examples", connection.server.examples),
-        ):
-            if tool.name in of_tools:
-                whole[field] = of_tools[tool.name]
+        hint = (tool.meta or {}).get(HINT)
+        hints = (hint,) if isinstance(hint, str) else ()
+        if keywords := connection.server.keywords.get(tool.name, ()) + hints:
+            whole["keywords"] = keywords
+        if examples := connection.server.examples.get(tool.name):
+            whole["examples"] = examples
         if connection.reason is not None:
             whole["status"] = "unavailable"
         try:

@@ -34,7 +34,7 @@ class Requests(Middleware):
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._own = own_tools(gateway.config.options.max_risk)
+        self._own = own_tools(gateway.config)
         self._sessions: Lru[str, Session] = Lru(MAX_SESSIONS)
         gateway.listeners.append(self._notify)
 

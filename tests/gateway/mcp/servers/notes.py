@@ -51,7 +51,7 @@ async def count_words(seconds: float, context: Context) -> int:
     return 7
 
 
-@server.tool(annotations=READS)
+@server.tool(annotations=READS, meta={"anthropic/searchHint": "palimpsest"})
 def read_sketch(page: int) -> ToolResult:
     """Read the sketch on a page, as a picture with words about it."""
     if page != 1:
