@@ -103,13 +103,15 @@ def _work(connection: Connection, settings: Settings, seed: int) -> None:
 @contextmanager
 def serving(folder: Path, **settings: Any) -> Iterator[Server]:
     """Yield a service that is ready, with its log in the file `stdout` of a folder."""
+    # Of a store's URL with a password no flag may know.
+    environ = {"TOOLSCOUT_STORE": settings.pop("store")} if "store" in settings else {}
     log = os.open(folder / "stdout", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     with (
         start_blocking_portal(backend_options={"use_uvloop": True}) as portal,
         patch("toolscout.server.service.STDOUT", log),
         patch("toolscout.server.compiling.queue.WorkerProcess", ForkedWorker),
     ):
-        application = create_app(load({"max_lag_ms": 30_000} | settings, {}))
+        application = create_app(load({"max_lag_ms": 30_000} | settings, environ))
         with portal.wrap_async_context_manager(_lifespan(application)):
             server = InProcess(folder, Transport(application, portal))
             until(lambda: server.get("/readyz").status_code == 200)

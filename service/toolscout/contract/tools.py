@@ -1,10 +1,12 @@
 """A tool as a caller sends it, and as it is shown."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from toolscout.contract.fields import ABSENT, Risk, Status, ToolName
+
+ANYTHING = msgspec.Meta(extra_json_schema={"items": {}})
 
 
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -18,7 +20,7 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     domain: str | None = None
     tags: tuple[str, ...] | None = None
     keywords: tuple[str, ...] | None = None
-    examples: tuple[Any, ...] | None = None
+    examples: Annotated[tuple[Any, ...], ANYTHING] | None = None
     """Requests that it serves; providers' examples of inputs, which are no texts, are ignored."""
     source: str | None = None
     capabilities: tuple[str, ...] | None = None
