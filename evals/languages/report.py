@@ -24,6 +24,9 @@ LANGUAGES = ("zh", "ja", "ko", "ru", "de", "fr", "es")
 WITH_TOOLS = ("zh", "ja", "ko")
 """Languages in which there are tools, too."""
 
+PARAPHRASES = "asked-languages"
+"""A set of requests in twelve languages, in other words than those of English tools."""
+
 RANKERS: tuple[RankerName, ...] = ("hybrid", "bm25")
 
 NO_SCHEMA = msgspec.Raw(b"{}")
@@ -68,7 +71,28 @@ def report(folder: Path, model: str) -> tuple[str, Any]:
             tools, asked = own_tools(language)
             found = figures({language: Ours(ranker, embedder)(tools)}, asked)
             data["tools of the language"].setdefault(language, {})[ranker] = found
+    folder = folder / "toolsets" / "dev" / PARAPHRASES
+    if (folder / "corpus.jsonl").exists():
+        data["paraphrases"] = paraphrases(folder, embedder)
     return _tables(data), data
+
+
+def paraphrases(folder: Path, embedder: Embedder) -> dict[str, dict[RankerName, Any]]:
+    """Return the figures of each language of a set whose questions say their language."""
+    asked = load_set(folder)
+    with (folder / "queries.jsonl").open(encoding="utf-8") as lines:
+        language_of = {row["_id"]: row["kind"] for row in map(json.loads, lines)}
+    found: dict[str, dict[RankerName, Any]] = {}
+    for ranker in RANKERS:
+        searches = {asked.name: Ours(ranker, embedder)(asked.tools)}
+        for language in sorted(set(language_of.values())):
+            of_language = [
+                Asked(asked.name, question.text, question.gold)
+                for question in asked.questions
+                if language_of[question.id] == language
+            ]
+            found.setdefault(language, {})[ranker] = figures(searches, of_language)
+    return found
 
 
 def figures(searches: Mapping[str, Search], asked: Sequence[Asked]) -> dict[str, float]:
@@ -98,16 +122,17 @@ def _tables(data: Mapping[str, Any]) -> str:
         for language, found in of.items()
     ]
     parts = ["Questions over English tools:", reporting.table(header, rows, markdown=True)]
-    header = ["questions and tools in", "count", "R@5", "nDCG@5", "no match"]
-    header += ["words alone: R@5", "nDCG@5"]
-    rows = [
-        [language, *_cells(found["hybrid"]), *_cells(found["bm25"])[1:3]]
-        for language, found in data["tools of the language"].items()
-    ]
-    parts += [
-        "Questions over tools of the same language:",
-        reporting.table(header, rows, markdown=True),
-    ]
+    titles = {
+        "tools of the language": "Questions over tools of the same language:",
+        "paraphrases": f"Requests in other words than those of English tools ({PARAPHRASES}):",
+    }
+    header = ["in", "count", "R@5", "nDCG@5", "no match", "words alone: R@5", "nDCG@5"]
+    for part, title in titles.items():
+        rows = [
+            [language, *_cells(found["hybrid"]), *_cells(found["bm25"])[1:3]]
+            for language, found in data.get(part, {}).items()
+        ]
+        parts += [title, reporting.table(header, rows, markdown=True)] if rows else []
     return "\n\n".join(parts)
 
 

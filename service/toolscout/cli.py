@@ -205,7 +205,7 @@ def parser() -> argparse.ArgumentParser:
     about = "judge by questions with known answers which tools are selected"
     add_evaluate_arguments(command("evaluate", evaluate, about))
     about = "report to a service which tools were called for which requests, from a log"
-    add_learn_arguments(command("learn", learn, about, "client"))
+    add_learn_arguments(command("learn", learn, about))
 
     behind = command("proxy", proxy, "run a reverse proxy before a provider of models", "proxy")
     add_proxy_arguments(behind)
