@@ -119,14 +119,16 @@ def ask_service(address: str, asked: dict[str, Any]) -> dict[str, Any]:
     """
     import httpx2
 
-    from toolscout.client.endpoint import is_web_address
+    from toolscout.client.endpoint import is_web_address, without_secrets
 
     headers = {"Content-Type": "application/json"}
     if key := os.environ.get("TOOLSCOUT_API_KEY"):
         headers["Authorization"] = f"Bearer {key}"
     if not is_web_address(address):
-        raise ConfigurationError(f"--url: expected an http(s) URL, got {address!r}")
+        got = "" if "@" in address else f", got {address!r}"  # before it may be a password
+        raise ConfigurationError(f"--url: expected an http(s) URL{got}")
     url = address.rstrip("/") + "/v1/tool-discovery/search"
+    address = without_secrets(address)
     try:
         body = msgspec.json.encode(asked)
         response = httpx2.post(url, content=body, headers=headers, timeout=PATIENCE_S)

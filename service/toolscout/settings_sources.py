@@ -94,10 +94,15 @@ def _file_origin(path: str, variable: str) -> str:
 
 def redacted(value: Value) -> Value:
     """Replace the password in an address by stars."""
-    return _PASSWORD.sub(r"\1***", value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    return _QUERY.sub(r"\1***", _PASSWORD.sub(r"\1***", value))
 
 
-_PASSWORD = re.compile(r"(://[^/?#@:]*:(?=[^@]*@)|[?&]password=)[^@&#]*")
+_PASSWORD = re.compile(r"(://[^/?#@:]*:).*(?=@)")
+"""Up to the last `@`: one in a password may not be encoded."""
+
+_QUERY = re.compile(r"(?i)([?&][a-z_]*password=)[^&#]*")
 
 
 def _from_flags(flags: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:

@@ -103,6 +103,9 @@ def test_the_page_holds_no_markup_of_tools(files: Path):
         ("[1]", "[0]: expected an object"),
         ("", "expected the columns query and tools"),
         ("query,tools\n", "there are no questions"),
+        ("query,tools\nread,read_file,get_weather\n", "questions.csv:2: too many cells"),
+        ('query,tools\n"read,read_file\nx,y\n', "not valid CSV"),
+        ('{"query": "x", "tools": null}', "questions.csv:1: `tools` is neither"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(

@@ -9,7 +9,16 @@ import pytest
 
 from tests.support import running
 from toolscout.cli import main
-from toolscout.evaluation.uses import HASHED, NO_JSON, NO_QUERY, NO_TOOL, Use, uses_of
+from toolscout.evaluation.uses import (
+    HASHED,
+    NO_JSON,
+    NO_QUERY,
+    NO_SUCCESS,
+    NO_TOOL,
+    REPEATED,
+    Use,
+    uses_of,
+)
 
 
 def read(*entries: object) -> Any:
@@ -38,6 +47,31 @@ def test_a_report_takes_the_request_of_its_turn():
     uses = read(search, report, unknown)
     assert uses.found == [Use("pay it", "a", True)]
     assert uses.lacking == {NO_TOOL: 1, NO_QUERY: 1}
+
+
+def test_turns_of_different_tenants_are_not_mixed():
+    search = {"tenant": "acme", "pattern": "secret merger", "turn": "1"}
+    report = {"tenant": "beta", "reports": [{"turn": "1", "tool": "a", "success": True}]}
+    assert read(search, report).found == []
+
+
+def test_a_report_of_a_turn_counts_once_and_only_if_it_says_whether_it_worked():
+    once = {"query": "pay it", "turn": "t", "tool": "a", "success": True}
+    uses = read(once, once, {"query": "x", "tool": "a", "success": "false"})
+    assert uses.found == [Use("pay it", "a", True)]
+    assert uses.lacking == {REPEATED: 1, NO_SUCCESS: 1}
+
+
+def test_a_log_of_several_tenants_needs_the_name_of_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    log = tmp_path / "log"
+    rows = [{"tenant": name, "query": "x", "tool": "y"} for name in ("acme", "beta")]
+    log.write_text("\n".join(map(json.dumps, rows)))
+    assert run("--from", str(log), "--url", "http://127.0.0.1:1", "--dry-run") == 2
+    assert "'acme', 'beta'" in capsys.readouterr().err
+    given = ("--tenant", "acme", "--dry-run")
+    assert run("--from", str(log), "--url", "http://127.0.0.1:1", *given) == 0
 
 
 def test_what_a_line_lacks_is_counted():

@@ -6,7 +6,7 @@ import msgspec
 
 from toolscout.contract.fields import ABSENT, Risk, Status, ToolName
 
-ANYTHING = msgspec.Meta(extra_json_schema={"items": {}})
+LISTED = msgspec.Meta(extra_json_schema={"type": "array", "items": {}})
 
 
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -20,7 +20,7 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     domain: str | None = None
     tags: tuple[str, ...] | None = None
     keywords: tuple[str, ...] | None = None
-    examples: Annotated[tuple[Any, ...], ANYTHING] | None = None
+    examples: Annotated[Any, LISTED] = None
     """Requests that it serves; providers' examples of inputs, which are no texts, are ignored."""
     source: str | None = None
     capabilities: tuple[str, ...] | None = None

@@ -59,20 +59,22 @@ def evaluate(parsed: argparse.Namespace) -> int:
     from toolscout.evaluation.questions import read_questions
     from toolscout.tools.files import read_file
 
+    if not 0 <= parsed.min_recall <= 1:
+        raise ConfigurationError(f"--min-recall: expected 0 to 1, got {parsed.min_recall:g}")
     tools = read_file(parsed.tools)
     questions = read_questions(parsed.questions, (tool.name for tool in tools))
     with _progress(len(questions)) as progress:
         verdict = judge(tools, questions, _asking(parsed, tools), parsed.top_k, progress)
-    if parsed.html:
-        title = f"Which tools are shown: {parsed.questions.name}"
-        parsed.html.write_text(report.as_page(verdict, parsed.price, title), "utf-8")
     if parsed.json:
         text = msgspec.json.format(msgspec.json.encode(verdict), indent=2).decode()
     else:
         text = report.as_text(verdict, parsed.price)
     print(text)  # noqa: T201  # a command prints
+    if parsed.html:
+        title = f"Which tools are shown: {parsed.questions.name}"
+        parsed.html.write_text(report.as_page(verdict, parsed.price, title), "utf-8")
     recall = verdict.recall[parsed.top_k]
-    if recall < parsed.min_recall:
+    if verdict.impossible < verdict.questions and recall < parsed.min_recall:
         _say(f"R@{parsed.top_k} is {recall:.3f}, below {parsed.min_recall}")
         return 1
     return 0
@@ -82,6 +84,7 @@ def _asking(parsed: argparse.Namespace, tools: list[Tool]) -> Callable[[str, int
     """Return how a question is asked: of an engine here, or of a running service."""
     if parsed.url:
         asked = {"tools": tools, "ranker": parsed.ranker, "explain": True}
+        asked["latency_budget_ms"] = PATIENCE_S * 1_000  # or a cheaper ranker would be judged
         return lambda query, top_k: ask_service(
             parsed.url, {"pattern": query, "top_k": top_k, **asked}
         )
@@ -118,6 +121,7 @@ def add_learn_arguments(parser: argparse.ArgumentParser) -> None:
         help="decision log (`log = full`), or JSON lines with query, tool and success;"
         " - for stdin")  # fmt: skip
     add("--url", required=True, metavar="URL", help="the service; its key: TOOLSCOUT_API_KEY")
+    add("--tenant", metavar="NAME", help="the tenant of a log that has several")
     add("--dry-run", action="store_true", help="only say what is in the file")
 
 
@@ -130,12 +134,17 @@ def learn(parsed: argparse.Namespace) -> int:
     """
     uses = read_uses(parsed.file)
     _say(f"{parsed.file}: {uses.summary()}")
-    if parsed.dry_run or not uses.found:
-        return 0 if uses.found else 1
-    accepted = report(uses.found, parsed.url, os.environ.get("TOOLSCOUT_API_KEY"))
-    rest = len(uses.found) - accepted
+    tenants = sorted({use.tenant for use in uses.found})
+    if parsed.tenant is None and len(tenants) > 1:
+        raise ConfigurationError(f"{parsed.file} has several tenants: give --tenant NAME, one of"
+                                 f" {', '.join(map(repr, tenants))}")  # fmt: skip
+    found = [use for use in uses.found if parsed.tenant in (None, use.tenant)]
+    if parsed.dry_run or not found:
+        return 0 if found else 1
+    accepted = report(found, parsed.url, os.environ.get("TOOLSCOUT_API_KEY"))
+    rest = len(found) - accepted
     more = f"; {rest:,} repeat what one key has reported of a request and a tool" if rest else ""
-    _say(f"{accepted:,} of {len(uses.found):,} counted{more}")
+    _say(f"{accepted:,} of {len(found):,} counted{more}")
     return 0
 
 
@@ -150,7 +159,7 @@ def report(uses: Sequence[Use], url: str, key: str | None) -> int:
     from toolscout.client.endpoint import is_web_address, without_secrets
 
     if not is_web_address(url):
-        raise ConfigurationError(f"--url: expected an http(s) URL, got {url!r}")
+        raise ConfigurationError("--url: expected an http(s) URL")
     headers = {"Content-Type": "application/json"}
     if key:
         headers["Authorization"] = f"Bearer {key}"

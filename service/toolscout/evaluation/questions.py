@@ -17,6 +17,8 @@ from toolscout.tools.files import STDIN
 QUERY_KEYS = ("query", "question", "pattern")
 TOOL_KEYS = ("tools", "tool")
 
+MAX_CELL_CHARS = 10_000_000
+
 _SEPARATORS = re.compile(r"[,;|\n]")
 
 
@@ -44,7 +46,10 @@ def read_questions(path: Path, known: Iterable[str]) -> list[Question]:
             raise InvalidRequest(f"{place}: there is no request; it stands in {keys}")
         if not any(key in entry for key in TOOL_KEYS):
             raise InvalidRequest(f"{place}: there is no `tools`; empty if no tool fits")
-        wanted = _names(next(entry[key] for key in TOOL_KEYS if key in entry), names)
+        value = next(entry[key] for key in TOOL_KEYS if key in entry)
+        if not isinstance(value, str) and not _is_names(value):
+            raise InvalidRequest(f"{place}: `tools` is neither a text nor a list of names")
+        wanted = _names(value, names)
         for name in wanted:
             if name not in names:
                 close = get_close_matches(name, names, 1)
@@ -68,18 +73,26 @@ def _entries(data: bytes, shown: str) -> Iterator[tuple[str, Mapping[str, Any]]]
         for index, entry in enumerate(_decoded(text, shown)):
             yield f"{shown}: [{index}]", _object(entry, f"{shown}: [{index}]")
     elif start == "{":
-        for at, line in enumerate(text.splitlines(), 1):
+        for at, line in enumerate(text.split("\n"), 1):  # not at other ends of lines
             if line.strip():
                 place = f"{shown}:{at}"
                 yield place, _object(_decoded(line, place), place)
     else:
-        rows = csv.DictReader(io.StringIO(text, newline=""))
+        csv.field_size_limit(MAX_CELL_CHARS)
+        rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
         columns = [name.strip().lower() for name in rows.fieldnames or ()]
         if not set(columns) & set(QUERY_KEYS) or not set(columns) & set(TOOL_KEYS):
             raise InvalidRequest(f"{shown}:1: expected the columns query and tools, or JSON lines")
         rows.fieldnames = columns
-        for row in rows:
-            yield f"{shown}:{rows.line_num}", row
+        try:
+            for row in rows:
+                place = f"{shown}:{rows.line_num}"
+                if None in row:
+                    raise InvalidRequest(f"{place}: too many cells; `;` separates tools")
+                if any(row.values()):
+                    yield place, row
+        except csv.Error as error:
+            raise InvalidRequest(f"{shown}:{rows.line_num + 1}: not valid CSV: {error}") from None
 
 
 def _decoded(text: str, place: str) -> Any:
@@ -93,6 +106,10 @@ def _object(entry: object, place: str) -> Mapping[str, Any]:
     if not isinstance(entry, dict):
         raise InvalidRequest(f"{place}: expected an object with query and tools")
     return entry
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def _names(value: object, known: Collection[str]) -> list[str]:

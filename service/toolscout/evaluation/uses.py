@@ -4,6 +4,7 @@ Known are the service's decision log (`log = full`), events of the client, and p
 `{"query": "…", "tool": "…", "success": true}`. A line that says no use is counted by what it lacks.
 """
 
+import codecs
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from toolscout.contract.bounds import MAX_NAME_CHARS, MAX_PATTERN_CHARS
 from toolscout.errors import NOT_JSON
 from toolscout.tools.files import STDIN
 
@@ -20,6 +22,9 @@ HASHED = 'hashed requests (`log = full` and `log_query="full"` keep them)'
 NO_TOOL = "no tool that was called"
 NO_QUERY = "no request, or a turn whose search is not in the file"
 NO_JSON = "no JSON object"
+NO_SUCCESS = "a success that is neither true nor false"
+TOO_LONG = "a request or a name that is too long to report"
+REPEATED = "a report of its turn that is there already"
 
 
 class Use(NamedTuple):
@@ -28,6 +33,8 @@ class Use(NamedTuple):
     query: str
     tool: str
     success: bool
+    tenant: str = ""
+    """Of the log; empty in other files."""
 
 
 @dataclass
@@ -58,8 +65,11 @@ def read_uses(path: Path) -> Uses:
 
 def uses_of(lines: Iterable[bytes]) -> Uses:
     """Read the uses of JSON lines; a report that names its turn belongs to an earlier search."""
-    uses, turns = Uses(), dict[str, str]()
-    for line in lines:
+    uses, turns = Uses(), dict[tuple[str, str], str]()
+    counted: set[tuple[object, ...]] = set()
+    for number, line in enumerate(lines):
+        if not number:
+            line = line.removeprefix(codecs.BOM_UTF8)
         if not line.strip():
             continue
         uses.lines += 1
@@ -71,7 +81,7 @@ def uses_of(lines: Iterable[bytes]) -> Uses:
             uses.lacking[NO_JSON] += 1
             continue
         found, lacking = [], set[str]()
-        for report in _reports(entry, turns):
+        for report in _reports(entry, _text(entry, "tenant"), turns, counted):
             if isinstance(report, Use):
                 found.append(report)
             else:
@@ -82,28 +92,44 @@ def uses_of(lines: Iterable[bytes]) -> Uses:
     return uses
 
 
-def _reports(entry: Mapping[str, Any], turns: dict[str, str]) -> Iterator[Use | str]:
-    """Yield the uses of one line, or what it lacks."""
+def _reports(
+    entry: Mapping[str, Any],
+    tenant: str,
+    turns: dict[tuple[str, str], str],
+    counted: set[tuple[object, ...]],
+) -> Iterator[Use | str]:
+    """Yield the uses of a line, or what it lacks; turns of different tenants may have one name."""
     query, turn = _text(entry, "query", "pattern"), _text(entry, "turn")
     if turn and query:
-        turns[turn] = query
+        turns[tenant, turn] = query
     reports = entry.get("reports")
     if isinstance(reports, list):  # of one request of feedback
         for report in reports:
             if isinstance(report, dict):
-                yield from _reports(report, turns)
+                yield from _reports(report, tenant, turns, counted)
         return
-    tools = entry.get("tools", entry.get("tool"))
+    tools, success = entry.get("tools") or entry.get("tool"), entry.get("success", True)
     names = [tools] if isinstance(tools, str) else tools if isinstance(tools, list) else []
     names = [name for name in names if isinstance(name, str) and name]
-    query = query or turns.get(turn, "")
+    query = query or turns.get((tenant, turn), "")
     if not names:
         yield NO_TOOL
     elif not query:
         yield HASHED if "pattern_hash" in entry or "query_hash" in entry else NO_QUERY
-    for name in names if query else ():
-        yield Use(query, name, entry.get("success", True) is not False)
+    elif not isinstance(success, bool):
+        yield NO_SUCCESS
+    else:
+        for name in names:
+            report = (tenant, turn, name, success)
+            if len(query) > MAX_PATTERN_CHARS or len(name) > MAX_NAME_CHARS:
+                yield TOO_LONG
+            elif turn and report in counted:
+                yield REPEATED
+            else:
+                counted.add(report)
+                yield Use(query, name, success, tenant)
 
 
 def _text(entry: Mapping[str, Any], *keys: str) -> str:
-    return next((entry[key] for key in keys if isinstance(entry.get(key), str)), "").strip()
+    texts = (entry[key].strip() for key in keys if isinstance(entry.get(key), str))
+    return next(filter(None, texts), "")

@@ -47,6 +47,9 @@ INDEXED_NAME_CHARS = 256
 MAX_EXAMPLES, EXAMPLE_CHARS = 16, 1_024
 """Examples of one tool that count, and characters of one."""
 
+EXAMPLES_OF_ALL = 4_096
+"""Examples of a catalog that count; where tools have more together, fewer of each do."""
+
 
 class CompiledTool(msgspec.Struct, gc=False):
     """What one tool contributes to any catalog it is part of.
@@ -170,8 +173,9 @@ class Compiler:
             tool.embedding_words = tool.embedding_property_words = tool.example_texts = ()
         packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
         stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
+        share = examples_of_each([tool.examples for tool in compiled])
         examples = tuple(
-            (row, example) for row, tool in enumerate(compiled) for example in tool.examples
+            (row, example) for row, tool in enumerate(compiled) for example in tool.examples[:share]
         )
         names_of = NameVectors(self.embedder, [tool.name_tokens for tool in compiled])
         return Embedded(index_vectors(stacked), names_of, examples)
@@ -224,6 +228,11 @@ class Compiler:
             nbytes=postings.nbytes + lines.nbytes + text_bytes + sum(map(len, wires)),
             skipped=skipped,
         )
+
+
+def examples_of_each(examples: Sequence[Sequence[object]]) -> int:
+    """Return how many examples of each tool count."""
+    return max(1, EXAMPLES_OF_ALL // max(1, sum(map(bool, examples))))
 
 
 def _unreadable(tool: Tool) -> str:
@@ -284,7 +293,8 @@ def compile_tool(tool: Tool, path: str, taxonomy: Taxonomy) -> CompiledTool:
 
 def _example_texts(tool: Tool) -> tuple[str, ...]:
     """Return the requests that a tool says it serves."""
-    texts = (each.strip() for each in tool.examples or () if isinstance(each, str))
+    listed = tool.examples if isinstance(tool.examples, list | tuple) else ()
+    texts = (each.strip() for each in listed if isinstance(each, str))
     return tuple(text[:EXAMPLE_CHARS] for text in islice(filter(None, texts), MAX_EXAMPLES))
 
 

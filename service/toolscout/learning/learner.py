@@ -17,7 +17,7 @@ from toolscout.index.vectors import Embedder
 from toolscout.learning.chains import Insight
 from toolscout.learning.experience import Experience, Observation, Use
 from toolscout.learning.log import Log, Report, Seen, Slices
-from toolscout.learning.prior import HALF_LIFE_S, prior_of
+from toolscout.learning.prior import HALF_LIFE_S, ExamplePriors, prior_of
 from toolscout.learning.tenants import Contents, Tenant, Tenants, content_digest
 from toolscout.learning.turns import TURN_S, Turn, digest, report_of, source_of
 from toolscout.ranking.ask import Ask, Decision, Prior
@@ -67,6 +67,7 @@ class Learner:
         self._model = f"{model}/{LAYOUT}"
         self._contents = Contents(catalog)
         self._tenants = Tenants(self._contents)
+        self._examples = ExamplePriors()
         self._log = Log(guard, self._model) if lasting else None
 
     def experience(self, tenant: str) -> Experience:
@@ -85,7 +86,8 @@ class Learner:
         if not len(known.experience) and not catalog.examples:
             return None
         index = known.index(catalog, self._clock())
-        return None if index is None else prior_of(index)
+        # While a thread makes the index of a large catalog, its examples count all the same.
+        return self._examples.of(catalog, tenant) if index is None else prior_of(index)
 
     def insight(
         self, tenant: str, pattern: str, fits: Callable[[str], bool] = lambda _: True

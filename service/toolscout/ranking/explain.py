@@ -1,9 +1,12 @@
 """Explain the chosen tools: calibrated scores with typed reasons."""
 
+from msgspec.structs import replace
+
 from toolscout.contract.answers import Match, Reason, Via
 from toolscout.ranking.ask import Decision, Ranking
 from toolscout.ranking.judge import score
 from toolscout.ranking.scorers import NO_SIMILARITY
+from toolscout.text.query import STOP_WEIGHT
 from toolscout.text.tokens import fold
 
 LEAST_SHOWN = 0.02
@@ -33,9 +36,10 @@ def with_evidence(ranking: Ranking) -> int:
     A function word is none, though it decides between tools that nothing else tells apart.
     """
     scored, lexical, cosine = ranking.scores > 0, ranking.lexical, ranking.cosine
-    if lexical is None or ranking.ranker == "regex":
+    if lexical is None or ranking.ranker in ("regex", "keyword"):
         return int(scored.sum())
-    by_words = lexical.covered >= LEAST_SHOWN * lexical.total
+    terms = tuple(term for term in ranking.query.terms if term.weight > STOP_WEIGHT)
+    by_words = ranking.source.lexical(replace(ranking.query, terms=terms)).bm25 > 0
     by_meaning = False if cosine is None else cosine >= NO_SIMILARITY
     by_use = False if ranking.learned is None else ranking.learned.added > 0
     return int((scored & (by_words | by_meaning | by_use)).sum())

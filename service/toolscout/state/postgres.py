@@ -6,6 +6,7 @@ because a log is locked while it is appended to: no reader passes an entry that 
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
@@ -56,6 +57,8 @@ class PostgresStore:
             psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.ProgrammingError:
             raise ConfigurationError("store: this is no URL of a PostgreSQL database") from None
+        # It writes down parts of passwords that are not encoded.
+        logging.getLogger("psycopg.pool").disabled = True
         self._pool = psycopg_pool.AsyncConnectionPool(
             url,
             min_size=0,

@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 PREFIX = f"toolscout:{SCHEMA}:"
 
+URLS = "redis://HOST, redis+sentinel://HOST/SERVICE and redis+cluster://HOST, or rediss…"
+
 REDIS_PORT, SENTINEL_PORT = 6_379, 26_379
 
 CONNECT_S = 0.5
@@ -63,9 +65,11 @@ class RedisStore:
                 "store: a redis:// URL needs the package redis: "
                 "pip install '.[server,redis]' in the clone"
             ) from None
-        except ValueError as error:
-            raise ConfigurationError(f"store: {error}") from None
-        self._key = _tagged if "+cluster:" in url else partial(str.__add__, PREFIX)
+        except Exception:  # whose text may have parts of a password
+            message = f"store: this is no URL of Redis; it is one of {URLS}"
+            raise ConfigurationError(message) from None
+        is_cluster = urlsplit(url).scheme.endswith("+cluster")
+        self._key = _tagged if is_cluster else partial(str.__add__, PREFIX)
 
     async def get(self, key: str) -> bytes | None:
         """Return the value of a key."""

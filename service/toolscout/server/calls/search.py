@@ -204,7 +204,7 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
     ranking = perf_counter()
     learner = service.learner
     if learner is None:
-        prior = service.engine.examples.of(catalog)
+        prior = service.engine.examples.of(catalog, trace.tenant)
     else:
         prior = learner.prior(trace.tenant, catalog)
     chain = None

@@ -35,7 +35,7 @@ from toolscout.errors import FieldError, Overloaded, TooLargeToKeep
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import EXAMPLE_BYTES, Catalog, Embedded
 from toolscout.index.cold import ColdCatalog
-from toolscout.index.compile import CompiledTool, ToolStore
+from toolscout.index.compile import CompiledTool, ToolStore, examples_of_each
 from toolscout.index.encoder import ToolEncodings, load_encoder
 from toolscout.index.packing import SEED, Packed, pack
 from toolscout.index.tool_list import ToolList
@@ -68,6 +68,9 @@ STEP_ASIDE_S = 0.002
 
 HEARTBEAT_S = 1.0
 """Seconds after which a compile that goes on tells that it does; one that hangs cannot."""
+
+NAME_BYTES = 120
+"""Of the tokens of a name, about, with what Python keeps of them."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -152,8 +155,10 @@ class Worker:
         """
         vector = bytes_per_tool(len(words), self.engine.embedder.dimension)
         # Examples are texts until they are embedded.
-        examples = sum(len(tool.examples or tool.example_texts) for tool in compiled)
-        size = words.nbytes + len(words) * vector + EXAMPLE_BYTES * examples
+        examples = [tool.examples or tool.example_texts for tool in compiled]
+        share = examples_of_each(examples)
+        counted = sum(min(share, len(one)) for one in examples)
+        size = words.nbytes + len(words) * (vector + NAME_BYTES) + EXAMPLE_BYTES * counted
         limit = self._cache.catalog_limit
         if size > limit:
             message = f"take {size:,} bytes compiled; half of cache_bytes is {limit:,}"
