@@ -3,8 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -63,8 +62,8 @@ def evaluate(parsed: argparse.Namespace) -> int:
         raise ConfigurationError(f"--min-recall: expected 0 to 1, got {parsed.min_recall:g}")
     tools = read_file(parsed.tools)
     questions = read_questions(parsed.questions, (tool.name for tool in tools))
-    with _progress(len(questions)) as progress:
-        verdict = judge(tools, questions, _asking(parsed, tools), parsed.top_k, progress)
+    progress = _progress(len(questions))
+    verdict = judge(tools, questions, _asking(parsed, tools), parsed.top_k, progress)
     if parsed.json:
         text = msgspec.json.format(msgspec.json.encode(verdict), indent=2).decode()
     else:
@@ -99,9 +98,8 @@ def _asking(parsed: argparse.Namespace, tools: list[Tool]) -> Callable[[str, int
     return ask
 
 
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """Show on a terminal how many questions were asked, where it takes longer."""
+def _progress(total: int) -> Callable[[int], None]:
+    """Return what shows on a terminal how many questions were asked, where it takes longer."""
     shown = monotonic()
     is_terminal = sys.stderr.isatty()
 
@@ -111,7 +109,7 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
             shown = monotonic()
             _say(f"{number:,} of {total:,} questions")
 
-    yield progress
+    return progress
 
 
 def add_learn_arguments(parser: argparse.ArgumentParser) -> None:

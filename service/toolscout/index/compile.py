@@ -23,14 +23,13 @@ from toolscout.index.facets import Facets
 from toolscout.index.lines import TextLines, line
 from toolscout.index.names import NameIndex
 from toolscout.index.okapi import Okapi
-from toolscout.index.patterns import pack, read_pattern
+from toolscout.index.patterns import pack_text
 from toolscout.index.prerequisites import Prerequisites, needed_noun
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vector_index import NameVectors, index_vectors, name_tokens
 from toolscout.index.vectors import Embedder
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
-from toolscout.text.query import analyse
 from toolscout.text.tokens import fold, terms, words, words_to_terms
 from toolscout.tools.documents import Document, read_tool
 from toolscout.tools.risk import PURPOSE_CHARS
@@ -168,7 +167,7 @@ class Compiler:
         for row, vector in zip(new, made, strict=True):
             tool = compiled[row]
             tool.name_tokens = name_tokens(self.embedder, words(names[row][:INDEXED_NAME_CHARS]))
-            tool.examples = tuple(map(self._pattern, asked[row]))
+            tool.examples = tuple(pack_text(text, self.embedder) for text in asked[row])
             tool.vector = vector.tobytes()
             tool.embedding_words = tool.embedding_property_words = tool.example_texts = ()
         packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
@@ -179,12 +178,6 @@ class Compiler:
         )
         names_of = NameVectors(self.embedder, [tool.name_tokens for tool in compiled])
         return Embedded(index_vectors(stacked), names_of, examples)
-
-    def _pattern(self, example: str) -> bytes:
-        """Return an example as a packed pattern."""
-        assert self.embedder is not None
-        query = analyse(example)
-        return pack(read_pattern(query, self.embedder.query(query.embedding_texts)))
 
     def compile(self, tools: ToolList, store: ToolStore) -> Catalog:
         """Both steps at once."""

@@ -13,8 +13,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.index.vectors import QueryVectors
-from toolscout.text.query import Query
+from toolscout.index.vectors import Embedder, QueryVectors
+from toolscout.text.query import Query, analyse
 
 Floats = NDArray[np.float32]
 
@@ -90,6 +90,12 @@ def read_pattern(query: Query, vectors: QueryVectors | None) -> Pattern:
     length = sqrt(sum(weight * weight for weight in words.values()))
     scale = sqrt(1.0 - share) / length if length > 0 else 0.0
     return Pattern(meaning, list(words), [weight * scale for weight in words.values()])
+
+
+def pack_text(text: str, embedder: Embedder) -> bytes:
+    """Return a text as a packed pattern."""
+    query = analyse(text)
+    return pack(read_pattern(query, embedder.query(query.embedding_texts)))
 
 
 def keep(point: Floats) -> Kept:

@@ -12,7 +12,7 @@ from time import time
 from msgspec.structs import replace
 
 from toolscout.index.catalog import Catalog
-from toolscout.index.patterns import LAYOUT, pack, read_pattern, unpack
+from toolscout.index.patterns import LAYOUT, pack_text, read_pattern, unpack
 from toolscout.index.vectors import Embedder
 from toolscout.learning.chains import Insight
 from toolscout.learning.experience import Experience, Observation, Use
@@ -311,5 +311,4 @@ class Learner:
 
     async def _packed(self, pattern: str) -> bytes:
         await self.prepare(pattern)
-        query = analyse(pattern)
-        return pack(read_pattern(query, self._embedder.query(query.embedding_texts)))
+        return pack_text(pattern, self._embedder)
