@@ -322,8 +322,8 @@ def proxy(
 ) -> Iterator[Process]:
     """Yield a proxy, as long as the block lasts; `variables` are those of its environment."""
     port = free_port()
-    command = ["-m", "toolscout", "proxy", "--upstream", upstream, "--selector", selector]
-    command += ["--port", str(port), *flags]
+    command = ["-m", "toolscout", "proxy", "--upstream", upstream, "--port", str(port), *flags]
+    command += ["--selector", selector] if selector else []
     with (
         TemporaryDirectory() as folder,
         started(Path(folder), port, *command, **variables) as server,

@@ -4,9 +4,10 @@
 
 Names, defaults and forced values are the proxy's, with one default of our own: the selector call
 may take 1.5 s, not 10. `${VAR}` and `${VAR:-default}` are filled in from the environment, in lists
-too, and a variable that is not set is logged by name. Two keys are our own: `rollout`, and
-`restore_on_no_match`, which is on in a file, as the proxy does. An unknown strategy or key is an
-error that names the nearest known one; keys of the proxy that have no meaning here are ignored.
+too, and a variable that is not set is logged by name. Three keys are our own: `rollout`,
+`defer_above`, and `restore_on_no_match`, which is on in a file, as the proxy does. An unknown
+strategy or key is an error that names the nearest known one; keys of the proxy that have no meaning
+here are ignored.
 `provider` is read and, as in the proxy, not used for the call.
 """
 
@@ -92,6 +93,8 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
     max_search_results: int = DEFAULT_TOP_K
     rollout: str = "on"
     restore_on_no_match: bool = False
+    defer_above: int | None = None
+    """Requests with at most this many tools are forwarded as they are."""
     api: ApiConfig = ApiConfig()
 
     def __post_init__(self) -> None:
@@ -111,13 +114,20 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             )
 
     def with_arguments(
-        self, always_keep: Collection[str], top_k: int | None, restore_on_no_match: bool | None
+        self,
+        always_keep: Collection[str],
+        top_k: int | None,
+        restore_on_no_match: bool | None,
+        defer_above: int | None,
     ) -> "DiscoveryConfig":
         """Return the configuration with what the arguments of a flow add to it.
 
         Raises:
-            InvalidArgument: `always_keep` holds no names, or `top_k` is no count.
+            InvalidArgument: `always_keep` holds no names, or one of the others is no count.
         """
+        if defer_above is None:
+            defer_above = self.defer_above or 0
+        check_count("defer_above", defer_above, 0)
         check_names("always_keep", always_keep)
         if top_k is None:
             top_k = self.max_search_results
@@ -130,21 +140,30 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             always_keep=(*self.always_keep, *always_keep),
             max_search_results=top_k,
             restore_on_no_match=restore_on_no_match,
+            defer_above=defer_above,
         )
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> "DiscoveryConfig":
+    def of(
+        cls, document: Mapping[str, Any], changes: Mapping[str, Any] | None = None
+    ) -> "DiscoveryConfig":
         """Read a parsed configuration file, or its `tool_discovery` section alone.
+
+        Args:
+            document: sections and values as YAML has them.
+            changes: values that replace those of the section; `api` holds those of its own.
 
         Raises:
             ConfigurationError: a value has the wrong type, or a key or the strategy is unknown; the
                 message names it, what was expected, and the nearest known one.
         """
-        section = _tool_discovery(document)
+        changes = dict(changes or {})
+        of_api = changes.pop("api", {})
+        section = {**_tool_discovery(document), **changes}
         _check_keys(section, (*cls.__struct_fields__, "compresr", *_KEYS_OF_THE_PROXY))
         # Later releases of the proxy name the block after the vendor.
-        name = "api" if "api" in section else "compresr"
-        block = _section(section.get(name), name)
+        name = "compresr" if "compresr" in section and "api" not in section else "api"
+        block = {**_section(section.get(name), name), **of_api}
         _check_keys(block, _API_KEYS, f"{name}.")
         given = {"restore_on_no_match": True, **_given(section, cls)}
         given["api"] = _given(block, ApiConfig, f"{name}.")
@@ -174,8 +193,8 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         )
 
 
-def load(path: str | Path) -> DiscoveryConfig:
-    """Read a YAML file.
+def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> DiscoveryConfig:
+    """Read a YAML file; `changes` replace values of it, as in `DiscoveryConfig.of`.
 
     Raises:
         ConfigurationError: it cannot be read, is not YAML, or a value has the wrong type.
@@ -183,12 +202,14 @@ def load(path: str | Path) -> DiscoveryConfig:
     try:
         import yaml
     except ImportError:
-        raise ConfigurationError("reading YAML needs: pip install '.[yaml]' in the clone") from None
+        raise ConfigurationError(
+            "reading YAML needs: pip install '.[proxy]' in the clone"
+        ) from None
     try:
         document = yaml.safe_load(Path(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigurationError(f"{path}: {error}") from None
-    return DiscoveryConfig.of(_section(document or {}, str(path)))
+    return DiscoveryConfig.of(_section(document or {}, str(path)), changes)
 
 
 def _tool_discovery(document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -53,7 +53,8 @@ class Preparation:
         always_keep: names that stay visible, in addition to those of the configuration.
         top_k: most tools that a search brings; by default as in the configuration, 5.
         order: where found tools go: `append` (default), `rank` or `catalog`.
-        defer_above: requests with at most this many tools are forwarded as they are.
+        defer_above: requests with at most this many tools are forwarded as they are; by default as
+            in the configuration, 0.
         max_rounds: searches in one turn, at most.
         store: remembers what each session has found.
         native: use the provider's own deferred loading where the model has it.
@@ -77,7 +78,7 @@ class Preparation:
         always_keep: Collection[str] = (),
         top_k: int | None = None,
         order: Order = "append",
-        defer_above: int = 0,
+        defer_above: int | None = None,
         max_rounds: int = MAX_ROUNDS,
         store: SessionStore | None = None,
         rollout: str | Rollout | None = None,
@@ -96,14 +97,14 @@ class Preparation:
         if config.strategy == "tool-search":
             local.check_regex()
         check_switches(native=native, dispatch=dispatch, remember_tools=remember_tools, learn=learn)
-        check_count("defer_above", defer_above, 0)
         check_count("max_rounds", max_rounds, 1)
         if order not in get_args(Order):
             raise InvalidArgument(f"order: expected rank, catalog or append, got {order!r}")
-        self.config = config = config.with_arguments(always_keep, top_k, restore_on_no_match)
+        self.config = config = config.with_arguments(
+            always_keep, top_k, restore_on_no_match, defer_above
+        )
         self.store = SessionStore() if store is None else store
         self._order = order
-        self._defer_above = defer_above
         self._turn_settings = TurnSettings(
             store=self.store,
             search_name=config.search_tool_name,
@@ -187,7 +188,7 @@ class Preparation:
         if offer.odd:
             logger.warning("tools%s: of no known shape, and left out", [*offer.odd])
             offer = Offer([tool for n, tool in enumerate(tools) if n not in offer.odd])
-        if len(offer.names) <= self._defer_above or not offer.names:
+        if len(offer.names) <= (self.config.defer_above or 0) or not offer.names:
             return request
         if strategy == "relevance":
             return request if is_unknown else self._filtered(request, provider, offer, name)

@@ -198,10 +198,8 @@ class Transport(_Exchanges, httpx2.BaseTransport):
         scope_headers: Collection[str] = (),
         **options: Any,
     ) -> None:
-        options.setdefault("defer_above", FEW_TOOLS)
-        options.setdefault("remember_tools", False)  # an SDK leaves them out on purpose
         self._scope_headers = _header_names(scope_headers)
-        self.discovery = ToolDiscovery(config, **options)
+        self.discovery = ToolDiscovery(config, **_for_sdk(config, options))
         self._client = httpx2.Client(transport=inner, limits=LIMITS, timeout=None)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -248,10 +246,8 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         scope_headers: Collection[str] = (),
         **options: Any,
     ) -> None:
-        options.setdefault("defer_above", FEW_TOOLS)
-        options.setdefault("remember_tools", False)  # an SDK leaves them out on purpose
         self._scope_headers = _header_names(scope_headers)
-        self.discovery = AsyncToolDiscovery(config, **options)
+        self.discovery = AsyncToolDiscovery(config, **_for_sdk(config, options))
         self._client = httpx2.AsyncClient(transport=inner, limits=limits, timeout=None)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -318,6 +314,14 @@ class _Pieces(httpx2.SyncByteStream):
     def close(self) -> None:
         run(self._made.aclose())
         self._first.close()
+
+
+def _for_sdk(config: DiscoveryConfig | str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a flow, with the defaults of a transport."""
+    if getattr(config, "defer_above", None) is None:
+        options.setdefault("defer_above", FEW_TOOLS)
+    # An SDK leaves `tools` out on purpose.
+    return {"remember_tools": False, **options}
 
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

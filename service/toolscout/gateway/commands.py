@@ -5,7 +5,10 @@ import logging
 import os
 import signal
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from toolscout.common.addresses import listen
 from toolscout.errors import ConfigurationError, InvalidArgument
@@ -14,6 +17,7 @@ from toolscout.settings_sources import load_serving
 from toolscout.terminal import positive, whole_number
 
 if TYPE_CHECKING:
+    from toolscout.discovery.config import DiscoveryConfig
     from toolscout.gateway.proxy import Proxy
 
 KEY = "TOOLSCOUT_PROXY_KEY"
@@ -24,15 +28,36 @@ MAX_HELD_BYTES = 32 * 1024 * 1024
 FAILED = 1
 
 
+SELECTOR = "http://127.0.0.1:8080"
+
+_KEYS: dict[str, tuple[str, str]] = {
+    "strategy": ("NAME", "hybrid-first, api, tool-search, relevance or passthrough"),
+    "enabled": ("BOOL", "false passes everything on"),
+    "provider": ("NAME", "read, and not used"),
+    "always_keep": ("NAME", "a tool that every model sees; may be repeated"),
+    "max_search_results": ("COUNT", "most tools that a search brings"),
+    "defer_above": ("COUNT", "forward requests with at most this many tools unchanged"),
+    "rollout": ("MODE", "off, dark, shadow, percent:N or on"),
+    "restore_on_no_match": ("BOOL", "bring all tools back when nothing fits a search"),
+    "search_tool_name": ("NAME", "what models know the search as"),
+    "enable_search_fallback": ("BOOL", "read; the strategy decides"),
+    "min_tools": ("COUNT", "fewest tools that relevance keeps"),
+    "max_tools": ("COUNT", "most tools that relevance keeps"),
+    "target_ratio": ("SHARE", "share of the tools that relevance keeps"),
+}
+"""Keys of `pipes.tool_discovery`, each with the name of its value and its help."""
+
+_API_KEYS: dict[str, tuple[str, str, str]] = {
+    "endpoint": ("--selector", "URL", f"address of the service; {SELECTOR} without a file"),
+    "timeout": ("--selector-timeout", "DURATION", "how long a search may take, such as 800ms"),
+}
+"""The same of its section `api`, with their flags; the key comes from the environment."""
+
 _FLAGS: tuple[tuple[str, str | None, Any, str], ...] = (
-    ("--selector", "URL", "http://127.0.0.1:8080", "address of the service"),
     ("--host", None, "127.0.0.1", f"address to listen on; others than loopback need {KEY}"),
     ("--port", None, 8100, "port to listen on"),
-    ("--always-keep", "NAME", [], "a tool that every model sees; may be repeated"),
+    ("--metrics-port", "PORT", 0, "port of /metrics and /healthz; 0 for neither"),
     ("--scope-header", "NAME", [], "a further header that identifies callers; may be repeated"),
-    ("--top-k", "COUNT", 5, "most tools that a search brings"),
-    ("--defer-above", "COUNT", 10, "forward requests with at most this many tools unchanged"),
-    ("--rollout", "MODE", "on", "off, dark, shadow, percent:N or on"),
     ("--drain", "SECONDS", 300, "how long open answers may take to finish after SIGTERM"),
     (
         *("--max-held-bytes", "COUNT", MAX_HELD_BYTES),
@@ -51,17 +76,25 @@ _FLAGS: tuple[tuple[str, str | None, Any, str], ...] = (
         "how long the provider may be silent before and within an answer; 0 sets no limit",
     ),
 )
-"""Each flag with the name of its value, its default and its help."""
+"""The other flags with the name of their value, their default and their help."""
 
-_AT_LEAST_ONE = ("--top-k", "--max-connections", "--connect-timeout")
+_AT_LEAST_ONE = ("--max-connections", "--connect-timeout")
 
 
 def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout proxy`, but for those of how HTTP is served."""
     about = "address of the provider, with its path"
     parser.add_argument("--upstream", metavar="URL", required=True, help=about)
-    for flag, value, default, text in _FLAGS:
-        options: dict[str, Any] = {"metavar": value, "default": default, "help": text}
+    about = "YAML file with the section pipes.tool_discovery; flags go before it"
+    parser.add_argument("--config", metavar="FILE", help=about)
+    for key, (flag, value, text) in _API_KEYS.items():
+        parser.add_argument(flag, dest=f"api.{key}", metavar=value, help=text)
+    for key, (value, text) in _KEYS.items():
+        action = "append" if key == "always_keep" else "store"
+        flag = f"--{key.replace('_', '-')}"
+        parser.add_argument(flag, dest=f"key.{key}", metavar=value, action=action, help=text)
+    for flag, metavar, default, text in _FLAGS:
+        options: dict[str, Any] = {"metavar": metavar, "default": default, "help": text}
         if isinstance(default, list):
             options["action"] = "append"
         elif isinstance(default, int):
@@ -75,11 +108,14 @@ def proxy(parsed: argparse.Namespace) -> int:
     """Run the proxy; returns the exit status.
 
     Raises:
-        ConfigurationError: a flag, the key, a file of TLS or the installation is at fault.
+        ConfigurationError: a flag, the key, a file or the installation is at fault.
         OSError: nobody can listen at the address.
     """
     import httpx2
+    from prometheus_client import CollectorRegistry, ProcessCollector
 
+    from toolscout.client.events import log_event
+    from toolscout.client.metrics import PrometheusMetrics
     from toolscout.discovery import AsyncTransport
     from toolscout.gateway.proxy import Proxy
     from toolscout.serving.callers import CallerGuard, check_key
@@ -90,29 +126,30 @@ def proxy(parsed: argparse.Namespace) -> int:
     wait = parsed.connect_timeout
     timeout = httpx2.Timeout(None, connect=wait, pool=wait, read=parsed.read_timeout or None)
     limits = httpx2.Limits(max_connections=parsed.max_connections, max_keepalive_connections=100)
+    config = _config(parsed)
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
     try:
         transport = AsyncTransport(
-            parsed.selector,
+            config,
             limits=limits,
-            api_key=os.environ.get("TOOLSCOUT_API_KEY"),
-            always_keep=parsed.always_keep,
             scope_headers=parsed.scope_header,
-            top_k=parsed.top_k,
-            defer_above=parsed.defer_above,
-            rollout=parsed.rollout,
             learn=parsed.learn == "on",
+            observers=[log_event, PrometheusMetrics(registry)],
+            api_key=os.environ.get("TOOLSCOUT_API_KEY") or config.api.api_key or None,
         )
     except InvalidArgument as error:  # in the client's words
         raise ConfigurationError(str(error).replace("endpoint:", "selector:", 1)) from None
-    guard = CallerGuard(parsed.host, settings.allowed_hosts)
     made = Proxy(
         parsed.upstream,
         transport,
-        guard=guard,
+        guard=CallerGuard(parsed.host, settings.allowed_hosts),
         key=key,
         timeout=timeout,
         body_timeout_s=settings.caller_timeout_s,
         max_held_bytes=parsed.max_held_bytes,
+        metrics_port=parsed.metrics_port,
+        registry=registry,
     )
     try:
         return _serve(made, settings, parsed)
@@ -120,22 +157,67 @@ def proxy(parsed: argparse.Namespace) -> int:
         return FAILED
 
 
+def _config(parsed: argparse.Namespace) -> "DiscoveryConfig":
+    """Return what the file says, and the flags instead of it."""
+    from toolscout.discovery.config import DiscoveryConfig, load
+
+    given = {name: value for name, value in vars(parsed).items() if value is not None}
+    changes: dict[str, Any] = {key: given[f"key.{key}"] for key in _KEYS if f"key.{key}" in given}
+    of_api = {key: given[f"api.{key}"] for key in _API_KEYS if f"api.{key}" in given}
+    if parsed.config is not None:
+        return load(parsed.config, {**changes, "api": of_api})
+    alone = {"enabled": True, "strategy": "hybrid-first", "restore_on_no_match": False}
+    return DiscoveryConfig.of({**alone, **changes, "api": {"endpoint": SELECTOR, **of_api}})
+
+
 def _serve(proxy: "Proxy", settings: Settings, parsed: argparse.Namespace) -> int:
     from toolscout.serving.server import LimitedServer
 
-    # uvicorn would say it in its own words.
-    listen(parsed.host, parsed.port, "set another by --port").close()
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(message)s")
-    # These write the URL of every request, and a query may hold a key.
-    logging.getLogger("httpx2").setLevel(logging.WARNING)
-    # An answer that the provider broke off is broken off by having no end.
-    logging.getLogger("uvicorn.error").addFilter(lambda line: "without completing" not in line.msg)
+    _log_to_stderr()
     logger = logging.getLogger("toolscout.proxy")
     server = LimitedServer(
         proxy, settings, logger, parsed.drain, host=parsed.host, port=parsed.port
     )
     proxy.count_refusal = server.refused
+    sockets = [listen(parsed.host, parsed.port, "set another by --port")]
+    if parsed.metrics_port:
+        another = "set another by --metrics-port"
+        sockets.append(listen(parsed.host, parsed.metrics_port, another))
     # The server raises the signal again that has ended it, and such an end is no failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    server.run()
+    server.run(sockets)
     return 0 if server.started else FAILED
+
+
+_EVENTS = ("tool_search", "turn")
+"""Attributes of records that hold the fields of an event."""
+
+
+class _JsonFormatter(logging.Formatter):
+    """Formats a record as one JSON object, with the fields of its event."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        fields: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+        }
+        fields |= {name: vars(record)[name] for name in _EVENTS if name in vars(record)}
+        if record.exc_info:
+            fields["exception"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(fields, enc_hook=str).decode()
+
+
+def _log_to_stderr() -> None:
+    """Log JSON lines, text on a terminal, and nothing that could hold a secret."""
+    handler = logging.StreamHandler(sys.stderr)
+    is_terminal = sys.stderr.isatty()
+    handler.setFormatter(
+        logging.Formatter("%(levelname)s %(message)s") if is_terminal else _JsonFormatter()
+    )
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    # It writes the URL of every request, and a query may hold a key.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
+    # An answer that the provider broke off is broken off by having no end.
+    logging.getLogger("uvicorn.error").addFilter(lambda line: "without completing" not in line.msg)

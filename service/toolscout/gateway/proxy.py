@@ -15,9 +15,11 @@ from hmac import compare_digest
 from urllib.parse import unquote_to_bytes
 
 import httpx2
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
 
 from toolscout.client.endpoint import is_web_address, without_secrets
 from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, provider_of
+from toolscout.discovery.preparation import ASKING
 from toolscout.discovery.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.bodies import Body, NotHeld, Refused
@@ -44,9 +46,12 @@ REFUSED_METHODS = ("CONNECT", "TRACE")
 STATUSES = range(200, 600)
 """Statuses that an answer can have."""
 
-HEALTH = "/healthz"
+HEALTH, METRICS = "/healthz", "/metrics"
 
 MAX_PATH_LOGGED = 200
+
+START_TIMEOUT_S = 1.0
+"""How long the service may take to say that it is ready, before the proxy starts without it."""
 
 logger = logging.getLogger("toolscout.proxy")
 
@@ -63,6 +68,9 @@ class Proxy:
         body_timeout_s: seconds to wait for a request, and for more of one.
         max_held_bytes: bytes of requests that are held to be searched, while they are answered;
             what is beyond is passed on unsearched.
+        metrics_port: connections to this port of the server get figures and health alone; 0 for no
+            such port.
+        registry: holds the figures.
 
     Raises:
         ConfigurationError: the address is no http(s) URL, or holds a password.
@@ -78,6 +86,8 @@ class Proxy:
         timeout: httpx2.Timeout,
         body_timeout_s: float,
         max_held_bytes: int,
+        metrics_port: int,
+        registry: CollectorRegistry,
     ) -> None:
         if not is_web_address(upstream):
             shown = without_secrets(upstream)
@@ -95,6 +105,8 @@ class Proxy:
         self._transport = transport
         self._body_timeout_s = body_timeout_s
         self._max_held_bytes = max_held_bytes
+        self._metrics_port = metrics_port
+        self._registry = registry
         self._held = 0
         self.count_refusal: Callable[[str], object] = lambda _: None
         """Gets the code of each request that is refused by its head, to be logged with others."""
@@ -106,8 +118,16 @@ class Proxy:
             await self._live(receive, send)
         elif scope["path"] == HEALTH:
             await _answer(send, 200, b'{"status":"ok"}')
+        elif self._metrics_port and scope["server"][1] == self._metrics_port:
+            await self._show_metrics(scope, send)
         else:
             await self._handle(scope, Body(receive, self._body_timeout_s), send)
+
+    async def _show_metrics(self, scope: Scope, send: Send) -> None:
+        if scope["path"] != METRICS:
+            await _answer(send, 404, error_body(f"there are {METRICS} and {HEALTH}", "not_found"))
+            return
+        await _answer(send, 200, generate_latest(self._registry), kind=CONTENT_TYPE_PLAIN_0_0_4)
 
     async def _handle(self, scope: Scope, body: Body, send: Send) -> None:
         """Forward a request until it is answered or its caller has gone."""
@@ -246,10 +266,33 @@ class Proxy:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
+        await self._log_start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await self._transport.aclose()
         await send({"type": "lifespan.shutdown.complete"})
+
+    async def _log_start(self) -> None:
+        """Log what goes where, and whether the service answers; without it, all is passed on."""
+        config = self._transport.discovery.config
+        selector = without_secrets(config.api.endpoint)
+        about = f"before {self._upstream}, strategy {config.strategy}"
+        if config.strategy not in ASKING:
+            logger.info("started %s; no service is asked", about)
+            return
+        try:
+            async with httpx2.AsyncClient(timeout=START_TIMEOUT_S) as client:
+                status = (await client.get(httpx2.URL(selector).join("/readyz"))).status_code
+            if status == 200:
+                logger.info("started %s; the service at %s is ready", about, selector)
+                return
+            problem = f"answers /readyz with status {status}"
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            problem = f"does not answer ({type(error).__name__})"
+        logger.warning(
+            "started %s; the service at %s %s: until it does, requests go out with every tool",
+            *(about, selector, problem),
+        )
 
 
 def _named_by_connection(headers: list[tuple[bytes, bytes]]) -> set[bytes]:
@@ -287,8 +330,10 @@ def _path_logged(scope: Scope) -> str:
     return ascii(path.partition(b"?")[0][:MAX_PATH_LOGGED].decode("latin-1"))[1:-1]
 
 
-async def _answer(send: Send, status: int, body: bytes, close: bool = False) -> None:
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+async def _answer(
+    send: Send, status: int, body: bytes, close: bool = False, kind: str = "application/json"
+) -> None:
+    headers = [(b"content-type", kind.encode()), (b"content-length", b"%d" % len(body))]
     if close:
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
