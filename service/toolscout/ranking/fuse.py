@@ -19,7 +19,7 @@ UNSPACED_WEIGHT = 0.6
 bigrams of characters find tools of the same language well.
 """
 
-STATIC_WEIGHT, ENCODER_WEIGHT = 0.35, 0.35
+STATIC_WEIGHT, ENCODER_WEIGHT = 0.4, 0.4
 """Shares of the two cosines where the encoder is asked too; chosen on the development sets."""
 
 MIN_SPAN = 0.3
