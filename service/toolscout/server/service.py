@@ -96,7 +96,7 @@ class Service:
             lambda reason: refused.labels(reason).inc(),
             settings.caller_timeout_s,
         )
-        self.tally = Tally()
+        self.tally = Tally(self.metrics)
         self.records = Recorder(settings.log, self.metrics, self.tally, self.writer)
         self.costs = Costs()
         self.admission = Admission(settings.max_in_flight, settings.max_lag_ms)
