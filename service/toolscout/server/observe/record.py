@@ -36,6 +36,8 @@ class Trace:
     """Everything that headers, metrics and log need of a request."""
 
     tenant: str = ""
+    space: str = ""
+    """The tools that the caller's key sees: the tenant's, or a part; see `tools.filters`."""
     key: str = ""
     """The name of the caller's key: the beginning of its hash."""
     pattern: str = ""
