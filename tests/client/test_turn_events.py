@@ -3,12 +3,14 @@
 import logging
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from tests.client.flows import DONE, Model, search
-from tests.client.shapes import BY_NAME, SHAPES
+from tests.client.shapes import BY_NAME, SHAPES, Said
 from tests.client.streaming import StreamingModel
-from tests.client.upstream import peer
+from tests.client.upstream import Exchange, peer
 from toolscout.client.events import TurnEvent
+from toolscout.client.metrics import PrometheusMetrics
 from toolscout.discovery import ToolDiscovery
 
 
@@ -64,3 +66,26 @@ def test_turns_are_logged_with_their_counts(flow, caplog):
     ]
     assert {record.levelname for record in told} == {"INFO"}
     assert told[0].turn["offered"] == 30
+
+
+@pytest.mark.parametrize("native", [True, False], ids=["native", "emulated"])
+def test_a_finished_turn_counts_how_the_model_came_to_know_what_it_called(native):
+    shape = BY_NAME["anthropic"]
+    registry = CollectorRegistry()
+    metrics = PrometheusMetrics(registry)
+    calling = Said("", (("1", "tool_1", {}), ("2", "tool_9", {}), ("3", "tool_2", {})))
+
+    def script(exchange: Exchange) -> None:
+        exchange.select("tool_1" if exchange.json["pattern"] == "thing" else "tool_3")
+
+    with peer(script) as fake:
+        options = {"always_keep": ["tool_2"], "native": native, "observers": None}
+        discovery = ToolDiscovery(fake.url, timeout=5, turn_observers=[metrics], **options)
+        request = {**shape.request("please help", many(shape)), "model": "claude-opus-5"}
+        discovery.complete(request, Model(shape, search("thing"), calling), shape.name, "s")
+        discovery.close()
+
+    def calls(tool: str) -> float | None:
+        return registry.get_sample_value("toolscout_client_calls_total", {"tool": tool})
+
+    assert (calls("visible"), calls("found"), calls("hidden")) == (1, 1, 1)

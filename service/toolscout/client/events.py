@@ -183,6 +183,12 @@ class TurnEvent(msgspec.Struct, frozen=True):
     """Searches that the model made; 0 in `finished` if it never searched."""
     rounds: int = 0
     """Forwards after a search."""
+    called_visible: int = 0
+    """Calls that the client got of tools visible from the first request on, as the next two."""
+    called_found: int = 0
+    """Of tools that a search had found."""
+    called_hidden: int = 0
+    """Of others: the model called a tool that it could not see, or one that does not exist."""
 
 
 TurnObserver = Callable[[TurnEvent], None]

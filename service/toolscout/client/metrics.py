@@ -2,7 +2,9 @@
 
     from toolscout.client.metrics import PrometheusMetrics
 
-    selector = Selector(endpoint, observers=[log_event, PrometheusMetrics()])
+    metrics = PrometheusMetrics()
+    selector = Selector(endpoint, observers=[log_event, metrics])
+    transport = Transport(endpoint, observers=[log_event, metrics], turn_observers=[metrics])
 
 Success rate, and the rates of empty and of invalid selections, are shares of
 `toolscout_client_searches_total` by `status` and `reason`.
@@ -10,7 +12,7 @@ Success rate, and the rates of empty and of invalid selections, are shares of
 
 from typing import Any
 
-from toolscout.client.events import SearchEvent
+from toolscout.client.events import SearchEvent, TurnEvent
 from toolscout.errors import ConfigurationError
 
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 1.5, 2.5)
@@ -56,8 +58,20 @@ class PrometheusMetrics:
             "toolscout_client_tools_deferred", "Tools that were searched", registry=registry
         )
 
-    def __call__(self, event: SearchEvent) -> None:
+        self._calls = prometheus_client.Counter(
+            "toolscout_client_calls",
+            "Calls of tools in turns with deferred tools, by how the model came to know the tool",
+            ["tool"],
+            registry=registry,
+        )
+
+    def __call__(self, event: SearchEvent | TurnEvent) -> None:
         """Count one event."""
+        if isinstance(event, TurnEvent):
+            self._calls.labels("visible").inc(event.called_visible)
+            self._calls.labels("found").inc(event.called_found)
+            self._calls.labels("hidden").inc(event.called_hidden)
+            return
         self._searches.labels(event.status, event.reason or "").inc()
         self._latency.observe(event.latency_ms / 1_000)
         self._requests.inc(event.attempts)

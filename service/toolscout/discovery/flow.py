@@ -33,7 +33,8 @@ from toolscout.discovery.providers import Call, Json, ProviderName
 from toolscout.discovery.providers.fields import body_of, in_type_of
 from toolscout.discovery.providers.stream import Stream
 from toolscout.discovery.refusals import may_be_ours
-from toolscout.discovery.turn import Found, Turn
+from toolscout.discovery.shown import Found
+from toolscout.discovery.turn import Turn
 
 Body = TypeVar("Body")
 """What a forward returns: a response body as a dict, or the SDK's own object."""

@@ -226,7 +226,8 @@ class Preparation:
         if stage == "finished" and self.reporter is not None:
             self.reporter.observe(turn)
         shown = (turn.provider.name, turn.session, len(turn.offer.names), turn.shown)
-        self._report(stage, *shown, turn.search_count, turn.rounds)
+        calls = turn.calls if stage == "finished" else ()
+        self._report(stage, *shown, turn.search_count, turn.rounds, *calls)
 
     def _report(self, stage: Stage, *about: Any) -> None:
         if self._turn_observers:

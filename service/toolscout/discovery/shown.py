@@ -7,11 +7,14 @@ from typing import Any
 from toolscout.client.offer import MARKER, Offer
 from toolscout.client.selection import Reason, Selection
 from toolscout.discovery import local
-from toolscout.discovery.providers.provider import Tools
+from toolscout.discovery.providers.provider import Call, Tools
 from toolscout.tools.shapes import texts
 from toolscout.tools.summary import first_sentence, overview
 
 logger = logging.getLogger("toolscout.client")
+
+Found = tuple[Call, Selection[Any]]
+"""A search of the model, and its result."""
 
 
 class Shown:
@@ -71,6 +74,12 @@ class Shown:
         if is_answer:
             self._brought.update(dict.fromkeys(new))
         return shown, new
+
+    def places(self, called: Sequence[str]) -> tuple[int, int, int]:
+        """Count calls of tools visible from the first request on, of found ones, and of others."""
+        visible = sum(name in self._visible for name in called)
+        found = sum(name in self._known or name in self._found for name in called)
+        return visible, found, len(called) - visible - found
 
     def load(self, names: Iterable[str]) -> list[Any]:
         """Take tools as found; return those that are not visible from the first request on."""
@@ -132,9 +141,10 @@ DESCRIPTION = (
     "Search for tools that can do what is needed. Most tools are not listed until they are found "
     "here: describe the action in a few words, then call the tools that appear."
 )
-LAST_SEARCH = (
+NO_MORE = (
     "That was the last search of this turn. Call a tool that was found, or answer without one."
 )
+"""What a model is told whose further searches of a turn are not answered."""
 MAX_LISTED = 25
 """Maximum number of found tools in the result text; the model gets the definitions of all."""
 

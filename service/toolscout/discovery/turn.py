@@ -26,23 +26,17 @@ from toolscout.discovery.providers.native import Native
 from toolscout.discovery.providers.provider import QUERY_SCHEMA, SearchResult
 from toolscout.discovery.refusals import names_native_form, refuses_form
 from toolscout.discovery.settings import TurnSettings
-from toolscout.discovery.shown import LAST_SEARCH, Shown, description, free_name, result_text
+from toolscout.discovery.shown import NO_MORE, Found, Shown, description, free_name, result_text
 
 logger = logging.getLogger("toolscout.client")
-
-Found = tuple[Call, Selection[Any]]
-"""A search of the model, and its result."""
 
 
 class Turn:
     """A request whose tools are deferred, until it is answered.
 
     Args:
-        request: as it came.
-        provider: whose shapes these are.
         offer: the tools of the request; without any, those that its session deferred last.
         session: the conversation; empty when it is unknown.
-        settings: those of the flow.
         scope: what tells the caller from others.
     """
 
@@ -264,7 +258,7 @@ class Turn:
         self._spent = summed(self._spent, response, self.provider.usage_keys)
         continued = self.provider.continued(self.request, response, results)
         if isinstance(self.provider, Native) and self.rounds >= self._settings.max_rounds:
-            continued = self.provider.told(continued, LAST_SEARCH)
+            continued = self.provider.told(continued, NO_MORE)
         self._request = self._with_tools(continued)
         return self._request
 
@@ -304,6 +298,11 @@ class Turn:
     def shown(self) -> int:
         """Number of tools the model sees in the current request, the search tool counted."""
         return len(self._shown.every(self.user_query)) if self._is_whole else 1 + len(self._shown)
+
+    @property
+    def calls(self) -> tuple[int, int, int]:
+        """The client's calls of the last response: of visible tools, of found ones, of others."""
+        return self._shown.places(self.called)
 
     @property
     def _first(self) -> Sequence[str] | None:

@@ -114,7 +114,7 @@ def proxy(parsed: argparse.Namespace) -> int:
     import httpx2
     from prometheus_client import CollectorRegistry, ProcessCollector
 
-    from toolscout.client.events import log_event
+    from toolscout.client.events import log_event, log_turn
     from toolscout.client.metrics import PrometheusMetrics
     from toolscout.discovery import AsyncTransport
     from toolscout.gateway.proxy import Proxy
@@ -129,13 +129,15 @@ def proxy(parsed: argparse.Namespace) -> int:
     config = _config(parsed)
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
+    figures = PrometheusMetrics(registry)
     try:
         transport = AsyncTransport(
             config,
             limits=limits,
             scope_headers=parsed.scope_header,
             learn=parsed.learn == "on",
-            observers=[log_event, PrometheusMetrics(registry)],
+            observers=[log_event, figures],
+            turn_observers=[log_turn, figures],
             api_key=os.environ.get("TOOLSCOUT_API_KEY") or config.api.api_key or None,
         )
     except InvalidArgument as error:  # in the client's words
