@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base sbom sbom-image audit bench eval evals mcp-tokens openapi docs dist clean
+.PHONY: help serve test check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base sbom sbom-image audit bench board eval evals mcp-tokens openapi docs dist clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -154,6 +154,18 @@ evals: $(VENV)/.evaluated ## the accuracy tables in docs/ranking.md (TOOLSCOUT_D
 	$(BIN)/python -m evals --turns --docs docs/learning.md
 
 eval: evals ## the same
+
+# Each peer alone: one that does not install is missing from the board, which says so.
+$(VENV)/.boarded: $(STAMP) evals/board/peers.txt
+	@echo "Installing the peers into $(VENV); MiniLM brings PyTorch, several gigabytes."
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,encoder]' 'tqdm>=4.66,<5'
+	@while read peer; do \
+	  $(BIN)/pip install $(PIP_FLAGS) "$$peer" || echo "$$peer does not install"; \
+	done < evals/board/peers.txt
+	@touch $@
+
+board: $(VENV)/.boarded ## selectors side by side: docs/board.md and its page, in half an hour (TOOLSCOUT_DATA)
+	$(BIN)/python -m evals.board --docs docs/board.md --json docs/board.json --page docs/board.html
 
 mcp-tokens: $(VENV)/.tested ## the table in docs/mcp.md: servers directly and behind the gateway (TOOLSCOUT_DATA)
 	$(BIN)/python -m evals.mcp_tokens --docs docs/mcp.md
