@@ -134,18 +134,16 @@ def _crowd(pool: ToolSet, size: int) -> ToolSet:
 
 
 def _graded(path: Path) -> ToolSet:
-    """Read the published gate of mcpproxy-go; every graded tool is wanted."""
+    """Read the published gate of mcpproxy-go; every tool with a grade above 0 is wanted."""
     entries = json.loads((path / "corpus_v1.tools.json").read_text("utf-8"))["tools"]
     asked = json.loads((path / "retrieval_golden_v1.json").read_text("utf-8"))["queries"]
-    tools = tuple(
-        Tool(e["tool_id"].partition(":")[2], e["description"], msgspec.Raw(b"{}")) for e in entries
-    )
-    questions = tuple(
-        Question(
-            q["id"], q["query"], frozenset(e["tool_id"].partition(":")[2] for e in q["labels"])
-        )
+    names = {entry["tool_id"]: entry["tool"] for entry in entries}
+    tools = tuple(Tool(e["tool"], e["description"], msgspec.Raw(b"{}")) for e in entries)
+    gold = {
+        q["id"]: frozenset(names[e["tool_id"]] for e in q["labels"] if e["relevance"] > 0)
         for q in asked
-    )
+    }
+    questions = tuple(Question(q["id"], q["query"], gold[q["id"]]) for q in asked)
     return ToolSet(path.name, tools, questions)
 
 

@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import Any
 
 from evals.board.data import Asked, load
+from evals.board.selectors import LEARNING, find
 from evals.metrics import LONG, SHORT
 from evals.rankers import MissingPackage, Search
 from evals.run import limited
@@ -49,9 +50,9 @@ def measured(selector: str, name: str, folder: Path | None) -> dict[str, Any]:
     before, began = own_mib(os.getpid()), perf_counter()
     row: dict[str, Any] = {"selector": selector, "set": name, "tools": len(asked.set.tools)}
     row |= {"all_questions": len(unique), "sample": len(questions)}
+    if selector == LEARNING and asked.own_tools:
+        return row | {"unfit": "learns from questions about one list of tools"}
     try:
-        from evals.board.selectors import find
-
         make = find(selector)
     except MissingPackage as missing:
         return row | {"missing": f"{missing} is not installed"}

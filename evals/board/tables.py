@@ -45,7 +45,7 @@ def cell(column: str, found: float | None) -> str:
 
 def why_not(row: Row) -> str:
     """Return why a row has no figures; empty if it has."""
-    return next((str(row[key]) for key in ("missing", "failed", "slow") if key in row), "")
+    return next((str(row[key]) for key in ("missing", "failed", "slow", "unfit") if key in row), "")
 
 
 def selectors(rows: Iterable[Row]) -> list[str]:

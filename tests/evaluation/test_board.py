@@ -147,3 +147,14 @@ def test_an_endpoint_that_is_gone_is_a_failure_of_each_turn():
     asked = data.load(data.OWN, None)
     turns = list(agent.measure("http://127.0.0.1:9", "none", [asked], 1))
     assert {turn.error for turn in turns} == {"ConnectError"}
+
+
+def test_of_graded_tools_those_above_nought_are_wanted(tmp_path: Path):
+    entries = [{"tool_id": f"s:{n}", "tool": n, "description": n} for n in ("a", "b", "c")]
+    labels = [{"tool_id": "s:a", "relevance": 2}, {"tool_id": "s:b", "relevance": 0}]
+    asked = [{"id": "1", "query": "x", "labels": labels}]
+    (tmp_path / "corpus_v1.tools.json").write_text(json.dumps({"tools": entries}))
+    (tmp_path / "retrieval_golden_v1.json").write_text(json.dumps({"queries": asked}))
+    found = data.load(str(tmp_path), None).set
+    assert [tool.name for tool in found.tools] == ["a", "b", "c"]
+    assert [question.gold for question in found.questions] == [frozenset({"a"})]
