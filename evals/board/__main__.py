@@ -2,7 +2,7 @@
 
     python -m evals.board [--data FOLDER] [--set NAME|DIR] [--selector NAME|FILE.py]
 
-Every pair of a selector and a set runs in a process of its own, one after the other.
+Every pair of a selector and a set runs in a process of its own, two at a time.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -21,6 +22,9 @@ from evals.sets import data_folder
 
 PATIENCE_S = 240
 """Seconds that a selector may take to index a set and to answer it."""
+
+LANES = min(2, os.cpu_count() or 1)
+"""Selectors that run at a time, each on a core of its own: the slowest holds up no other."""
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
@@ -67,16 +71,20 @@ def measure(
 ) -> list[Row]:
     """Return a row for each selector and set; one that cannot run says why."""
     known = {(row["selector"], row["set"]): row for row in earlier if "values" in row}
-    rows: list[Row] = []
-    for selector in names:
+
+    def of_selector(selector: str) -> list[Row]:
         gone: Row = {}
+        rows = []
         for name in sets:
             row = known.get((selector, name)) or _measured(selector, name, folder, gone)
             if "missing" in row or ("slow" in row and data.is_crowd(name)):
                 gone = {key: row[key] for key in ("missing", "slow") if key in row}
             rows.append(row)
             print(tables.line(row), file=sys.stderr, flush=True)
-    return rows
+        return rows
+
+    with ThreadPoolExecutor(LANES) as pool:
+        return [row for rows in pool.map(of_selector, names) for row in rows]
 
 
 def _measured(selector: str, name: str, folder: Path | None, gone: Row) -> Row:

@@ -9,9 +9,6 @@ from evals.board.tables import Board, Row
 from toolscout.evaluation.report import STYLE
 
 COMMAND = "make board"
-MARKED = "toolscout"
-"""Selectors whose names begin with it are drawn in another colour than the rest."""
-
 SHOWN_BY_SIZE = ("toolscout", "toolscout +encoder", "MiniLM", "bm25s + stemming", "ratel",
                  "chuk-tool-processor", "fastmcp BM25", "Anthropic BM25 (rebuilt)")  # fmt: skip
 """Lines that can still be told apart; the table below the picture has all."""
@@ -42,7 +39,8 @@ def as_page(board: Board) -> str:
         f"<title>The board of tool selectors</title><style>{STYLE}{MORE_STYLE}</style></head>",
         "<body><main><h1>The board of tool selectors</h1>",
         "<p>R@5 is the share of the wanted tools among the first five; every set counts the same."
-        f" Sets: {escape(', '.join(plain))}.</p>",
+        f" Sets: {escape(', '.join(plain))}. The tables say on which of them settings of Toolscout"
+        " were chosen.</p>",
     ]
     for column, title in (
         ("R@5", "Wanted tools among the first five"),
@@ -83,7 +81,7 @@ def _bars(column: str, bars: Sequence[tuple[str, float | None]]) -> str:
     drawn, described = [], []
     for place, (name, found) in enumerate(order):
         y, text = place * LINE, tables.cell(column, found)
-        ours = ' class="ours"' if name.startswith(MARKED) else ""
+        ours = ' class="ours"' if name.startswith(tables.OURS) else ""
         width = max(1.0, found / most * WIDTH)
         drawn.append(
             f'<g{ours}><text x="{LEFT - 8}" y="{y + 15}" text-anchor="end">{escape(name)}</text>'
@@ -120,7 +118,7 @@ def _lines(rows: Sequence[Row], crowds: Sequence[str], column: str) -> str:
     for name in shown:
         points = [(size, n, height[name, n]) for size, n in zip(sizes, crowds, strict=True)
                   if (name, n) in height]  # fmt: skip
-        ours = ' class="ours"' if name.startswith(MARKED) else ""
+        ours = ' class="ours"' if name.startswith(tables.OURS) else ""
         path = " ".join(f"{x(size):.1f},{y(at):.1f}" for size, _, at in points)
         drawn.append(f'<polyline{ours} points="{path}"/>')
         drawn += [f'<circle{ours} cx="{x(s):.1f}" cy="{y(at):.1f}" r="3"/>' for s, _, at in points]

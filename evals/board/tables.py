@@ -18,6 +18,9 @@ SIZE = ("shown", "tokens")
 COST = ("cold_ms", "warm_ms", "p95_ms", "start_s", "memory_mib")
 REQUESTS = ("R@1", "R@3", *SHARES, "cold_ms", "warm_ms")
 
+OURS = "toolscout"
+"""What the names of our own selectors begin with."""
+
 TITLES = {
     "R@5 fewest": "R@5, fewest words shared", "R@5 some": "some", "R@5 most": "most",
     "nothing": "nothing selected", "refused": "impossible refused", "shown": "tools shown",
@@ -73,18 +76,17 @@ def of_set(rows: Sequence[Row], name: str) -> tuple[list[str], list[list[str]]]:
     columns = [c for c in wanted if any(value(row, c) is not None for row in chosen)]
     cells = []
     for row in chosen:
+        ours = row["selector"].startswith(OURS) and data.note(name)
+        about = "; ".join(filter(None, (ours, why_not(row) or _sample(row))))
         figures = [cell(c, value(row, c)) for c in columns]
-        about = why_not(row) or _sample(row)
         cells.append([row["selector"] + (f" ({about})" if about else ""), *figures])
     return ["selector", *(TITLES.get(c, c) for c in columns)], cells
 
 
 def heading(rows: Sequence[Row], name: str) -> str:
-    """Return what a set is: its tools, its questions, and what was chosen on it."""
+    """Return a set with the number of its tools and questions."""
     row = next((row for row in rows if row["set"] == name and "tools" in row), {})
-    note = data.note(name)
-    parts = [f"{row.get('tools', 0):,} tools", f"{row.get('sample', 0):,} questions"]
-    return f"{name} ({', '.join([*parts, *([note] if note else [])])})"
+    return f"{name} ({row.get('tools', 0):,} tools, {row.get('sample', 0):,} questions)"
 
 
 def as_text(rows: Sequence[Row]) -> str:
@@ -153,7 +155,8 @@ def _matrix(
         own = figures["values"].get(column)
         texts = [cell(column, own if name == figures["set"] else None) for name in names]
         cells.append([f"{peer}, as published", *texts])
-    return table(("selector", *names), cells, markdown=True)
+    head = [f"{name} \\*" if name in data.CHOSEN else name for name in names]
+    return table(("selector", *head), cells, markdown=True)
 
 
 def _means(rows: Sequence[Row], names: Sequence[str], columns: Sequence[str]) -> str:
