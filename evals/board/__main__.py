@@ -104,8 +104,12 @@ def _measured(selector: str, name: str, folder: Path | None, gone: Row) -> Row:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         return row | {"failed": last[:200]}
-    found: Row = json.loads(done.stdout.splitlines()[-1])
+    found: Row = json.loads(done.stdout.splitlines()[-1], parse_float=_rounded)
     return found
+
+
+def _rounded(number: str) -> float:
+    return round(float(number), 4)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -40,17 +40,15 @@ def _arguments(schema: dict[str, Any]) -> Iterator[str]:
 
 def regex(tools: Sequence[Tool]) -> Search:
     """Search with the pattern `(?i)word|word`; tools with most different words come first."""
-    texts = [searched(tool) for tool in tools]
+    texts = [searched(tool).lower() for tool in tools]
 
     def rank(query: str, depth: int) -> list[str]:
         words = dict.fromkeys(_WORDS.findall(query.lower()))
         kept = [word for word in words if word not in STOP and len(word) > 1]
         while len("|".join(kept)) + len("(?i)") > MOST_PATTERN_CHARS:
             kept.pop()
-        if not kept:
-            return []
-        pattern = re.compile("(?i)" + "|".join(map(re.escape, kept)))
-        hits = [len({hit.lower() for hit in pattern.findall(text)}) for text in texts]
+        # What each alternative finds by itself; `re` takes thirty times as long to say so.
+        hits = [sum(word in text for word in kept) for text in texts]
         order = sorted((row for row, count in enumerate(hits) if count), key=lambda r: -hits[r])
         return [tools[row].name for row in order[:depth]]
 

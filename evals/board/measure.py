@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 from statistics import fmean, median, quantiles
 from time import perf_counter
 from typing import Any
@@ -19,7 +20,7 @@ from evals.board.data import Asked, load
 from evals.board.selectors import LEARNING, find
 from evals.metrics import LONG, SHORT
 from evals.rankers import MissingPackage, Search
-from evals.run import limited
+from evals.run import SAMPLE_SEED, limited
 from evals.sets import Question, data_folder
 from evals.speed.processes import own_mib
 
@@ -87,7 +88,7 @@ def _judged(
     from toolscout.evaluation.questions import Question as Judged
 
     spent: list[float] = []
-    shown: list[int] = []
+    shown: dict[str, int] = {}
     answers: dict[tuple[str, int], list[str]] = {}
 
     def ask(query: str, top_k: int) -> dict[str, Any]:
@@ -96,13 +97,16 @@ def _judged(
             names = list(dict.fromkeys(search(query, top_k).names))[:top_k]
             if top_k == SHORT:
                 spent.append((perf_counter() - began) * 1_000)
-                shown.append(len(names))
+                shown[query] = len(names)
             answers[query, top_k] = names
         return {"selected_names": answers[query, top_k], "matches": []}
 
-    # The answers are collected first, for as long as there is time, and then judged.
+    # The answers are collected first, for as long as there is time, and then judged; mixed, so
+    # that a sample has its part of the impossible ones.
+    texts = [question.text for question in questions] + hopeless
     began = perf_counter()
-    for number, text in enumerate([question.text for question in questions] + hopeless):
+    mixed = Random(SAMPLE_SEED).sample(texts, len(texts))
+    for number, text in enumerate(mixed):
         if number >= FEWEST and perf_counter() - began > SECONDS:
             break
         ask(text, SHORT)
@@ -121,7 +125,7 @@ def _judged(
         values |= {f"R@{k}": found.recall[k] for k in DEPTHS}
         values |= {f"R@{LONG}": fmean(deep), f"nDCG@{SHORT}": found.ndcg}
         values |= {f"R@5 {part.overlap.split()[0]}": part.recall for part in found.overlap}
-        values |= {"nothing": found.no_match, "shown": fmean(shown[: len(answered)])}
+        values |= {"nothing": found.no_match, "shown": fmean(shown[q.text] for q in answered)}
     if answered and not asked.own_tools:
         values |= {"tokens": found.tokens_shown, "tokens_all": found.tokens_all}
     return {

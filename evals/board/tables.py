@@ -139,8 +139,9 @@ def _about(rows: Sequence[Row]) -> str:
 def _matrix(
     rows: Sequence[Row], names: Sequence[str], column: str, published: dict[str, Any] | None = None
 ) -> str:
-    """Return a row for each selector and a column for each set; the best recall is bold."""
+    """Return selectors by sets; the best recall is bold, `~` is before a sample's."""
     of = {(row["selector"], row["set"]): value(row, column) for row in rows}
+    samples = {(row["selector"], row["set"]) for row in rows if _sample(row)}
     most = {n: max((v for (_, s), v in of.items() if s == n and v is not None), default=None)
             for n in names}  # fmt: skip
     cells = []
@@ -149,7 +150,8 @@ def _matrix(
         for name in names:
             found = of.get((selector, name))
             best = column in QUALITY and found is not None and found == most[name]
-            texts.append(f"**{cell(column, found)}**" if best else cell(column, found))
+            text = ("~" if (selector, name) in samples else "") + cell(column, found)
+            texts.append(f"**{text}**" if best else text)
         cells.append(texts)
     for peer, figures in (published or {}).items():
         own = figures["values"].get(column)
