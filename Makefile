@@ -116,10 +116,11 @@ $(VENV)/.shipped: pyproject.toml $(LOCKS)/server.txt $(LOCKS)/redis.txt $(LOCKS)
 	$(VENV)/trust/bin/pip install $(PIP_FLAGS) --require-hashes -r $(LOCKS)/trust.txt
 	@touch $@
 
+DIST ?= dist
 sbom: $(VENV)/.shipped ## write dist/sbom.cdx.json, the packages of a server install (CycloneDX)
-	@mkdir -p dist
+	@mkdir -p $(DIST)
 	$(VENV)/trust/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
-	  --output-file dist/sbom.cdx.json $(VENV)/shipped/bin/python
+	  --output-file $(DIST)/sbom.cdx.json $(VENV)/shipped/bin/python
 
 DOCKER ?= docker
 sbom-image: ## write dist/sbom.cdx.json, what the image consists of, base and all (Docker)
@@ -176,8 +177,10 @@ openapi: $(STAMP) ## write openapi.yaml anew
 docs: $(STAMP) ## write the reference pages in docs/ anew
 	$(BIN)/python -m docs.generate
 
-dist: $(VENV)/.tested ## build dist/*.whl and dist/*.tar.gz
-	$(BIN)/python -m build --outdir dist
+dist: $(VENV)/.tested sbom ## build a release in dist/: wheel, source, sbom.cdx.json and SHA256SUMS
+	rm -f $(DIST)/*.whl $(DIST)/*.tar.gz
+	$(BIN)/python -m build --outdir $(DIST)
+	cd $(DIST) && sha256sum *.whl *.tar.gz sbom.cdx.json > SHA256SUMS
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .venv-litellm .venv-frameworks .venv-mcp .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
