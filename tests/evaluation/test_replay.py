@@ -86,10 +86,16 @@ def test_a_log_without_answers_is_answered_now_and_says_so(tmp_path: Path, capsy
     assert "$0.0" in out
 
 
-def test_a_hashed_log_has_nothing_to_replay_and_says_what_it_lacks(tmp_path: Path, capsys: Any):
-    hashed = {"event": "search", "pattern_hash": "ab", "tools": ["read_file"]}
-    assert replay(tmp_path, hashed) == 1
-    assert "hashed requests" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"event": "search", "pattern_hash": "ab", "selected": 1},
+        {"request_id": "r", "query": "0123456789abcdef", "selected": ["read_file"]},
+    ],
+)
+def test_a_hashed_log_has_nothing_to_replay_and_says_so(tmp_path: Path, capsys: Any, line: Any):
+    assert replay(tmp_path, line) == 1
+    assert "1 with hashed requests" in capsys.readouterr().err
 
 
 def test_of_several_tenants_one_must_be_named(tmp_path: Path, capsys: Any):

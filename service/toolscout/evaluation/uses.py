@@ -5,6 +5,7 @@ Known are the service's decision log (`log = full`), events of the client, and p
 """
 
 import codecs
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,6 +29,8 @@ REPEATED = "a report of its turn that is there already"
 
 SHOWN_KEYS = ("selected_names", "selected")
 """Where the decision log, and an event of the client, have the names of the answer."""
+
+_HASH = re.compile("[0-9a-f]{16}")
 
 
 class Search(NamedTuple):
@@ -130,10 +133,12 @@ def _reports(
     names = [tools] if isinstance(tools, str) else tools if isinstance(tools, list) else []
     names = [name for name in names if isinstance(name, str) and name]
     query = search.query
-    if not names:
+    if not query and _is_hashed(entry):
+        yield HASHED
+    elif not names:
         yield NO_TOOL
     elif not query:
-        yield HASHED if "pattern_hash" in entry or "query_hash" in entry else NO_QUERY
+        yield NO_QUERY
     elif not isinstance(success, bool):
         yield NO_SUCCESS
     else:
@@ -165,7 +170,17 @@ def _search(entry: Mapping[str, Any]) -> Search:
     is_search = entry.get("outcome") == "no_match" or shown is not None
     names = tuple(name for name in shown or () if isinstance(name, str))
     query, tenant = _text(entry, "query", "pattern"), _text(entry, "tenant")
+    if _is_hashed(entry):
+        query = ""
     return Search(query, names if is_search else None, tenant)
+
+
+def _is_hashed(entry: Mapping[str, Any]) -> bool:
+    """Whether a line has a hash in place of its request; an event of the client, in its field."""
+    is_event = "request_id" in entry and isinstance(entry.get("selected"), list)
+    of_event = is_event and _HASH.fullmatch(_text(entry, "query")) is not None
+    has_hash = "pattern_hash" in entry or "query_hash" in entry
+    return of_event or (has_hash and not _text(entry, "query", "pattern"))
 
 
 def _text(entry: Mapping[str, Any], *keys: str) -> str:
