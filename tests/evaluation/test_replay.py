@@ -117,6 +117,6 @@ def test_a_running_service_answers_as_the_engine(tmp_path: Path, answer: Any, se
 def test_the_text_names_what_is_found_now(tmp_path: Path, capsys: Any):
     replay(tmp_path, search("get_weather"), called("read_file"), called("gone"), more=())
     printed = capsys.readouterr()
-    assert "1 calls are found now" in printed.out
+    assert "calls found now: 1" in printed.out
     assert "their tools are not in the file: gone" in printed.out
     assert "2 uses in 3 lines" in printed.err

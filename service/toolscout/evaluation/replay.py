@@ -137,8 +137,8 @@ def as_lines(found: Replay, price: float | None) -> list[str]:
         lines.append("The log does not say what was shown: that needs `log = full`, or its events.")
     else:
         lines.append(f"{found.different:,} of {found.log.searches:,} searches show other tools now")
-    for title, changes in (("found now", found.gained), ("lost now", found.lost)):
-        lines += [f"{len(changes):,} calls are {title}"] if changes else []
+    for title, changes in (("calls found now", found.gained), ("calls lost now", found.lost)):
+        lines += [f"{title}: {len(changes):,}"] if changes else []
         lines += [f"  {c.query[:80]!r} → {c.tool}" for c in changes[:MAX_CHANGES]]
     if found.unknown_tools:
         count = sum(found.unknown_tools.values())
