@@ -1,5 +1,6 @@
 """Answer the requests of a log once more: was what was called shown, then and now?"""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
@@ -74,7 +75,7 @@ def compared(uses: Uses, tools: Sequence[Tool], show: Show) -> Replay:
     before = [search.shown or () for search in uses.searches]
     return Replay(
         uses=len(uses.found),
-        unknown_tools={name: unknown.count(name) for name in sorted(set(unknown))},
+        unknown_tools=dict(Counter(unknown).most_common()),
         tokens_all=sum(tokens.values()),
         log=_side(before, logged, tokens) if before else None,
         now=_side(
