@@ -108,7 +108,10 @@ def test_options_follow_a_key(options: str, scopes: set[str], expires: datetime 
     [
         (";scopes=serach", "key 1: there is no scope serach; the scopes are search, feedback"),
         (";scopes=", "key 1: there is no scope"),
-        (";scope=search", "key 1: there is no option scope; the options are scopes and expires"),
+        (
+            ";scope=search",
+            "key 1: there is no option scope; the options are scopes, expires, namespaces",
+        ),
         (";expires=soon", "key 1: expires is no date such as 2027-01-31"),
     ],
 )

@@ -62,3 +62,18 @@ def test_what_was_learned_is_counted(keyed: Server):
     event = {"pattern": "turn", "tool": "wheel", "success": True}
     keyed.post(event, "/v1/tool-discovery/feedback", headers)
     assert stats(keyed, ZENITH)["learning"]["observations"] == before + 1
+
+
+def test_tokens_saved_are_counted_by_tenant_and_none_where_nothing_fits(counted: Server):
+    sample = 'toolscout_tokens_saved_total{tenant="zenith"}'
+    headers = {"x-api-key": ZENITH}
+    before = counted.metric(sample)
+    answer = counted.search("read a file", explain=True, headers=headers).json()
+    after = counted.metric(sample)
+    assert after - before == answer["tokens"]["saved"] > 0
+    nothing = counted.search("zxqv wvut qqkx", headers=headers)
+    assert nothing.json()["selected_names"] == []
+    assert counted.metric(sample) == after
+    offered = counted.metric('toolscout_tokens_offered_total{tenant="zenith"}')
+    assert offered >= 2 * answer["tokens"]["offered"]
+    assert stats(counted, ZENITH)["tokens"]["saved"] == after

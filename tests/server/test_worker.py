@@ -216,7 +216,7 @@ async def test_a_spawned_worker_compiles_the_same_with_other_hashes():
 
 def words_and_end(worker: Worker, sent: Sent) -> Iterator[Any]:
     """Send the words of a list; the first worker ends before their vectors."""
-    replies, ended = compile_list(worker, sent), Path(sent.tenant)
+    replies, ended = compile_list(worker, sent), Path(sent.space)
     yield next(replies)
     if not ended.exists():
         ended.touch()

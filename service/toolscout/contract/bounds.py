@@ -62,7 +62,7 @@ BOUNDS: tuple[Bound, ...] = (
     Bound(
         "names in a list",
         MAX_NAMES,
-        "`always_keep`, `exclude`, `expanded`, `recent` of a filter, `tier0`, `remove`",
+        "`always_keep`, `only`, `exclude`, `expanded`, `recent` of a filter, `tier0`, `remove`",
     ),
     Bound("names at once", MAX_RESOLVED, "`resolve`, `tools:batch`"),
     Bound("patterns at once", MAX_PATTERNS, "`search:batch`"),

@@ -92,8 +92,9 @@ class Filters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tags: FilterValues | None = None
     sources: FilterValues | None = None
     capabilities: FilterValues | None = None
+    only: Names | None = None
     exclude: Names | None = None
-    """Names of tools, as in `tools`."""
+    """Names of tools, as in `tools`; the others are excluded, or these."""
     max_risk: Risk | None = None
 
 

@@ -1,12 +1,10 @@
 """A tool as a caller sends it, and as it is shown."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
 from toolscout.contract.fields import ABSENT, Risk, Status, ToolName
-
-LISTED = msgspec.Meta(extra_json_schema={"type": "array", "items": {}})
 
 
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -20,7 +18,7 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     domain: str | None = None
     tags: tuple[str, ...] | None = None
     keywords: tuple[str, ...] | None = None
-    examples: Annotated[Any, LISTED] = None
+    examples: Any = None
     """Requests that it serves; providers' examples of inputs, which are no texts, are ignored."""
     source: str | None = None
     capabilities: tuple[str, ...] | None = None

@@ -18,21 +18,27 @@ from concurrent import futures
 from contextlib import suppress
 from math import inf
 from time import monotonic
+from typing import Any
 
 import msgspec
 
 from toolscout.client.call import Channel, sendable
 from toolscout.client.connections import Reply
 from toolscout.client.endpoint import feedback_path
+from toolscout.client.selection import Selection
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.common.lru import Lru
-from toolscout.discovery.turn import Searched, Turn
+from toolscout.discovery.turn import Turn
 
 MAX_QUESTIONS = 10_000
 """Sessions whose latest question is remembered."""
 
 MAX_SEARCHES = 16
 """Latest searches of one question that are remembered."""
+
+
+Searched = tuple[int, str, Selection[Any]]
+"""The round of a search (0 before the first forward), its query and its result."""
 
 
 class Observation(msgspec.Struct, frozen=True, omit_defaults=True):

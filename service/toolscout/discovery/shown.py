@@ -72,6 +72,11 @@ class Shown:
             self._brought.update(dict.fromkeys(new))
         return shown, new
 
+    def load(self, names: Iterable[str]) -> list[Any]:
+        """Take tools as found; return those that are not visible from the first request on."""
+        shown, _ = self.find(name for name in names if name not in self._visible)
+        return [self._offer.by_name[name] for name in shown]
+
     def lasting(self, with_all: bool) -> list[str]:
         """Return the names to show in the next turn of the conversation too, oldest first.
 
@@ -126,6 +131,9 @@ def _is_marked(tool: Any) -> bool:
 DESCRIPTION = (
     "Search for tools that can do what is needed. Most tools are not listed until they are found "
     "here: describe the action in a few words, then call the tools that appear."
+)
+LAST_SEARCH = (
+    "That was the last search of this turn. Call a tool that was found, or answer without one."
 )
 MAX_LISTED = 25
 """Maximum number of found tools in the result text; the model gets the definitions of all."""

@@ -7,8 +7,8 @@
     turn.finish(response)              the response for the client, without the search tool
     turn.end()                         report the turn to the observers
 
-At most five rounds of searches; the forward after the last has every tool and no search tool, so
-a model that only ever searches still gets to act.
+At most five rounds of searches. The forward after the last has every tool and no search tool, so
+that the model acts; one that loads tools by itself is told instead, and keeps its prompt.
 """
 
 import logging
@@ -22,18 +22,16 @@ from toolscout.discovery.history import History, seed_of
 from toolscout.discovery.providers import Call, Json, Provider, native_of
 from toolscout.discovery.providers.calls import is_of_model
 from toolscout.discovery.providers.fields import summed
+from toolscout.discovery.providers.native import Native
 from toolscout.discovery.providers.provider import QUERY_SCHEMA, SearchResult
 from toolscout.discovery.refusals import names_native_form, refuses_form
 from toolscout.discovery.settings import TurnSettings
-from toolscout.discovery.shown import Shown, description, free_name, result_text
+from toolscout.discovery.shown import LAST_SEARCH, Shown, description, free_name, result_text
 
 logger = logging.getLogger("toolscout.client")
 
 Found = tuple[Call, Selection[Any]]
 """A search of the model, and its result."""
-
-Searched = tuple[int, str, Selection[Any]]
-"""The round of a search (0 before the first forward), its query and its result."""
 
 
 class Turn:
@@ -62,7 +60,7 @@ class Turn:
         self.rounds = 0
         self.search_count = 0
         """Number of searches that were answered."""
-        self.searched: list[Searched] = []
+        self.searched: list[tuple[int, str, Selection[Any]]] = []
         self.called: list[str] = []
         """Names of the tools that the last response calls, without the search tool."""
         self.was_mixed = False
@@ -87,12 +85,11 @@ class Turn:
         if native is not None and settings.refusing.get(self._model) is None:
             self.provider = native
         order = "append" if settings.dispatch else settings.order
-        own = 2 if settings.dispatch else 1
-        limit = None if provider.max_tools is None else provider.max_tools - own
+        limit = provider.max_tools and provider.max_tools - (2 if settings.dispatch else 1)
         self._shown = Shown(offer, order, limit)
         choice = provider.choice(request)
-        endings = offer.endings(choice.must_call)
-        self._shown.keep((*settings.always_keep, *endings, *choice.names))
+        self._needed = (*offer.endings(choice.must_call), *choice.names)
+        self._shown.keep(settings.always_keep)
         self._catalog = offer.digest()
         self._shown.keep(self._first or ())
         self._begin()
@@ -106,9 +103,9 @@ class Turn:
         request = self.asked
         # What the provider stores of a conversation holds its searches already.
         is_stored = bool(provider.previous(request))
-        known_here = self.session and not is_stored
-        form = type(provider).__name__
-        seed = seed_of(form, self.session, self._catalog, request) if known_here else b""
+        seed = b""
+        if self.session and not is_stored:
+            seed = seed_of(type(provider).__name__, self.session, self._catalog, request)
         self._history = history = History(provider.history(request), store, seed)
         if history.searches:  # else the caller's own bytes stay as they are
             request = provider.with_history(request, history.whole)
@@ -116,10 +113,16 @@ class Turn:
         found = history.names if history.is_known else store.expanded(self.session)
         # A search may have no result in the history: its session was lost, or its turn was mixed.
         self._known = known = [*found, *provider.recent(self.asked)]
-        is_loaded = is_stored and provider is not self._emulated
-        loaded = known if is_loaded else provider.referred(history.searches)
-        self._unloaded = [name for name in known if name not in loaded]
+        loaded = known if is_stored and self.is_native else provider.referred(history.searches)
+        unloaded = [name for name in known if name not in loaded]
         self._has_additions = bool(found or history.searches)
+        needed = [name for name in self._needed if name not in loaded]
+        if isinstance(provider, Native) and not is_stored and provider.can_load(request):
+            tools, unloaded = self._shown.load([*unloaded, *needed]), []
+            request = provider.loaded(request, self.search_name, tools)
+        else:
+            self._shown.keep(needed)
+        self._unloaded = unloaded
         self._resumed = request
         self._request = None
 
@@ -163,6 +166,8 @@ class Turn:
         It has every tool if none was shown before. Of several answers none could be continued, so
         that there is no search among the tools; elsewhere the tools stay as they are.
         """
+        if self.is_native:
+            return None
         provider, asked = self._emulated, self.asked
         is_single = provider.choices(asked) == 1
         if is_single and provider.choice(asked).may_search:
@@ -238,22 +243,18 @@ class Turn:
         self.called = [call.name for call in calls if call.name != self.search_name]
         return found if self.rounds < self._settings.max_rounds else []
 
-    def is_mixed(self, response: Json) -> bool:
-        """Whether a response calls other tools besides the search.
-
-        Only the client can answer those calls, and providers refuse a turn with unanswered calls.
-        So they are returned immediately, and the found tools are in the client's next request.
-        """
-        return any(call.name != self.search_name for call in self.provider.calls(response))
-
     def resume(self, response: Json, found: Sequence[Found]) -> Json | None:
-        """Add the found tools; return the next request to forward, or None in a mixed turn."""
+        """Add the found tools; return the next request to forward, or None in a mixed turn.
+
+        Only the client can answer the other calls of a response that searches, and providers refuse
+        calls without an answer: it gets them now, and the found tools are in its next request.
+        """
         self.rounds += 1
         self.search_count += len(found)
         asked = [(call.query, selection) for call, selection in found if call.query.strip()]
         self.searched += [(self.rounds, *one) for one in asked]
         results = [self._answered(call, selection) for call, selection in found]
-        if self.is_mixed(response):
+        if any(call.name != self.search_name for call in self.provider.calls(response)):
             self.was_mixed = True
             self.provider.leave_open(response, results)
             if self._restored and self.session:
@@ -262,6 +263,8 @@ class Turn:
             return None
         self._spent = summed(self._spent, response, self.provider.usage_keys)
         continued = self.provider.continued(self.request, response, results)
+        if isinstance(self.provider, Native) and self.rounds >= self._settings.max_rounds:
+            continued = self.provider.told(continued, LAST_SEARCH)
         self._request = self._with_tools(continued)
         return self._request
 
@@ -300,17 +303,11 @@ class Turn:
     @property
     def shown(self) -> int:
         """Number of tools the model sees in the current request, the search tool counted."""
-        if self.rounds >= self._settings.max_rounds:
-            return len(self._shown.every(self.user_query))
-        return 1 + len(self._shown)
+        return len(self._shown.every(self.user_query)) if self._is_whole else 1 + len(self._shown)
 
     @property
     def _first(self) -> Sequence[str] | None:
-        """The tools that fit the first message.
-
-        Other tools were offered in another conversation that began with the same words, or earlier
-        in this one, where what is visible is to stay.
-        """
+        """The tools that fit the first message; what was visible in a conversation stays so."""
         if self._new_first is not None:
             return self._new_first
         store = self._settings.store
@@ -338,13 +335,16 @@ class Turn:
         names = self._shown.every(self.user_query)
         if len(names) < len(self.offer.names):
             return self.provider.with_tools(request, self.offer.pick(names))
-        return (
-            request
-            if request is self.asked
-            else self.provider.with_tools(request, self.offer.everything)
-        )
+        if request is self.asked:
+            return request
+        return self.provider.with_tools(request, self.offer.everything)
 
     def _with_tools(self, request: Json) -> Json:
-        if self.rounds >= self._settings.max_rounds:
+        if self._is_whole:
             return self._with_every_tool(request)
         return self.provider.offered(request, self._search_tool, self._shown.tools())
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether every tool is shown, because no more searches are answered."""
+        return self.rounds >= self._settings.max_rounds and not self.is_native

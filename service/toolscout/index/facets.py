@@ -88,6 +88,10 @@ class Facets:
         if filters.max_risk is not None:
             passed &= self._risk_levels() <= _LEVEL[filters.max_risk]
         passed[[rows[name] for name in filters.exclude or () if name in rows]] = False
+        if filters.only:
+            chosen = np.zeros(len(passed), np.bool_)
+            chosen[[rows[name] for name in filters.only if name in rows]] = True
+            passed &= chosen
         return passed
 
     def elsewhere(self, domain: str) -> list[int]:

@@ -1,6 +1,6 @@
 """A posted tool list, decoded, de-duplicated and named by its content."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from operator import attrgetter
@@ -249,6 +249,14 @@ class ToolList:
         digest = catalog_digest(digests)
         total = len(offered) + unnamed
         return cls(tools, digests, digest, places, total, unnamed)
+
+    def only(self, passes: Callable[[Tool], bool]) -> "ToolList":
+        """Return the list of the tools that pass, as if only these had been posted."""
+        rows = [row for row, tool in enumerate(self.tools) if passes(tool)]
+        tools = tuple([self.tools[row] for row in rows])
+        digests = tuple([self.digests[row] for row in rows])
+        places = tuple([self.places[row] for row in rows])
+        return ToolList(tools, digests, catalog_digest(digests), places, len(tools))
 
     @classmethod
     def decode(

@@ -149,7 +149,7 @@ def _admit(service: Service, request: Request, trace: Trace, scope: KeyScope) ->
     if key is None:
         raise Refused("unauthorized", "send one Authorization: Bearer KEY or X-API-Key: KEY")
     tenant = key.tenant
-    trace.tenant, trace.key = tenant, key.name
+    trace.tenant, trace.space, trace.key = tenant, key.space, key.name
     if key.has_expired:
         raise Refused("unauthorized", f"this key expired at {key.expires}")
     if scope not in key.scopes:

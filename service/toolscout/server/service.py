@@ -39,6 +39,7 @@ from toolscout.state.memory import MemoryStore
 from toolscout.state.registry import Registry, SharedCatalogs
 from toolscout.state.store import StateStore, StoreUnavailable, key
 from toolscout.text.domains import Taxonomy
+from toolscout.tools.filters import tenant_of
 
 if TYPE_CHECKING:
     from toolscout.server.observe.tracing import Tracing
@@ -96,7 +97,7 @@ class Service:
             lambda reason: refused.labels(reason).inc(),
             settings.caller_timeout_s,
         )
-        self.tally = Tally()
+        self.tally = Tally(self.metrics)
         self.records = Recorder(settings.log, self.metrics, self.tally, self.writer)
         self.costs = Costs()
         self.admission = Admission(settings.max_in_flight, settings.max_lag_ms)
@@ -190,11 +191,11 @@ class Service:
             lasting=not isinstance(self.guard.store, MemoryStore),
         )
 
-    def _compiled(self, tenant: str, catalog: Catalog) -> None:
+    def _compiled(self, space: str, catalog: Catalog) -> None:
         if self.shared is not None:
-            self.shared.keep(tenant, catalog)
+            self.shared.keep(tenant_of(space), catalog)
         if self.encoding is not None:
-            self.encoding.add(tenant, catalog)
+            self.encoding.add(space, catalog)
 
     def _use_keys(self, keys: Keyring) -> None:
         self.keyring = keys

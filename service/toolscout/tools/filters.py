@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+import msgspec
+
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.text.domains import Taxonomy
@@ -12,7 +14,7 @@ from toolscout.tools.traits import Traits, declared, read_traits
 
 def passes(tool: Tool, filters: Filters, taxonomy: Taxonomy) -> bool:
     """Whether a tool passes; its text is only read for what has to be inferred from it."""
-    if tool.name in (filters.exclude or ()):
+    if tool.name in (filters.exclude or ()) or (filters.only and tool.name not in filters.only):
         return False
     facets = wanted_of(filters)
     said = declared(tool)
@@ -58,3 +60,19 @@ VALUES: dict[str, Callable[[Traits], Iterable[str]]] = {
     "capabilities": lambda traits: map(fold, traits.capabilities),
 }
 """For each facet of `Filters` the values of a tool."""
+
+
+def space_of(tenant: str, filters: Filters | None) -> str:
+    """Return the part of a tenant's tools that a key with filters sees; without any, the tenant."""
+    return tenant if filters is None else f"{tenant}\0{msgspec.json.encode(filters).decode()}"
+
+
+def tenant_of(space: str) -> str:
+    """Return the tenant whose tools a space holds a part of."""
+    return space.partition("\0")[0]
+
+
+def filters_of(space: str) -> Filters | None:
+    """Return the filters that a tool of a space passes; None where all are there."""
+    _, separator, written = space.partition("\0")
+    return msgspec.json.decode(written, type=Filters) if separator else None

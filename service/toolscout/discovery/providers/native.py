@@ -64,6 +64,30 @@ class Native(Provider):
         """Return whether the model is of a version that loads tools."""
         return version_of(self.family, str(request.get("model"))) >= self.first_version
 
+    @abstractmethod
+    def can_load(self, request: Json) -> bool:
+        """Return whether a search that we make ourselves may end the conversation of a request."""
+
+    @abstractmethod
+    def searching(self, call: Call) -> Json:
+        """Return a response that makes one search."""
+
+    @abstractmethod
+    def told(self, request: Json, text: str) -> Json:
+        """Return a request that ends with results, with words to the model after them."""
+
+    def loaded(self, request: Json, search_name: str, tools: Sequence[Any]) -> Json:
+        """Return the request with tools loaded by a search of ours at its end.
+
+        So the declarations before the conversation stay the same, whatever has to be loaded.
+        """
+        if not tools:
+            return request
+        names = [str(mapping(tool).get("name")) for tool in tools]
+        place = len(self.history(request))
+        call = Call(f"loaded_{place}", search_name, {"query": " ".join(names)})
+        return self.continued(request, self.searching(call), [SearchResult(call, "", tools)])
+
     def offered(self, request: Json, search: Any, tools: Tools) -> Json:
         """Declare every tool where it was, deferred unless visible; the history has those found."""
         seen = set(map(id, (*tools.visible, *tools.known)))
@@ -96,6 +120,20 @@ class NativeResponses(Native, OpenAIResponses):
             if is_search(item, NATIVE)
         ]
         return [*super().calls(response), *searches]
+
+    def can_load(self, request: Json) -> bool:
+        """Return True: items may be added after any."""
+        return True
+
+    def told(self, request: Json, text: str) -> Json:
+        """Return the request with an item of the developer at its end."""
+        said = {"role": "developer", "content": text}
+        return self.with_history(request, [*self.history(request), said])
+
+    def searching(self, call: Call) -> Json:
+        """Return a response of one item."""
+        search = {"type": "tool_search_call", "execution": "client", "status": "completed"}
+        return {"output": [{**search, "call_id": call.id, "arguments": dict(call.arguments)}]}
 
     def results(self, results: Results) -> list[Json]:
         """Return the definitions that each search loads."""
@@ -134,6 +172,25 @@ class NativeAnthropic(Native, Anthropic):
     def defers(self, request: Json) -> bool:
         """Return whether no more tools are there than may be declared, too."""
         return super().defers(request) and len(self.tools(request)) < MAX_DECLARED
+
+    def can_load(self, request: Json) -> bool:
+        """Return whether the last message is not the model's, and need not show what it thought.
+
+        With thinking, a turn that calls tools has to begin with the block that led to them.
+        """
+        last, kind = self.turns(request)[-1:], mapping(request.get("thinking")).get("type")
+        return kind in (None, "disabled") and any(turn.get("role") == "user" for turn in last)
+
+    def told(self, request: Json, text: str) -> Json:
+        """Return the request with a text after the results in its last message."""
+        *before, last = self.history(request)
+        content = [*last["content"], {"type": "text", "text": text}]
+        return self.with_history(request, [*before, {**last, "content": content}])
+
+    def searching(self, call: Call) -> Json:
+        """Return a message of one block."""
+        block = {"type": "tool_use", "id": call.id, "name": call.name}
+        return {"content": [{**block, "input": dict(call.arguments)}]}
 
     def result(self, answered: SearchResult) -> Json:
         """Return a result that refers to the tools it loads; only declared ones may be."""

@@ -110,7 +110,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     # Without the fast path for known tools, because a catalog does not keep their order.
     sent = envelope.decode(body, _filter)
     envelope.need_tools(sent)
-    sent = (await with_shared(service, trace.tenant, Read(sent, None, b""))).request
+    sent = (await with_shared(service, trace.space, Read(sent, None, b""))).request
     min_tools = envelope.whole("min_tools", sent.min_tools)
     max_tools = envelope.whole("max_tools", sent.max_tools)
     raw, sent = sent.tools, msgspec.structs.replace(sent, tools=ABSENT)
@@ -121,7 +121,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         max_tools=MAX_TOOLS if max_tools is None else max_tools,
     )
     if is_absent(raw):
-        catalog = by_digest(service, trace.tenant, sent.catalog)
+        catalog = by_digest(service, trace.space, sent.catalog)
         trace.cache, trace.catalog = "hit", catalog.digest
         trace.unique = trace.offered = len(catalog)
         began = perf_counter()
@@ -132,17 +132,17 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         trace.phases["rank"] = perf_counter() - began
     else:
         array = bytes(raw)
-        posted = Sent(trace.tenant, sha256(array).digest(), array)
+        posted = Sent(trace.space, sha256(array).digest(), array)
         trace.phases["decode"] = perf_counter() - arrived
         found, listing, trace.phases["rank"] = await service.compiles.run(
-            trace.tenant, _split_sent, posted, split
+            trace.space, _split_sent, posted, split
         )
         trace.catalog, trace.unique = listing.digest, listing.unique
         trace.offered = listing.offered
         trace.cache = "hit"
-        if service.cache.by_digest(trace.tenant, listing.digest) is None:
+        if service.cache.by_digest(trace.space, listing.digest) is None:
             trace.cache = "miss"
-            service.compiles.start(trace.tenant, posted.raw_hash, array)  # for calls by digest
+            service.compiles.start(trace.space, posted.raw_hash, array)  # for calls by digest
     return answer_json(found, answers.common_headers(trace))
 
 

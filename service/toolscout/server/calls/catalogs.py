@@ -103,7 +103,9 @@ async def get_catalog(service: Service, request: Request, trace: Trace) -> Answe
     """
     name = request.parameters["id"]
     digest = lookup.is_digest(name)
-    record = None if digest else await service.registry.record(trace.tenant, name)
+    record = None
+    if trace.space == trace.tenant and not digest:
+        record = await service.registry.record(trace.tenant, name)
     if record is None:
         catalog = await lookup.find(service, trace, name)
         info = CatalogInfo(name, catalog.digest, len(catalog))

@@ -133,6 +133,8 @@ async def show_insight(service: Service, request: Request, trace: Trace) -> Answ
         Refused: learning is off.
         EmptyPattern: there is no pattern.
     """
+    if trace.space != trace.tenant:
+        raise Refused("forbidden", "this key sees a part of the tools, and a chain may name others")
     learner = _learner(service)
     pattern = request.arguments().get("pattern", "")[:MAX_PATTERN_CHARS]
     if not pattern.strip():

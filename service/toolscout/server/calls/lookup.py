@@ -11,13 +11,14 @@ import msgspec
 from toolscout.contract.fields import is_absent
 from toolscout.errors import CatalogUnknown, TooMuchWork
 from toolscout.index.catalog import Catalog
-from toolscout.server.calls.envelope import R, Read
+from toolscout.server.calls.envelope import Known, R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
 from toolscout.server.compiling.work_threads import DEADLINE_S
 from toolscout.server.http.refusals import Refused, invalid
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.state.store import StoreUnavailable
+from toolscout.tools.filters import tenant_of
 
 T = TypeVar("T")
 
@@ -48,7 +49,7 @@ def check_name(name: str) -> None:
         raise invalid("id", "expected 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit")
 
 
-async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:
+async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     """Return the request with what it names in place of the name: tools, or a digest known here.
 
     The store is waited for a few milliseconds, and for a name that is new here as long as the
@@ -61,14 +62,14 @@ async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:
     named = read.request.catalog
     if named is None or read.known is not None or not is_absent(read.request.tools):
         return read
-    if service.cache.by_digest(tenant, named) is not None:
+    if service.cache.by_digest(space, named) is not None:
         return read
-    loading = service.loads.get((tenant, named))
+    loading = service.loads.get((space, named))
     if loading is None:
-        loading = asyncio.create_task(_load(service, tenant, named))
-        service.loads[tenant, named] = loading
-        loading.add_done_callback(partial(_loaded, service, tenant, named))
-    remembered = _remembered(service, tenant, named)
+        loading = asyncio.create_task(_load(service, space, named))
+        service.loads[space, named] = loading
+        loading.add_done_callback(partial(_loaded, service, space, named))
+    remembered = _remembered(service, space, named)
     is_new = remembered is None and not is_digest(named)
     await asyncio.wait([loading], timeout=_budget_s(service, read) if is_new else WAIT_S)
     # What takes longer goes on; the next request may find what this one could not wait for.
@@ -77,7 +78,9 @@ async def with_shared(service: Service, tenant: str, read: Read[R]) -> Read[R]:
     digest, raw = loading.result() if loading.done() else (remembered, None)
     if raw is not None:
         request = msgspec.structs.replace(read.request, tools=msgspec.Raw(raw))
-        return Read(request, None, sha256(raw).digest())
+        raw_hash = sha256(raw).digest()
+        known = service.cache.by_alias(space, raw_hash)
+        return Read(request, None if known is None else Known(*known), raw_hash)
     if digest is not None:
         return Read(msgspec.structs.replace(read.request, catalog=digest), None, b"")
     return read
@@ -90,12 +93,14 @@ async def find(service: Service, trace: Trace, name: str) -> Catalog:
         CatalogUnknown: there is none.
         StoreUnavailable: the store could not be read.
     """
-    catalog = service.cache.by_digest(trace.tenant, name)
+    catalog = service.cache.by_digest(trace.space, name)
     if catalog is None:
-        digest, raw = await _look_up(service, trace.tenant, name)
-        catalog = None if digest is None else service.cache.by_digest(trace.tenant, digest)
-        if catalog is None and raw is not None:
-            catalog = await compiled(service, trace, raw)
+        digest, raw = await _look_up(service, trace.space, name)
+        if raw is not None:
+            known = service.cache.by_alias(trace.space, sha256(raw).digest())
+            catalog = await compiled(service, trace, raw) if known is None else known[0]
+        elif digest is not None:
+            catalog = service.cache.by_digest(trace.space, digest)
     if catalog is None:
         raise CatalogUnknown("no catalog of this name or digest is known here")
     trace.catalog, trace.unique = catalog.digest, len(catalog)
@@ -111,7 +116,7 @@ async def compiled(
         InvalidRequest: the tools are at fault.
         TooMuchWork: they are not compiled within `COMPILED_WITHIN_S`.
     """
-    job = service.compiles.start(trace.tenant, raw_hash or sha256(raw).digest(), raw)
+    job = service.compiles.start(trace.space, raw_hash or sha256(raw).digest(), raw)
     trace.offered = (await soon(job.listing)).offered
     catalog = await soon(job.lexical, COMPILED_WITHIN_S)
     trace.catalog, trace.unique = catalog.digest, len(catalog)
@@ -131,22 +136,26 @@ async def soon(stage: "asyncio.Future[T]", seconds: float = DEADLINE_S) -> T:
         raise TooMuchWork("reading the tools took too long; try again") from None
 
 
-async def _look_up(service: Service, tenant: str, name: str) -> tuple[str | None, bytes | None]:
+async def _look_up(service: Service, space: str, name: str) -> tuple[str | None, bytes | None]:
     """Return the digest behind a name, and its tools unless they are compiled here already.
+
+    In a part of a tenant's tools the digest is another one, which only compiling tells.
 
     Raises:
         StoreUnavailable: the store could not be read.
     """
+    tenant = tenant_of(space)
     if is_digest(name):
         shared = service.shared
         return name, None if shared is None else await shared.find(tenant, name)
     if not NAME.fullmatch(name):
         return None, None
     record = await service.registry.record(tenant, name)
-    service.named.put((tenant, name), "" if record is None else record.digest, 1)
+    is_remembered = record is not None and space == tenant
+    service.named.put((space, name), record.digest if record and is_remembered else "", 1)
     if record is None:
         return None, None
-    if service.cache.by_digest(tenant, record.digest) is not None:
+    if service.cache.by_digest(space, record.digest) is not None:
         return record.digest, None
     raw = await service.registry.tools(tenant, name, record)
     if raw is not None:
@@ -161,32 +170,32 @@ def _budget_s(service: Service, read: Read[R]) -> float:
 
 
 def _loaded(
-    service: Service, tenant: str, name: str, task: "asyncio.Task[tuple[str | None, bytes | None]]"
+    service: Service, space: str, name: str, task: "asyncio.Task[tuple[str | None, bytes | None]]"
 ) -> None:
     """Forget a look-up that is over; its failure is that of whoever still waits."""
-    service.loads.pop((tenant, name), None)
+    service.loads.pop((space, name), None)
     if not task.cancelled():
         task.exception()
 
 
-async def _load(service: Service, tenant: str, name: str) -> tuple[str | None, bytes | None]:
+async def _load(service: Service, space: str, name: str) -> tuple[str | None, bytes | None]:
     """Look a name up, and have its tools compiled even if nobody waits any more.
 
     Raises:
         StoreUnavailable: the store could not be read, and the name is new here.
     """
     try:
-        digest, raw = await _look_up(service, tenant, name)
+        digest, raw = await _look_up(service, space, name)
     except StoreUnavailable:
-        remembered = _remembered(service, tenant, name)
+        remembered = _remembered(service, space, name)
         if remembered is None and not is_digest(name):
             raise
         return remembered, None
     if raw is not None:
-        service.compiles.start(tenant, sha256(raw).digest(), raw)
+        service.compiles.start(space, sha256(raw).digest(), raw)
     return digest, raw
 
 
-def _remembered(service: Service, tenant: str, name: str) -> str | None:
+def _remembered(service: Service, space: str, name: str) -> str | None:
     """Return the digest that a registered name stood for when it was last looked up here."""
-    return service.named.get((tenant, name)) or None
+    return service.named.get((space, name)) or None

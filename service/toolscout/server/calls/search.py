@@ -88,9 +88,9 @@ async def read_call(
         Refused: the body is at fault.
     """
     body = await request.json_body(service.settings)
-    read = await envelope.read(decoder, body, service.cache, trace.tenant)
+    read = await envelope.read(decoder, body, service.cache, trace.space)
     if read.known is None and read.request.catalog is not None:
-        return await with_shared(service, trace.tenant, read)
+        return await with_shared(service, trace.space, read)
     return read
 
 
@@ -105,13 +105,13 @@ def deadline_of(service: Service, began: float, budget_ms: float | None = None) 
     return began + most_ms / 1_000
 
 
-def by_digest(service: Service, tenant: str, digest: str | None) -> Catalog:
+def by_digest(service: Service, space: str, digest: str | None) -> Catalog:
     """Return the catalog whose digest a request sends instead of tools.
 
     Raises:
-        CatalogUnknown: this tenant has not sent it to this process, or it was evicted.
+        CatalogUnknown: nobody who sees these tools has sent it to this process, or it was evicted.
     """
-    catalog = service.cache.by_digest(tenant, digest or "")
+    catalog = service.cache.by_digest(space, digest or "")
     if catalog is None:
         raise CatalogUnknown("send the tools once more; the answer names their digest")
     return catalog
@@ -255,7 +255,7 @@ def _known(service: Service, request: Request, read: Read[R], trace: Trace) -> C
         catalog, trace.offered = read.known.catalog, read.known.offered
         trace.unnamed = read.known.unnamed
     else:
-        catalog = by_digest(service, trace.tenant, read.request.catalog)
+        catalog = by_digest(service, trace.space, read.request.catalog)
         trace.offered = len(catalog)
     trace.catalog, trace.unique = catalog.digest, len(catalog)
     trace.phases["decode"] = perf_counter() - request.arrived
@@ -273,7 +273,7 @@ async def _compile(
     raw = bytes(read.request.tools)
     costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
     with service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, left_ms):
-        job = service.compiles.start(trace.tenant, read.raw_hash, raw)
+        job = service.compiles.start(trace.space, read.raw_hash, raw)
         listing = await soon(job.listing)
         trace.offered, trace.unnamed = listing.offered, listing.unnamed
         count = listing.unique
@@ -281,7 +281,7 @@ async def _compile(
         reserve = costs.estimate("scan", count * len(questions)) / 1_000
         left = deadline - reserve - perf_counter()
         # Assume that the compiles before this one have its size.
-        queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant)
+        queued = costs.expected("compile", count) * service.compiles.ahead(trace.space)
         if not stage.done() and queued / 1_000 > left:
             # Before the compile has a turn.
             return await _answer_by_words(service, questions, job)
@@ -302,7 +302,7 @@ def _finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
 async def _answer_by_words(service: Service, questions: Questions, job: CompileJob) -> ColdCatalog:
     """Answer by the words in names and descriptions, in the worker process."""
     asks, sent = [ask for ask, _ in questions], job.sent
-    found = await service.compiles.run(sent.tenant, scan_words, sent, asks)
+    found = await service.compiles.run(sent.space, scan_words, sent, asks)
     refused = job.complete.exception() if job.complete.done() else None
     note = refused.detail if isinstance(refused, TooLargeToKeep) else None
     catalog = found.catalog(service.taxonomy)

@@ -146,24 +146,24 @@ class CompileQueue:
         """Read a list, and compile it if it is new and there is room."""
         sent = job.sent
         try:
-            listing = await self._link.ask("read", sent.tenant, read_list, sent)
-            self._cache.add_alias(sent.tenant, sent.raw_hash, listing)
+            listing = await self._link.ask("read", sent.space, read_list, sent)
+            self._cache.add_alias(sent.space, sent.raw_hash, listing)
             job.listing.set_result(listing)
-            catalog = self._cache.by_digest(sent.tenant, listing.digest)
+            catalog = self._cache.by_digest(sent.space, listing.digest)
             if catalog is None:
-                too_large = self._too_large.get((sent.tenant, listing.digest))
+                too_large = self._too_large.get((sent.space, listing.digest))
                 if too_large is not None:
                     raise TooLargeToKeep(too_large.detail, too_large.errors)
-                if not self._bytes.take(sent.tenant, len(sent.raw)):
+                if not self._bytes.take(sent.space, len(sent.raw)):
                     raise Overloaded("too many unknown tools wait; try again shortly")
                 try:
                     catalog = await self._compile_new(job)
                 except TooLargeToKeep as error:
-                    self._too_large.put((sent.tenant, listing.digest), error)
+                    self._too_large.put((sent.space, listing.digest), error)
                     self._warn("catalog_too_large", error.detail)
                     raise
                 finally:
-                    self._bytes.give(sent.tenant, len(sent.raw))
+                    self._bytes.give(sent.space, len(sent.raw))
             else:
                 job.lexical.set_result(catalog)
             job.complete.set_result(catalog)
@@ -178,12 +178,12 @@ class CompileQueue:
                 job.lexical.set_result(words)
 
         complete = await self._link.ask(
-            "compile", sent.tenant, compile_list, sent, on_words=on_words
+            "compile", sent.space, compile_list, sent, on_words=on_words
         )
         catalog = job.lexical.result()
         if complete.vectors is not None:
             catalog = catalog.with_vectors(complete.vectors)
-        self._cache.add(sent.tenant, catalog)
+        self._cache.add(sent.space, catalog)
         self._costs.learn("compile", complete.spent)
-        self._compiled(sent.tenant, catalog)
+        self._compiled(sent.space, catalog)
         return catalog

@@ -45,6 +45,7 @@ from toolscout.ranking.ask import Ask, Decision
 from toolscout.settings import Settings
 from toolscout.text.domains import Taxonomy
 from toolscout.tools.documents import decode_tool
+from toolscout.tools.filters import filters_of, passes
 
 QUERIES_AT_ONCE = max(1, (os.cpu_count() or 2) // 2)
 """Half of the cores: the event loop needs one, and several queries to a core are all late."""
@@ -79,9 +80,9 @@ _LEFT_TO_PARENT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """A list as it was sent, and its SHA-256."""
+    """A list as it was sent, and its SHA-256; of it a key sees the tools of its space."""
 
-    tenant: str
+    space: str
     raw_hash: bytes
     raw: bytes
 
@@ -136,16 +137,20 @@ class Worker:
         Raises:
             InvalidRequest: they are at fault.
         """
-        key = sent.tenant, sent.raw_hash
+        key = sent.space, sent.raw_hash
         found = self._lists.get(key)
         if found is None:
             found = ToolList.decode(sent.raw, self._max_tools)
+            if (filters := filters_of(sent.space)) is not None:
+                found = found.only(
+                    lambda tool: passes(tool, filters, self.engine.compiler.taxonomy)
+                )
             self._lists.put(key, found, len(sent.raw))
         return found
 
     def forget(self, sent: Sent) -> None:
         """Drop the decoded tools of a list."""
-        self._lists.pop((sent.tenant, sent.raw_hash))
+        self._lists.pop((sent.space, sent.raw_hash))
 
     def check_size(self, words: Catalog, compiled: Sequence[CompiledTool]) -> None:
         """Check that a catalog can be kept once it has its vectors.
@@ -230,7 +235,7 @@ def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
     tools = worker.read(sent)
     began = time.thread_time()  # others run beside it, and count for themselves
     compiler = worker.engine.compiler
-    lexical, compiled = compiler.lexical(tools, worker.store(sent.tenant))
+    lexical, compiled = compiler.lexical(tools, worker.store(sent.space))
     worker.check_size(lexical, compiled)
     yield pack(lexical, worker.seed)
     vectors = compiler.vectors(lexical.names, compiled)

@@ -13,18 +13,25 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
+import msgspec
+
+from toolscout.contract.requests import Filters
 from toolscout.errors import ConfigurationError
 from toolscout.serving.callers import MIN_KEY_CHARS
 from toolscout.serving.connections import Events
 from toolscout.serving.followed_files import FollowedFiles
+from toolscout.tools.filters import space_of
 
 KeyScope = Literal["search", "feedback", "write", "admin"]
 """What a key allows: to search and read catalogs, to report what worked, to change catalogs, and to
 see and delete figures and what was learned."""
 
 SCOPES: frozenset[KeyScope] = frozenset(get_args(KeyScope))
+
+OF_A_PART: frozenset[KeyScope] = frozenset(("search", "feedback"))
+"""Scopes of a key that sees a part of the tools: the others show or change all of them."""
 
 ANONYMOUS = "anonymous"
 
@@ -40,6 +47,8 @@ class Key(NamedTuple):
     """The beginning of its hash, for the log."""
     scopes: frozenset[KeyScope] = SCOPES
     expires: datetime | None = None
+    space: str = ""
+    """The tools that it sees: the tenant's, or those that pass its filters (`tools.filters`)."""
 
     @property
     def has_expired(self) -> bool:
@@ -47,7 +56,7 @@ class Key(NamedTuple):
         return self.expires is not None and datetime.now(UTC) >= self.expires
 
 
-NO_KEY = Key(ANONYMOUS, "")
+NO_KEY = Key(ANONYMOUS, "", space=ANONYMOUS)
 """Stands for every caller where there are no keys."""
 
 
@@ -57,11 +66,12 @@ class Keyring:
     def __init__(self, keys: str | None) -> None:
         """Parse comma-separated `key` or `tenant=key`; a bare key is a separate tenant.
 
-        `;scopes=search+feedback` and `;expires=2027-01-31` may follow a key.
+        `;scopes=search+feedback`, `;expires=2027-01-31` and filters of the tools that it sees, such
+        as `;tags=finance;max_risk=read_only`, may follow a key.
 
         Raises:
-            ConfigurationError: a key is too short, or has an unknown scope or a malformed date;
-                names its position, never its value.
+            ConfigurationError: a key is too short, or an option of it is wrong; names its
+                position, never its value.
         """
         self._keys: list[tuple[bytes, Key]] = []
         for number, entry in enumerate(_entries(keys or ""), 1):
@@ -73,16 +83,14 @@ class Keyring:
                 )
             hashed = sha256(key.encode()).digest()
             name = hashed.hex()[:12]
-            if unknown := options.keys() - {"scopes", "expires"}:
-                raise ConfigurationError(
-                    f"api_keys: key {number}: there is no option {', '.join(sorted(unknown))}; "
-                    "the options are scopes and expires"
-                )
+            tenant = tenant or f"key-{name}"
+            filters = _filters(options, number)
             known = Key(
-                tenant or f"key-{name}",
+                tenant,
                 name,
-                _scopes(options.get("scopes"), number),
+                _scopes(options.get("scopes"), number, is_filtered=filters is not None),
                 _date(options.get("expires"), number),
+                space_of(tenant, filters),
             )
             self._keys.append((hashed, known))
         self.is_shared = len({key.tenant for key in self.keys}) > 1
@@ -152,9 +160,28 @@ def _parted(entry: str) -> tuple[str, str, dict[str, str]]:
     return "", entry, options
 
 
-def _scopes(text: str | None, number: int) -> frozenset[KeyScope]:
+def _filters(options: dict[str, str], number: int) -> Filters | None:
+    """Return the filters among the options; of several values each is an alternative."""
+    given: dict[str, Any] = {key: options[key] for key in options.keys() - {"scopes", "expires"}}
+    if unknown := given.keys() - set(Filters.__struct_fields__):
+        raise ConfigurationError(
+            f"api_keys: key {number}: there is no option {', '.join(sorted(unknown))}; the options "
+            f"are scopes, expires, {', '.join(Filters.__struct_fields__)}"
+        )
+    for key, text in given.items():
+        values = [part.strip() for part in text.split("+") if part.strip()]
+        if not values:
+            raise ConfigurationError(f"api_keys: key {number}: {key} has no value")
+        given[key] = values if key != "max_risk" else values[0]
+    try:
+        return msgspec.convert(given, Filters) if given else None
+    except msgspec.ValidationError as error:
+        raise ConfigurationError(f"api_keys: key {number}: {error}") from None
+
+
+def _scopes(text: str | None, number: int, *, is_filtered: bool) -> frozenset[KeyScope]:
     if text is None:
-        return SCOPES
+        return OF_A_PART if is_filtered else SCOPES
     named = {part.strip() for part in text.split("+")}
     if not named <= SCOPES:
         unknown = ", ".join(sorted(named - SCOPES)) or "nothing"
@@ -162,7 +189,12 @@ def _scopes(text: str | None, number: int) -> frozenset[KeyScope]:
             f"api_keys: key {number}: there is no scope {unknown}; "
             f"the scopes are {', '.join(get_args(KeyScope))}, joined by +"
         )
-    return frozenset(scope for scope in SCOPES if scope in named)
+    found = frozenset(scope for scope in SCOPES if scope in named)
+    if is_filtered and not found <= OF_A_PART:
+        raise ConfigurationError(
+            f"api_keys: key {number}: one with filters can search and report, and nothing else"
+        )
+    return found
 
 
 def _date(text: str | None, number: int) -> datetime | None:

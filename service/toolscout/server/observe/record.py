@@ -36,6 +36,8 @@ class Trace:
     """Everything that headers, metrics and log need of a request."""
 
     tenant: str = ""
+    space: str = ""
+    """The tools that the caller's key sees: the tenant's, or a part; see `tools.filters`."""
     key: str = ""
     """The name of the caller's key: the beginning of its hash."""
     pattern: str = ""
@@ -108,9 +110,10 @@ class _Figures:
 
 
 class Tally:
-    """Adds up searches by tenant."""
+    """Adds up searches by tenant, and their tokens in the metrics too."""
 
-    def __init__(self) -> None:
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
         self._figures: dict[str, _Figures] = defaultdict(_Figures)
 
     def note(self, trace: Trace, seconds: float) -> None:
@@ -123,8 +126,7 @@ class Tally:
             figures = self._figures[trace.tenant]
             figures.hot += 1
             figures.time("hot", phases)
-            figures.offered += trace.tiers.offered
-            figures.selected += trace.tiers.total
+            self._add_tokens(trace.tenant, trace.tiers.offered, trace.tiers.total)
 
     def _note_search(self, trace: Trace, phases: dict[str, float]) -> None:
         decision, catalog = trace.decision, trace.source
@@ -135,8 +137,17 @@ class Tally:
         figures.cache[trace.cache] += 1
         figures.time(decision.ranking.ran, phases)
         if catalog is not None:
-            figures.offered += int(catalog.tokens.sum())
-            figures.selected += sum(map(catalog.tokens.item, decision.rows))
+            offered = int(catalog.tokens.sum())
+            shown = sum(map(catalog.tokens.item, decision.rows))
+            # Nothing is an answer after which the caller shows everything.
+            self._add_tokens(trace.tenant, offered, shown if decision.rows else offered)
+
+    def _add_tokens(self, tenant: str, offered: int, shown: int) -> None:
+        figures = self._figures[tenant]
+        figures.offered += offered
+        figures.selected += shown
+        self._metrics.tokens_offered.labels(tenant).inc(offered)
+        self._metrics.tokens_saved.labels(tenant).inc(max(0, offered - shown))
 
     def of(
         self, tenant: str, learning: LearningSize | None, *, coarse: bool = False

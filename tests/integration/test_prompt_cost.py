@@ -1,0 +1,32 @@
+"""`make prompt-cost` has a conversation in every way, with one's own tools."""
+
+import json
+import sys
+
+from tests.support import ran
+
+
+def test_deferred_tools_cost_less_and_all_are_found(tmp_path):
+    tools = [
+        {
+            "name": f"{verb}_{thing}",
+            "description": f"{verb.title()} a {thing} of the {place}. "
+            + "It takes some words. " * 40,
+            "input_schema": {"type": "object", "properties": {"query": {"type": "string"}}},
+        }
+        for verb in ("create", "delete", "export", "rename")
+        for thing, place in (
+            *(("invoice", "shop"), ("branch", "repository"), ("calendar", "team")),
+            *(("picture", "album"), ("customer", "list"), ("recipe", "kitchen")),
+        )
+    ]
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps(tools))
+    done = ran([sys.executable, "-m", "evals.prompt_cost", "--tools", file])
+    rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()[-7:]]
+    assert [row[0] for row in rows][:2] == ["all tools", "loaded by Anthropic"]
+    assert all(row[-1] == "0" for row in rows)
+    cost = [int(row[-2].replace(",", "")) for row in rows]
+    assert max(cost[1:]) < cost[0]
+    assert cost[4] < cost[3]
+    assert cost[6] < cost[5]
