@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base sbom sbom-image audit bench eval evals mcp-tokens prompt-cost openapi docs dist clean
+.PHONY: help serve test check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost openapi docs dist clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -116,10 +116,11 @@ $(VENV)/.shipped: pyproject.toml $(LOCKS)/server.txt $(LOCKS)/redis.txt $(LOCKS)
 	$(VENV)/trust/bin/pip install $(PIP_FLAGS) --require-hashes -r $(LOCKS)/trust.txt
 	@touch $@
 
+DIST ?= dist
 sbom: $(VENV)/.shipped ## write dist/sbom.cdx.json, the packages of a server install (CycloneDX)
-	@mkdir -p dist
+	@mkdir -p $(DIST)
 	$(VENV)/trust/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
-	  --output-file dist/sbom.cdx.json $(VENV)/shipped/bin/python
+	  --output-file $(DIST)/sbom.cdx.json $(VENV)/shipped/bin/python
 
 DOCKER ?= docker
 sbom-image: ## write dist/sbom.cdx.json, what the image consists of, base and all (Docker)
@@ -155,6 +156,18 @@ evals: $(VENV)/.evaluated ## the accuracy tables in docs/ranking.md (TOOLSCOUT_D
 
 eval: evals ## the same
 
+# Each peer alone: one that does not install is missing from the board, which says so.
+$(VENV)/.boarded: $(STAMP) evals/board/peers.txt
+	@echo "Installing the peers into $(VENV); MiniLM brings PyTorch, several gigabytes."
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,encoder]' 'tqdm>=4.66,<5'
+	@while read peer; do \
+	  $(BIN)/pip install $(PIP_FLAGS) "$$peer" || echo "$$peer does not install"; \
+	done < evals/board/peers.txt
+	@touch $@
+
+board: $(VENV)/.boarded ## selectors side by side: docs/board.md and its page, in half an hour (TOOLSCOUT_DATA)
+	$(BIN)/python -m evals.board --docs docs/board.md --json docs/board.json --page docs/board.html
+
 mcp-tokens: $(VENV)/.tested ## the table in docs/mcp.md: servers directly and behind the gateway (TOOLSCOUT_DATA)
 	$(BIN)/python -m evals.mcp_tokens --docs docs/mcp.md
 
@@ -167,8 +180,10 @@ openapi: $(STAMP) ## write openapi.yaml anew
 docs: $(STAMP) ## write the reference pages in docs/ anew
 	$(BIN)/python -m docs.generate
 
-dist: $(VENV)/.tested ## build dist/*.whl and dist/*.tar.gz
-	$(BIN)/python -m build --outdir dist
+dist: $(VENV)/.tested sbom ## build a release in dist/: wheel, source, sbom.cdx.json and SHA256SUMS
+	rm -f $(DIST)/*.whl $(DIST)/*.tar.gz
+	$(BIN)/python -m build --outdir $(DIST)
+	cd $(DIST) && sha256sum *.whl *.tar.gz sbom.cdx.json > SHA256SUMS
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .venv-litellm .venv-frameworks .venv-mcp .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build

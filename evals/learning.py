@@ -266,9 +266,10 @@ class User:
             "hopeless": fmean(self.ask(text).outcome == "match" for text in hopeless),
         }
 
-    def ask(self, text: str) -> Decision:
+    def ask(self, text: str, top_k: int = metrics.SHORT) -> Decision:
         """Ask a question."""
-        return decide(self._catalog, Ask(pattern=text), self._embedder, prior=self._prior)
+        ask = Ask(pattern=text, top_k=top_k)
+        return decide(self._catalog, ask, self._embedder, prior=self._prior)
 
 
 def _means(splits: Sequence[dict[str, float]]) -> dict[str, float]:

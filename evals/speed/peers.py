@@ -1,10 +1,13 @@
 """In-process baselines: what others pay for one query over the same tools."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from statistics import median
 from time import perf_counter
 from typing import Any
+
+from evals import baselines
+from evals.metrics import SHORT
+from toolscout.tools.conversion import read_tools
 
 
 def rank_bm25_per_request(tools: Sequence[dict[str, Any]]) -> Callable[[str], object]:
@@ -20,28 +23,8 @@ def rank_bm25_per_request(tools: Sequence[dict[str, Any]]) -> Callable[[str], ob
 
 def chuk(tools: Sequence[dict[str, Any]]) -> Callable[[str], object]:
     """chuk-tool-processor's discovery engine with its tools already set."""
-    from types import SimpleNamespace
-
-    from chuk_tool_processor.discovery import ToolSearchEngine
-
-    engine: Any = ToolSearchEngine()
-    engine.set_tools(
-        [
-            SimpleNamespace(
-                name=tool["name"],
-                namespace="",
-                description=tool["description"],
-                parameters=tool["definition"],
-            )
-            for tool in tools
-        ]
-    )
-
-    def search(pattern: str) -> object:
-        found = engine.search(pattern, limit=5)
-        return asyncio.run(found) if asyncio.iscoroutine(found) else found
-
-    return search
+    search = baselines.chuk(read_tools(tools))
+    return lambda pattern: search(pattern, SHORT)
 
 
 PEERS = {"rank-bm25, index per request": rank_bm25_per_request, "chuk-tool-processor": chuk}

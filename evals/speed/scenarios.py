@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from urllib.parse import quote
 
+from evals.rankers import MissingPackage
 from evals.speed import client, compiles, large, servers, traffic
 from evals.speed.client import Timings
 from evals.speed.peers import PEERS, median_ms
@@ -168,8 +169,8 @@ def _peers(plan: Plan) -> Iterator[Row]:
         for name, build in PEERS.items():
             try:
                 search = build(tools)
-            except ImportError as error:
-                yield Row(f"{name}, {size:,}", note=f"skipped: {error.name} is not installed")
+            except MissingPackage as missing:
+                yield Row(f"{name}, {size:,}", note=f"skipped: {missing} is not installed")
                 continue
             patterns = traffic.PROSE[: 5 if size > 1_000 else 20]
             yield Row(f"{name}, {size:,}", p50=median_ms(search, patterns), note="in process")

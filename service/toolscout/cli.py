@@ -15,8 +15,12 @@ from toolscout.errors import ConfigurationError, ToolscoutError
 from toolscout.evaluation.commands import (
     add_evaluate_arguments,
     add_learn_arguments,
+    add_lint_arguments,
+    add_replay_arguments,
     evaluate,
     learn,
+    lint,
+    replay,
 )
 from toolscout.gateway.commands import add_proxy_arguments, proxy
 from toolscout.gateway.mcp.commands import (
@@ -34,7 +38,7 @@ OK, NOTHING = 0, 1
 
 EXITS = {
     OK: "done",
-    NOTHING: "a search found nothing, or the service could not start",
+    NOTHING: "nothing was found, a check failed, or the service could not start",
     USAGE: "wrong usage, settings or files, or a taken address; standard error says which, where "
     "and what was expected",
 }
@@ -204,6 +208,10 @@ def parser() -> argparse.ArgumentParser:
     add_search_arguments(command("search", search, "search a file of tools"))
     about = "judge by questions with known answers which tools are selected"
     add_evaluate_arguments(command("evaluate", evaluate, about))
+    about = "answer the requests of a log once more, and compare"
+    add_replay_arguments(command("replay", replay, about))
+    about = "find tools that are hard to tell apart, to find or to call"
+    add_lint_arguments(command("lint", lint, about))
     about = "report to a service which tools were called for which requests, from a log"
     add_learn_arguments(command("learn", learn, about))
 

@@ -113,14 +113,18 @@ print(Engine(tools).search("send Ann a message", top_k=1).names)
 
 
 def test_the_server_install_answers_the_readme(wheel: Path, tmp_path: Path):
-    python = installed(tmp_path, f"{wheel}[server]")
+    serves(installed(tmp_path, f"{wheel}[server]"), tmp_path)
+
+
+def serves(python: Path, folder: Path) -> None:
+    """Run the service of an environment, and ask it what the README asks."""
     port = free_port()
     server = subprocess.Popen(
         [python, "-m", "toolscout", "serve", "--port", str(port)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=environment(),
-        cwd=tmp_path,
+        cwd=folder,
     )
     try:
         wait_for(f"http://127.0.0.1:{port}/readyz", server)

@@ -1,4 +1,4 @@
-"""The commands on questions and uses of the past: `toolscout evaluate` and `toolscout learn`."""
+"""The commands on questions and uses of the past: evaluate, replay, lint and learn."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ import msgspec
 from toolscout.contract.bounds import MAX_EVENTS
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
-from toolscout.evaluation.uses import Use, read_uses
+from toolscout.evaluation.uses import Use, Uses, read_uses
 from toolscout.searching import ask_service
 from toolscout.settings import RANKERS
 from toolscout.terminal import positive
@@ -62,24 +62,21 @@ def evaluate(parsed: argparse.Namespace) -> int:
         raise ConfigurationError(f"--min-recall: expected 0 to 1, got {parsed.min_recall:g}")
     tools = read_file(parsed.tools)
     questions = read_questions(parsed.questions, (tool.name for tool in tools))
-    progress = _progress(len(questions))
-    verdict = judge(tools, questions, _asking(parsed, tools), parsed.top_k, progress)
-    if parsed.json:
-        text = msgspec.json.format(msgspec.json.encode(verdict), indent=2).decode()
-    else:
-        text = report.as_text(verdict, parsed.price)
+    progress = progress_of(len(questions))
+    verdict = judge(tools, questions, asking(parsed, tools), parsed.top_k, progress)
+    text = _as_json(verdict) if parsed.json else report.as_text(verdict, parsed.price)
     print(text)  # noqa: T201  # a command prints
     if parsed.html:
         title = f"Which tools are shown: {parsed.questions.name}"
         parsed.html.write_text(report.as_page(verdict, parsed.price, title), "utf-8")
     recall = verdict.recall[parsed.top_k]
     if verdict.impossible < verdict.questions and recall < parsed.min_recall:
-        _say(f"R@{parsed.top_k} is {recall:.3f}, below {parsed.min_recall}")
+        say(f"R@{parsed.top_k} is {recall:.3f}, below {parsed.min_recall}")
         return 1
     return 0
 
 
-def _asking(parsed: argparse.Namespace, tools: list[Tool]) -> Callable[[str, int], dict[str, Any]]:
+def asking(parsed: argparse.Namespace, tools: list[Tool]) -> Callable[[str, int], dict[str, Any]]:
     """Return how a question is asked: of an engine here, or of a running service."""
     if parsed.url:
         asked = {"tools": tools, "ranker": parsed.ranker, "explain": True}
@@ -98,7 +95,7 @@ def _asking(parsed: argparse.Namespace, tools: list[Tool]) -> Callable[[str, int
     return ask
 
 
-def _progress(total: int) -> Callable[[int], None]:
+def progress_of(total: int) -> Callable[[int], None]:
     """Return what shows on a terminal how many questions were asked, where it takes longer."""
     shown = monotonic()
     is_terminal = sys.stderr.isatty()
@@ -107,9 +104,114 @@ def _progress(total: int) -> Callable[[int], None]:
         nonlocal shown
         if is_terminal and monotonic() - shown > PROGRESS_S:
             shown = monotonic()
-            _say(f"{number:,} of {total:,} questions")
+            say(f"{number:,} of {total:,} questions")
 
     return progress
+
+
+def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of `toolscout replay`."""
+    add = parser.add_argument
+    add("file", type=Path, metavar="LOG", help="decision log (`log = full`), events of the client,"
+        " or JSON lines with query and tool; - for stdin")  # fmt: skip
+    add("--tools", type=Path, required=True, metavar="FILE", help="JSON file, any provider's shape")
+    add("--url", metavar="URL", help="ask the service there, so another build or other settings;"
+        " its key is in TOOLSCOUT_API_KEY")  # fmt: skip
+    add("--ranker", choices=RANKERS, default="auto", help="which ranker")
+    add("--top-k", type=positive, metavar="COUNT", default=5, help="tools to show at most")
+    add("--price", type=float, metavar="DOLLARS", help="price of a million prompt tokens")
+    add("--tenant", metavar="NAME", help="the tenant of a log that has several")
+    add("--json", action="store_true", help="everything as JSON")
+
+
+def replay(parsed: argparse.Namespace) -> int:
+    """Answer the requests of a log once more; returns 0, or 1 if there are none in it.
+
+    Raises:
+        ConfigurationError: the log has several tenants, or the service is not there or refuses.
+        ToolscoutError: the file has no tools.
+        OSError: a file cannot be read.
+    """
+    from toolscout.evaluation.replay import as_lines, compared
+    from toolscout.tools.files import read_file
+
+    tools = read_file(parsed.tools)
+    uses = read_uses(parsed.file)
+    say(f"{parsed.file}: {uses.summary()}")
+    only = _tenant(parsed, uses)
+    if not only.found and not only.searches:
+        return 1
+    ask = asking(parsed, tools)
+    count, progress = 0, progress_of(len(only.found) + len(only.searches))
+
+    def show(query: str) -> Sequence[str]:
+        nonlocal count
+        count += 1
+        progress(count)
+        names: Sequence[str] = ask(query, parsed.top_k)["selected_names"]
+        return names
+
+    found = compared(only, tools, show)
+    text = _as_json(found) if parsed.json else "\n".join(as_lines(found, parsed.price))
+    print(text)  # noqa: T201  # a command prints
+    return 0
+
+
+def _tenant(parsed: argparse.Namespace, uses: Uses) -> Uses:
+    """Return what is of one tenant of a log.
+
+    Raises:
+        ConfigurationError: there are several, and none was given.
+    """
+    of = parsed.tenant
+    tenants = sorted({use.tenant for use in uses.found} | {one.tenant for one in uses.searches})
+    if of is None and len(tenants) > 1:
+        names = ", ".join(map(repr, tenants))
+        what = f"{parsed.file} has several tenants: give --tenant NAME, one of {names}"
+        raise ConfigurationError(what)
+    return Uses(
+        [use for use in uses.found if of in (None, use.tenant)],
+        [search for search in uses.searches if of in (None, search.tenant)],
+        uses.lines,
+        uses.lacking,
+    )
+
+
+def add_lint_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of `toolscout lint`."""
+    add = parser.add_argument
+    add("--tools", type=Path, required=True, metavar="FILE", help="JSON file, any provider's shape")
+    add("--questions", type=Path, metavar="FILE", help="CSV or JSON lines with query and tools")
+    add("--url", metavar="URL", help="ask the service there; its key is in TOOLSCOUT_API_KEY")
+    add("--ranker", choices=RANKERS, default="auto", help="which ranker answers the questions")
+    add("--ignore", action="append", metavar="KIND", default=[],
+        help="leave out a kind of finding; may be given several times")  # fmt: skip
+    add("--json", action="store_true", help="the findings as JSON")
+
+
+def lint(parsed: argparse.Namespace) -> int:
+    """Print what is wrong with a file of tools; returns 0, or 1 if there is anything.
+
+    Raises:
+        ConfigurationError: there is no such kind to ignore, or the service refuses.
+        ToolscoutError: a file has no tools or no questions.
+        OSError: a file cannot be read.
+    """
+    from toolscout.evaluation.lint import KINDS, as_text, findings
+    from toolscout.evaluation.questions import Question, read_questions
+    from toolscout.tools.files import read_file
+
+    if unknown := set(parsed.ignore) - set(KINDS):
+        kinds = ", ".join(KINDS)
+        raise ConfigurationError(f"--ignore: no such kind {unknown.pop()!r}; there are {kinds}")
+    tools = read_file(parsed.tools)
+    questions: list[Question] = []
+    if parsed.questions:
+        questions = read_questions(parsed.questions, (tool.name for tool in tools))
+    ask = asking(parsed, tools) if questions else None
+    found = [each for each in findings(tools, questions, ask) if each.kind not in parsed.ignore]
+    print(_as_json(found) if parsed.json else as_text(found, len(tools)))  # noqa: T201
+    return 1 if found else 0
 
 
 def add_learn_arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,18 +233,14 @@ def learn(parsed: argparse.Namespace) -> int:
         OSError: the file cannot be read.
     """
     uses = read_uses(parsed.file)
-    _say(f"{parsed.file}: {uses.summary()}")
-    tenants = sorted({use.tenant for use in uses.found})
-    if parsed.tenant is None and len(tenants) > 1:
-        raise ConfigurationError(f"{parsed.file} has several tenants: give --tenant NAME, one of"
-                                 f" {', '.join(map(repr, tenants))}")  # fmt: skip
-    found = [use for use in uses.found if parsed.tenant in (None, use.tenant)]
+    say(f"{parsed.file}: {uses.summary()}")
+    found = _tenant(parsed, uses).found
     if parsed.dry_run or not found:
         return 0 if found else 1
     accepted = report(found, parsed.url, os.environ.get("TOOLSCOUT_API_KEY"))
     rest = len(found) - accepted
     more = f"; {rest:,} repeat what one key has reported of a request and a tool" if rest else ""
-    _say(f"{accepted:,} of {len(found):,} counted{more}")
+    say(f"{accepted:,} of {len(found):,} counted{more}")
     return 0
 
 
@@ -189,5 +287,10 @@ def _accepted(status: int, body: bytes, start: int) -> int:
     raise ConfigurationError(f"the service refuses uses {start + 1:,} and following: {detail}")
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Print a note for people, apart from what a command answers."""
     print(text, file=sys.stderr)  # noqa: T201  # a command prints
+
+
+def _as_json(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

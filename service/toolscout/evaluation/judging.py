@@ -89,7 +89,7 @@ def judge(
 ) -> Verdict:
     """Ask every question, and judge the answers."""
     tokens = {tool.name: tool_tokens(tool) for tool in tools}
-    words = {tool.name: _telling(f"{tool.name} {tool.description or ''}") for tool in tools}
+    words = {tool.name: telling(f"{tool.name} {tool.description or ''}") for tool in tools}
     everything = sum(tokens.values())
     hits: list[list[bool]] = []
     shown_tokens: list[int] = []
@@ -149,7 +149,7 @@ def _miss(
         why = "no_match"
     elif any(_is_named(match) for match in deeper["matches"][:1]):
         why = "name"
-    elif not _telling(query) & words[wanted]:
+    elif not telling(query) & words[wanted]:
         why = "words"
     elif rank is not None:
         why = "crowding"
@@ -160,14 +160,14 @@ def _is_named(match: Mapping[str, Any]) -> bool:
     return any(reason["via"] in ("exact", "alias") for reason in match["reasons"])
 
 
-def _telling(text: str) -> frozenset[str]:
+def telling(text: str) -> frozenset[str]:
     """Return the words of a text that are no function words, as terms."""
     lighter = word_weights()
     return frozenset(term for term in terms(text) if term not in lighter and fold(term) == term)
 
 
 def _overlap(question: Question, words: Mapping[str, frozenset[str]]) -> float:
-    asked = _telling(question.query)
+    asked = telling(question.query)
     return max(len(asked & words[name]) for name in question.tools) / max(1, len(asked))
 
 

@@ -5,6 +5,7 @@ Known are the service's decision log (`log = full`), events of the client, and p
 """
 
 import codecs
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,8 +27,22 @@ NO_SUCCESS = "a success that is neither true nor false"
 TOO_LONG = "a request or a name that is too long to report"
 REPEATED = "a report of its turn that is there already"
 
+SHOWN_KEYS = ("selected_names", "selected")
+"""Where the decision log, and an event of the client, have the names of the answer."""
 
-class Use(NamedTuple):
+_HASH = re.compile("[0-9a-f]{16}")
+
+
+class Search(NamedTuple):
+    """A request, and the tools that it was answered with; None where the log does not say."""
+
+    query: str
+    shown: tuple[str, ...] | None = None
+    tenant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
     """A tool that was called for a request."""
 
     query: str
@@ -35,6 +50,8 @@ class Use(NamedTuple):
     success: bool
     tenant: str = ""
     """Of the log; empty in other files."""
+    shown: tuple[str, ...] | None = field(default=None, compare=False)
+    """What the search of its turn, or the last one for the request, was answered with."""
 
 
 @dataclass
@@ -42,6 +59,8 @@ class Uses:
     """The uses of a file, and how many of its lines lack what."""
 
     found: list[Use] = field(default_factory=list)
+    searches: list[Search] = field(default_factory=list)
+    """Requests of which the file says what was shown, also those after which nothing was called."""
     lines: int = 0
     lacking: Counter[str] = field(default_factory=Counter)
 
@@ -65,7 +84,7 @@ def read_uses(path: Path) -> Uses:
 
 def uses_of(lines: Iterable[bytes]) -> Uses:
     """Read the uses of JSON lines; a report that names its turn belongs to an earlier search."""
-    uses, turns = Uses(), dict[tuple[str, str], str]()
+    uses, turns = Uses(), dict[tuple[str, str], Search]()
     counted: set[tuple[object, ...]] = set()
     for number, line in enumerate(lines):
         if not number:
@@ -80,6 +99,9 @@ def uses_of(lines: Iterable[bytes]) -> Uses:
         if not isinstance(entry, dict):
             uses.lacking[NO_JSON] += 1
             continue
+        search = _search(entry)
+        if search.query and search.shown is not None:
+            uses.searches.append(search)
         found, lacking = [], set[str]()
         for report in _reports(entry, _text(entry, "tenant"), turns, counted):
             if isinstance(report, Use):
@@ -95,13 +117,12 @@ def uses_of(lines: Iterable[bytes]) -> Uses:
 def _reports(
     entry: Mapping[str, Any],
     tenant: str,
-    turns: dict[tuple[str, str], str],
+    turns: dict[tuple[str, str], Search],
     counted: set[tuple[object, ...]],
 ) -> Iterator[Use | str]:
     """Yield the uses of a line, or what it lacks; turns of different tenants may have one name."""
-    query, turn = _text(entry, "query", "pattern"), _text(entry, "turn")
-    if turn and query:
-        turns[tenant, turn] = query
+    turn = _text(entry, "turn")
+    search = _known(_search(entry), tenant, turn, turns)
     reports = entry.get("reports")
     if isinstance(reports, list):  # of one request of feedback
         for report in reports:
@@ -111,11 +132,13 @@ def _reports(
     tools, success = entry.get("tools") or entry.get("tool"), entry.get("success", True)
     names = [tools] if isinstance(tools, str) else tools if isinstance(tools, list) else []
     names = [name for name in names if isinstance(name, str) and name]
-    query = query or turns.get((tenant, turn), "")
-    if not names:
+    query = search.query
+    if not query and _is_hashed(entry):
+        yield HASHED
+    elif not names:
         yield NO_TOOL
     elif not query:
-        yield HASHED if "pattern_hash" in entry or "query_hash" in entry else NO_QUERY
+        yield NO_QUERY
     elif not isinstance(success, bool):
         yield NO_SUCCESS
     else:
@@ -127,7 +150,37 @@ def _reports(
                 yield REPEATED
             else:
                 counted.add(report)
-                yield Use(query, name, success, tenant)
+                yield Use(query, name, success, tenant, search.shown)
+
+
+def _known(search: Search, tenant: str, turn: str, turns: dict[tuple[str, str], Search]) -> Search:
+    """Remember a search; return what is known of it by its turn, or else by its request."""
+    by_turn, by_query = (tenant, f"turn {turn}"), (tenant, f"query {search.query}")
+    if search.query and search.shown is not None:
+        turns[by_query] = search
+    if search.query and turn and (search.shown is not None or by_turn not in turns):
+        turns[by_turn] = search
+    known = (turns.get(by_turn) if turn else None) or turns.get(by_query) or search
+    return known._replace(query=search.query or known.query)
+
+
+def _search(entry: Mapping[str, Any]) -> Search:
+    """Return the request of a line with what it was answered with, from a log or an event."""
+    shown = next((entry[k] for k in SHOWN_KEYS if isinstance(entry.get(k), list)), None)
+    is_search = entry.get("outcome") == "no_match" or shown is not None
+    names = tuple(name for name in shown or () if isinstance(name, str))
+    query, tenant = _text(entry, "query", "pattern"), _text(entry, "tenant")
+    if _is_hashed(entry):
+        query = ""
+    return Search(query, names if is_search else None, tenant)
+
+
+def _is_hashed(entry: Mapping[str, Any]) -> bool:
+    """Whether a line has a hash in place of its request; an event of the client, in its field."""
+    is_event = "request_id" in entry and isinstance(entry.get("selected"), list)
+    of_event = is_event and _HASH.fullmatch(_text(entry, "query")) is not None
+    has_hash = "pattern_hash" in entry or "query_hash" in entry
+    return of_event or (has_hash and not _text(entry, "query", "pattern"))
 
 
 def _text(entry: Mapping[str, Any], *keys: str) -> str:

@@ -1,0 +1,183 @@
+"""Find tools that a selector, or a model, can hardly tell apart, find or call."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from toolscout.contract.tools import Tool
+from toolscout.engine import Engine, load_embedder
+from toolscout.evaluation.judging import Ask, judge, telling
+from toolscout.evaluation.questions import Question
+from toolscout.index.prerequisites import needed_noun
+from toolscout.index.static_model import BUNDLED_MODEL
+from toolscout.text.tokens import spoken_name, words
+from toolscout.tools.documents import read_tool
+
+Kind = Literal["near-duplicate", "same-name", "says-nothing", "too-long", "no-provider", "loses"]
+
+KINDS: dict[Kind, str] = {
+    "near-duplicate": "descriptions that hardly differ",
+    "same-name": "names that differ in spelling only, or not at all",
+    "says-nothing": "descriptions that are missing, or say no more than the name",
+    "too-long": "descriptions that are long for what they tell",
+    "no-provider": "ids that a call requires and no tool of the file finds",
+    "loses": "tools that are not shown for their own questions (with --questions)",
+}
+"""What is looked for."""
+
+NEAR = 0.9
+"""Cosine of two embedded descriptions from which their words are compared."""
+
+ALIKE = 0.75
+"""Share of the words of two descriptions that are the same, in order, from which they are alike."""
+
+LONG_WORDS, THIN = 60, 0.3
+"""Words of a long description, and the share of different telling ones below which it is thin."""
+
+LONG_CHARS = 2_000
+"""Characters of a description that is too long whatever it tells: some 500 tokens a request."""
+
+TOP_K = 5
+SHOWN_WORDS = 6
+MAX_NAMES = 5
+"""Tools of one finding that the text names; the JSON has all of them."""
+
+BLOCK = 1_024
+"""Rows of similarities that are computed together."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something that makes tools hard to select, and what to do about it."""
+
+    kind: Kind
+    tools: list[str]
+    detail: str
+    suggestion: str
+
+
+def findings(
+    tools: Sequence[Tool], questions: Sequence[Question] = (), ask: Ask | None = None
+) -> list[Finding]:
+    """Return everything that is found about tools, by kind; `ask` answers the questions."""
+    distinct = list({tool.name: tool for tool in reversed(tools)}.values())[::-1]
+    found = [*_same_names(tools), *_near_duplicates(distinct)]
+    found += [each for tool in distinct for each in _about_description(tool)]
+    found += _without_provider(distinct)
+    return [*found, *(_losers(distinct, questions, ask) if ask else ())]
+
+
+def _same_names(tools: Sequence[Tool]) -> Iterator[Finding]:
+    written: defaultdict[str, list[str]] = defaultdict(list)
+    for tool in tools:
+        written[spoken_name(tool.name).casefold()].append(tool.name)
+    for names in written.values():
+        if len(names) > 1:
+            different = list(dict.fromkeys(names))
+            if len(different) == 1:
+                detail = f"there are {len(names)} tools of this name; the first one counts"
+                suggestion = "put the server before the name, or remove the others"
+            else:
+                detail = "a model that spells one slightly wrong calls the other"
+                suggestion = "name the tools by what they differ in"
+            yield Finding("same-name", different, detail, suggestion)
+
+
+def _near_duplicates(tools: Sequence[Tool]) -> Iterator[Finding]:
+    spoken = [(tool, words((tool.description or "").casefold())) for tool in tools]
+    texts = [(tool, found) for tool, found in spoken if found]
+    if not texts:
+        return
+    vectors = load_embedder(str(BUNDLED_MODEL)).tools([(found, ()) for _, found in texts])
+    group = list(range(len(texts)))  # the first tool of those that are alike
+    for start in range(0, len(texts), BLOCK):
+        near = np.argwhere(vectors[start : start + BLOCK] @ vectors.T >= NEAR)
+        for row, other in ((start + int(a), int(b)) for a, b in near):
+            is_new = row < other and group[row] != group[other]
+            if is_new and _likeness(texts[row][1], texts[other][1]) >= ALIKE:
+                merged, old = sorted((group[row], group[other]))
+                group = [merged if first == old else first for first in group]
+    alike: defaultdict[int, list[int]] = defaultdict(list)
+    for row, first in enumerate(group):
+        alike[first].append(row)
+    for rows in alike.values():
+        if len(rows) > 1:
+            names = [texts[row][0].name for row in rows]
+            yield _near_duplicate(names, [texts[row][1] for row in rows])
+
+
+def _likeness(one: Sequence[str], other: Sequence[str]) -> float:
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
+
+
+def _near_duplicate(names: list[str], described: Sequence[Sequence[str]]) -> Finding:
+    counts = Counter(word for found in described for word in set(found))
+    apart = [word for word, count in counts.items() if count < len(names)]
+    if apart:
+        shown = ", ".join(sorted(apart, key=lambda word: (-counts[word], word))[:SHOWN_WORDS])
+        detail = f"not all have these words: {shown}"
+    else:
+        detail = "the descriptions have the same words"
+    suggestion = "say in each when to use it rather than the others, or make one tool of them"
+    return Finding("near-duplicate", names, detail, suggestion)
+
+
+def _about_description(tool: Tool) -> Iterator[Finding]:
+    description = tool.description or ""
+    told = telling(description)
+    if not told - telling(tool.name):
+        what = "it says no more than the name" if description.strip() else "there is none"
+        suggestion = "say in a sentence what it does, to what, and what it returns"
+        yield Finding("says-nothing", [tool.name], what, suggestion)
+    count = len(description.split())
+    if len(description) > LONG_CHARS or (count > LONG_WORDS and len(told) < THIN * count):
+        detail = f"{count:,} words, of which {len(told)} different ones tell something"
+        suggestion = "begin with one sentence on what it does; put the rest into the parameters"
+        yield Finding("too-long", [tool.name], detail, suggestion)
+
+
+def _without_provider(tools: Sequence[Tool]) -> Iterator[Finding]:
+    catalog = Engine(tools).catalog
+    requiring: defaultdict[str, list[str]] = defaultdict(list)
+    for tool in tools:
+        provided = {noun for noun, _ in catalog.providers(catalog.rows[tool.name])}
+        for parameter in read_tool(tool).required:
+            noun = needed_noun(parameter)
+            if noun is not None and noun not in provided:
+                requiring[parameter].append(tool.name)
+    for parameter, names in sorted(requiring.items()):
+        detail = (
+            f"`{parameter}` is required, and no tool that reads is named for what it identifies"
+        )
+        suggestion = "add a tool that finds it, or say in the description where it comes from"
+        yield Finding("no-provider", names, detail, suggestion)
+
+
+def _losers(tools: Sequence[Tool], questions: Sequence[Question], ask: Ask) -> Iterator[Finding]:
+    """Yield the tools that are missed by their own questions, and what is shown instead."""
+    verdict = judge(tools, questions, ask, TOP_K)
+    for name, wanted, missed in verdict.worst_tools:
+        instead = Counter(n for miss in verdict.misses if miss.wanted == name for n in miss.shown)
+        most = ", ".join(other for other, _ in instead.most_common(3)) or "nothing"
+        detail = f"not shown for {missed} of its {wanted} questions; instead: {most}"
+        suggestion = "give it `examples` or `keywords` in the words of its questions"
+        yield Finding("loses", [name], detail, suggestion)
+
+
+def as_text(found: Sequence[Finding], tools: int) -> str:
+    """Return the findings in words, by kind, each kind with what to do."""
+    lines = [f"{tools:,} tools, {len(found):,} findings"]
+    for kind, title in KINDS.items():
+        of_kind = [each for each in found if each.kind == kind]
+        lines += ["", f"{kind}: {title} ({len(of_kind):,})"] if of_kind else []
+        for each in of_kind:
+            rest = len(each.tools) - MAX_NAMES
+            more = f" and {rest:,} more" if rest > 0 else ""
+            lines += [f"  {', '.join(each.tools[:MAX_NAMES])}{more}: {each.detail}"]
+        lines += [
+            f"  → {suggestion}" for suggestion in dict.fromkeys(e.suggestion for e in of_kind)
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,94 @@
+"""`toolscout lint`: tools that can hardly be told apart, found or called."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import TOOLS, crowd
+from toolscout.cli import main
+
+INVOICE = {
+    "name": "create_invoice",
+    "description": "Write a bill for goods that were delivered",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"customer_id": {"type": "string"}},
+        "required": ["customer_id"],
+    },
+}
+CUSTOMER = {"name": "find_customer", "description": "Look a buyer up by name or city"}
+
+
+def lint(folder: Path, tools: list[Any], *more: str) -> int:
+    (folder / "tools.json").write_text(json.dumps(tools))
+    return main(["lint", "--tools", str(folder / "tools.json"), *more])
+
+
+def findings(
+    folder: Path, tools: list[Any], capsys: Any, *more: str
+) -> list[tuple[str, list[str]]]:
+    status = lint(folder, tools, "--json", *more)
+    found = json.loads(capsys.readouterr().out)
+    assert status == (1 if found else 0)
+    assert all(each["detail"] and each["suggestion"] for each in found)
+    return [(each["kind"], each["tools"]) for each in found]
+
+
+def tool(name: str, description: str) -> dict[str, str]:
+    return {"name": name, "description": description}
+
+
+def test_tools_without_anything_wrong_are_exit_status_0(tmp_path: Path, capsys: Any):
+    assert findings(tmp_path, TOOLS, capsys) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "tools"),
+    [
+        ("near-duplicate", ["list_users", "list_people"], [
+            tool("list_users", "Show all users of the account with their roles"),
+            tool("list_people", "Show all users of the account with roles")]),
+        ("same-name", ["getUser", "get_user"], [
+            tool("getUser", "Fetch a profile"), tool("get_user", "Reads who is logged in")]),
+        ("same-name", ["read_file"], [
+            tool("read_file", "Open a text"), tool("read_file", "Show a picture")]),
+        ("says-nothing", ["delete_label"], [tool("delete_label", "Delete a label.")]),
+        ("says-nothing", ["stop"], [tool("stop", "")]),
+        ("too-long", ["query"], [tool("query", "Ask the database." + " It is the case" * 40)]),
+        ("too-long", ["manual"], [tool("manual", " ".join(f"word{n}" for n in range(300)))]),
+        ("no-provider", ["create_invoice"], [INVOICE]),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_found(
+    tmp_path: Path, capsys: Any, kind: str, names: list[str], tools: list[Any]
+):
+    assert findings(tmp_path, [*TOOLS[:1], *tools], capsys) == [(kind, names)]
+    assert findings(tmp_path, tools, capsys, "--ignore", kind) == []
+
+
+def test_an_id_that_another_tool_finds_is_no_finding(tmp_path: Path, capsys: Any):
+    assert findings(tmp_path, [INVOICE, CUSTOMER], capsys) == []
+
+
+def test_a_tool_that_loses_its_own_question_is_named_with_what_came_instead(
+    tmp_path: Path, capsys: Any
+):
+    (tmp_path / "questions.csv").write_text("query,tools\nspin a gadget,get_weather\n")
+    given = ["--questions", str(tmp_path / "questions.csv"), "--ignore", "near-duplicate"]
+    assert lint(tmp_path, [*TOOLS, *crowd(9)], *given) == 1
+    out = capsys.readouterr().out
+    assert "get_weather: not shown for 1 of its 1 questions; instead: gadget_" in out
+    assert "`examples` or `keywords`" in out
+
+
+def test_an_unknown_kind_to_ignore_is_refused(tmp_path: Path, capsys: Any):
+    assert lint(tmp_path, TOOLS, "--ignore", "spelling") == 2
+    assert "there are near-duplicate" in capsys.readouterr().err
+
+
+def test_many_alike_are_one_finding(tmp_path: Path, capsys: Any):
+    many = [tool(f"fetch{n}_it", "Fetch the numbers of the current quarter") for n in range(9)]
+    lint(tmp_path, many)
+    assert "and 4 more: the descriptions have the same words" in capsys.readouterr().out
