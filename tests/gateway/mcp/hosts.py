@@ -58,18 +58,24 @@ class Host:
         return answer
 
     def call(self, tool: str, /, **arguments: Any) -> mcp_types.CallToolResult:
-        """Call a server's tool through `call_tool`."""
+        """Call a server's tool through `call_tool`, which calls what only reads."""
         return self.send("call_tool", {"name": tool, "arguments": arguments})
+
+    def change(self, tool: str, /, **arguments: Any) -> mcp_types.CallToolResult:
+        """Call a server's tool through `call_tool_write`."""
+        return self.send("call_tool_write", {"name": tool, "arguments": arguments})
 
     def call_again(self, refusal: mcp_types.CallToolResult, **arguments: Any) -> Any:
         """Repeat a refused call with the token that the refusal shows."""
         shown = json.loads(text_of(refusal))
         call = {"name": shown["tool"]["name"], "arguments": arguments, "token": shown["token"]}
-        return self.send("call_tool", call)
+        return self.send(shown["tool"]["call"], call)
 
     def found(self, query: str, /, **more: Any) -> list[str]:
         """Return the names that a search finds."""
-        return [tool["name"] for tool in self.ask("search_tools", query=query, **more)["tools"]]
+        answer = self.ask("search_tools", query=query, **more)
+        lines = [line.split(" ", 1)[1].partition("(")[0] for line in answer.get("more", ())]
+        return [*(tool["name"] for tool in answer["tools"]), *lines]
 
     def names(self) -> set[str]:
         """Return the names of all tools behind the gateway."""

@@ -95,12 +95,12 @@ def test_a_tool_keeps_its_highest_risk_and_is_read_again_when_it_changes(tmp_pat
         before = office.ask("tool_info", name="odd__wipe")
         assert before["risk"] == "destructive"
         assert not office.call("odd__work", how="pull").is_error
-        until(lambda: office.ask("tool_info", name="odd__wipe") != before)
+        until(lambda: "odd__wipe has changed" in office.stderr)
+        old = office.send("call_tool_write", {"name": "odd__wipe", "token": before["token"]})
+        assert "odd__wipe has changed and is destructive" in text_of(old)
         after = office.ask("tool_info", name="odd__wipe")
         assert after["risk"] == "destructive"
         assert after["token"] != before["token"]
-        old = office.send("call_tool", {"name": "odd__wipe", "token": before["token"]})
-        assert "odd__wipe has changed and is destructive" in text_of(old)
         assert text_of(office.call_again(old)) == "worked"
         said = "odd__wipe has changed: description, annotations; it is destructive"
         assert office.stderr.count(said) == 1

@@ -26,6 +26,8 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp instead of stdio")
     add("--max-risk", choices=get_args(Risk), help="offer no tool of a higher risk")
     add("--pin", nargs="+", default=(), metavar="TOOL", help="tools to list as themselves")
+    rare = "list the rarely used tools, too: pages of all tools, single definitions, keys"
+    add("--all-meta-tools", action="store_true", help=rare)
     pins = "file of accepted definitions, other ones are refused; written if there is none"
     add("--pin-definitions", metavar="FILE", type=Path, help=pins)
     accept = "accept tools as they are now, by SERVER__TOOL or a pattern such as git__*, and end"
@@ -61,6 +63,7 @@ def gateway(parsed: argparse.Namespace) -> int:
         given,
         max_risk=parsed.max_risk or given.max_risk,
         pinned=tuple(dict.fromkeys((*given.pinned, *parsed.pin))),
+        all_meta_tools=parsed.all_meta_tools or given.all_meta_tools,
     )
     config = msgspec.structs.replace(config, options=options)
     if parsed.accept and parsed.pin_definitions is None:

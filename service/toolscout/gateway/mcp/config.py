@@ -21,6 +21,7 @@ from typing import Annotated, Any, TypeVar, get_args
 import msgspec
 
 from toolscout.client.endpoint import is_web_address
+from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError, wrong_field
 from toolscout.gateway.mcp.json_file import expand, read_object, read_text
 from toolscout.gateway.mcp.servers import (
@@ -103,7 +104,8 @@ class _Entry(msgspec.Struct, kw_only=True, rename="camel"):
     timeout: Duration | None = None
     timeout_ms: Duration | None = msgspec.field(default=None, name="timeout_ms")
     tool_timeout: Duration | None = msgspec.field(default=None, name="tool_timeout_sec")  # Codex
-    start: Duration | None = msgspec.field(default=None, name="startup_timeout_sec")  # Codex
+    start_s: Duration | None = msgspec.field(default=None, name="startup_timeout_sec")  # Codex
+    default_risk: Risk = msgspec.field(default="write_remote", name="default_risk")
     disabled: bool = False
     enabled: bool = True
 
@@ -208,9 +210,10 @@ class _File:
             "keywords": entry.keywords,
             "examples": entry.examples,
             "timeout_s": self._timeout_s(entry, place),
+            "default_risk": entry.default_risk,
         }
-        if entry.start:
-            common["start_s"] = entry.start
+        if entry.start_s:
+            common["start_s"] = entry.start_s
         if entry.command is not None:
             _transport(entry, place, ("stdio",))
             env = self._variables(entry, place)

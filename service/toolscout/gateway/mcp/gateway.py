@@ -46,6 +46,10 @@ class Session:
     def __init__(self) -> None:
         self.peer: Any = None
         """The library's session, for notifications; None before its first list."""
+        self.is_remembered = True
+        """Whether all requests of this state are of one host."""
+        self.read: set[str] = set()
+        """The tokens of the definitions that were shown to it."""
         self._searches: deque[Search] = deque(maxlen=MAX_SEARCHES)
 
     def note_search(self, query: str, names: list[str]) -> None:
