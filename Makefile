@@ -155,7 +155,7 @@ evals: $(VENV)/.evaluated ## the accuracy tables in docs/ranking.md (TOOLSCOUT_D
 
 eval: evals ## the same
 
-mcp-tokens: $(VENV)/.tested ## the table in docs/mcp.md: servers directly and behind the gateway (TOOLSCOUT_DATA)
+mcp-tokens: $(VENV)/.tested ## the tables in docs/mcp.md: twelve tasks over nine published servers (npm, PyPI)
 	$(BIN)/python -m evals.mcp_tokens --docs docs/mcp.md
 
 openapi: $(STAMP) ## write openapi.yaml anew
@@ -168,4 +168,4 @@ dist: $(VENV)/.tested ## build dist/*.whl and dist/*.tar.gz
 	$(BIN)/python -m build --outdir dist
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) .venv-litellm .venv-frameworks .venv-mcp .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) .venv-litellm .venv-frameworks .venv-mcp .venv-mcp-nine .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build

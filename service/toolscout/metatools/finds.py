@@ -10,6 +10,7 @@ from typing import Annotated, Any, Protocol
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.contract.catalogs import SchemaError
 from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.metatools.answers import Source, ToolsFound, schema_errors
@@ -18,7 +19,6 @@ from toolscout.metatools.arguments import (
     Arguments,
     SearchTools,
     Text,
-    ToolName,
     TopK,
 )
 from toolscout.tools.shapes import schema_of, texts
@@ -26,6 +26,9 @@ from toolscout.tools.summary import first_sentence, text_tokens
 
 SCHEMA_TOKENS = 200
 """Estimated tokens of an answer up to which tools after the best one are shown whole."""
+
+VALUES = ("const", "default", "enum", "examples")
+"""Keywords of a JSON Schema that hold values, not schemas."""
 
 LINE_CHARS = 80
 """Characters of the sentence in a line."""
@@ -40,7 +43,7 @@ class FindTools(Arguments, frozen=True, kw_only=True):
     query: Annotated[str, Meta(description="The task in a few words")] | UnsetType = UNSET
     names: (
         Annotated[
-            list[ToolName],
+            list[str],
             Meta(min_length=1, max_length=MAX_SCHEMAS, description="Tools to show whole"),
         ]
         | UnsetType
@@ -49,6 +52,8 @@ class FindTools(Arguments, frozen=True, kw_only=True):
     top_k: TopK = DEFAULT_TOP_K
 
     def __post_init__(self) -> None:
+        if max(map(len, self.names or ()), default=0) > MAX_NAME_CHARS:
+            raise ValueError("`names` has one that is too long")
         if not self.names and not (self.query or "").strip():
             raise ValueError("neither `query` nor `names`")
 
@@ -102,12 +107,25 @@ def _whole(names: Sequence[str], source: Schemas) -> list[str]:
     chosen = []
     for place, name in enumerate(names):
         tool = source.definition(name)
-        schema = msgspec.json.encode(schema_of(tool), enc_hook=str).decode()
+        schema = msgspec.json.encode(without_titles(schema_of(tool)), enc_hook=str).decode()
         size = text_tokens(texts(tool)[1] + schema)
         if place == 0 or size <= left:
             chosen.append(name)
             left -= size
     return chosen
+
+
+def without_titles(schema: Any) -> Any:
+    """Return a JSON Schema without what generators add to it: titles, and its own version."""
+    if isinstance(schema, list):
+        return list(map(without_titles, schema))
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: value if key in VALUES else without_titles(value)
+        for key, value in schema.items()
+        if not (key in ("title", "$schema") and isinstance(value, str))
+    }
 
 
 def signature(tool: Any) -> str:

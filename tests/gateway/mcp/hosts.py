@@ -102,6 +102,11 @@ def text_of(result: mcp_types.CallToolResult) -> str:
     return content.text
 
 
+def cache_in(folder: Path) -> dict[str, str]:
+    """Return the variable for a cache that no other test uses."""
+    return {"XDG_CACHE_HOME": str(folder / "cache")}
+
+
 def stdio_server(script: str = "notes", **more: Any) -> dict[str, Any]:
     """Return the configuration of one of the servers here, as a subprocess."""
     return {"command": sys.executable, "args": [str(SERVERS / f"{script}.py")], **more}
@@ -136,7 +141,7 @@ def host(
     """Yield a host that runs a gateway over stdio, as hosts do."""
     log = folder / "stderr"
     command = ["-m", "toolscout", "mcp", "--config", str(write(folder, servers, **options)), *flags]
-    env = environment(PYTHONPATH=os.environ.get("PYTHONPATH", ""))
+    env = environment(PYTHONPATH=os.environ.get("PYTHONPATH", ""), **cache_in(folder))
     transport = StdioTransport(sys.executable, command, env, keep_alive=False, log_file=log)
     with connected(transport, log, mode) as started:
         yield started
@@ -156,7 +161,7 @@ def inside(folder: Path, servers: dict[str, Any], *flags: str, **options: Any) -
 
     log = folder / "stderr"
     with (
-        patch.dict(os.environ, environment(), clear=True),
+        patch.dict(os.environ, environment(**cache_in(folder)), clear=True),
         patch("toolscout.gateway.mcp.serving.serve", take),
     ):
         assert main(["mcp", "--config", str(write(folder, servers, **options)), *flags]) == 0
@@ -214,6 +219,6 @@ def listening(
     """Run a program that serves HTTP at the port named `PORT` in its command; yield its URL."""
     port = port or free_port()
     arguments = [one.replace("PORT", str(port)) for one in command]
-    with started(folder, port, *arguments, **settings) as server:
+    with started(folder, port, *arguments, **cache_in(folder), **settings) as server:
         until(lambda: answers(port))
         yield f"{server.url}/mcp", server.process

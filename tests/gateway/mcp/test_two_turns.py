@@ -101,9 +101,9 @@ def test_a_tool_that_shows_no_effect_has_the_risk_of_its_server(tmp_path: Path):
         until(lambda: {"odd__product", "sums__product"} <= office.names())
         names = ("odd__product", "sums__product", "sums__delete_sum")
         shown = office.ask("search_tools", names=list(names))["tools"]
-    risks = {tool["name"]: tool["risk"] for tool in shown}
-    assert list(risks) == list(names)
-    assert list(risks.values()) == ["write_remote", "read_only", "destructive"]
+    assert [tool["name"] for tool in shown] == list(names)
+    assert [tool.get("risk") for tool in shown] == ["write_remote", None, "destructive"]
+    assert [tool["call"] for tool in shown] == ["call_tool_write", "call_tool", "call_tool_write"]
 
 
 @pytest.mark.integration

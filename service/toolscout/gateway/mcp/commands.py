@@ -32,6 +32,7 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--pin-definitions", metavar="FILE", type=Path, help=pins)
     accept = "accept tools as they are now, by SERVER__TOOL or a pattern such as git__*, and end"
     add("--accept", nargs="+", default=(), metavar="NAME", help=accept)
+    add("--no-cache", action="store_true", help="keep no lists of tools on disk")
     add("--store", metavar="URL", default="memory", help="keep what was learned: sqlite:PATH")
 
 
@@ -56,6 +57,7 @@ def gateway(parsed: argparse.Namespace) -> int:
     _check_installed()
     from toolscout.gateway.mcp import importing, serving, web
     from toolscout.gateway.mcp.gateway import Gateway
+    from toolscout.gateway.mcp.listings import Listings, cache_folder
     from toolscout.gateway.mcp.pins import Pins
 
     given = config.options
@@ -69,13 +71,14 @@ def gateway(parsed: argparse.Namespace) -> int:
     if parsed.accept and parsed.pin_definitions is None:
         raise ConfigurationError("accept: expected --pin-definitions FILE, too")
     pins = parsed.pin_definitions and Pins(parsed.pin_definitions, tuple(parsed.accept))
+    cache = Listings(None if parsed.no_cache else cache_folder(os.environ))
     if parsed.accept:
-        print(importing.accept(config, pins))  # noqa: T201  # a command prints
+        print(importing.accept(config, pins, cache))  # noqa: T201  # a command prints
         return 0
     http = None if parsed.http is None else web.read_address(parsed.http)
     settings = load_serving(vars(parsed))
     key = os.environ.get(web.KEY)
-    return serving.serve(Gateway(config, parsed.store, pins), http, key, settings)
+    return serving.serve(Gateway(config, parsed.store, pins, cache), http, key, settings)
 
 
 def import_servers(parsed: argparse.Namespace) -> int:

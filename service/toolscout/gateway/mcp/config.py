@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from glob import escape
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -105,6 +105,8 @@ class _Entry(msgspec.Struct, kw_only=True, rename="camel"):
     timeout_ms: Duration | None = msgspec.field(default=None, name="timeout_ms")
     tool_timeout: Duration | None = msgspec.field(default=None, name="tool_timeout_sec")  # Codex
     start_s: Duration | None = msgspec.field(default=None, name="startup_timeout_sec")  # Codex
+    start: Literal["eager", "demand"] = "demand"
+    idle_timeout: Duration | None = msgspec.field(default=None, name="idle_timeout")
     default_risk: Risk = msgspec.field(default="write_remote", name="default_risk")
     disabled: bool = False
     enabled: bool = True
@@ -211,6 +213,8 @@ class _File:
             "examples": entry.examples,
             "timeout_s": self._timeout_s(entry, place),
             "default_risk": entry.default_risk,
+            "start": entry.start,
+            "idle_timeout_s": entry.idle_timeout or None,
         }
         if entry.start_s:
             common["start_s"] = entry.start_s

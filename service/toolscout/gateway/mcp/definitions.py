@@ -129,16 +129,15 @@ def _of_servers(description: str, names: Iterable[str]) -> str:
 
 
 def instructions(config: Config) -> str:
-    """Return what a host tells its model of the gateway."""
+    """Return what a host tells its model of the gateway; `search_tools` has the rest."""
     names = list(config.servers)
-    more = ", …" if len(names) > MAX_NAMED_SERVERS else ""
+    servers = ""
+    if not _of_servers(META_TOOLS["search_tools"].description, names).endswith(f" {names[-1]}."):
+        more = ", …" if len(names) > MAX_NAMED_SERVERS else ""
+        servers = f"search_tools finds the tools of {', '.join(names[:MAX_NAMED_SERVERS])}{more}. "
     return (
-        "Tools of these servers are behind search_tools: "
-        f"{', '.join(names[:MAX_NAMED_SERVERS])}{more}. Call it with the task in a few words: it "
-        "answers with the input schema of the best tool, and with the tool that calls it. "
-        "`names` shows others whole. Never guess a name or an argument. Ask before you call a tool "
-        "that needs confirmation. If a search finds nothing, try other words before you say it "
-        "cannot be done."
+        f"{servers}Never guess the name or the arguments of a tool. Ask before you call one that "
+        "needs confirmation. Search in other words before you say that something cannot be done."
     )
 
 
@@ -179,7 +178,7 @@ def prompts(gateway: Gateway) -> list[Prompt]:
 def _line(server: Status) -> str:
     """Return the state of a server in a line."""
     tools = f"{server.tools} tool" if server.tools == 1 else f"{server.tools} tools"
-    line = f"{server.name}: answers, {tools}"
+    line = f"{server.name}: {'starts when called' if server.is_asleep else 'answers'}, {tools}"
     if server.reason is not None:
         kept = f"; {tools} of its last list cannot be called" if server.tools else ""
         line = f"{server.name}: does not answer: {server.reason}{kept}"

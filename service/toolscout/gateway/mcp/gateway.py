@@ -16,6 +16,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.connection import Connection, Progress, ended
 from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, Offered
+from toolscout.gateway.mcp.listings import Listings
 from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.servers import Config
 from toolscout.metatools.gate import RiskGate
@@ -71,6 +72,8 @@ class Status(NamedTuple):
     """Which are left out, and why."""
     reason: str | None
     """Why it is unavailable; None if it is not."""
+    is_asleep: bool
+    """Whether it starts when it is called."""
 
 
 class Gateway:
@@ -80,12 +83,19 @@ class Gateway:
         config: the servers, and which of their tools to offer.
         store: where what was learned is kept: `memory`, or `sqlite:PATH`.
         pins: the definitions that are accepted; None accepts all.
+        cache: the lists of servers that do not run.
 
     Raises:
         ConfigurationError: there is no such store.
     """
 
-    def __init__(self, config: Config, store: str = "memory", pins: Pins | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        store: str = "memory",
+        pins: Pins | None = None,
+        cache: Listings | None = None,
+    ) -> None:
         self.config = config
         self.gate = RiskGate()
         self.listing = Listing()
@@ -94,7 +104,8 @@ class Gateway:
         self.finder = Finder(store)
         self._known = Known(pins)
         self._connections = [
-            Connection(name, server, self._note_change) for name, server in config.servers.items()
+            Connection(name, server, self._note_change, cache)
+            for name, server in config.servers.items()
         ]
         self._lock = asyncio.Lock()
         self._is_stale = False
@@ -138,7 +149,7 @@ class Gateway:
         counts = Counter(one.connection.name for one in self.listing.tools.values())
         left_out = self.listing.left_out
         return [
-            Status(one.name, counts[one.name], left_out.get(one.name), one.reason)
+            Status(one.name, counts[one.name], left_out.get(one.name), one.reason, one.is_asleep)
             for one in self._connections
         ]
 
@@ -150,6 +161,10 @@ class Gateway:
             for one in self._connections
             if one.reason is not None and wanted in (None, one.name.casefold())
         }
+
+    async def wake(self, name: str) -> None:
+        """Start the server of a tool, if it does not run; its tools may be others then."""
+        await self.listing.tools[name].connection.wake()
 
     async def call(
         self, session: Session, name: str, arguments: dict[str, Any], progress: Progress
@@ -168,6 +183,8 @@ class Gateway:
         return result
 
     async def _start(self) -> None:
+        if starting := [one.name for one in self._connections if one.reason is not None]:
+            logger.info("listing the tools of %s", ", ".join(starting))
         tried = [asyncio.create_task(one.tried.wait()) for one in self._connections]
         try:
             await asyncio.wait(tried, timeout=START_S)

@@ -72,6 +72,12 @@ class Requests(Middleware):
             refusal = tools.refusal(name, token, caller)
             if refusal is not None:
                 return _text(refusal, is_error=True)
+            await self._gateway.wake(name)
+            if name not in self._gateway.listing.tools:  # as its server lists them now
+                name = await resolved(tools, name)
+            refusal = tools.refusal(name, token, caller)
+            if refusal is not None:
+                return _text(refusal, is_error=True)
             progress = _progress(context.fastmcp_context)
             return await self._gateway.call(session, name, arguments, progress)
         except (CallFailed, CallError) as error:

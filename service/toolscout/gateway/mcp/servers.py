@@ -23,6 +23,10 @@ class _Server(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that a call may take; without limit by default, for the host can cancel."""
     default_risk: Risk = "write_remote"
     """The risk of a tool whose annotations, name and description show no effect."""
+    start: Literal["eager", "demand"] = "demand"
+    """Whether the server runs all the time, or from the first call on."""
+    idle_timeout_s: float | None = None
+    """Seconds without a call after which it is stopped; by default never: it may hold a state."""
     start_s: float = 60.0
     """Seconds to start and to agree on a protocol; `npx` may download the server first."""
 

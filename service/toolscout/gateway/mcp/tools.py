@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta
 
 from toolscout.common.spelling import key
 from toolscout.contract.answers import Resolution
+from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.contract.fields import Detail
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
@@ -16,7 +17,8 @@ from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.gateway import Gateway, Session
 from toolscout.gateway.mcp.listing import Offered
 from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, none_found, show
-from toolscout.metatools.arguments import Arguments, CallError, SearchTools, ToolName
+from toolscout.metatools.arguments import Arguments, CallError, SearchTools
+from toolscout.metatools.finds import without_titles
 from toolscout.metatools.table import FIND, TOOLS
 from toolscout.tools.risk import needs_schema
 
@@ -34,7 +36,7 @@ META_TOOLS = TOOLS | {FIND.name: FIND}
 class CallTool(Arguments, frozen=True, kw_only=True):
     """The arguments of the tools that call others."""
 
-    name: ToolName
+    name: Annotated[str, Meta(min_length=1, max_length=MAX_NAME_CHARS)]
     arguments: Annotated[Any, Meta(extra_json_schema={"type": "object"})] = UNSET
     token: Annotated[
         Any, Meta(description="If it has one", extra_json_schema={"type": "string"})
@@ -146,7 +148,12 @@ class ServerTools:
         if token is not None:
             self._session.read.add(token)
         shown = show(offered.shown, "full", token, self.caller(offered.shown["name"]))
-        return msgspec.structs.replace(shown, requires_full_schema=None)
+        return msgspec.structs.replace(
+            shown,
+            input_schema=without_titles(shown.input_schema),
+            risk=None if shown.call == CALL else shown.risk,
+            requires_full_schema=None,
+        )
 
     def _is_read(self, offered: Offered, expected: str, token: object) -> bool:
         """Return whether the definition was shown, here or as the token says."""
