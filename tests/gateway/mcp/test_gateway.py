@@ -170,6 +170,7 @@ def test_a_tool_that_writes_is_called_with_the_token_of_its_schema(office: Host)
 def test_a_refused_call_brings_schema_and_token_for_the_next_one(folder: Path, token: Json):
     call = {"name": "notes__send_note", "arguments": {"text": "tea"}, **token}
     with inside(folder, {"notes": stdio_server()}) as office:
+        until(lambda: office.names() != set())
         early = office.send("call_tool_write", call)
         assert early.is_error
         shown = json.loads(text_of(early))
@@ -177,6 +178,7 @@ def test_a_refused_call_brings_schema_and_token_for_the_next_one(folder: Path, t
         assert shown["tool"]["input_schema"]["required"] == ["text"]
         assert text_of(office.call_again(early, text="tea")) == "sent tea"
     with inside(folder, {"notes": stdio_server()}) as office:
+        until(lambda: office.names() != set())
         directly = json.loads(text_of(office.send("notes__send_note", {"text": "tea"})))
         assert directly["tool"]["input_schema"] == shown["tool"]["input_schema"]
 

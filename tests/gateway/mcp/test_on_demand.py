@@ -11,8 +11,9 @@ import pytest
 
 from tests.gateway.mcp.hosts import Host, inside, stdio_server, text_of
 from tests.support import until
-from toolscout.gateway.mcp import connection, listings
-from toolscout.gateway.mcp.listings import Listings, cache_folder
+from toolscout.gateway.mcp import cache as lists
+from toolscout.gateway.mcp import connection
+from toolscout.gateway.mcp.cache import ListCache, cache_folder
 from toolscout.gateway.mcp.servers import StdioServer
 from toolscout.gateway.mcp.tool_pages import ToolPages
 
@@ -55,6 +56,7 @@ def test_an_eager_server_runs_from_the_start_and_is_searched_at_once(tmp_path: P
 
 def test_a_server_without_calls_is_stopped_and_starts_again(tmp_path: Path):
     with inside(tmp_path, {"notes": stdio_server(idle_timeout=0.2)}) as office:
+        until(lambda: office.names() != set())
         assert not office.call("notes__list_notes").is_error
         until(lambda: "notes: stopped until it is called" in office.stderr)
         assert status(office) == "notes: starts when called, 8 tools"
@@ -67,7 +69,7 @@ def test_a_server_that_was_only_listed_is_stopped(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(connection, "LINGER_S", 0.1)
     with inside(tmp_path, {"notes": stdio_server(), "more": stdio_server(start="eager")}) as office:
         until(lambda: "notes: starts when called, 8 tools" in status(office))
-        assert "more: answers, 8 tools" in status(office)
+        until(lambda: "more: answers, 8 tools" in status(office))
         assert not office.call("notes__list_notes").is_error
         time.sleep(0.3)  # which it would not survive
         assert "notes: answers, 8 tools" in status(office)
@@ -79,7 +81,7 @@ def test_an_old_list_is_read_again_without_a_call(tmp_path: Path, monkeypatch: p
         until(lambda: office.names() != set())
     (tmp_path / "stderr").unlink()
     (kept,) = (tmp_path / "cache" / "toolscout" / "mcp").iterdir()
-    day_before = time.time() - listings.MAX_AGE_S
+    day_before = time.time() - lists.MAX_AGE_S
     os.utime(kept, (day_before, day_before))
     with inside(tmp_path, servers) as office:
         assert "notes__list_notes" in office.names()
@@ -138,8 +140,9 @@ def test_a_server_that_does_not_start_any_more_is_answered_in_a_line(tmp_path: P
 
 
 def test_the_first_search_names_the_servers_that_are_missing(tmp_path: Path):
-    servers = {"notes": stdio_server(), "slow": stdio_server(env={"START_S": "8"})}
+    servers = {"notes": stdio_server(), "slow": stdio_server(env={"START_S": "60"})}
     with inside(tmp_path, servers) as office:
+        until(lambda: office.names() != set())
         answer = office.ask("search_tools", query="list the notes of a folder")
         assert answer["tools"][0]["name"] == "notes__list_notes"
         assert answer["unavailable"] == {"slow": "it is still starting"}
@@ -156,7 +159,7 @@ def test_without_a_cache_nothing_is_written_and_nothing_read(tmp_path: Path):
 
 def test_lists_are_kept_for_their_owner_alone_and_no_key_with_them(tmp_path: Path):
     server = StdioServer(command="notes", env={"KEY": "sesame"})
-    cache = Listings(tmp_path / "lists")
+    cache = ListCache(tmp_path / "lists")
     tool = mcp_types.Tool(name="read", input_schema={"type": "object"})
     cache.save(server, ToolPages((tool,), is_cut=True))
     kept = cache.load(server)
@@ -177,8 +180,8 @@ def test_lists_are_kept_for_their_owner_alone_and_no_key_with_them(tmp_path: Pat
 def test_the_oldest_lists_go_where_all_are_too_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(listings, "MAX_BYTES", 1_200)
-    cache = Listings(tmp_path)
+    monkeypatch.setattr(lists, "MAX_BYTES", 1_200)
+    cache = ListCache(tmp_path)
     tool = mcp_types.Tool(name="read", description="x" * 400, input_schema={"type": "object"})
     servers = [StdioServer(command=str(number)) for number in range(4)]
     for server in servers:
@@ -187,7 +190,7 @@ def test_the_oldest_lists_go_where_all_are_too_large(
             age = path.stat().st_mtime - 60
             os.utime(path, (age, age))
     assert [cache.load(server) is not None for server in servers] == [False, False, True, True]
-    unwritable = Listings(tmp_path / "0" / "file")
+    unwritable = ListCache(tmp_path / "0" / "file")
     (tmp_path / "0").write_text("no folder", "utf-8")
     unwritable.save(servers[0], ToolPages((tool,)))
     assert unwritable.load(servers[0]) is None

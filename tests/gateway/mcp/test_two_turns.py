@@ -17,6 +17,7 @@ RARE = {"list_tools_meta", "get_required_keys_for_tool", "tool_info", "get_tool_
 @pytest.fixture
 def office(tmp_path: Path) -> Iterator[Host]:
     with inside(tmp_path, {"notes": stdio_server()}) as started:
+        until(lambda: started.names() != set())
         yield started
 
 
@@ -90,6 +91,7 @@ def test_a_host_can_allow_reads_alone(office: Host):
 
 def test_rare_tools_are_listed_on_demand(tmp_path: Path):
     with inside(tmp_path, {"notes": stdio_server()}, "--all-meta-tools") as office:
+        until(lambda: office.names() != set())
         assert {tool.name for tool in office.tools()} >= RARE
         answer = office.ask("get_tool_schemas", names=["notes__list_notes"])
         assert answer["schemas"][0]["call"] == "call_tool"
@@ -125,6 +127,7 @@ def test_hosts_without_sessions_over_http_do_not_open_tools_for_each_other(tmp_p
 @pytest.mark.integration
 def test_two_turns_suffice_over_stdio(tmp_path: Path):
     with host(tmp_path, {"notes": stdio_server()}) as office:
+        until(lambda: office.names() != set())
         best = office.ask("search_tools", query="erase a whole notebook")["tools"][0]
         result = office.send(best["call"], {"name": best["name"], "arguments": {"name": "diary"}})
         assert text_of(result) == "erased diary"

@@ -56,8 +56,8 @@ def gateway(parsed: argparse.Namespace) -> int:
     _warn(parsed.config, config.warnings)
     _check_installed()
     from toolscout.gateway.mcp import importing, serving, web
+    from toolscout.gateway.mcp.cache import ListCache, cache_folder
     from toolscout.gateway.mcp.gateway import Gateway
-    from toolscout.gateway.mcp.listings import Listings, cache_folder
     from toolscout.gateway.mcp.pins import Pins
 
     given = config.options
@@ -71,7 +71,7 @@ def gateway(parsed: argparse.Namespace) -> int:
     if parsed.accept and parsed.pin_definitions is None:
         raise ConfigurationError("accept: expected --pin-definitions FILE, too")
     pins = parsed.pin_definitions and Pins(parsed.pin_definitions, tuple(parsed.accept))
-    cache = Listings(None if parsed.no_cache else cache_folder(os.environ))
+    cache = ListCache(None if parsed.no_cache else cache_folder(os.environ))
     if parsed.accept:
         print(importing.accept(config, pins, cache))  # noqa: T201  # a command prints
         return 0

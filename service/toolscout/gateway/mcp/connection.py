@@ -16,26 +16,23 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from math import inf
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import mcp_types
-from fastmcp.client.messages import MessageHandler
-from fastmcp.client.transports import ClientTransport
-from fastmcp.server.providers.proxy import ProxyClient
 from mcp import MCPError
 from pydantic import ValidationError
 
+from toolscout.gateway.mcp.cache import MAX_AGE_S, ListCache, ToolPages
 from toolscout.gateway.mcp.failures import (
     CallFailed,
     Unavailable,
     explained,
     is_lost,
     is_unreadable,
+    redacted,
 )
-from toolscout.gateway.mcp.listings import MAX_AGE_S, Listings
 from toolscout.gateway.mcp.servers import Server
-from toolscout.gateway.mcp.tool_pages import ToolPages, read_pages
-from toolscout.gateway.mcp.transports import redacted, transport_to
 
 LIST_S = 60.0
 """Seconds to read all pages of a list of tools."""
@@ -50,13 +47,13 @@ PAUSE_S = 0.5
 MAX_PAUSE_S = 30.0
 """Seconds before a lost server is connected again; they double with each failure in a row."""
 
+if TYPE_CHECKING:
+    from fastmcp.server.providers.proxy import ProxyClient
+
 logger = logging.getLogger("toolscout.mcp")
 
 LINGER_S = 60.0
 """Seconds for which a server runs on demand that was only started to read its list."""
-
-MODES = ("legacy", "auto")
-"""First the era that has notifications on every transport, then any."""
 
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
@@ -75,7 +72,7 @@ class Connection:
         name: str,
         server: Server,
         changed: Callable[[], Awaitable[None]],
-        cache: Listings | None = None,
+        cache: ListCache | None = None,
     ) -> None:
         self.name = name
         self.server = server
@@ -92,7 +89,7 @@ class Connection:
         self._calls = 0
         self._wake = asyncio.Event()
         self._is_stale = False
-        self._cache = cache or Listings(None)
+        self._cache = cache or ListCache(None)
         self._wanted = asyncio.Event()
         """Set by a call for as long as the server runs."""
         self._is_started = asyncio.Event()
@@ -115,9 +112,10 @@ class Connection:
             if self.is_asleep:
                 await self._sleep()
             try:
-                with transport_to(self.name, self.server) as transport:
+                connecting = await asyncio.to_thread(_connecting)
+                with connecting.transport_to(self.name, self.server) as transport:
                     async with asyncio.timeout(self.server.start_s):
-                        client = await _connect(transport, self._note_change)
+                        client = await connecting.connect(transport, self._note_change)
                     try:
                         await self._list(client)
                         was_listed = True
@@ -187,13 +185,13 @@ class Connection:
             async with asyncio.timeout(MAX_AGE_S - self._age_s):
                 await self._wanted.wait()
 
-    async def _list(self, client: ProxyClient) -> None:
+    async def _list(self, client: "ProxyClient") -> None:
         self._is_stale = False
         async with asyncio.timeout(LIST_S):
             capable = client.server_capabilities
             has_tools = capable is None or capable.tools is not None
             try:
-                listed = await read_pages(client) if has_tools else ToolPages()
+                listed = await _connecting().read_pages(client) if has_tools else ToolPages()
             except (ValidationError, MCPError) as error:
                 if self._client is not client or not is_unreadable(error):
                     raise
@@ -208,7 +206,7 @@ class Connection:
             await self._changed()
         self._note_tried()
 
-    async def _follow(self, client: ProxyClient) -> None:
+    async def _follow(self, client: "ProxyClient") -> None:
         """Read the list again when it has changed or is old; return when the server may stop.
 
         Raises:
@@ -248,7 +246,7 @@ class Connection:
             return LINGER_S
         return self.server.idle_timeout_s or inf
 
-    async def _check(self, client: ProxyClient) -> None:
+    async def _check(self, client: "ProxyClient") -> None:
         try:
             async with asyncio.timeout(CHECK_S):
                 await client.ping()
@@ -265,59 +263,15 @@ class Connection:
         self._wake.set()
 
 
+def _connecting() -> ModuleType:
+    """Return what connects, which takes a third of a second to import the first time."""
+    from toolscout.gateway.mcp import connecting
+
+    return connecting
+
+
 async def ended(task: asyncio.Task[None]) -> None:
     """Cancel a task until it ends, for a library may lose a cancellation while it closes."""
     while not task.done():
         task.cancel()
         await asyncio.wait((task,), timeout=0.5)
-
-
-async def _connect(
-    transport: ClientTransport, list_changed: Callable[[], Awaitable[None]]
-) -> ProxyClient:
-    """Return a connected client.
-
-    A proxy's client also relays results that do not fit the tool's own output schema. Nothing of a
-    host's request is forwarded, and the server is offered no sampling, elicitation or roots, for
-    one connection serves many hosts.
-
-    Raises:
-        Exception: the server cannot be reached, or speaks no known version.
-    """
-    own = {"roots": None, "sampling_handler": None, "elicitation_handler": None}
-    for mode in MODES:
-        client = ProxyClient(
-            transport,
-            forward_incoming_headers=False,
-            mode=mode,
-            log_handler=_no_log,
-            progress_handler=_no_progress,
-            message_handler=_Changes(list_changed),
-            **own,
-        )
-        try:
-            await client.__aenter__()
-        except MCPError:
-            if mode == MODES[-1]:
-                raise
-        else:
-            return client
-    raise AssertionError("the last mode returns or raises")
-
-
-class _Changes(MessageHandler):
-    """Passes on that a list of tools has changed."""
-
-    def __init__(self, list_changed: Callable[[], Awaitable[None]]) -> None:
-        self._list_changed = list_changed
-
-    async def on_tool_list_changed(self, _: mcp_types.ToolListChangedNotification) -> None:
-        await self._list_changed()
-
-
-async def _no_log(_: Any) -> None:
-    """Drop a message of a server's log: it may hold anything, and names no call."""
-
-
-async def _no_progress(_: float, __: float | None, ___: str | None) -> None:
-    """Drop the progress of what no host asked for."""

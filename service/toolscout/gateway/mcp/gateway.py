@@ -13,10 +13,10 @@ import mcp_types
 from toolscout.contract.fields import Outcome
 from toolscout.contract.requests import Filters
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, Progress, ended
 from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, Offered
-from toolscout.gateway.mcp.listings import Listings
 from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.servers import Config
 from toolscout.metatools.gate import RiskGate
@@ -94,7 +94,7 @@ class Gateway:
         config: Config,
         store: str = "memory",
         pins: Pins | None = None,
-        cache: Listings | None = None,
+        cache: ListCache | None = None,
     ) -> None:
         self.config = config
         self.gate = RiskGate()

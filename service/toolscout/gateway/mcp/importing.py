@@ -10,9 +10,9 @@ import msgspec
 
 from toolscout.client.endpoint import is_web_address, without_secrets
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing
-from toolscout.gateway.mcp.listings import Listings
 from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.servers import Config
 
@@ -49,7 +49,7 @@ def run(config: Config, catalog: str, url: str, key: str | None) -> str:
     return "\n".join(_report(catalog, before, after))
 
 
-def accept(config: Config, pins: Pins, cache: Listings) -> str:
+def accept(config: Config, pins: Pins, cache: ListCache) -> str:
     """Accept definitions as the servers list them now, and return what has changed.
 
     These lists are what the next gateway begins with.
@@ -69,7 +69,7 @@ def accept(config: Config, pins: Pins, cache: Listings) -> str:
 
 
 async def _listed(
-    config: Config, known: Known | None = None, cache: Listings | None = None
+    config: Config, known: Known | None = None, cache: ListCache | None = None
 ) -> Listing:
     """Return the tools of all servers, connected side by side.
 

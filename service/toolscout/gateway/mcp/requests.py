@@ -41,7 +41,8 @@ class Requests(Middleware):
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Sequence[Tool]]
     ) -> Sequence[Tool]:
         """List the gateway's own tools and the pinned ones."""
-        await self._gateway.ready()
+        if self._gateway.config.options.pinned:
+            await self._gateway.ready()
         self._session(context.fastmcp_context)  # to tell it of changes
         pinned = self._gateway.pinned()
         for one in pinned:

@@ -18,13 +18,25 @@ import msgspec
 from pydantic import ValidationError
 
 from toolscout.gateway.mcp.servers import Server, StdioServer
-from toolscout.gateway.mcp.tool_pages import MAX_LIST_BYTES, ToolPages
+
+MAX_LIST_BYTES = 16 * 1024 * 1024
+"""Bytes of one list; what comes after them is not read."""
 
 MAX_BYTES = 4 * MAX_LIST_BYTES
 """Bytes of all files; the ones written longest ago go first."""
 
 MAX_AGE_S = 86_400.0
 """Seconds after which a list is read again, even if nobody calls a tool of its server."""
+
+
+class ToolPages(NamedTuple):
+    """A whole list, as much of it as can be offered."""
+
+    tools: tuple[mcp_types.Tool, ...] = ()
+    is_cut: bool = False
+    """Whether the server has more tools than were read."""
+    unreadable: int = 0
+    """Entries that are no tools."""
 
 
 class _Kept(msgspec.Struct):
@@ -40,7 +52,7 @@ class Kept(NamedTuple):
     age_s: float
 
 
-class Listings:
+class ListCache:
     """The cached lists.
 
     Args:
