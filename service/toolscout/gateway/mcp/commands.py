@@ -12,6 +12,7 @@ import msgspec
 
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.servers import Config
 from toolscout.settings_sources import load_serving
 from toolscout.terminal import YELLOW, painted
 
@@ -50,9 +51,8 @@ def gateway(parsed: argparse.Namespace) -> int:
     Raises:
         ConfigurationError: the file, a flag or the installation is at fault.
     """
-    from toolscout.gateway.mcp.config import read_config
-
-    config = read_config(parsed.config, os.environ)
+    file = _Followed(parsed)
+    config = file.read()
     _warn(parsed.config, config.warnings)
     _check_installed()
     from toolscout.gateway.mcp import importing, serving, web
@@ -60,14 +60,6 @@ def gateway(parsed: argparse.Namespace) -> int:
     from toolscout.gateway.mcp.gateway import Gateway
     from toolscout.gateway.mcp.pins import Pins
 
-    given = config.options
-    options = msgspec.structs.replace(
-        given,
-        max_risk=parsed.max_risk or given.max_risk,
-        pinned=tuple(dict.fromkeys((*given.pinned, *parsed.pin))),
-        all_meta_tools=parsed.all_meta_tools or given.all_meta_tools,
-    )
-    config = msgspec.structs.replace(config, options=options)
     if parsed.accept and parsed.pin_definitions is None:
         raise ConfigurationError("accept: expected --pin-definitions FILE, too")
     pins = parsed.pin_definitions and Pins(parsed.pin_definitions, tuple(parsed.accept))
@@ -78,7 +70,8 @@ def gateway(parsed: argparse.Namespace) -> int:
     http = None if parsed.http is None else web.read_address(parsed.http)
     settings = load_serving(vars(parsed))
     key = os.environ.get(web.KEY)
-    return serving.serve(Gateway(config, parsed.store, pins, cache), http, key, settings)
+    made = Gateway(config, parsed.store, pins, cache, file.changed)
+    return serving.serve(made, http, key, settings)
 
 
 def import_servers(parsed: argparse.Namespace) -> int:
@@ -97,6 +90,49 @@ def import_servers(parsed: argparse.Namespace) -> int:
     key = os.environ.get("TOOLSCOUT_API_KEY")
     print(importing.run(config, parsed.catalog, parsed.url, key))  # noqa: T201  # a command prints
     return 0
+
+
+class _Followed:
+    """The file of the configuration, with the flags that come before it."""
+
+    def __init__(self, parsed: argparse.Namespace) -> None:
+        self._parsed = parsed
+        self._seen: object = None
+
+    def read(self) -> Config:
+        """Return the configuration.
+
+        Raises:
+            ConfigurationError: the file is at fault.
+        """
+        from toolscout.gateway.mcp.config import read_config
+
+        parsed = self._parsed
+        self._seen = self._state()
+        config = read_config(parsed.config, os.environ)
+        given = config.options
+        options = msgspec.structs.replace(
+            given,
+            max_risk=parsed.max_risk or given.max_risk,
+            pinned=tuple(dict.fromkeys((*given.pinned, *parsed.pin))),
+            all_meta_tools=parsed.all_meta_tools or given.all_meta_tools,
+        )
+        return msgspec.structs.replace(config, options=options)
+
+    def changed(self) -> Config | None:
+        """Return the configuration if the file is another than when it was read.
+
+        Raises:
+            ConfigurationError: the file is at fault; that is said once for each state of it.
+        """
+        return None if self._state() == self._seen else self.read()
+
+    def _state(self) -> object:
+        try:
+            status = self._parsed.config.stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _add_file(parser: argparse.ArgumentParser, flag: str) -> None:

@@ -106,6 +106,12 @@ class Connection:
 
     async def run(self) -> None:
         """Keep the server connected until cancelled."""
+        try:
+            await self._run()
+        finally:
+            self._note_tried()  # calls that wait for its start are answered
+
+    async def _run(self) -> None:
         pause = PAUSE_S
         while True:
             was_listed = False

@@ -33,7 +33,6 @@ class Requests(Middleware):
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._own = own_tools(gateway.config)
         self._sessions: Lru[str, Session] = Lru(MAX_SESSIONS)
         gateway.listeners.append(self._notify)
 
@@ -47,7 +46,7 @@ class Requests(Middleware):
         pinned = self._gateway.pinned()
         for one in pinned:
             self._gateway.gate.note_read(one.shown)  # hosts have its schema
-        return [*self._own, *pinned_tools(pinned)]
+        return [*own_tools(self._gateway.config), *pinned_tools(pinned)]
 
     async def on_call_tool(
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
