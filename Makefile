@@ -168,7 +168,7 @@ $(VENV)/.boarded: $(STAMP) evals/board/peers.txt
 board: $(VENV)/.boarded ## selectors side by side: docs/board.md and its page, in half an hour (TOOLSCOUT_DATA)
 	$(BIN)/python -m evals.board --docs docs/board.md --json docs/board.json --page docs/board.html
 
-mcp-tokens: $(VENV)/.tested ## the table in docs/mcp.md: servers directly and behind the gateway (TOOLSCOUT_DATA)
+mcp-tokens: $(VENV)/.tested ## the tables in docs/mcp.md: twelve tasks over nine published servers (npm, PyPI)
 	$(BIN)/python -m evals.mcp_tokens --docs docs/mcp.md
 
 prompt-cost: $(VENV)/.tested ## what a conversation costs by the way tools are shown; the table in docs/client.md (TOOLSCOUT_DATA)
@@ -186,4 +186,4 @@ dist: $(VENV)/.tested sbom ## build a release in dist/: wheel, source, sbom.cdx.
 	cd $(DIST) && sha256sum *.whl *.tar.gz sbom.cdx.json > SHA256SUMS
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) .venv-litellm .venv-frameworks .venv-mcp .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) .venv-litellm .venv-frameworks .venv-mcp .venv-mcp-nine .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build

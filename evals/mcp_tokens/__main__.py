@@ -1,157 +1,211 @@
-"""Measure three servers with a hundred tools each, directly and behind the gateway.
+"""Have a scripted agent do twelve tasks over nine published servers, with and without a gateway.
 
-python -m evals.mcp_tokens --data FOLDER --docs docs/mcp.md
+python -m evals.mcp_tokens --servers .venv-mcp-nine --docs docs/mcp.md
 
-FOLDER (or TOOLSCOUT_DATA) holds `catalogs/300.json`. Tokens are those of `o200k_base`; times are
-medians over stdio, host, gateway and servers on the same machine.
+The servers are installed into that folder on first use (npm and pip). Compared are all tools in
+the prompt, fastmcp's own search, and the gateway. Tokens are those of `o200k_base`.
 """
 
 import argparse
 import asyncio
 import json
+import os
 import sys
 import tempfile
 import time
-import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import mean, median
+from threading import Thread
 from typing import Any
 
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from fastmcp.client.transports import StdioTransport
+from fastmcp.server.transforms.search import BM25SearchTransform
+from fastmcp.tools import Tool
+from fastmcp.tools.base import ToolResult
 
 from evals import docs
-from evals.speed.traffic import catalogs
-from toolscout.tools.summary import first_sentence
+from evals.mcp_tokens import agent, published
+from evals.mcp_tokens.agent import Conversation, Outcome
+from evals.mcp_tokens.tasks import Task, tasks
 
-with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-    import bpe_openai
+CALLS = 50
+"""Calls of which the median time is taken."""
 
-    ENCODING = bpe_openai.get_encoding("o200k_base")
+Agent = Callable[[Conversation], Awaitable[Outcome]]
 
-SERVERS, TOOLS_OF_EACH = 3, 100
-CALLS = 200
-QUERIES = 30
-"""Tools, evenly from all, whose descriptions are searched for."""
+
+class Forwarded(Tool):  # type: ignore[misc]  # the library has no types here
+    """A tool of one of the servers, under its whole name."""
+
+    client: Any
+    original: str
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        """Call it at its server."""
+        result = await self.client.call_tool_mcp(self.original, arguments)
+        return ToolResult(content=result.content, is_error=bool(result.is_error))
 
 
 def main() -> int:
-    """Print the table, and write it where told to; returns the exit status."""
+    """Print the tables, and write them where told to; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m evals.mcp_tokens", description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder with catalogs/ (or TOOLSCOUT_DATA)")
+    folder = Path(".venv-mcp-nine")
+    parser.add_argument("--servers", type=Path, default=folder, help="folder to install them into")
     parser.add_argument("--docs", type=Path, help="also write the table into its block here")
     parsed = parser.parse_args()
-    folder = catalogs(parsed.data)
-    if folder is None:
-        print("skipped: no catalogs; name their folder with --data or TOOLSCOUT_DATA")
-        return 0
-    text = asyncio.run(table(folder / "300.json"))
+    published.install(parsed.servers)
+    with tempfile.TemporaryDirectory() as work:
+        text = asyncio.run(table(parsed.servers.absolute(), Path(work)))
     print(text)
     if parsed.docs:
         docs.write(parsed.docs, "mcp-tokens", text)
     return 0
 
 
-async def table(catalog: Path) -> str:
-    """Measure, and return the table."""
-    servers = {
-        f"server-{number}": {
-            "command": sys.executable,
-            "args": [
-                *("-m", "evals.mcp_tokens.server", str(catalog)),
-                *(str(TOOLS_OF_EACH * number), str(TOOLS_OF_EACH * (number + 1))),
-            ],
-            "cwd": str(Path.cwd()),
-        }
-        for number in range(SERVERS)
-    }
-    direct = [await listed(StdioTransport(**server)) for server in servers.values()]
-    tools = [tool for each in direct for tool in each]
-    with tempfile.TemporaryDirectory() as folder:
-        config = Path(folder) / "mcp.json"
-        config.write_text(json.dumps({"mcpServers": servers}), "utf-8")
-        gateway = ["-m", "toolscout", "mcp", "--config", str(config)]
-        transport = StdioTransport(sys.executable, gateway, log_file=Path(folder) / "log")
-        own = await listed(transport)
-        found, read = await asked(transport, tools)
-        times = await timed(transport, StdioTransport(**servers["server-0"]))
-        await transport.close()
-    rows = [
-        (f"{SERVERS} servers, directly: {len(tools)} tools", tokens(tools)),
-        (f"the same behind the gateway: {len(own)} tools", tokens(own)),
-        ("and one search, five tools found (mean)", round(found)),
-        ("and one `tool_info` (mean)", round(read)),
+async def table(folder: Path, work: Path) -> str:
+    """Do all tasks in three ways, and return what they took."""
+    published.prepare(work)
+    servers = published.servers(folder, work)
+    with serving(work / "files") as page:
+        todo = tasks(work, page)
+        rows, lines = [], []
+        async with AsyncExitStack() as stack:
+            server, direct = await forwarding(stack, servers)
+            everything = await stack.enter_async_context(Client(server, mode="legacy"))
+            sizes = len(await everything.list_tools())
+            rows.append((f"all {sizes} tools", await run(everything, agent.directly, todo)))
+            published.remember(work)
+            server.add_transform(BM25SearchTransform())
+            searching = await stack.enter_async_context(Client(server, mode="legacy"))
+            rows.append(("fastmcp's search", await run(searching, agent.by_transform, todo)))
+            gateway = gateway_over(servers, work)
+            async with Client(gateway, mode="legacy") as first:  # which fills the cache
+                await until_listed(first, len(servers))
+            await gateway.close()
+            published.remember(work)
+            gateway, began = gateway_over(servers, work), time.perf_counter()
+            host = await stack.enter_async_context(Client(gateway, mode="legacy"))
+            await host.list_tools()
+            ready_s = time.perf_counter() - began
+            rows.append(("`toolscout mcp`", await run(host, agent.by_gateway, todo)))
+            lines = await timed(host, direct["time"], ready_s)
+    return "\n".join([*summary(rows), "", *by_task(todo, rows), "", *lines])
+
+
+async def forwarding(
+    stack: AsyncExitStack, servers: dict[str, dict[str, Any]]
+) -> tuple["FastMCP[Any]", dict[str, Client[Any]]]:
+    """Return a server with the tools of all, and a connection to each."""
+    everything: FastMCP[Any] = FastMCP("everything", dereference_schemas=False)
+    direct = {}
+    for name, config in servers.items():
+        log = Path(os.devnull)
+        client = direct[name] = Client(StdioTransport(**config, log_file=log), mode="legacy")
+        await stack.enter_async_context(client)
+        for tool in await client.list_tools():
+            everything.add_tool(
+                Forwarded(
+                    name=f"{name}__{tool.name}",
+                    description=tool.description,
+                    parameters=tool.input_schema,
+                    client=client,
+                    original=tool.name,
+                )
+            )
+    return everything, direct
+
+
+async def run(host: Client[Any], how: Agent, todo: Sequence[Task]) -> tuple[int, list[Outcome]]:
+    """Return the tokens of the tools and instructions, and what each task took."""
+    prompt = agent.prompt_tokens(await host.list_tools(), host.initialize_result.instructions)
+    return prompt, [await how(Conversation(host, prompt, task)) for task in todo]
+
+
+def gateway_over(servers: dict[str, dict[str, Any]], work: Path) -> StdioTransport:
+    """Return a gateway as hosts start it, with a cache of its own."""
+    config = work / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": servers}), "utf-8")
+    command = ["-m", "toolscout", "mcp", "--config", str(config)]
+    env = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
+    return StdioTransport(sys.executable, command, env, log_file=work / "log", keep_alive=False)
+
+
+async def until_listed(host: Client[Any], count: int) -> None:
+    """Wait until all servers have been listed."""
+    while True:
+        prompt = await host.get_prompt("backend_status")
+        if prompt.messages[0].content.text.count(": answers") == count:
+            return
+        await asyncio.sleep(0.2)
+
+
+def summary(rows: Sequence[tuple[str, tuple[int, list[Outcome]]]]) -> Iterator[str]:
+    """Yield a table with a line for each way."""
+    yield "| | prompt at start | turns a task | prompt tokens a task, all turns | done |"
+    yield "|---|--:|--:|--:|--:|"
+    for title, (prompt, outcomes) in rows:
+        turns, tokens = mean(one.turns for one in outcomes), mean(one.tokens for one in outcomes)
+        done = f"{sum(one.is_done for one in outcomes)} of {len(outcomes)}"
+        yield f"| {title} | {prompt:,} | {turns:.2f} | {tokens:,.0f} | {done} |"
+
+
+def by_task(
+    todo: Sequence[Task], rows: Sequence[tuple[str, tuple[int, list[Outcome]]]]
+) -> Iterator[str]:
+    """Yield a table with a line for each task: turns and tokens in each way."""
+    yield f"| task, done by | {' | '.join(title for title, _ in rows)} |"
+    yield f"|---|{'--:|' * len(rows)}"
+    for number, task in enumerate(todo):
+        took = [outcomes[number] for _, (_, outcomes) in rows]
+        cells = [
+            f"{one.turns} turns, {one.tokens:,}{'' if one.is_done else ', not done'}"
+            for one in took
+        ]
+        yield f"| `{task.tool}` | {' | '.join(cells)} |"
+
+
+async def timed(host: Client[Any], direct: Client[Any], ready_s: float) -> list[str]:
+    """Return how long the start, a search and a call took, in a sentence."""
+    arguments = {"timezone": "UTC"}
+    call = {"name": "time__get_current_time", "arguments": arguments}
+    search = {"query": "current time in a time zone"}
+    search_ms = await median_ms(partial(host.call_tool, "search_tools", search))
+    call_ms = await median_ms(partial(host.call_tool, "call_tool", call))
+    own_ms = await median_ms(partial(direct.call_tool, "get_current_time", arguments))
+    return [
+        f"With nine servers in its cache the gateway listed its tools {ready_s:.1f} s after its "
+        f"start; a search took {search_ms:.1f} ms, a call {call_ms:.1f} ms, and the same call to "
+        f"its server {own_ms:.1f} ms (medians of {CALLS}, all on the same two cores).",
     ]
-    lines = ["| in the prompt | tokens |", "|---|--:|"]
-    lines += [f"| {title} | {count:,} |" for title, count in rows]
-    whole, used = rows[0][1], sum(count for _, count in rows[1:])
-    lines += [
-        "",
-        f"Together {used:,} tokens in place of {whole:,}: {used / whole:.1%}.",
-        "",
-        "Over stdio, with host, gateway and servers on the same cores, a search took "
-        "{:.1f} ms, a call {:.1f} ms, and the same call to its server ".format(*times[:2])
-        + f"{times[2]:.1f} ms (medians of {CALLS}).",
-    ]
-    return "\n".join(lines)
-
-
-async def listed(transport: StdioTransport) -> list[dict[str, Any]]:
-    """Return `tools/list` as it comes over the wire."""
-    async with Client(transport) as client:
-        tools = await client.list_tools()
-    return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
-
-
-async def asked(transport: StdioTransport, tools: list[dict[str, Any]]) -> tuple[float, float]:
-    """Return the mean tokens of a search with its answer, and of a tool's info."""
-    searches, infos = [], []
-    async with Client(transport) as client:
-        for tool in tools[:: len(tools) // QUERIES][:QUERIES]:
-            query = {"query": first_sentence(tool.get("description") or tool["name"])}
-            found = (await client.call_tool("search_tools", query)).content[0].text
-            info = await client.call_tool("tool_info", {"name": tool["name"]})
-            searches.append(count(json.dumps(query)) + count(found))
-            infos.append(count(info.content[0].text))
-    return mean(searches), mean(infos)
-
-
-async def timed(transport: StdioTransport, server: StdioTransport) -> tuple[float, float, float]:
-    """Return the median milliseconds of a search, of a call, and of the call to its server."""
-    async with Client(transport) as host, Client(server) as direct:
-        listing = json.loads((await host.call_tool("list_tools_meta")).content[0].text)
-        names = [tool["name"] for tool in listing["tools"]]
-        name = next(name for name in names if name.startswith("server-0__"))
-        through = {"name": name, "arguments": {}}
-        refusal = await host.call_tool("call_tool", through, raise_on_error=False)
-        if refusal.is_error:  # of a tool that may change something
-            through["token"] = json.loads(refusal.content[0].text)["token"]
-        return (
-            await median_ms(lambda: host.call_tool("search_tools", {"query": "create an issue"})),
-            await median_ms(lambda: host.call_tool("call_tool", through)),
-            await median_ms(lambda: direct.call_tool(name.removeprefix("server-0__"), {})),
-        )
 
 
 async def median_ms(call: Callable[[], Awaitable[object]]) -> float:
     """Return how long a call takes, after some to warm up."""
     times = []
-    for _ in range(CALLS + CALLS // 10):
+    for _ in range(CALLS + 5):
         start = time.perf_counter()
         await call()
         times.append(time.perf_counter() - start)
-    return 1_000 * median(times[CALLS // 10 :])
+    return 1_000 * median(times[5:])
 
 
-def tokens(tools: list[dict[str, Any]]) -> int:
-    """Count the tokens of a list, as compact JSON."""
-    return count(json.dumps(tools, separators=(",", ":"), ensure_ascii=False))
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """Serve a folder over HTTP; yield the address of its page."""
 
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
 
-def count(text: str) -> int:
-    """Count the tokens of a text."""
-    return len(ENCODING.encode_ordinary(text))
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/index.html"
+        server.shutdown()
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import httpx2
 
 from evals import docs
-from evals.mcp_tokens.__main__ import count
+from evals.mcp_tokens.agent import count
 from evals.prompt_cost.models import INTERFACES, Model
 from evals.speed.traffic import catalogs
 from toolscout.discovery import ToolDiscovery

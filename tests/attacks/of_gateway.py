@@ -13,7 +13,7 @@ import httpx2
 from evals.speed.processes import own_mib
 from tests.attacks.attack import Attack, half_more
 from tests.attacks.stalls import Ask
-from tests.gateway.mcp.hosts import stdio_server, write
+from tests.gateway.mcp.hosts import cache_in, stdio_server, write
 from tests.support import Process, answers, free_port, started, until
 
 PATH = "/mcp"
@@ -34,7 +34,7 @@ def _gateway(env: Mapping[str, str], folder: Path) -> Iterator[Process]:
     config = str(write(folder, servers))
     port = free_port()
     command = ["-m", "toolscout", "mcp", "--config", config, "--http", f"127.0.0.1:{port}"]
-    with started(folder, port, *command) as server:
+    with started(folder, port, *command, **cache_in(folder)) as server:
         until(lambda: answers(port))
         yield server
 

@@ -13,6 +13,7 @@ from toolscout.contract.fields import Detail
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
 from toolscout.discovery.meta import resolve
+from toolscout.metatools import finds
 from toolscout.metatools.answers import ToolsFound, find_tool, none_found, show
 from toolscout.metatools.arguments import CallError, SearchTools, answer_schema, schema_of
 from toolscout.metatools.table import TOOLS, instructions
@@ -119,6 +120,35 @@ def test_a_tool_is_shown_by_name_in_brief_and_whole():
     assert (erased["risk"], erased["requires_confirmation"]) == ("destructive", True)
     assert ask("tool_info", name="send_email")["status"] == "unavailable"
     assert "status" not in ask("tool_info", name="read_file")
+
+
+def test_a_signature_is_a_line_with_the_required_parameters_first():
+    properties = {name: {"type": "string"} for name in "abcdefghij"}
+    tool = {"name": "push", "description": "Push commits. To the remote."}
+    assert finds.signature(tool) == "push(): Push commits."
+    some = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["b", "z"]}
+    assert finds.signature({"name": "push", "input_schema": some}) == "push(b, a?)"
+    many = {"type": "object", "properties": properties}
+    line = finds.signature({"name": "push", "description": "x" * 500, "input_schema": many})
+    assert line.startswith("push(a?, b?, c?, d?, e?, f?, g?, h?, …): xxx")
+    assert len(line) < 150
+
+
+def test_titles_of_generators_are_left_out_of_schemas_but_no_value_is():
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Arguments",
+        "properties": {
+            "title": {"type": "string", "title": "Title", "default": {"title": "none"}},
+            "any": {"anyOf": [{"title": "A", "enum": [{"title": "B"}]}, True]},
+        },
+    }
+    assert finds.without_titles(schema) == {
+        "properties": {
+            "title": {"type": "string", "default": {"title": "none"}},
+            "any": {"anyOf": [{"enum": [{"title": "B"}]}, True]},
+        },
+    }
 
 
 def test_several_schemas_come_in_one_answer_and_each_tool_once():

@@ -32,10 +32,15 @@ from toolscout.tools.summary import MAX_HINTS, examples, first_sentence, namespa
 
 _AFTER = "after:"
 
+TRY_ALL = "try other words, or page through them with list_tools_meta"
+TRY_AGAIN = "try other words"
+
 
 class Shown(ToolDetail, frozen=True, omit_defaults=True):
     """A tool that was not compiled, and the token that a call of it has to repeat."""
 
+    call: str | None = None
+    """The tool that calls it."""
     token: str | None = None
 
 
@@ -106,13 +111,8 @@ async def get_tool_schemas(source: Source, wanted: GetToolSchemas) -> SchemasAns
     """Show several tools whole, and for names that do not exist similar ones."""
     answers = await source.resolve(list(dict.fromkeys(wanted.names)))
     names = dict.fromkeys(one.name for one in answers if one.name is not None)
-    errors = [
-        SchemaError(one.query, one.ambiguous and one.ambiguous[:MAX_HINTS], one.suggestions)
-        for one in answers
-        if one.name is None
-    ]
     shown = await source.show(list(names), "full")
-    return SchemasAnswer(list(shown), errors, len(shown))
+    return SchemasAnswer(list(shown), schema_errors(answers), len(shown))
 
 
 async def get_required_keys_for_tool(source: Source, wanted: GetRequiredKeys) -> RequiredKeys:
@@ -151,7 +151,16 @@ async def resolved(source: Source, name: str) -> str:
     raise CallError(f"{what} this name{'; near: ' if near else ''}{near}")
 
 
-def show(tool: Any, detail: Detail, token: str | None = None) -> Shown:
+def schema_errors(answers: Sequence[Resolution]) -> list[SchemaError]:
+    """Return the names that mean no tool, each with similar ones."""
+    return [
+        SchemaError(one.query, one.ambiguous and one.ambiguous[:MAX_HINTS], one.suggestions)
+        for one in answers
+        if one.name is None
+    ]
+
+
+def show(tool: Any, detail: Detail, token: str | None = None, call: str | None = None) -> Shown:
     """Show a tool of any provider's shape; in brief by a sentence and its risk."""
     name, description = texts(tool)
     if detail == "names":
@@ -167,16 +176,16 @@ def show(tool: Any, detail: Detail, token: str | None = None) -> Shown:
         requires_full_schema=needs_schema(level) or None,
         requires_confirmation=needs_confirmation(level) or None,
         token=token,
+        call=call,
     )
 
 
-def none_found(names: Sequence[str]) -> ToolsFound:
+def none_found(names: Sequence[str], advice: str = TRY_ALL) -> ToolsFound:
     """Say that nothing fits, how many tools there are, and some namespaces or names."""
     spaces = namespaces(names)
     return ToolsFound(
         [],
-        message=f"No tool fits this query. There are {len(names)} tools: try other words, "
-        "or page through them with list_tools_meta.",
+        message=f"No tool fits this query. There are {len(names)} tools: {advice}.",
         total=len(names),
         namespaces=spaces or None,
         for_example=None if spaces else examples(names) or None,

@@ -13,7 +13,7 @@ import msgspec
 
 from toolscout.contract.catalogs import SchemasAnswer, ToolPage
 from toolscout.contract.tools import ToolDetail
-from toolscout.metatools import answers, arguments
+from toolscout.metatools import answers, arguments, finds
 from toolscout.metatools.answers import Source
 
 
@@ -21,7 +21,7 @@ class MetaTool(NamedTuple):
     """One tool of an agent."""
 
     title: str
-    handler: Callable[[Source, Any], Awaitable[msgspec.Struct]]
+    handler: Callable[[Any, Any], Awaitable[msgspec.Struct]]
     arguments: type[arguments.Arguments]
     answer: type[msgspec.Struct]
 
@@ -57,6 +57,9 @@ _ROWS = (
     ),
 )
 TOOLS = {tool.name: tool for tool in starmap(MetaTool, _ROWS)}
+
+FIND = MetaTool("Search tools", finds.search_tools, finds.FindTools, finds.ToolsRead)
+"""`search_tools` of those that call tools, too: a result takes two turns."""
 
 
 def instructions(where: str, call: str, gate: str) -> str:

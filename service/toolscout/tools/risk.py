@@ -1,8 +1,8 @@
 """Classify the risk of a tool: one rule for client and service.
 
 The risk follows from MCP annotations, else from the first verb of the name or of the
-description, by the table in `data/risk.toml`. Without a known verb a tool counts as `write_remote`,
-so that a limit on risk errs on the safe side.
+description, by the table in `data/risk.toml`. Without a known verb a tool counts as `write_remote`
+unless its server has another default, so that a limit on risk errs on the safe side.
 """
 
 import re
@@ -52,8 +52,15 @@ _ENDINGS = (
 """Endings of a verb's forms, and their replacements in the infinitive."""
 
 
-def risk(name: str, description: str, annotations: Any, *, is_elsewhere: bool) -> Risk:
-    """Judge a tool by its name, its description and the hints of MCP.
+def risk(
+    name: str,
+    description: str,
+    annotations: Any,
+    *,
+    is_elsewhere: bool,
+    default: Risk = "write_remote",
+) -> Risk:
+    """Judge a tool by its name, its description and the hints of MCP, else by a default.
 
     `is_elsewhere`: the tool belongs to a server, so its writes are remote.
     """
@@ -61,7 +68,8 @@ def risk(name: str, description: str, annotations: Any, *, is_elsewhere: bool) -
         found = _annotated(annotations, is_elsewhere=is_elsewhere)
         if found is not None:
             return found
-    return _spoken(name, description[:PURPOSE_CHARS], is_elsewhere=is_elsewhere)
+    spoken = _spoken(name, description[:PURPOSE_CHARS], is_elsewhere=is_elsewhere)
+    return spoken or default
 
 
 def risk_of(tool: Any) -> Risk:
@@ -106,7 +114,7 @@ def _annotated(hints: Mapping[str, Any], *, is_elsewhere: bool) -> Risk | None:
     return None
 
 
-def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk:
+def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk | None:
     """Return the risk by the worst verb of the name, else the description's first verb."""
     kinds, local = _table()
     in_name, in_text = list(_words(name)), list(_words(description))
@@ -114,7 +122,7 @@ def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk:
     if not found:
         found = [kinds[word] for word in in_text[:_VERB_WITHIN] if word in kinds][:1]
     if not found:
-        return "write_remote"
+        return None
     kind = found[0] if _JOINED.isdisjoint(in_name) else max(found, key=_KINDS.index)
     if kind != "write":
         return kind  # type: ignore[return-value]

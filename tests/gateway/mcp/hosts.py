@@ -58,18 +58,24 @@ class Host:
         return answer
 
     def call(self, tool: str, /, **arguments: Any) -> mcp_types.CallToolResult:
-        """Call a server's tool through `call_tool`."""
+        """Call a server's tool through `call_tool`, which calls what only reads."""
         return self.send("call_tool", {"name": tool, "arguments": arguments})
+
+    def change(self, tool: str, /, **arguments: Any) -> mcp_types.CallToolResult:
+        """Call a server's tool through `call_tool_write`."""
+        return self.send("call_tool_write", {"name": tool, "arguments": arguments})
 
     def call_again(self, refusal: mcp_types.CallToolResult, **arguments: Any) -> Any:
         """Repeat a refused call with the token that the refusal shows."""
         shown = json.loads(text_of(refusal))
         call = {"name": shown["tool"]["name"], "arguments": arguments, "token": shown["token"]}
-        return self.send("call_tool", call)
+        return self.send(shown["tool"]["call"], call)
 
     def found(self, query: str, /, **more: Any) -> list[str]:
         """Return the names that a search finds."""
-        return [tool["name"] for tool in self.ask("search_tools", query=query, **more)["tools"]]
+        answer = self.ask("search_tools", query=query, **more)
+        lines = [line.split(" ", 1)[1].partition("(")[0] for line in answer.get("more", ())]
+        return [*(tool["name"] for tool in answer["tools"]), *lines]
 
     def names(self) -> set[str]:
         """Return the names of all tools behind the gateway."""
@@ -94,6 +100,11 @@ def text_of(result: mcp_types.CallToolResult) -> str:
     (content,) = result.content
     assert isinstance(content, mcp_types.TextContent)
     return content.text
+
+
+def cache_in(folder: Path) -> dict[str, str]:
+    """Return the variable for a cache that no other test uses."""
+    return {"XDG_CACHE_HOME": str(folder / "cache")}
 
 
 def stdio_server(script: str = "notes", **more: Any) -> dict[str, Any]:
@@ -130,7 +141,7 @@ def host(
     """Yield a host that runs a gateway over stdio, as hosts do."""
     log = folder / "stderr"
     command = ["-m", "toolscout", "mcp", "--config", str(write(folder, servers, **options)), *flags]
-    env = environment(PYTHONPATH=os.environ.get("PYTHONPATH", ""))
+    env = environment(PYTHONPATH=os.environ.get("PYTHONPATH", ""), **cache_in(folder))
     transport = StdioTransport(sys.executable, command, env, keep_alive=False, log_file=log)
     with connected(transport, log, mode) as started:
         yield started
@@ -150,7 +161,7 @@ def inside(folder: Path, servers: dict[str, Any], *flags: str, **options: Any) -
 
     log = folder / "stderr"
     with (
-        patch.dict(os.environ, environment(), clear=True),
+        patch.dict(os.environ, environment(**cache_in(folder)), clear=True),
         patch("toolscout.gateway.mcp.serving.serve", take),
     ):
         assert main(["mcp", "--config", str(write(folder, servers, **options)), *flags]) == 0
@@ -208,6 +219,6 @@ def listening(
     """Run a program that serves HTTP at the port named `PORT` in its command; yield its URL."""
     port = port or free_port()
     arguments = [one.replace("PORT", str(port)) for one in command]
-    with started(folder, port, *arguments, **settings) as server:
+    with started(folder, port, *arguments, **cache_in(folder), **settings) as server:
         until(lambda: answers(port))
         yield f"{server.url}/mcp", server.process

@@ -224,6 +224,18 @@ def test_variables_that_hold_keys_are_named_as_codex_does(tmp_path: Path):
         read(tmp_path, {"a": entry}, {"TEAM": "t"})
 
 
+def test_when_a_server_runs_and_what_its_tools_risk_is_read(tmp_path: Path):
+    more = {"start": "eager", "idle_timeout": 900, "default_risk": "read_only"}
+    read_as = read(tmp_path, {"a": STDIO | more, "b": STDIO | {"idle_timeout": 0}}).servers
+    assert (read_as["a"].start, read_as["a"].idle_timeout_s) == ("eager", 900)
+    assert read_as["a"].default_risk == "read_only"
+    assert (read_as["b"].start, read_as["b"].idle_timeout_s) == ("demand", None)
+    assert read_as["b"].default_risk == "write_remote"
+    for wrong in ({"start": "late"}, {"idle_timeout": "soon"}, {"default_risk": "none"}):
+        with pytest.raises(ConfigurationError, match=f"mcpServers.a.{next(iter(wrong))}: expected"):
+            read(tmp_path, {"a": STDIO | wrong})
+
+
 def test_a_short_timeout_is_in_seconds(tmp_path: Path):
     assert read(tmp_path, {"a": STDIO | {"timeout": 60}}).servers["a"].timeout_s == 60
 

@@ -14,10 +14,10 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=8,
 )
-OWN = ("search_tools", "tool_info", "call_tool", "list_tools_meta", "get_required_keys_for_tool")
+OWN = ("search_tools", "tool_info", "call_tool", "call_tool_write", "list_tools_meta")
 NAMES = st.sampled_from((*OWN, "notes__list_notes", "notes__send_note", "list_notes")) | TEXT
 FIELDS = st.sampled_from(
-    ("name", "arguments", "query", "namespace", "domain", "top_k", "cursor", "page_size")
+    ("name", "names", "arguments", "query", "namespace", "domain", "top_k", "cursor", "page_size")
 )
 
 
@@ -41,7 +41,7 @@ def test_every_call_is_answered_without_a_stack_trace(office: Host, name, argume
 def test_arguments_reach_a_server_as_they_are(office: Host, arguments, text):
     token = {"token": office.ask("tool_info", name="notes__send_note")["token"]}
     call = {"name": "notes__send_note", **token}
-    sent = office.send("call_tool", {**call, "arguments": {"text": text}})
+    sent = office.send("call_tool_write", {**call, "arguments": {"text": text}})
     assert sent.structured_content == {"result": f"sent {text}"}
     other = {**call, "arguments": {"text": text, "more": arguments}}
-    assert office.send("call_tool", other).is_error
+    assert office.send("call_tool_write", other).is_error

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.gateway.mcp.hosts import Host, host, stdio_server, text_of
+from tests.gateway.mcp.hosts import Host, host, inside, stdio_server, text_of
 from tests.support import until
 
 Json = dict[str, Any]
@@ -45,10 +45,8 @@ def office(folder: Path, request: pytest.FixtureRequest) -> Iterator[Host]:
 def test_a_host_sees_the_tools_of_the_gateway_and_pinned_ones(office: Host):
     assert [tool.name for tool in office.tools()] == [
         "search_tools",
-        "tool_info",
         "call_tool",
-        "list_tools_meta",
-        "get_required_keys_for_tool",
+        "call_tool_write",
         "other__list_notes",
         "other__send_note",
     ]
@@ -162,22 +160,27 @@ def test_a_tool_that_writes_is_called_with_the_token_of_its_schema(office: Host)
     whole = office.ask("tool_info", name="my_notes__send_note")
     assert whole["risk"] == "write_remote"
     assert whole["input_schema"]["required"] == ["text"]
+    assert whole["call"] == "call_tool_write"
     call = {"name": "my_notes__send_note", "arguments": {"text": "tea"}}
-    assert text_of(office.send("call_tool", {**call, "token": whole["token"]})) == "sent tea"
+    assert text_of(office.send("call_tool_write", {**call, "token": whole["token"]})) == "sent tea"
     assert "token" not in office.ask("tool_info", name="my_notes__list_notes")
 
 
 @pytest.mark.parametrize("token", [{}, {"token": "guessed"}, {"token": 7}])
-def test_a_refused_call_brings_schema_and_token_for_the_next_one(office: Host, token: Json):
-    call = {"name": "my_notes__send_note", "arguments": {"text": "tea"}, **token}
-    early = office.send("call_tool", call)
-    assert early.is_error
-    shown = json.loads(text_of(early))
-    assert shown["error"].startswith("my_notes__send_note is write_remote: check its definition")
-    assert shown["tool"]["input_schema"]["required"] == ["text"]
-    assert text_of(office.call_again(early, text="tea")) == "sent tea"
-    directly = office.send("my_notes__send_note", {"text": "tea"})
-    assert json.loads(text_of(directly)) == shown
+def test_a_refused_call_brings_schema_and_token_for_the_next_one(folder: Path, token: Json):
+    call = {"name": "notes__send_note", "arguments": {"text": "tea"}, **token}
+    with inside(folder, {"notes": stdio_server()}) as office:
+        until(lambda: office.names() != set())
+        early = office.send("call_tool_write", call)
+        assert early.is_error
+        shown = json.loads(text_of(early))
+        assert shown["error"].startswith("notes__send_note is write_remote: check its definition")
+        assert shown["tool"]["input_schema"]["required"] == ["text"]
+        assert text_of(office.call_again(early, text="tea")) == "sent tea"
+    with inside(folder, {"notes": stdio_server()}) as office:
+        until(lambda: office.names() != set())
+        directly = json.loads(text_of(office.send("notes__send_note", {"text": "tea"})))
+        assert directly["tool"]["input_schema"] == shown["tool"]["input_schema"]
 
 
 def test_a_destructive_tool_says_that_a_person_should_confirm(office: Host):

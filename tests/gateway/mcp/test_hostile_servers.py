@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 from mcp import MCPError
 
-from tests.gateway.mcp.hosts import Host, connected, inside, listening, stdio_server, text_of, write
+from tests.gateway.mcp.hosts import (
+    Host,
+    cache_in,
+    connected,
+    inside,
+    listening,
+    stdio_server,
+    text_of,
+    write,
+)
 from tests.gateway.mcp.test_process import start
 from tests.support import PATIENCE_S, until
 from toolscout.cli import main
@@ -95,12 +104,12 @@ def test_a_tool_keeps_its_highest_risk_and_is_read_again_when_it_changes(tmp_pat
         before = office.ask("tool_info", name="odd__wipe")
         assert before["risk"] == "destructive"
         assert not office.call("odd__work", how="pull").is_error
-        until(lambda: office.ask("tool_info", name="odd__wipe") != before)
+        until(lambda: "odd__wipe has changed" in office.stderr)
+        old = office.send("call_tool_write", {"name": "odd__wipe", "token": before["token"]})
+        assert "odd__wipe has changed and is destructive" in text_of(old)
         after = office.ask("tool_info", name="odd__wipe")
         assert after["risk"] == "destructive"
         assert after["token"] != before["token"]
-        old = office.send("call_tool", {"name": "odd__wipe", "token": before["token"]})
-        assert "odd__wipe has changed and is destructive" in text_of(old)
         assert text_of(office.call_again(old)) == "worked"
         said = "odd__wipe has changed: description, annotations; it is destructive"
         assert office.stderr.count(said) == 1
@@ -115,8 +124,9 @@ def test_a_tool_that_becomes_harmless_is_not_offered_where_its_risk_was_too_high
 
 
 def test_a_tool_that_is_not_as_it_was_accepted_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setenv(*next(iter(cache_in(tmp_path).items())))
     pins = tmp_path / "pins.json"
     flags = ("--pin-definitions", str(pins))
     servers = {"odd": hostile("pull")}
@@ -144,8 +154,9 @@ def test_a_tool_that_is_not_as_it_was_accepted_is_refused(
 
 
 def test_a_file_of_definitions_that_cannot_be_written_is_said_and_hides_no_tool(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setenv(*next(iter(cache_in(tmp_path).items())))
     pins = tmp_path / "missing" / "pins.json"
     with inside(tmp_path, {"odd": hostile("pull")}, "--pin-definitions", str(pins)) as office:
         assert office.names() == {"odd__wipe", "odd__work"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway.mcp.hosts import stdio_server, write
+from tests.gateway.mcp.hosts import cache_in, stdio_server, write
 from tests.support import PATIENCE_S, answers, environment, free_port, until
 
 pytestmark = pytest.mark.integration
@@ -21,7 +21,7 @@ def start(*arguments: str, folder: Path) -> subprocess.Popen[bytes]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
-            env=environment(),
+            env=environment(**cache_in(folder)),
         )
 
 

@@ -36,7 +36,7 @@ def test_find_tool_shows_the_best_tool_and_an_example_call(office: Host):
     assert "The best tool is `notes__list_notes`" in text
     assert '"folder":{"default":"inbox","type":"string"}' in text
     assert 'Example call: {"name":"notes__list_notes","arguments":{' in text
-    assert "Call it with call_tool" in text
+    assert "Call it with call_tool if it only reads, else with call_tool_write." in text
 
 
 def test_find_tool_says_that_nothing_fits(office: Host):

@@ -1,32 +1,33 @@
-"""`make mcp-tokens` counts what servers cost in a prompt, directly and behind the gateway."""
+"""`make mcp-tokens` has an agent do twelve tasks over nine servers, within what is promised."""
 
-import json
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support import crowd, environment, ran
+from tests import debian
+from tests.support import environment, one_by_one, ran
 
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[3]
+INSTALL_S = 900
+MOST_TOKENS, MOST_TURNS = 1_750, 3.1
 
 
-def count(data: Path) -> str:
-    command = [sys.executable, "-m", "evals.mcp_tokens", "--data", str(data)]
-    done = ran(command, cwd=ROOT, env=environment())
-    return done.stdout
-
-
-def test_the_gateway_costs_a_fraction_of_its_servers(tmp_path: Path):
-    (tmp_path / "catalogs").mkdir()
-    (tmp_path / "catalogs" / "300.json").write_text(json.dumps(crowd(300)), "utf-8")
-    figures = re.findall(r"\| ([\d,]+) \|", count(tmp_path))
-    directly, behind, search, info = (int(figure.replace(",", "")) for figure in figures)
-    assert 0 < behind + search + info < directly / 10
-
-
-def test_without_catalogs_it_says_what_it_needs(tmp_path: Path):
-    assert count(tmp_path).startswith("skipped: no catalogs")
+def test_all_tasks_are_done_in_few_turns_and_tokens():
+    debian.need(recommended=False, node="nodejs", npm="npm", git="git")
+    with one_by_one():
+        command = [sys.executable, "-m", "evals.mcp_tokens"]
+        printed = ran(command, cwd=ROOT, env=environment(), timeout=INSTALL_S).stdout
+    rows = re.findall(r"\| ([\d,]+) \| ([\d.]+) \| ([\d,]+) \| (\d+) of (\d+) \|", printed)
+    everything, transform, gateway = (
+        (float(turns), int(tokens.replace(",", "")), int(done), int(all_tasks))
+        for _, turns, tokens, done, all_tasks in rows
+    )
+    turns, tokens, done, all_tasks = gateway
+    assert done == all_tasks == 12
+    assert turns <= MOST_TURNS
+    assert tokens <= MOST_TOKENS
+    assert tokens < transform[1] < everything[1]

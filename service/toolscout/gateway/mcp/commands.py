@@ -12,6 +12,7 @@ import msgspec
 
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.servers import Config
 from toolscout.settings_sources import load_serving
 from toolscout.terminal import YELLOW, painted
 
@@ -26,10 +27,13 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp instead of stdio")
     add("--max-risk", choices=get_args(Risk), help="offer no tool of a higher risk")
     add("--pin", nargs="+", default=(), metavar="TOOL", help="tools to list as themselves")
+    rare = "list the rarely used tools, too: pages of all tools, single definitions, keys"
+    add("--all-meta-tools", action="store_true", help=rare)
     pins = "file of accepted definitions, other ones are refused; written if there is none"
     add("--pin-definitions", metavar="FILE", type=Path, help=pins)
     accept = "accept tools as they are now, by SERVER__TOOL or a pattern such as git__*, and end"
     add("--accept", nargs="+", default=(), metavar="NAME", help=accept)
+    add("--no-cache", action="store_true", help="keep no lists of tools on disk")
     add("--store", metavar="URL", default="memory", help="keep what was learned: sqlite:PATH")
 
 
@@ -47,32 +51,27 @@ def gateway(parsed: argparse.Namespace) -> int:
     Raises:
         ConfigurationError: the file, a flag or the installation is at fault.
     """
-    from toolscout.gateway.mcp.config import read_config
-
-    config = read_config(parsed.config, os.environ)
+    file = _Followed(parsed)
+    config = file.read()
     _warn(parsed.config, config.warnings)
     _check_installed()
     from toolscout.gateway.mcp import importing, serving, web
+    from toolscout.gateway.mcp.cache import ListCache, cache_folder
     from toolscout.gateway.mcp.gateway import Gateway
     from toolscout.gateway.mcp.pins import Pins
 
-    given = config.options
-    options = msgspec.structs.replace(
-        given,
-        max_risk=parsed.max_risk or given.max_risk,
-        pinned=tuple(dict.fromkeys((*given.pinned, *parsed.pin))),
-    )
-    config = msgspec.structs.replace(config, options=options)
     if parsed.accept and parsed.pin_definitions is None:
         raise ConfigurationError("accept: expected --pin-definitions FILE, too")
     pins = parsed.pin_definitions and Pins(parsed.pin_definitions, tuple(parsed.accept))
+    cache = ListCache(None if parsed.no_cache else cache_folder(os.environ))
     if parsed.accept:
-        print(importing.accept(config, pins))  # noqa: T201  # a command prints
+        print(importing.accept(config, pins, cache))  # noqa: T201  # a command prints
         return 0
     http = None if parsed.http is None else web.read_address(parsed.http)
     settings = load_serving(vars(parsed))
     key = os.environ.get(web.KEY)
-    return serving.serve(Gateway(config, parsed.store, pins), http, key, settings)
+    made = Gateway(config, parsed.store, pins, cache, file.changed)
+    return serving.serve(made, http, key, settings)
 
 
 def import_servers(parsed: argparse.Namespace) -> int:
@@ -91,6 +90,49 @@ def import_servers(parsed: argparse.Namespace) -> int:
     key = os.environ.get("TOOLSCOUT_API_KEY")
     print(importing.run(config, parsed.catalog, parsed.url, key))  # noqa: T201  # a command prints
     return 0
+
+
+class _Followed:
+    """The file of the configuration, with the flags that come before it."""
+
+    def __init__(self, parsed: argparse.Namespace) -> None:
+        self._parsed = parsed
+        self._seen: object = None
+
+    def read(self) -> Config:
+        """Return the configuration.
+
+        Raises:
+            ConfigurationError: the file is at fault.
+        """
+        from toolscout.gateway.mcp.config import read_config
+
+        parsed = self._parsed
+        self._seen = self._state()
+        config = read_config(parsed.config, os.environ)
+        given = config.options
+        options = msgspec.structs.replace(
+            given,
+            max_risk=parsed.max_risk or given.max_risk,
+            pinned=tuple(dict.fromkeys((*given.pinned, *parsed.pin))),
+            all_meta_tools=parsed.all_meta_tools or given.all_meta_tools,
+        )
+        return msgspec.structs.replace(config, options=options)
+
+    def changed(self) -> Config | None:
+        """Return the configuration if the file is another than when it was read.
+
+        Raises:
+            ConfigurationError: the file is at fault; that is said once for each state of it.
+        """
+        return None if self._state() == self._seen else self.read()
+
+    def _state(self) -> object:
+        try:
+            status = self._parsed.config.stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _add_file(parser: argparse.ArgumentParser, flag: str) -> None:

@@ -16,13 +16,14 @@ from difflib import get_close_matches
 from glob import escape
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
 
 from toolscout.client.endpoint import is_web_address
+from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError, wrong_field
-from toolscout.gateway.mcp.json_file import expand, read_object, read_text
+from toolscout.gateway.mcp.json_file import expand, read_object, read_text, without_blanks
 from toolscout.gateway.mcp.servers import (
     Config,
     HttpServer,
@@ -50,9 +51,6 @@ UNSUPPORTED = {"oauth": OWN_FLOW, "auth": OWN_FLOW}
 TRANSPORTS = {"stdio": "stdio", "local": "stdio", "http": "http", "streamablehttp": "http"}
 TRANSPORTS |= {"sse": "sse", "remote": "http"}
 """By their spellings in lower case, without `-` and `_`."""
-
-MAPS = {"env", "headers", "http_headers"}
-"""Keys whose values are objects in which a null stands for nothing."""
 
 SHORT_TIMEOUT = 1_000
 """A `timeout` below is in seconds, as in Cline and Roo Code; other hosts mean milliseconds."""
@@ -103,7 +101,10 @@ class _Entry(msgspec.Struct, kw_only=True, rename="camel"):
     timeout: Duration | None = None
     timeout_ms: Duration | None = msgspec.field(default=None, name="timeout_ms")
     tool_timeout: Duration | None = msgspec.field(default=None, name="tool_timeout_sec")  # Codex
-    start: Duration | None = msgspec.field(default=None, name="startup_timeout_sec")  # Codex
+    start_s: Duration | None = msgspec.field(default=None, name="startup_timeout_sec")  # Codex
+    start: Literal["eager", "demand"] = "demand"
+    idle_timeout: Duration | None = msgspec.field(default=None, name="idle_timeout")
+    default_risk: Risk = msgspec.field(default="write_remote", name="default_risk")
     disabled: bool = False
     enabled: bool = True
 
@@ -188,7 +189,7 @@ class _File:
         elif isinstance(value.get("command"), list):  # opencode: command and args in one
             command, *args = value["command"] or [None]
             value = value | {"command": command, "args": [*args, *(value.get("args") or ())]}
-        value = _without_blanks(value)
+        value = without_blanks(value)
         known = _keys(_Entry)
         unknown = self._note_unknown(value, (*known, *NOTHING_TO_DO), place)
         value = {key: one for key, one in value.items() if key in known}
@@ -208,9 +209,12 @@ class _File:
             "keywords": entry.keywords,
             "examples": entry.examples,
             "timeout_s": self._timeout_s(entry, place),
+            "default_risk": entry.default_risk,
+            "start": entry.start,
+            "idle_timeout_s": entry.idle_timeout or None,
         }
-        if entry.start:
-            common["start_s"] = entry.start
+        if entry.start_s:
+            common["start_s"] = entry.start_s
         if entry.command is not None:
             _transport(entry, place, ("stdio",))
             env = self._variables(entry, place)
@@ -276,15 +280,6 @@ def _defaults(inputs: Any) -> dict[str, str]:
     listed = [one for one in inputs if isinstance(one, dict)] if isinstance(inputs, list) else []
     pairs = ((one.get("id"), one.get("default")) for one in listed)
     return {key: text for key, text in pairs if isinstance(key, str) and isinstance(text, str)}
-
-
-def _without_blanks(value: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry without keys that say nothing: null, and an empty text."""
-    inner = {key: one for key, one in value.items() if one is not None and one != ""}
-    for key in MAPS & inner.keys():
-        if isinstance(inner[key], dict):
-            inner[key] = {name: one for name, one in inner[key].items() if one is not None}
-    return inner
 
 
 def _text(value: Text) -> str:

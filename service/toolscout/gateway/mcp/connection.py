@@ -1,8 +1,12 @@
 """One server behind the gateway: connected, listed, watched, and connected again when it is lost.
 
+    asleep: only its list is known ◄── nobody calls it
+        │ called, or the list is old     │
     connecting ──► available: listed, checked when idle, listed again on `list_changed`
         ▲              │ lost, or its list cannot be read
         └── pause ◄────┘ unavailable: the last list is kept, calls are refused in a line
+
+A server that runs on demand begins asleep if its list is in the cache.
 
 Nothing here raises to the outside but cancellation; what is wrong is in `reason`.
 """
@@ -11,25 +15,24 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
+from math import inf
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import mcp_types
-from fastmcp.client.messages import MessageHandler
-from fastmcp.client.transports import ClientTransport
-from fastmcp.server.providers.proxy import ProxyClient
 from mcp import MCPError
 from pydantic import ValidationError
 
+from toolscout.gateway.mcp.cache import MAX_AGE_S, ListCache, ToolPages
 from toolscout.gateway.mcp.failures import (
     CallFailed,
     Unavailable,
     explained,
     is_lost,
     is_unreadable,
+    redacted,
 )
 from toolscout.gateway.mcp.servers import Server
-from toolscout.gateway.mcp.tool_pages import ToolPages, read_pages
-from toolscout.gateway.mcp.transports import redacted, transport_to
 
 LIST_S = 60.0
 """Seconds to read all pages of a list of tools."""
@@ -44,10 +47,13 @@ PAUSE_S = 0.5
 MAX_PAUSE_S = 30.0
 """Seconds before a lost server is connected again; they double with each failure in a row."""
 
+if TYPE_CHECKING:
+    from fastmcp.server.providers.proxy import ProxyClient
+
 logger = logging.getLogger("toolscout.mcp")
 
-MODES = ("legacy", "auto")
-"""First the era that has notifications on every transport, then any."""
+LINGER_S = 60.0
+"""Seconds for which a server runs on demand that was only started to read its list."""
 
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
@@ -58,13 +64,22 @@ class Connection:
     Args:
         name: the prefix of its tools.
         changed: called when the list or the availability has changed.
+        cache: where lists are kept between processes.
     """
 
-    def __init__(self, name: str, server: Server, changed: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        server: Server,
+        changed: Callable[[], Awaitable[None]],
+        cache: ListCache | None = None,
+    ) -> None:
         self.name = name
         self.server = server
         self.listed = ToolPages()
         """The latest list that could be read."""
+        self.is_asleep = False
+        """Whether the server does not run, but would at a call."""
         self.reason: str | None = "it is still starting"
         """Why the server is unavailable; None if it is available."""
         self.tried = asyncio.Event()
@@ -74,16 +89,39 @@ class Connection:
         self._calls = 0
         self._wake = asyncio.Event()
         self._is_stale = False
+        self._cache = cache or ListCache(None)
+        self._wanted = asyncio.Event()
+        """Set by a call for as long as the server runs."""
+        self._is_started = asyncio.Event()
+        """Set when the attempt to start that a call waits for is over."""
+        self._used_at = 0.0
+        self._age_s = 0.0
+        kept = self._cache.load(server)
+        if kept is not None:
+            self.listed, self._age_s = kept
+            self.is_asleep, self.reason = True, None
+            self.tried.set()
+            if server.start == "eager":
+                self._wanted.set()
 
     async def run(self) -> None:
         """Keep the server connected until cancelled."""
+        try:
+            await self._run()
+        finally:
+            self._note_tried()  # calls that wait for its start are answered
+
+    async def _run(self) -> None:
         pause = PAUSE_S
         while True:
             was_listed = False
+            if self.is_asleep:
+                await self._sleep()
             try:
-                with transport_to(self.name, self.server) as transport:
+                connecting = await asyncio.to_thread(_connecting)
+                with connecting.transport_to(self.name, self.server) as transport:
                     async with asyncio.timeout(self.server.start_s):
-                        client = await _connect(transport, self._note_change)
+                        client = await connecting.connect(transport, self._note_change)
                     try:
                         await self._list(client)
                         was_listed = True
@@ -91,15 +129,27 @@ class Connection:
                     finally:
                         self._client = None
                         await client.close()
+                logger.info("%s: stopped until it is called", self.name)
+                continue
             except Exception as error:
                 self.reason = explained(error, self.server)
+            self.is_asleep = False
             if was_listed:
                 pause = PAUSE_S
             logger.warning("%s: unavailable: %s", self.name, self.reason)
             await self._changed()
-            self.tried.set()
+            self._note_tried()
             await asyncio.sleep(pause)
             pause = min(2 * pause, MAX_PAUSE_S)
+
+    async def wake(self) -> None:
+        """Start the server if it is asleep; return when it is listed, or could not be started."""
+        self._used_at = asyncio.get_running_loop().time()
+        if self.is_asleep and not self._wanted.is_set():
+            self._is_started.clear()
+            self._wanted.set()
+        if self._wanted.is_set():
+            await self._is_started.wait()
 
     async def call(
         self, tool: str, arguments: dict[str, Any], progress: Progress
@@ -133,14 +183,21 @@ class Connection:
             raise Unavailable(f"{self.name} was lost during the call: {self.reason}") from None
         finally:
             self._calls -= 1
+            self._used_at = asyncio.get_running_loop().time()
 
-    async def _list(self, client: ProxyClient) -> None:
+    async def _sleep(self) -> None:
+        """Wait until the server is called, or its list is old."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MAX_AGE_S - self._age_s):
+                await self._wanted.wait()
+
+    async def _list(self, client: "ProxyClient") -> None:
         self._is_stale = False
         async with asyncio.timeout(LIST_S):
             capable = client.server_capabilities
             has_tools = capable is None or capable.tools is not None
             try:
-                listed = await read_pages(client) if has_tools else ToolPages()
+                listed = await _connecting().read_pages(client) if has_tools else ToolPages()
             except (ValidationError, MCPError) as error:
                 if self._client is not client or not is_unreadable(error):
                     raise
@@ -148,23 +205,31 @@ class Connection:
                 listed = self.listed
         is_new = listed != self.listed or self.reason is not None
         self.listed, self.reason, self._client = listed, None, client
+        self.is_asleep = False
+        await asyncio.to_thread(self._cache.save, self.server, listed)
         if is_new:
             logger.info("%s: %d tools", self.name, len(listed.tools))
             await self._changed()
-        self.tried.set()
+        self._note_tried()
 
-    async def _follow(self, client: ProxyClient) -> None:
-        """Read the list again when it has changed or is old; return never.
+    async def _follow(self, client: "ProxyClient") -> None:
+        """Read the list again when it has changed or is old; return when the server may stop.
 
         Raises:
             Exception: the server is lost.
         """
         clock = asyncio.get_running_loop().time
-        due = clock() + REFRESH_S
+        started = clock()
+        due = started + REFRESH_S
         while True:
+            idle_s = self._may_idle_s()
             with suppress(TimeoutError):
-                async with asyncio.timeout(CHECK_S):
+                async with asyncio.timeout(min(CHECK_S, idle_s)):
                     await self._wake.wait()
+            if not self._calls and clock() >= max(started, self._used_at) + idle_s:
+                self.is_asleep, self._age_s = True, 0.0
+                self._wanted.clear()
+                return
             self._wake.clear()
             is_due = self._is_stale or self._client is None or clock() >= due
             try:
@@ -179,7 +244,15 @@ class Connection:
                 # A server that does one thing at a time is busy, not lost.
                 self._is_stale = self._is_stale or is_due
 
-    async def _check(self, client: ProxyClient) -> None:
+    def _may_idle_s(self) -> float:
+        """Return the seconds without a call after which the server is stopped."""
+        if self.server.start == "eager":
+            return inf
+        if not self._used_at:
+            return LINGER_S
+        return self.server.idle_timeout_s or inf
+
+    async def _check(self, client: "ProxyClient") -> None:
         try:
             async with asyncio.timeout(CHECK_S):
                 await client.ping()
@@ -187,9 +260,20 @@ class Connection:
             if error.error.code != mcp_types.METHOD_NOT_FOUND:  # it answers, but knows no ping
                 raise
 
+    def _note_tried(self) -> None:
+        self.tried.set()
+        self._is_started.set()
+
     async def _note_change(self) -> None:
         self._is_stale = True
         self._wake.set()
+
+
+def _connecting() -> ModuleType:
+    """Return what connects, which takes a third of a second to import the first time."""
+    from toolscout.gateway.mcp import connecting
+
+    return connecting
 
 
 async def ended(task: asyncio.Task[None]) -> None:
@@ -197,54 +281,3 @@ async def ended(task: asyncio.Task[None]) -> None:
     while not task.done():
         task.cancel()
         await asyncio.wait((task,), timeout=0.5)
-
-
-async def _connect(
-    transport: ClientTransport, list_changed: Callable[[], Awaitable[None]]
-) -> ProxyClient:
-    """Return a connected client.
-
-    A proxy's client also relays results that do not fit the tool's own output schema. Nothing of a
-    host's request is forwarded, and the server is offered no sampling, elicitation or roots, for
-    one connection serves many hosts.
-
-    Raises:
-        Exception: the server cannot be reached, or speaks no known version.
-    """
-    own = {"roots": None, "sampling_handler": None, "elicitation_handler": None}
-    for mode in MODES:
-        client = ProxyClient(
-            transport,
-            forward_incoming_headers=False,
-            mode=mode,
-            log_handler=_no_log,
-            progress_handler=_no_progress,
-            message_handler=_Changes(list_changed),
-            **own,
-        )
-        try:
-            await client.__aenter__()
-        except MCPError:
-            if mode == MODES[-1]:
-                raise
-        else:
-            return client
-    raise AssertionError("the last mode returns or raises")
-
-
-class _Changes(MessageHandler):
-    """Passes on that a list of tools has changed."""
-
-    def __init__(self, list_changed: Callable[[], Awaitable[None]]) -> None:
-        self._list_changed = list_changed
-
-    async def on_tool_list_changed(self, _: mcp_types.ToolListChangedNotification) -> None:
-        await self._list_changed()
-
-
-async def _no_log(_: Any) -> None:
-    """Drop a message of a server's log: it may hold anything, and names no call."""
-
-
-async def _no_progress(_: float, __: float | None, ___: str | None) -> None:
-    """Drop the progress of what no host asked for."""

@@ -9,19 +9,25 @@ from fastmcp.prompts import Prompt
 from fastmcp.prompts.base import PromptArgument
 from fastmcp.tools import Tool
 
-from toolscout.contract.fields import Risk
 from toolscout.gateway.mcp.gateway import Gateway, Session, Status
 from toolscout.gateway.mcp.listing import Offered
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.tools import CALL, CallTool, ServerTools
-from toolscout.metatools import table
+from toolscout.gateway.mcp.tools import (
+    CALL,
+    CALL_WRITE,
+    CALLS,
+    META_TOOLS,
+    CallTool,
+    ServerTools,
+)
 from toolscout.metatools.answers import find_tool
 from toolscout.metatools.arguments import CallError, schema_of
-from toolscout.metatools.table import TOOLS
+from toolscout.metatools.table import MetaTool
 
 MAX_NAMED_SERVERS = 20
 
-OWN = ("search_tools", "tool_info", "list_tools_meta", "get_required_keys_for_tool")
+RARE = ("list_tools_meta", "get_required_keys_for_tool", "tool_info", "get_tool_schemas")
+"""Meta-tools that are answered, but listed with `--all-meta-tools` only."""
 
 ALWAYS = {"anthropic/alwaysLoad": True}
 """Tells Claude Code not to defer a tool behind its own search: two would be needed."""
@@ -29,7 +35,7 @@ ALWAYS = {"anthropic/alwaysLoad": True}
 MAX_SEARCH_CHARS = 300
 """Characters of the description of `search_tools`: hosts show it to a model in every turn."""
 
-HOW_TO_CALL = "Call it with call_tool, and with the token that tool_info shows if there is one."
+HOW_TO_CALL = "Call it with call_tool if it only reads, else with call_tool_write."
 
 
 class Listed(Tool):
@@ -54,34 +60,44 @@ def own_tools(config: Config) -> list[Tool]:
     """Return the gateway's own tools.
 
     `search_tools` names the servers, for models do not call a search of nothing in particular;
-    `call_tool` is annotated with the worst that it may do.
+    `call_tool_write` is annotated with the worst that it may do, and left out if that is to read.
     """
-    max_risk: Risk = config.options.max_risk
-    worst = mcp_types.ToolAnnotations(
-        read_only_hint=max_risk == "read_only",
-        destructive_hint=max_risk == "destructive",
-        open_world_hint=max_risk in ("write_remote", "destructive"),
-    )
+    options = config.options
     harmless = mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    definitions = [
+    search = _own(META_TOOLS["search_tools"], harmless)
+    search.description = _of_servers(search.description or "", config.servers)
+    annotations = {
+        CALL: mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=True),
+        CALL_WRITE: mcp_types.ToolAnnotations(
+            read_only_hint=False,
+            destructive_hint=options.max_risk == "destructive",
+            open_world_hint=options.max_risk in ("write_remote", "destructive"),
+        ),
+    }
+    if options.max_risk == "read_only":
+        del annotations[CALL_WRITE]
+    calls = [
         Listed(
-            name=one.name,
-            description=one.description,
-            parameters=schema_of(one.arguments),
-            annotations=harmless,
+            name=name,
+            description=CALLS[name],
+            parameters=schema_of(CallTool),
+            annotations=hints,
             meta=ALWAYS,
         )
-        for one in map(TOOLS.__getitem__, OWN)
+        for name, hints in annotations.items()
     ]
-    definitions[0].description = _of_servers(definitions[0].description or "", config.servers)
-    call = Listed(
-        name=CALL,
-        description=CallTool.__doc__,
-        parameters=schema_of(CallTool),
-        annotations=worst,
+    rare = [_own(META_TOOLS[name], harmless) for name in RARE if options.all_meta_tools]
+    return [search, *calls, *rare]
+
+
+def _own(tool: MetaTool, hints: mcp_types.ToolAnnotations) -> Listed:
+    return Listed(
+        name=tool.name,
+        description=tool.description,
+        parameters=schema_of(tool.arguments),
+        annotations=hints,
         meta=ALWAYS,
     )
-    return [*definitions[:2], call, *definitions[2:]]
 
 
 def pinned_tools(offered: Iterable[Offered]) -> list[Tool]:
@@ -113,15 +129,15 @@ def _of_servers(description: str, names: Iterable[str]) -> str:
 
 
 def instructions(config: Config) -> str:
-    """Return what a host tells its model of the gateway."""
+    """Return what a host tells its model of the gateway; `search_tools` has the rest."""
     names = list(config.servers)
-    more = ", …" if len(names) > MAX_NAMED_SERVERS else ""
-    return table.instructions(
-        "Tools of these servers are behind search_tools: "
-        f"{', '.join(names[:MAX_NAMED_SERVERS])}{more}.",
-        f"call it with {CALL}",
-        "Tools that write elsewhere or destroy something need the token that tool_info shows; "
-        "ask before you call one that needs confirmation.",
+    servers = ""
+    if not _of_servers(META_TOOLS["search_tools"].description, names).endswith(f" {names[-1]}."):
+        more = ", …" if len(names) > MAX_NAMED_SERVERS else ""
+        servers = f"search_tools finds the tools of {', '.join(names[:MAX_NAMED_SERVERS])}{more}. "
+    return (
+        f"{servers}Never guess the name or the arguments of a tool. Ask before you call one that "
+        "needs confirmation. Search in other words before you say that something cannot be done."
     )
 
 
@@ -162,7 +178,7 @@ def prompts(gateway: Gateway) -> list[Prompt]:
 def _line(server: Status) -> str:
     """Return the state of a server in a line."""
     tools = f"{server.tools} tool" if server.tools == 1 else f"{server.tools} tools"
-    line = f"{server.name}: answers, {tools}"
+    line = f"{server.name}: {'starts when called' if server.is_asleep else 'answers'}, {tools}"
     if server.reason is not None:
         kept = f"; {tools} of its last list cannot be called" if server.tools else ""
         line = f"{server.name}: does not answer: {server.reason}{kept}"

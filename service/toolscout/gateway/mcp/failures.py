@@ -20,6 +20,9 @@ LOST = frozenset(
 UNREADABLE = "the answer cannot be read"
 """The words of an error in place of an answer that is no JSON, too long or nested too deeply."""
 
+MIN_SECRET_CHARS = 4
+"""Shorter values, such as `1` or `on`, are no secrets, and may be part of any word."""
+
 _KNOWN: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
     ((TimeoutError, httpx2.TimeoutException), "it does not answer in time"),
     ((FileNotFoundError, NotADirectoryError), "its command or its folder does not exist"),
@@ -58,6 +61,15 @@ def explained(error: BaseException, server: Server) -> str:
     if isinstance(server, StdioServer):
         return "its process has ended"
     return f"it cannot be reached at {without_secrets(server.url)}"
+
+
+def redacted(text: str, secrets: tuple[str, ...]) -> str:
+    """Return a text without the values of secrets, nor any line of those that have several."""
+    lines = {line.strip() for secret in secrets for line in secret.splitlines()}
+    for line in sorted(lines, key=len, reverse=True):
+        if len(line) >= MIN_SECRET_CHARS:
+            text = text.replace(line, "***")
+    return text
 
 
 def _known(error: BaseException) -> str | None:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import mcp_types
 from toolscout.contract.fields import Outcome
 from toolscout.contract.requests import Filters
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, Progress, ended
 from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, Offered
@@ -22,6 +23,9 @@ from toolscout.metatools.gate import RiskGate
 
 START_S = 5.0
 """Seconds after the start that the first questions of a host wait for servers that are slow."""
+
+FOLLOW_S = 1.0
+"""Seconds between two looks at the file of the configuration."""
 
 MAX_SEARCHES = 16
 """Latest searches of a session that a call may belong to."""
@@ -46,6 +50,10 @@ class Session:
     def __init__(self) -> None:
         self.peer: Any = None
         """The library's session, for notifications; None before its first list."""
+        self.is_remembered = True
+        """Whether all requests of this state are of one host."""
+        self.read: set[str] = set()
+        """The tokens of the definitions that were shown to it."""
         self._searches: deque[Search] = deque(maxlen=MAX_SEARCHES)
 
     def note_search(self, query: str, names: list[str]) -> None:
@@ -67,6 +75,8 @@ class Status(NamedTuple):
     """Which are left out, and why."""
     reason: str | None
     """Why it is unavailable; None if it is not."""
+    is_asleep: bool
+    """Whether it starts when it is called."""
 
 
 class Gateway:
@@ -76,22 +86,33 @@ class Gateway:
         config: the servers, and which of their tools to offer.
         store: where what was learned is kept: `memory`, or `sqlite:PATH`.
         pins: the definitions that are accepted; None accepts all.
+        cache: the lists of servers that do not run.
+        changed: returns the configuration if its file has changed since the last time.
 
     Raises:
         ConfigurationError: there is no such store.
     """
 
-    def __init__(self, config: Config, store: str = "memory", pins: Pins | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        store: str = "memory",
+        pins: Pins | None = None,
+        cache: ListCache | None = None,
+        changed: Callable[[], Config | None] = lambda: None,
+    ) -> None:
         self.config = config
         self.gate = RiskGate()
         self.listing = Listing()
         self.listeners: list[Any] = []
-        """Called with the new pinned tools when they have changed."""
+        """Called when what hosts list has changed."""
         self.finder = Finder(store)
         self._known = Known(pins)
-        self._connections = [
-            Connection(name, server, self._note_change) for name, server in config.servers.items()
-        ]
+        self._cache = cache
+        self._changed = changed
+        self._connections = [self._connection(name) for name in config.servers]
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        """Those of the connections, by the names of their servers."""
         self._lock = asyncio.Lock()
         self._is_stale = False
         self._ready = asyncio.Event()
@@ -99,13 +120,14 @@ class Gateway:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Keep the servers connected."""
-        coroutines = [one.run() for one in self._connections]
-        coroutines += [self.finder.follow(), self._start()]
+        self._run(self._connections)
+        coroutines = [self.finder.follow(), self._start(), self._follow()]
         tasks = [asyncio.create_task(one) for one in coroutines]
         try:
             yield
         finally:
             await asyncio.gather(*map(ended, tasks))
+            await asyncio.gather(*map(ended, self._tasks.values()))
             await self.finder.close()
 
     async def ready(self) -> Listing:
@@ -134,7 +156,7 @@ class Gateway:
         counts = Counter(one.connection.name for one in self.listing.tools.values())
         left_out = self.listing.left_out
         return [
-            Status(one.name, counts[one.name], left_out.get(one.name), one.reason)
+            Status(one.name, counts[one.name], left_out.get(one.name), one.reason, one.is_asleep)
             for one in self._connections
         ]
 
@@ -146,6 +168,10 @@ class Gateway:
             for one in self._connections
             if one.reason is not None and wanted in (None, one.name.casefold())
         }
+
+    async def wake(self, name: str) -> None:
+        """Start the server of a tool, if it does not run; its tools may be others then."""
+        await self.listing.tools[name].connection.wake()
 
     async def call(
         self, session: Session, name: str, arguments: dict[str, Any], progress: Progress
@@ -164,6 +190,8 @@ class Gateway:
         return result
 
     async def _start(self) -> None:
+        if starting := [one.name for one in self._connections if one.reason is not None]:
+            logger.info("listing the tools of %s", ", ".join(starting))
         tried = [asyncio.create_task(one.tried.wait()) for one in self._connections]
         try:
             await asyncio.wait(tried, timeout=START_S)
@@ -175,6 +203,51 @@ class Gateway:
         for name in self.config.options.pinned:
             if name not in self.listing.tools:
                 logger.warning("pinned: there is no tool %s now", name)
+
+    async def _follow(self) -> None:
+        """Apply what changes in the file of the configuration, until cancelled."""
+        while True:
+            await asyncio.sleep(FOLLOW_S)
+            try:
+                config = await asyncio.to_thread(self._changed)
+            except ConfigurationError as error:
+                logger.error("the servers are left as they were: %s", error.detail)
+                continue
+            if config is not None:
+                await self._use(config)
+
+    async def _use(self, config: Config) -> None:
+        """Start servers that are new or have changed, end those that are gone; leave the others."""
+        before = {one.name: one for one in self._connections}
+        kept = {name: one for name, one in before.items() if config.servers.get(name) == one.server}
+        self.config, self._connections = config, list(kept.values())
+        await self._note_change()  # nobody finds what is about to end
+        gone = [name for name in before if name not in kept]
+        for name in gone:
+            before[name].reason = "it has been taken out of the configuration"
+        await asyncio.gather(*(ended(self._tasks[name]) for name in gone))
+        for name in gone:
+            del self._tasks[name]
+        new = {name: self._connection(name) for name in config.servers if name not in kept}
+        self._connections = [(kept | new)[name] for name in config.servers]
+        self._run(new.values())
+        await self._note_change()
+        for warning in config.warnings:
+            logger.warning("%s", warning)
+        lines = {"started": list(new), "ended": gone}
+        what = "; ".join(f"{how}: {', '.join(names)}" for how, names in lines.items() if names)
+        logger.info("the configuration has changed%s", f"; {what}" if what else "")
+        await self._tell()  # search_tools names the servers
+
+    def _connection(self, name: str) -> Connection:
+        return Connection(name, self.config.servers[name], self._note_change, self._cache)
+
+    def _run(self, connections: Iterable[Connection]) -> None:
+        self._tasks |= {one.name: asyncio.create_task(one.run()) for one in connections}
+
+    async def _tell(self) -> None:
+        for listener in self.listeners:
+            await listener()
 
     async def _note_change(self) -> None:
         """Read the lists of all servers again; changes that come meanwhile are taken together."""
@@ -191,8 +264,7 @@ class Gateway:
                 logger.error("the tools are left as they were: %s", detail)
                 return
         if [one.shown for one in self.pinned()] != before:
-            for listener in self.listeners:
-                await listener()
+            await self._tell()
 
     def _listed(self) -> Listing:
         """Read the lists of all servers and compile them, in a thread."""

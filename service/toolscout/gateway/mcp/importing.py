@@ -10,6 +10,7 @@ import msgspec
 
 from toolscout.client.endpoint import is_web_address, without_secrets
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing
 from toolscout.gateway.mcp.pins import Known, Pins
@@ -48,14 +49,16 @@ def run(config: Config, catalog: str, url: str, key: str | None) -> str:
     return "\n".join(_report(catalog, before, after))
 
 
-def accept(config: Config, pins: Pins) -> str:
+def accept(config: Config, pins: Pins, cache: ListCache) -> str:
     """Accept definitions as the servers list them now, and return what has changed.
+
+    These lists are what the next gateway begins with.
 
     Raises:
         ConfigurationError: a server cannot be reached, a name means no tool, or the file cannot be
             written.
     """
-    listing = asyncio.run(_listed(config, Known(pins)))
+    listing = asyncio.run(_listed(config, Known(pins), cache))
     if pins.unmet:
         unmet = ", ".join(sorted(pins.unmet))
         raise ConfigurationError(f"accept: no tool is named {unmet}; names are SERVER__TOOL")
@@ -65,7 +68,9 @@ def accept(config: Config, pins: Pins) -> str:
     )
 
 
-async def _listed(config: Config, known: Known | None = None) -> Listing:
+async def _listed(
+    config: Config, known: Known | None = None, cache: ListCache | None = None
+) -> Listing:
     """Return the tools of all servers, connected side by side.
 
     Raises:
@@ -83,6 +88,8 @@ async def _listed(config: Config, known: Known | None = None) -> Listing:
         for connection in connections:
             if connection.reason is not None:
                 raise ConfigurationError(f"{connection.name} is unavailable: {connection.reason}")
+            if cache is not None:
+                cache.save(connection.server, connection.listed)
     return Listing(connections, config.options.max_risk, known)
 
 

@@ -23,6 +23,10 @@ _VARIABLE = re.compile(
 VS Code, whose `${input:NAME}` is asked of a person."""
 
 
+MAPS = {"env", "headers", "http_headers"}
+"""Keys whose values are objects in which a null stands for nothing."""
+
+
 class _Object(dict[str, Any]):
     """An object that knows the first of its keys that was given twice."""
 
@@ -89,6 +93,15 @@ def expand(value: Any, environ: Mapping[str, str], place: str) -> Any:
     if isinstance(value, list):
         return [expand(one, environ, f"{place}[{n}]") for n, one in enumerate(value)]
     return value
+
+
+def without_blanks(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry without keys that say nothing: null, and an empty text."""
+    inner = {key: one for key, one in value.items() if one is not None and one != ""}
+    for key in MAPS & inner.keys():
+        if isinstance(inner[key], dict):
+            inner[key] = {name: one for name, one in inner[key].items() if one is not None}
+    return inner
 
 
 def _blank(match: re.Match[str]) -> str:

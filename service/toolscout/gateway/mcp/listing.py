@@ -85,7 +85,13 @@ class Listing:
         """Add a tool, or count why it is left out; return whether its definition is accepted."""
         whole = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
         # By its own name: that of the server may be a verb.
-        level = risk(tool.name, tool.description or "", whole.get("annotations"), is_elsewhere=True)
+        level = risk(
+            tool.name,
+            tool.description or "",
+            whole.get("annotations"),
+            is_elsewhere=True,
+            default=connection.server.default_risk,
+        )
         name = f"{connection.name}{SEPARATOR}{tool.name}"
         verdict = self._known.judge(connection.name, name, whole, level)
         if verdict is None:

@@ -15,13 +15,12 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolscout.common.lru import Lru
 from toolscout.gateway.mcp.connection import Progress
-from toolscout.gateway.mcp.definitions import OWN, own_tools, pinned_tools
+from toolscout.gateway.mcp.definitions import own_tools, pinned_tools
 from toolscout.gateway.mcp.failures import CallFailed
 from toolscout.gateway.mcp.gateway import Gateway, Session
-from toolscout.gateway.mcp.tools import CALL, CallTool, ServerTools
+from toolscout.gateway.mcp.tools import CALLS, META_TOOLS, CallTool, ServerTools
 from toolscout.metatools.answers import resolved
 from toolscout.metatools.arguments import CallError, read_arguments
-from toolscout.metatools.table import TOOLS
 
 MAX_SESSIONS = 1_000
 """Sessions that are remembered; calls of a forgotten one teach nothing, and it is told nothing."""
@@ -34,7 +33,6 @@ class Requests(Middleware):
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._own = own_tools(gateway.config)
         self._sessions: Lru[str, Session] = Lru(MAX_SESSIONS)
         gateway.listeners.append(self._notify)
 
@@ -42,12 +40,13 @@ class Requests(Middleware):
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Sequence[Tool]]
     ) -> Sequence[Tool]:
         """List the gateway's own tools and the pinned ones."""
-        await self._gateway.ready()
+        if self._gateway.config.options.pinned:
+            await self._gateway.ready()
         self._session(context.fastmcp_context)  # to tell it of changes
         pinned = self._gateway.pinned()
         for one in pinned:
             self._gateway.gate.note_read(one.shown)  # hosts have its schema
-        return [*self._own, *pinned_tools(pinned)]
+        return [*own_tools(self._gateway.config), *pinned_tools(pinned)]
 
     async def on_call_tool(
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
@@ -62,15 +61,21 @@ class Requests(Middleware):
             await self._gateway.ready()
             session = self._session(context.fastmcp_context)
             tools = ServerTools(self._gateway, session)
-            if name in OWN:
-                answer = await TOOLS[name].call(tools, arguments)
+            if name in META_TOOLS:
+                answer = await META_TOOLS[name].call(tools, arguments)
                 return _text(msgspec.json.encode(answer).decode())
-            token: object = None
-            if name == CALL:
-                wanted = read_arguments(CallTool, arguments)
+            token, caller = None, None
+            if name in CALLS:
+                wanted, caller = read_arguments(CallTool, arguments), name
                 name, arguments, token = wanted.name, wanted.inner(), wanted.token
             name = await resolved(tools, name)
-            refusal = tools.refusal(name, token)
+            refusal = tools.refusal(name, token, caller)
+            if refusal is not None:
+                return _text(refusal, is_error=True)
+            await self._gateway.wake(name)
+            if name not in self._gateway.listing.tools:  # as its server lists them now
+                name = await resolved(tools, name)
+            refusal = tools.refusal(name, token, caller)
             if refusal is not None:
                 return _text(refusal, is_error=True)
             progress = _progress(context.fastmcp_context)
@@ -90,10 +95,12 @@ class Requests(Middleware):
         over HTTP nothing tells such hosts apart, so they share the searches that calls belong to.
         """
         is_modern = context.request_context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        is_shared = is_modern and context.transport != "stdio"
         key = "" if is_modern or context.transport == "stdio" else context.session_id
         session = self._sessions.get(key)
         if session is None:
             session = Session()
+            session.is_remembered = not is_shared
             self._sessions.put(key, session)
         session.peer = context.session
         return session

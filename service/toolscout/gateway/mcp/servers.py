@@ -21,6 +21,12 @@ class _Server(msgspec.Struct, frozen=True, kw_only=True):
     """Words that tools are searched by too, and requests that they serve, by their own names."""
     timeout_s: float | None = None
     """Seconds that a call may take; without limit by default, for the host can cancel."""
+    default_risk: Risk = "write_remote"
+    """The risk of a tool whose annotations, name and description show no effect."""
+    start: Literal["eager", "demand"] = "demand"
+    """Whether the server runs all the time, or from the first call on."""
+    idle_timeout_s: float | None = None
+    """Seconds without a call after which it is stopped; by default never: it may hold a state."""
     start_s: float = 60.0
     """Seconds to start and to agree on a protocol; `npx` may download the server first."""
 
@@ -75,6 +81,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Tools of a higher risk are not offered."""
     pinned: tuple[str, ...] = ()
     """Tools to list as themselves, as `server__tool`."""
+    all_meta_tools: bool = False
+    """Whether to list the meta-tools that are rarely used, too."""
 
 
 class Config(msgspec.Struct, frozen=True):

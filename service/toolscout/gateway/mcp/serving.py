@@ -59,6 +59,11 @@ async def _serve(
     )
     for prompt in prompts(gateway):
         server.add_prompt(prompt)
+
+    async def instruct() -> None:
+        server.instructions = instructions(gateway.config)
+
+    gateway.listeners.append(instruct)
     gc.collect()
     gc.freeze()  # a collection would walk all that was loaded, and hold every call up meanwhile
     stop = asyncio.Event()

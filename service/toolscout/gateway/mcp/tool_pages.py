@@ -6,7 +6,7 @@ again, and those entries are taken out of the answer before the library looks at
 
 import asyncio
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import mcp_types
 from fastmcp.client.transports import ClientTransport
@@ -16,23 +16,14 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse, methods
 from pydantic import ValidationError
 
+from toolscout.gateway.mcp.cache import MAX_LIST_BYTES, ToolPages
 from toolscout.index.tool_list import MAX_TOOLS
 
-MAX_PAGES, MAX_LIST_BYTES = 250, 16 * 1024 * 1024
+MAX_PAGES = 250
 """Where the reading of a list ends; the tools until then are offered."""
 
 VERSION = "2025-11-25"
 """The version of the protocol by which single entries are read; later ones add no bounds."""
-
-
-class ToolPages(NamedTuple):
-    """A whole list, as much of it as can be offered."""
-
-    tools: tuple[mcp_types.Tool, ...] = ()
-    is_cut: bool = False
-    """Whether the server has more tools than were read."""
-    unreadable: int = 0
-    """Entries that are no tools."""
 
 
 class ListTransport(ClientTransport):

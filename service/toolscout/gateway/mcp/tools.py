@@ -9,29 +9,37 @@ from msgspec import UNSET, Meta
 
 from toolscout.common.spelling import key
 from toolscout.contract.answers import Resolution
+from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.contract.fields import Detail
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.gateway import Gateway, Session
 from toolscout.gateway.mcp.listing import Offered
-from toolscout.metatools.answers import ToolsFound, none_found, show
-from toolscout.metatools.arguments import Arguments, CallError, SearchTools, ToolName
+from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, none_found, show
+from toolscout.metatools.arguments import Arguments, CallError, SearchTools
+from toolscout.metatools.finds import without_titles
+from toolscout.metatools.table import FIND, TOOLS
 from toolscout.tools.risk import needs_schema
 
-CALL = "call_tool"
+CALL, CALL_WRITE = "call_tool", "call_tool_write"
+
+CALLS = {
+    CALL: "Call a tool that only reads, as search_tools shows it.",
+    CALL_WRITE: "Call a tool that changes something, as search_tools shows it.",
+}
+"""The tools that call others, with their descriptions: a host can allow reads alone."""
+
+META_TOOLS = TOOLS | {FIND.name: FIND}
 
 
 class CallTool(Arguments, frozen=True, kw_only=True):
-    """Call a tool that search_tools found. Read tool_info first for its arguments."""
+    """The arguments of the tools that call others."""
 
-    name: ToolName
-    arguments: Annotated[
-        Any, Meta(description="As its input schema says", extra_json_schema={"type": "object"})
-    ] = UNSET
+    name: Annotated[str, Meta(min_length=1, max_length=MAX_NAME_CHARS)]
+    arguments: Annotated[Any, Meta(extra_json_schema={"type": "object"})] = UNSET
     token: Annotated[
-        Any,
-        Meta(description="From tool_info, if that has one", extra_json_schema={"type": "string"}),
+        Any, Meta(description="If it has one", extra_json_schema={"type": "string"})
     ] = UNSET
 
     def inner(self) -> dict[str, Any]:
@@ -73,7 +81,7 @@ class ServerTools:
             )
         except ToolscoutError as error:
             raise CallError(error.detail) from None
-        found = none_found(list(self._offered))
+        found = none_found(list(self._offered), TRY_AGAIN)
         if names:
             found = ToolsFound(await self.show(names, wanted.detail), outcome)
         # The tool that would fit best may be one of theirs.
@@ -95,28 +103,62 @@ class ServerTools:
         return list(map(self._resolution, names))
 
     async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
-        """Return tools at a level of detail, whole with the token that a call has to repeat."""
+        """Return tools at a level of detail; whole, they count as read in this session."""
         offered = [self._offered[name] for name in names]
-        return [
-            show(one.shown, detail, self._token(one) if detail == "full" else None)
-            for one in offered
-        ]
+        if detail != "full":
+            return [show(one.shown, detail) for one in offered]
+        return list(map(self._read, offered))
+
+    def definition(self, name: str) -> Mapping[str, Any]:
+        """Return a tool as it is listed."""
+        return self._offered[name].shown
+
+    def caller(self, name: str) -> str:
+        """Return the name of the tool that calls it."""
+        return CALL if self._offered[name].shown["risk"] == "read_only" else CALL_WRITE
 
     async def required_keys(self, name: str) -> Sequence[str]:
         """Return the names of the variables or headers that a tool's server was given."""
         return self._offered[name].connection.server.keys
 
-    def refusal(self, name: str, token: object) -> str | None:
-        """Return the answer to a call that has to be made again, with the token that it shows."""
+    def refusal(self, name: str, token: object, caller: str | None = None) -> str | None:
+        """Return the answer to a call that has to be made again, with the token that it shows.
+
+        Args:
+            name: the tool to call.
+            token: what the call brings to show that the definition was read.
+            caller: the tool that was used for the call; None for the tool's own name.
+        """
         offered = self._offered[name]
-        expected = self._token(offered)
-        if expected is None or not self._gateway.gate.refuses(offered.shown, token):
+        right, expected = self.caller(name), self._token(offered)
+        if expected is not None and not self._is_read(offered, expected, token):
+            changed = "has changed and " if offered.is_changed else ""
+            why = f"{name} {changed}is {offered.shown['risk']}: check its definition"
+            message = f"{why}, then repeat the call through {right} with this token"
+            answer = {"error": message, "token": expected, "tool": self._read(offered)}
+            return msgspec.json.encode(answer).decode()
+        if caller in (None, right):
             return None
-        changed = "has changed and " if offered.is_changed else ""
-        why = f"{name} {changed}is {offered.shown['risk']}: check its definition"
-        message = f"{why}, then repeat the call through {CALL} with this token"
-        answer = {"error": message, "token": expected, "tool": show(offered.shown, "full")}
-        return msgspec.json.encode(answer).decode()
+        effect = "only reads" if right == CALL else f"is {offered.shown['risk']}"
+        return f"{name} {effect}: repeat the call through {right}"
+
+    def _read(self, offered: Offered) -> ToolDetail:
+        """Show a tool whole, and remember that this session has seen it."""
+        token = self._token(offered)
+        if token is not None:
+            self._session.read.add(token)
+        shown = show(offered.shown, "full", token, self.caller(offered.shown["name"]))
+        return msgspec.structs.replace(
+            shown,
+            input_schema=without_titles(shown.input_schema),
+            risk=None if shown.call == CALL else shown.risk,
+            requires_full_schema=None,
+        )
+
+    def _is_read(self, offered: Offered, expected: str, token: object) -> bool:
+        """Return whether the definition was shown, here or as the token says."""
+        is_here = self._session.is_remembered and expected in self._session.read
+        return is_here or not self._gateway.gate.refuses(offered.shown, token)
 
     def _token(self, offered: Offered) -> str | None:
         """Return what a call of a tool has to repeat; None if it may be called as it is."""

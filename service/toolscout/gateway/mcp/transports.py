@@ -28,13 +28,10 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
-from toolscout.gateway.mcp.failures import UNREADABLE
+from toolscout.gateway.mcp.failures import UNREADABLE, redacted
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
 from toolscout.gateway.mcp.tool_pages import ListTransport
 from toolscout.index.values import count_values_outside_texts
-
-MIN_SECRET_CHARS = 4
-"""Shorter values, such as `1` or `on`, are no secrets, and may be part of any word."""
 
 MAX_LINE_BYTES, MAX_LINE_CHARS = 16_384, 2_000
 """How much of a line of a server's standard error is read, and how much of it is logged."""
@@ -225,15 +222,6 @@ async def _end(process: Process) -> None:
 def _signal(group: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
-
-
-def redacted(text: str, secrets: tuple[str, ...]) -> str:
-    """Return a text without the values of secrets, nor any line of those that have several."""
-    lines = {line.strip() for secret in secrets for line in secret.splitlines()}
-    for line in sorted(lines, key=len, reverse=True):
-        if len(line) >= MIN_SECRET_CHARS:
-            text = text.replace(line, "***")
-    return text
 
 
 @contextmanager

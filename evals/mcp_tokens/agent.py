@@ -1,0 +1,118 @@
+"""A scripted agent: what a model would send and read, turn by turn, counted in tokens.
+
+A turn is one request to the model. Each sends the tools, the instructions and the whole
+conversation again, the last one with the result of the task.
+"""
+
+import json
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from fastmcp import Client
+
+from evals.mcp_tokens.tasks import Task
+
+with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    import bpe_openai
+
+    ENCODING = bpe_openai.get_encoding("o200k_base")
+
+MAX_TURNS = 8
+
+
+class Outcome(NamedTuple):
+    """What one task took."""
+
+    turns: int
+    tokens: int
+    """Of the prompts of all turns."""
+    is_done: bool
+
+
+class Conversation:
+    """One task, from the question to the answer, over one MCP session.
+
+    Args:
+        client: the session.
+        prompt: the tokens of tools and instructions, which each turn sends.
+        task: what to do.
+    """
+
+    def __init__(self, client: Client[Any], prompt: int, task: Task) -> None:
+        self.task = task
+        self._client = client
+        self._context = prompt + count(task.text)
+        self._turns = self._tokens = 0
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+        """Take a turn in which the model calls a tool; return the text, and whether it failed."""
+        self._take_turn()
+        result = await self._client.call_tool_mcp(name, arguments)
+        text = "\n".join(getattr(part, "text", "") for part in result.content)
+        self._context += count(compact({"name": name, "arguments": arguments})) + count(text)
+        return text, bool(result.is_error)
+
+    def ended(self, text: str) -> Outcome:
+        """Take the turn in which the model answers."""
+        self._take_turn()
+        return Outcome(self._turns, self._tokens, self.task.expected in text)
+
+    def _take_turn(self) -> None:
+        if self._turns >= MAX_TURNS:
+            raise RuntimeError(f"{self.task.text}: more than {MAX_TURNS} turns")
+        self._turns += 1
+        self._tokens += self._context
+
+
+async def directly(talk: Conversation) -> Outcome:
+    """Call the tool by its name, as a model does that sees all of them."""
+    text, _ = await talk.call(talk.task.tool, dict(talk.task.arguments))
+    return talk.ended(text)
+
+
+async def by_transform(talk: Conversation) -> Outcome:
+    """Search, then call what was found; fastmcp's search shows definitions alone."""
+    task = talk.task
+    text, _ = await talk.call("search_tools", {"query": task.query})
+    if f'"{task.tool}"' in text:
+        call = {"name": task.tool, "arguments": task.arguments}
+        text, _ = await talk.call("call_tool", call)
+    return talk.ended(text)
+
+
+async def by_gateway(talk: Conversation) -> Outcome:
+    """Search, read the definition if the search has it in a line only, then call it."""
+    task = talk.task
+    text, _ = await talk.call("search_tools", {"query": task.query})
+    answer = json.loads(text)
+    found = {tool["name"]: tool for tool in answer["tools"]}
+    if task.tool not in found and any(task.tool in line for line in answer.get("more", ())):
+        text, _ = await talk.call("search_tools", {"names": [task.tool]})
+        found = {tool["name"]: tool for tool in json.loads(text)["tools"]}
+    if task.tool in found:
+        call = {"name": task.tool, "arguments": task.arguments}
+        text, is_refused = await talk.call(found[task.tool]["call"], call)
+        if is_refused and '"token"' in text:
+            call["token"] = json.loads(text)["token"]
+            text, _ = await talk.call(found[task.tool]["call"], call)
+    return talk.ended(text)
+
+
+def prompt_tokens(tools: Sequence[Any], instructions: str | None) -> int:
+    """Count what each turn sends before the conversation: tools as a model sees them."""
+    shown = [
+        {"name": one.name, "description": one.description, "input_schema": one.input_schema}
+        for one in tools
+    ]
+    return count(compact(shown)) + count(instructions or "")
+
+
+def compact(value: Any) -> str:
+    """Return JSON without blanks."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def count(text: str) -> int:
+    """Count the tokens of a text."""
+    return len(ENCODING.encode_ordinary(text))

@@ -1,0 +1,130 @@
+"""The lists of tools of servers on disk, so that they are searched before a server has started.
+
+One file for each way to start or reach a server, under `$XDG_CACHE_HOME/toolscout/mcp`, readable
+by its owner alone. Its name is a digest, so nothing of the configuration is in it. A file that is
+missing, too large or damaged is as good as none; one that cannot be written is left unwritten.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import mcp_types
+import msgspec
+from pydantic import ValidationError
+
+from toolscout.gateway.mcp.servers import Server, StdioServer
+
+MAX_LIST_BYTES = 16 * 1024 * 1024
+"""Bytes of one list; what comes after them is not read."""
+
+MAX_BYTES = 4 * MAX_LIST_BYTES
+"""Bytes of all files; the ones written longest ago go first."""
+
+MAX_AGE_S = 86_400.0
+"""Seconds after which a list is read again, even if nobody calls a tool of its server."""
+
+
+class ToolPages(NamedTuple):
+    """A whole list, as much of it as can be offered."""
+
+    tools: tuple[mcp_types.Tool, ...] = ()
+    is_cut: bool = False
+    """Whether the server has more tools than were read."""
+    unreadable: int = 0
+    """Entries that are no tools."""
+
+
+class _Kept(msgspec.Struct):
+    tools: list[dict[str, Any]]
+    is_cut: bool = False
+    unreadable: int = 0
+
+
+class Kept(NamedTuple):
+    """A list from the cache."""
+
+    pages: ToolPages
+    age_s: float
+
+
+class ListCache:
+    """The cached lists.
+
+    Args:
+        folder: where they are; None keeps nothing.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def load(self, server: Server) -> Kept | None:
+        """Return the last list of a server."""
+        if self._folder is None:
+            return None
+        path = self._path(server, self._folder)
+        try:
+            status = path.stat()
+            if status.st_size > 2 * MAX_LIST_BYTES:
+                return None
+            kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+            tools = tuple(mcp_types.Tool.model_validate(one, by_name=False) for one in kept.tools)
+        except (OSError, ValueError, RecursionError, ValidationError):
+            return None
+        age_s = max(0.0, time.time() - status.st_mtime)
+        return Kept(ToolPages(tools, kept.is_cut, kept.unreadable), age_s)
+
+    def save(self, server: Server, pages: ToolPages) -> None:
+        """Keep the list of a server, and remove the oldest ones if they are too large together."""
+        if self._folder is None:
+            return
+        dump = [
+            tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in pages.tools
+        ]
+        content = msgspec.json.encode(_Kept(dump, pages.is_cut, pages.unreadable))
+        path = self._path(server, self._folder)
+        written = path.with_suffix(f".{os.getpid()}")
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            written.replace(path)
+            self._make_room(self._folder)
+        except OSError:
+            with suppress(OSError):
+                written.unlink(missing_ok=True)
+
+    @staticmethod
+    def _make_room(folder: Path) -> None:
+        files = [(path, path.stat()) for path in folder.glob("*.json")]
+        total = sum(status.st_size for _, status in files)
+        for path, status in sorted(files, key=lambda file: file[1].st_mtime):
+            if total <= MAX_BYTES:
+                return
+            path.unlink(missing_ok=True)
+            total -= status.st_size
+
+    @staticmethod
+    def _path(server: Server, folder: Path) -> Path:
+        if isinstance(server, StdioServer):
+            how: list[Any] = [server.command, server.args, server.cwd, server.env]
+        else:
+            how = [server.url, server.transport, server.headers]
+        digest = sha256(msgspec.json.encode(how, order="sorted")).hexdigest()
+        return folder / f"{digest[:32]}.json"
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path | None:
+    """Return where the lists are kept; None without a home folder."""
+    base = environ.get("XDG_CACHE_HOME") or ""
+    if not Path(base).is_absolute():  # as the specification of these folders says
+        home = environ.get("HOME")
+        if not home:
+            return None
+        base = f"{home}/.cache"
+    return Path(base) / "toolscout" / "mcp"

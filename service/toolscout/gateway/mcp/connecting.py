@@ -1,0 +1,73 @@
+"""Connect to a server as a client, with all that takes long to import.
+
+It is loaded when the first server starts, so that a gateway whose lists are in the cache is ready
+without it.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import mcp_types
+from fastmcp.client.messages import MessageHandler
+from fastmcp.client.transports import ClientTransport
+from fastmcp.server.providers.proxy import ProxyClient
+from mcp import MCPError
+
+from toolscout.gateway.mcp.tool_pages import read_pages
+from toolscout.gateway.mcp.transports import transport_to
+
+__all__ = ["connect", "read_pages", "transport_to"]
+
+MODES = ("legacy", "auto")
+"""First the era that has notifications on every transport, then any."""
+
+
+async def connect(
+    transport: ClientTransport, list_changed: Callable[[], Awaitable[None]]
+) -> ProxyClient:
+    """Return a connected client.
+
+    A proxy's client also relays results that do not fit the tool's own output schema. Nothing of a
+    host's request is forwarded, and the server is offered no sampling, elicitation or roots, for
+    one connection serves many hosts.
+
+    Raises:
+        Exception: the server cannot be reached, or speaks no known version.
+    """
+    own = {"roots": None, "sampling_handler": None, "elicitation_handler": None}
+    for mode in MODES:
+        client = ProxyClient(
+            transport,
+            forward_incoming_headers=False,
+            mode=mode,
+            log_handler=_no_log,
+            progress_handler=_no_progress,
+            message_handler=_Changes(list_changed),
+            **own,
+        )
+        try:
+            await client.__aenter__()
+        except MCPError:
+            if mode == MODES[-1]:
+                raise
+        else:
+            return client
+    raise AssertionError("the last mode returns or raises")
+
+
+class _Changes(MessageHandler):
+    """Passes on that a list of tools has changed."""
+
+    def __init__(self, list_changed: Callable[[], Awaitable[None]]) -> None:
+        self._list_changed = list_changed
+
+    async def on_tool_list_changed(self, _: mcp_types.ToolListChangedNotification) -> None:
+        await self._list_changed()
+
+
+async def _no_log(_: Any) -> None:
+    """Drop a message of a server's log: it may hold anything, and names no call."""
+
+
+async def _no_progress(_: float, __: float | None, ___: str | None) -> None:
+    """Drop the progress of what no host asked for."""

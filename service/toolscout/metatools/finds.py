@@ -1,0 +1,143 @@
+"""A search whose answer a model can call from: the best schema, others as far as they fit.
+
+What does not fit is a line with the name and the parameters of a tool, so a second search, by
+`names`, is only needed where the best hit is not the right one.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Protocol
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from toolscout.contract.bounds import MAX_NAME_CHARS
+from toolscout.contract.catalogs import SchemaError
+from toolscout.contract.fields import DEFAULT_TOP_K
+from toolscout.metatools.answers import Source, ToolsFound, schema_errors
+from toolscout.metatools.arguments import (
+    MAX_SCHEMAS,
+    Arguments,
+    SearchTools,
+    Text,
+    TopK,
+)
+from toolscout.tools.shapes import schema_of, texts
+from toolscout.tools.summary import first_sentence, text_tokens
+
+SCHEMA_TOKENS = 200
+"""Estimated tokens of an answer up to which tools after the best one are shown whole."""
+
+VALUES = ("const", "default", "enum", "examples")
+"""Keywords of a JSON Schema that hold values, not schemas."""
+
+LINE_CHARS = 80
+"""Characters of the sentence in a line."""
+
+MAX_PARAMETERS = 8
+"""Parameters in a line, the required ones first."""
+
+
+class FindTools(Arguments, frozen=True, kw_only=True):
+    """The arguments of `search_tools` where the answer has schemas."""
+
+    query: Annotated[str, Meta(description="The task in a few words")] | UnsetType = UNSET
+    names: (
+        Annotated[
+            list[str],
+            Meta(min_length=1, max_length=MAX_SCHEMAS, description="Tools to show whole"),
+        ]
+        | UnsetType
+    ) = UNSET
+    namespace: Annotated[Text, Meta(description="Only this server")] | UnsetType = UNSET
+    top_k: TopK = DEFAULT_TOP_K
+
+    def __post_init__(self) -> None:
+        if max(map(len, self.names or ()), default=0) > MAX_NAME_CHARS:
+            raise ValueError("`names` has one that is too long")
+        if not self.names and not (self.query or "").strip():
+            raise ValueError("neither `query` nor `names`")
+
+
+class ToolsRead(ToolsFound, frozen=True, omit_defaults=True, kw_only=True):
+    """The answer of `search_tools` where it has schemas: the tools shown whole, best first."""
+
+    more: Sequence[str] | None = None
+    """The others in a line each, after the name of the tool that calls them."""
+    errors: Sequence[SchemaError] | None = None
+    """Names that mean no tool."""
+
+
+class Schemas(Source, Protocol):
+    """Tools whose definitions can be looked at before they are shown."""
+
+    def definition(self, name: str) -> Mapping[str, Any]:
+        """Return a tool as it is listed."""
+
+    def caller(self, name: str) -> str:
+        """Return the name of the tool that calls it."""
+
+
+async def search_tools(source: Schemas, wanted: FindTools) -> ToolsRead:
+    """Find tools for a task: the best with its input schema, others in a line."""
+    if wanted.names:
+        answers = await source.resolve(list(dict.fromkeys(wanted.names)))
+        names = dict.fromkeys(one.name for one in answers if one.name is not None)
+        shown = await source.show(list(names), "full")
+        return ToolsRead(tools=shown, errors=schema_errors(answers) or None)
+    search = SearchTools(
+        query=wanted.query or "", namespace=wanted.namespace, top_k=wanted.top_k, detail="names"
+    )
+    found = await source.search(search)
+    names_found = [tool.name for tool in found.tools]
+    whole = _whole(names_found, source)
+    more = [
+        f"{source.caller(name)} {signature(source.definition(name))}"
+        for name in names_found
+        if name not in whole
+    ]
+    said = {field: getattr(found, field) for field in found.__struct_fields__}
+    if found.outcome == "match":
+        del said["outcome"]  # what is found says so
+    return ToolsRead(**said | {"tools": await source.show(whole, "full")}, more=more or None)
+
+
+def _whole(names: Sequence[str], source: Schemas) -> list[str]:
+    """Return the best name, and others whose definitions fit beside it."""
+    left = SCHEMA_TOKENS
+    chosen = []
+    for place, name in enumerate(names):
+        tool = source.definition(name)
+        schema = msgspec.json.encode(without_titles(schema_of(tool)), enc_hook=str).decode()
+        size = text_tokens(texts(tool)[1] + schema)
+        if place == 0 or size <= left:
+            chosen.append(name)
+            left -= size
+    return chosen
+
+
+def without_titles(schema: Any) -> Any:
+    """Return a JSON Schema without what generators add to it: titles, and its own version."""
+    if isinstance(schema, list):
+        return list(map(without_titles, schema))
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: value if key in VALUES else without_titles(value)
+        for key, value in schema.items()
+        if not (key in ("title", "$schema") and isinstance(value, str))
+    }
+
+
+def signature(tool: Any) -> str:
+    """Return a tool in a line: its name, its parameters, the first sentence about it."""
+    name, description = texts(tool)
+    schema = schema_of(tool)
+    properties, required = schema.get("properties"), schema.get("required")
+    listed = properties if isinstance(properties, Mapping) else {}
+    needed = [one for one in required if one in listed] if isinstance(required, list) else []
+    optional = [f"{one}?" for one in listed if one not in needed]
+    parameters = [*map(str, needed), *optional]
+    if len(parameters) > MAX_PARAMETERS:
+        parameters[MAX_PARAMETERS:] = ["…"]
+    sentence = first_sentence(description, LINE_CHARS)
+    return f"{name}({', '.join(parameters)}){': ' if sentence else ''}{sentence}"
