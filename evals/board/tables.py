@@ -139,17 +139,18 @@ def _about(rows: Sequence[Row]) -> str:
 def _matrix(
     rows: Sequence[Row], names: Sequence[str], column: str, published: dict[str, Any] | None = None
 ) -> str:
-    """Return selectors by sets; the best recall is bold, `~` is before a sample's."""
+    """Return selectors by sets; the best recall of whole sets is bold, `~` marks a sample."""
     of = {(row["selector"], row["set"]): value(row, column) for row in rows}
     samples = {(row["selector"], row["set"]) for row in rows if _sample(row)}
-    most = {n: max((v for (_, s), v in of.items() if s == n and v is not None), default=None)
-            for n in names}  # fmt: skip
+    whole = {key: found for key, found in of.items() if found is not None and key not in samples}
+    most = {n: max((v for (_, s), v in whole.items() if s == n), default=None) for n in names}
     cells = []
     for selector in selectors(rows):
         texts = [selector]
         for name in names:
             found = of.get((selector, name))
-            best = column in QUALITY and found is not None and found == most[name]
+            is_whole = (selector, name) in whole
+            best = column in QUALITY and is_whole and found == most[name]
             text = ("~" if (selector, name) in samples else "") + cell(column, found)
             texts.append(f"**{text}**" if best else text)
         cells.append(texts)
