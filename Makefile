@@ -165,7 +165,7 @@ $(VENV)/.boarded: $(STAMP) evals/board/peers.txt
 	done < evals/board/peers.txt
 	@touch $@
 
-board: $(VENV)/.boarded ## selectors side by side: docs/board.md and its page, in half an hour (TOOLSCOUT_DATA)
+board: $(VENV)/.boarded ## selectors side by side: docs/board.md and its page, in 20 minutes (TOOLSCOUT_DATA)
 	$(BIN)/python -m evals.board --docs docs/board.md --json docs/board.json --page docs/board.html
 
 mcp-tokens: $(VENV)/.tested ## the tables in docs/mcp.md: twelve tasks over nine published servers (npm, PyPI)
