@@ -8,6 +8,7 @@ import pytest
 
 from tests.gateway.mcp.hosts import listening, stdio_server, write
 from tests.integration.mcp.environment import VENV
+from tests.integration.mcp_clients import inspector
 from tests.integration.venvs import interpreter
 from tests.support import environment, ran
 
@@ -25,6 +26,7 @@ CLIENTS = {
     "older": ("mcp_use", "langchain"),
 }
 HOST_S = 120
+LISTED = ["search_tools", "call_tool", "call_tool_write"]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,19 @@ def test_a_client_calls_what_its_search_has_found(where: str, client: str, gatew
     done = ran([python, ASK, gateway, client], env=env, timeout=HOST_S)
     answer = json.loads(done.stdout.splitlines()[-1])
     assert answer == {
-        "listed": ["search_tools", "call_tool", "call_tool_write"],
+        "listed": LISTED,
         "found": "notes__send_note",
         "said": "sent tea",
     }
+
+
+def test_the_inspector_lists_and_calls(gateway: str):
+    target = [gateway, "--transport", "http", "--method"]
+    listed = inspector.ask(*target, "tools/list", "--strict")["tools"]
+    assert [tool["name"] for tool in listed] == LISTED
+    call = ["tools/call", "--tool-name", "search_tools", "--tool-arg", "query=list the notes"]
+    (answer,) = inspector.ask(*target, *call)["content"]
+    best = json.loads(answer["text"])["tools"][0]
+    assert (best["name"], best["call"]) == ("notes__list_notes", "call_tool")
+    call = ["tools/call", "--tool-name", "call_tool", "--tool-arg", f"name={best['name']}"]
+    assert inspector.ask(*target, *call)["structuredContent"]["notes"] == ["milk", "bread"]
