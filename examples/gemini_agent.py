@@ -9,23 +9,27 @@
 import os
 import sys
 
+import httpx2
 from google import genai
+from google.genai import types
 from toolbox import gemini_tools, run
 
-from toolscout.discovery import ToolDiscovery
+from toolscout.discovery import Transport
 
 MAX_STEPS = 10
 
-gemini = genai.Client()
-discovery = ToolDiscovery(os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080"))
+# The toolbox is small; by default only requests with more than ten tools are searched.
+transport = Transport(os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080"), defer_above=5)
+http = httpx2.Client(transport=transport)
+gemini = genai.Client(http_options=types.HttpOptions(httpx_client=http))
 
 
-def forward(body):
-    """Ask the model; whatever it is given here has the few tools that it is to see."""
+def ask(contents):
+    """Ask the model, which is to call the tools itself."""
     return gemini.models.generate_content(
         model=os.environ.get("GEMINI_MODEL", "gemini-2.5-flash"),
-        contents=body["contents"],
-        config={"tools": body["tools"], "automatic_function_calling": {"disable": True}},
+        contents=contents,
+        config={"tools": gemini_tools(), "automatic_function_calling": {"disable": True}},
     )
 
 
@@ -33,8 +37,7 @@ def answer(question: str) -> str:
     """Let the model call tools until it has something to say."""
     contents = [{"role": "user", "parts": [{"text": question}]}]
     for _ in range(MAX_STEPS):
-        request = {"contents": contents, "tools": gemini_tools()}
-        response = discovery.complete(request, forward, provider="gemini")
+        response = ask(contents)
         contents.append(response.candidates[0].content)
         if not response.function_calls:
             return response.text or ""

@@ -1,4 +1,4 @@
-"""The examples that go through the whole flow by themselves, with boto3 and Google's SDK."""
+"""The examples with boto3, around its calls, and with Google's SDK, by its transport."""
 
 import json
 from typing import Any
