@@ -96,7 +96,7 @@ class Conversation:
                 for id_, *_ in calls
             ]
             return
-        self.messages.append({"role": "assistant", "content": answer["content"] or "Nothing."})
+        self.messages.append({"role": "assistant", "content": answer["content"]})
         if calls:
             results = [
                 {"type": "tool_result", "tool_use_id": id_, "content": "done"} for id_, *_ in calls
@@ -184,10 +184,12 @@ def test_a_model_that_searches_for_ever_is_told_and_keeps_its_prompt(service, in
     with closing(ToolDiscovery(service.url)) as discovery:
         conversation = Conversation(interface, discovery)
         conversation.ask("one", {}, [(LOST, "tool_1")])
-    assert len(conversation.requests) == 6
+    assert len(conversation.requests) == 7
     checked(conversation)
-    last = history(interface, conversation.requests[-1])[-1]
-    assert "That was the last search of this turn" in str(last)
+    told = history(interface, conversation.requests[-2])[-1]
+    assert "That was the last search of this turn" in str(told)
+    assert "none" in str(conversation.requests[-1]["tool_choice"])
+    assert "Done with" in str(conversation.messages[-1])
     assert PHANTOM not in str(conversation.messages)
 
 
@@ -200,3 +202,18 @@ def test_with_thinking_no_turn_is_made_up(service):
         conversation.ask("again", {}, [])
     assert "loaded_" not in str(conversation.requests[-1])
     assert "tool_1" in visible("anthropic", conversation.requests[-1])
+
+
+@pytest.mark.parametrize("interface", NATIVE)
+def test_a_forced_tool_that_fits_the_first_message_is_visible_and_given_once(interface):
+    events: list[Any] = []
+    with peer(lambda exchange: exchange.select("tool_5")) as service:
+        discovery = ToolDiscovery(service.url, turn_observers=[events.append])
+        conversation = Conversation(interface, discovery)
+        conversation.ask("one", conversation.choice("forces", "tool_5"), [(CALL, "tool_5")])
+        discovery.close()
+    assert "loaded_" not in str(conversation.requests)
+    assert str(conversation.requests[0]).count("Does tool_5'") == 1
+    finished = [event for event in events if event.stage == "finished"]
+    counts = (finished[0].called_visible, finished[0].called_found, finished[0].called_hidden)
+    assert counts == (1, 0, 0)

@@ -180,3 +180,41 @@ def test_the_same_list_of_two_keys_is_told_apart(parted: Server):
     for _ in range(2):
         assert "invoice_secret" in parted.post(body, SEARCH, WHOLE_).text
         assert "invoice_secret" not in parted.post(body, SEARCH, PART_).text
+
+
+def test_an_allow_list_without_a_name_is_refused(parted: Server):
+    body = {"pattern": "invoice", "tools": TOOLS, "filters": {"only": []}}
+    problem_of(parted.post(body, headers=WHOLE_), 422, "invalid_request")
+
+
+def test_the_prompt_about_catalogs_counts_and_names_the_part(parted: Server):
+    body = {"status": {"delete_invoice": "unavailable", "list_invoices": "unavailable"}}
+    patched = parted.send("PATCH", "/v1/catalogs/desk", json.dumps(body).encode(), WHOLE_)
+    assert patched.status_code == 200
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "prompts/get",
+        "params": {"name": "backend_status"},
+    }
+    accept = {"accept": "application/json, text/event-stream"}
+    whole = parted.post(call, "/mcp", {**WHOLE_, **accept}).text
+    assert "5 tools, 2 unavailable (delete_invoice, list_invoices)" in whole
+    part = parted.post(call, "/mcp", {**PART_, **accept}).text
+    assert "2 tools, 1 unavailable (list_invoices)" in part
+
+
+def test_a_report_counts_only_for_a_tool_that_the_key_sees(parted: Server):
+    search = {"pattern": "file it away", "tools": TOOLS, "latency_budget_ms": 60_000}
+    digest = parted.post(search, headers=PART_).headers["x-catalog-digest"]
+    event = {"pattern": "file it away", "success": True, "catalog": digest}
+    counted = []
+    for turn, tool in enumerate(("get_invoice", "invoice_secret", "nobody_has_it")):
+        report = {**event, "tool": tool, "turn": f"of-part-{turn}"}
+        counted.append(parted.post(report, BELOW + "feedback", PART_).json()["accepted"])
+    assert counted == [1, 0, 0]
+    learned = parted.get("/v1/learning", **WHOLE_).json()["tools"]
+    seen = next(tool for tool in learned if tool["name"] == "get_invoice")
+    assert seen.get("content")
+    chain = {"intent": "x", "chain": ["invoice_secret"], "success": True}
+    problem_of(parted.post(chain, BELOW + "chains", PART_), 403, "forbidden")

@@ -92,3 +92,20 @@ def test_many_alike_are_one_finding(tmp_path: Path, capsys: Any):
     many = [tool(f"fetch{n}_it", "Fetch the numbers of the current quarter") for n in range(9)]
     lint(tmp_path, many)
     assert "and 4 more: the descriptions have the same words" in capsys.readouterr().out
+
+
+def test_a_description_within_the_definition_is_read(tmp_path: Path, capsys: Any):
+    function = {
+        "name": "send_email",
+        "description": "Deliver a letter to a mailbox",
+        "parameters": {},
+    }
+    tools = [{"name": "send_email", "definition": {"type": "function", "function": function}}]
+    assert findings(tmp_path, tools, capsys) == []
+
+
+def test_a_name_that_is_there_twice_is_found_beside_its_other_spelling(tmp_path: Path, capsys: Any):
+    named = [("get_x", "Read the first thing"), ("get_x", "Fetch another"), ("getX", "Look it up")]
+    tools = [{"name": name, "description": text} for name, text in named]
+    found = [names for kind, names in findings(tmp_path, tools, capsys) if kind == "same-name"]
+    assert found == [["get_x"], ["get_x", "getX"]]

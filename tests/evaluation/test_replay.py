@@ -118,5 +118,19 @@ def test_the_text_names_what_is_found_now(tmp_path: Path, capsys: Any):
     replay(tmp_path, search("get_weather"), called("read_file"), called("gone"), more=())
     printed = capsys.readouterr()
     assert "calls found now: 1" in printed.out
-    assert "their tools are not in the file: gone" in printed.out
+    assert "their tools are not in the file: 'gone'" in printed.out
     assert "2 uses in 3 lines" in printed.err
+
+
+def test_calls_of_which_nobody_knows_what_was_shown_are_not_compared(tmp_path: Path, answer: Any):
+    plain = [{"query": "tell me a joke", "tool": "send_email", "success": True}] * 2
+    assert replay(tmp_path, search("read_file"), called("read_file"), *plain) == 0
+    found = answer()
+    assert (found["log"]["called_shown"], found["now"]["called_shown"]) == (1.0, 1.0)
+    assert found["uncompared"] == 2
+
+
+def test_names_in_a_log_do_not_reach_the_terminal_as_they_are(tmp_path: Path, capsys: Any):
+    entry = {"query": QUERY, "tool": "\x1b[31mevil", "success": True}
+    replay(tmp_path, entry, search("read_file"), more=())
+    assert "\x1b" not in capsys.readouterr().out

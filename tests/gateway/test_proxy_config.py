@@ -184,3 +184,17 @@ def test_captured_searches_through_the_proxy_bring_what_they_expect(server, data
             assert brought <= set(names)
             wanted = set(case.get("quality", {}).get("should_include_any", ()))
             assert not wanted or wanted & brought, case["id"]
+
+
+def test_a_service_below_a_path_is_asked_below_it_whether_it_is_ready():
+    paths: list[str] = []
+
+    def script(exchange: Any) -> None:
+        paths.append(exchange.path)
+        exchange.answer(b"{}")
+
+    with peer(script) as service:
+        selector = f"{service.url}/gate/v1/tool-discovery/search"
+        with proxy("http://127.0.0.1:9", selector=selector) as running:
+            until(lambda: "is ready" in running.stderr)
+    assert paths == ["/gate/readyz"]

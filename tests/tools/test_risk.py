@@ -74,7 +74,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
         {"name": "purge", "annotations": {"destructiveHint": False, "openWorldHint": True}},
         "write_remote",
     ),
-    ({"name": "read_file", "annotations": {"readOnlyHint": False}}, "read_only"),
+    ({"name": "read_file", "annotations": {"readOnlyHint": False}}, "write_remote"),
+    ({"name": "delete_file", "annotations": {"readOnlyHint": False}}, "destructive"),
     ({"name": "read_file", "risk": "destructive"}, "destructive"),
     (
         {"name": "zorble", "annotations": {"readOnlyHint": True, "destructiveHint": True}},

@@ -52,6 +52,14 @@ def feedback_path(search_path: str) -> str | None:
     return None
 
 
+def ready_address(endpoint: str) -> httpx2.URL:
+    """Return the address at which the service of an endpoint says whether it is ready."""
+    url = httpx2.URL(endpoint)
+    path = feedback_path(url.path)
+    prefix = "" if path is None else path.removesuffix(FEEDBACK_PATH)
+    return url.copy_with(path=f"{prefix}/readyz", query=None)
+
+
 def is_web_address(text: str) -> bool:
     """Whether a text is the http(s) URL of a host."""
     return _parsed(text) is not None

@@ -13,6 +13,7 @@ from toolscout.contract.bounds import (
     MAX_FILES,
     MAX_MESSAGES,
     MAX_NAME_CHARS,
+    MAX_NAMES,
     MAX_PARTS,
     MAX_PATTERNS,
     MAX_RECENT,
@@ -92,7 +93,7 @@ class Filters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tags: FilterValues | None = None
     sources: FilterValues | None = None
     capabilities: FilterValues | None = None
-    only: Names | None = None
+    only: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=MAX_NAMES)] | None = None
     exclude: Names | None = None
     """Names of tools, as in `tools`; the others are excluded, or these."""
     max_risk: Risk | None = None

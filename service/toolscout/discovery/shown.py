@@ -77,13 +77,16 @@ class Shown:
 
     def places(self, called: Sequence[str]) -> tuple[int, int, int]:
         """Count calls of tools visible from the first request on, of found ones, and of others."""
-        visible = sum(name in self._visible for name in called)
-        found = sum(name in self._known or name in self._found for name in called)
+        built_in = {tool.get("name") for tool in self._offer.unnamed if isinstance(tool, dict)}
+        visible = sum(name in self._visible or name in built_in for name in called)
+        later = {*self._known, *self._found} - {*self._visible}
+        found = sum(name in later for name in called)
         return visible, found, len(called) - visible - found
 
     def load(self, names: Iterable[str]) -> list[Any]:
         """Take tools as found; return those that are not visible from the first request on."""
-        shown, _ = self.find(name for name in names if name not in self._visible)
+        hidden = (n for n in names if n not in self._visible and n in self._offer.by_name)
+        shown, _ = self.find(dict.fromkeys(hidden))
         return [self._offer.by_name[name] for name in shown]
 
     def lasting(self, with_all: bool) -> list[str]:

@@ -51,9 +51,8 @@ class Turn:
     ) -> None:
         self.session = session
         self.offer = offer
-        self.rounds = 0
-        self.search_count = 0
-        """Number of searches that were answered."""
+        self.rounds = self.search_count = 0
+        """Forwards after a search, and searches that were answered."""
         self.searched: list[tuple[int, str, Selection[Any]]] = []
         self.called: list[str] = []
         """Names of the tools that the last response calls, without the search tool."""
@@ -78,14 +77,12 @@ class Turn:
         native = native_of(provider, request) if settings.native else None
         if native is not None and settings.refusing.get(self._model) is None:
             self.provider = native
-        order = "append" if settings.dispatch else settings.order
         limit = provider.max_tools and provider.max_tools - (2 if settings.dispatch else 1)
-        self._shown = Shown(offer, order, limit)
+        self._shown = Shown(offer, "append" if settings.dispatch else settings.order, limit)
         choice = provider.choice(request)
         self._needed = (*offer.endings(choice.must_call), *choice.names)
-        self._shown.keep(settings.always_keep)
         self._catalog = offer.digest()
-        self._shown.keep(self._first or ())
+        self._shown.keep((*settings.always_keep, *(self._first or ())))
         self._begin()
 
     def _begin(self) -> None:
@@ -105,27 +102,30 @@ class Turn:
             request = provider.with_history(request, history.whole)
         # Where messages were changed or other tools offered, the session is what is left.
         found = history.names if history.is_known else store.expanded(self.session)
-        # A search may have no result in the history: its session was lost, or its turn was mixed.
         self._known = known = [*found, *provider.recent(self.asked)]
         loaded = known if is_stored and self.is_native else provider.referred(history.searches)
         unloaded = [name for name in known if name not in loaded]
         self._has_additions = bool(found or history.searches)
         needed = [name for name in self._needed if name not in loaded]
         if isinstance(provider, Native) and not is_stored and provider.can_load(request):
-            tools, unloaded = self._shown.load([*unloaded, *needed]), []
-            request = provider.loaded(request, self.search_name, tools)
+            self._loader: Native | None = provider
+            self._unloaded = [*unloaded, *needed]
         else:
+            self._loader, self._unloaded = None, unloaded
             self._shown.keep(needed)
-        self._unloaded = unloaded
-        self._resumed = request
-        self._request = None
+        self._resumed, self._request = request, None
 
     @property
     def request(self) -> Json:
         """The next request to forward; the first is made when it is asked for."""
         if self._request is None:
-            self._shown.know(self._unloaded)
-            self._request = self._with_tools(self._resumed)
+            resumed = self._resumed
+            if self._loader is None:
+                self._shown.know(self._unloaded)
+            else:
+                tools = self._shown.load(self._unloaded)
+                resumed = self._loader.loaded(resumed, self.search_name, tools)
+            self._request = self._with_tools(resumed)
         return self._request
 
     @property
@@ -183,11 +183,8 @@ class Turn:
 
     def show_without_answer(self) -> None:
         """Show every tool, because nobody answers; of too many, those nearest to the message."""
-        if self.fits_whole:
-            self._request = self.start_over()
-        else:
-            self._shown.guess(self.user_query)
-            self._request = None
+        self._shown.guess(self.user_query)
+        self._request = self.start_over() if self.fits_whole else None
 
     def was_sent_with(self, fields: Json) -> None:
         """Note that the request was forwarded with other fields than it was prepared with."""
@@ -223,7 +220,10 @@ class Turn:
         return True
 
     def searches(self, response: Json) -> list[Call]:
-        """Return the searches that a response asks for; empty if it is for the client."""
+        """Return the searches that a response asks for; empty if it is for the client.
+
+        A model that loads tools by itself, and was told that it was its last search, gets one more.
+        """
         if self._fell_back:
             self._fell_back = False
             self._settings.refusing.put(self._model, True)
@@ -235,7 +235,7 @@ class Turn:
         calls = self.provider.calls(response)
         found = [call for call in calls if call.name == self.search_name]
         self.called = [call.name for call in calls if call.name != self.search_name]
-        return found if self.rounds < self._settings.max_rounds else []
+        return found if self.rounds < self._settings.max_rounds + self.is_native else []
 
     def resume(self, response: Json, found: Sequence[Found]) -> Json | None:
         """Add the found tools; return the next request to forward, or None in a mixed turn.
@@ -258,7 +258,8 @@ class Turn:
         self._spent = summed(self._spent, response, self.provider.usage_keys)
         continued = self.provider.continued(self.request, response, results)
         if isinstance(self.provider, Native) and self.rounds >= self._settings.max_rounds:
-            continued = self.provider.told(continued, NO_MORE)
+            is_final = self.rounds > self._settings.max_rounds
+            continued = self.provider.told(continued, NO_MORE, is_final)
         self._request = self._with_tools(continued)
         return self._request
 

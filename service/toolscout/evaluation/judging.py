@@ -12,6 +12,7 @@ from toolscout.contract.tools import Tool
 from toolscout.evaluation.questions import Question
 from toolscout.text.query import word_weights
 from toolscout.text.tokens import fold, terms
+from toolscout.tools.documents import description_of
 from toolscout.tools.summary import tool_tokens
 
 DEPTH = 20
@@ -89,7 +90,7 @@ def judge(
 ) -> Verdict:
     """Ask every question, and judge the answers."""
     tokens = {tool.name: tool_tokens(tool) for tool in tools}
-    words = {tool.name: telling(f"{tool.name} {tool.description or ''}") for tool in tools}
+    words = {tool.name: telling(f"{tool.name} {description_of(tool)}") for tool in tools}
     everything = sum(tokens.values())
     hits: list[list[bool]] = []
     shown_tokens: list[int] = []

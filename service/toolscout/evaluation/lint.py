@@ -15,7 +15,7 @@ from toolscout.evaluation.questions import Question
 from toolscout.index.prerequisites import needed_noun
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.text.tokens import spoken_name, words
-from toolscout.tools.documents import read_tool
+from toolscout.tools.documents import description_of, read_tool
 
 Kind = Literal["near-duplicate", "same-name", "says-nothing", "too-long", "no-provider", "loses"]
 
@@ -76,18 +76,20 @@ def _same_names(tools: Sequence[Tool]) -> Iterator[Finding]:
         written[spoken_name(tool.name).casefold()].append(tool.name)
     for names in written.values():
         if len(names) > 1:
+            for name, count in Counter(names).items():
+                if count > 1:
+                    detail = f"there are {count} tools of this name; the first one counts"
+                    suggestion = "put the server before the name, or remove the others"
+                    yield Finding("same-name", [name], detail, suggestion)
             different = list(dict.fromkeys(names))
-            if len(different) == 1:
-                detail = f"there are {len(names)} tools of this name; the first one counts"
-                suggestion = "put the server before the name, or remove the others"
-            else:
+            if len(different) > 1:
                 detail = "a model that spells one slightly wrong calls the other"
                 suggestion = "name the tools by what they differ in"
-            yield Finding("same-name", different, detail, suggestion)
+                yield Finding("same-name", different, detail, suggestion)
 
 
 def _near_duplicates(tools: Sequence[Tool]) -> Iterator[Finding]:
-    spoken = [(tool, words((tool.description or "").casefold())) for tool in tools]
+    spoken = [(tool, words(description_of(tool).casefold())) for tool in tools]
     texts = [(tool, found) for tool, found in spoken if found]
     if not texts:
         return
@@ -126,7 +128,7 @@ def _near_duplicate(names: list[str], described: Sequence[Sequence[str]]) -> Fin
 
 
 def _about_description(tool: Tool) -> Iterator[Finding]:
-    description = tool.description or ""
+    description = description_of(tool)
     told = telling(description)
     if not told - telling(tool.name):
         what = "it says no more than the name" if description.strip() else "there is none"

@@ -53,6 +53,8 @@ class Replay(msgspec.Struct, frozen=True):
     log: Side | None
     """None where the log does not say what was shown."""
     now: Side
+    uncompared: int
+    """Calls of a log that says for others what was shown, and not for these."""
     different: int
     """Searches of the log that are answered with other tools now, whatever their order."""
     gained: list[Change]
@@ -80,9 +82,10 @@ def compared(uses: Uses, tools: Sequence[Tool], show: Show) -> Replay:
         log=_side(before, logged, tokens) if before else None,
         now=_side(
             [now[s.query] for s in uses.searches] or list(now.values()),
-            [(use, now[use.query]) for use in known],
+            [(use, now[use.query]) for use in ([use for use, _ in logged] or known)],
             tokens,
         ),
+        uncompared=len(known) - len(logged) if logged else 0,
         different=sum(set(s.shown or ()) != set(now[s.query]) for s in uses.searches),
         gained=_changes(gained),
         lost=_changes(lost),
@@ -138,11 +141,13 @@ def as_lines(found: Replay, price: float | None) -> list[str]:
         lines.append("The log does not say what was shown: that needs `log = full`, or its events.")
     else:
         lines.append(f"{found.different:,} of {found.log.searches:,} searches show other tools now")
+    if found.uncompared:
+        lines.append(f"{found.uncompared:,} calls are not compared: nobody knows what was shown")
     for title, changes in (("calls found now", found.gained), ("calls lost now", found.lost)):
         lines += [f"{title}: {len(changes):,}"] if changes else []
-        lines += [f"  {c.query[:80]!r} → {c.tool}" for c in changes[:MAX_CHANGES]]
+        lines += [f"  {c.query[:80]!r} → {c.tool!r}" for c in changes[:MAX_CHANGES]]
     if found.unknown_tools:
         count = sum(found.unknown_tools.values())
-        first = ", ".join(list(found.unknown_tools)[:MAX_CHANGES])
+        first = ", ".join(map(repr, list(found.unknown_tools)[:MAX_CHANGES]))
         lines.append(f"{count:,} calls are left out, their tools are not in the file: {first}")
     return lines

@@ -17,7 +17,7 @@ from urllib.parse import unquote_to_bytes
 import httpx2
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
 
-from toolscout.client.endpoint import is_web_address, without_secrets
+from toolscout.client.endpoint import is_web_address, ready_address, without_secrets
 from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, provider_of
 from toolscout.discovery.preparation import ASKING
 from toolscout.discovery.transport import AsyncTransport
@@ -282,7 +282,7 @@ class Proxy:
             return
         try:
             async with httpx2.AsyncClient(timeout=START_TIMEOUT_S) as client:
-                status = (await client.get(httpx2.URL(selector).join("/readyz"))).status_code
+                status = (await client.get(ready_address(selector))).status_code
             if status == 200:
                 logger.info("started %s; the service at %s is ready", about, selector)
                 return

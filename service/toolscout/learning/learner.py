@@ -27,6 +27,7 @@ from toolscout.ranking.scorers import learning_gains
 from toolscout.state.guarded import Guard
 from toolscout.state.store import StoreUnavailable
 from toolscout.text.query import analyse
+from toolscout.tools.filters import tenant_of
 
 FOLLOW_S = 1.0
 """Seconds between reads of the logs for observations of other processes."""
@@ -121,9 +122,11 @@ class Learner:
         turns.remember(digest(turn), found, write=self._log is not None)
 
     async def record(
-        self, tenant: str, observations: Sequence[Observation], key: str = ""
+        self, tenant: str, observations: Sequence[Observation], key: str = "", space: str = ""
     ) -> list[Observation]:
         """Store observations and learn from them.
+
+        A key that sees a part of the tools, its `space`, reports on none but those.
 
         Returns those that counted: not those of unknown turns, equal ones of a turn once, and of
         one key at most `REPORTS_PER_SOURCE` for a pattern and a tool within a half-life.
@@ -136,7 +139,7 @@ class Learner:
             await self._read_turns(tenant, known)
         complete: list[Seen] = []
         for seen in observations:
-            found = await self._completed(tenant, known, seen, key)
+            found = await self._completed(space or tenant, known, seen, key)
             if found is not None:
                 complete.append(found)
             await slices.pause()
@@ -254,11 +257,11 @@ class Learner:
         return not seen.pattern and known.turns.find(digest(seen.turn), self._clock()) is None
 
     async def _completed(
-        self, tenant: str, known: Tenant, seen: Observation, key: str
+        self, space: str, known: Tenant, seen: Observation, key: str
     ) -> Seen | None:
         """Add what the process knows of an observation, and replace its text by a vector.
 
-        None if it was counted before, or its turn is unknown.
+        None if it was counted before, its turn is unknown, or its tool not in the space.
         """
         report = report_of(seen)
         if known.turns.is_counted(report):
@@ -271,12 +274,14 @@ class Learner:
         catalogs = [seen.catalog] if seen.catalog else known.recent
         if turn is not None and not seen.catalog:
             catalogs = [turn.catalog, *catalogs]
-        catalog = self._contents.find(tenant, seen.tool, catalogs)
+        catalog = self._contents.find(space, seen.tool, catalogs)
+        if catalog is None and space != tenant_of(space):
+            return None
         gain = 0.0
         if turn is not None:
             gain = turn.gains.get(seen.tool, 0.0)
         elif catalog is not None:
-            gain = self._gain(tenant, seen, catalog)
+            gain = self._gain(tenant_of(space), seen, catalog)
         now = self._clock()
         complete = replace(
             seen,

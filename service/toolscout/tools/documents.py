@@ -194,3 +194,13 @@ def _json_object(text: str | msgspec.Raw) -> dict[str, Any] | None:
     except NOT_JSON:
         return None
     return value if isinstance(value, dict) else None
+
+
+def description_of(tool: Tool) -> str:
+    """Return the description, from the definition if the tool has none itself."""
+    if tool.description is not None:
+        return tool.description
+    try:
+        return read_tool(tool).plain_description
+    except NOT_JSON:
+        return ""

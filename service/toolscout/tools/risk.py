@@ -64,12 +64,16 @@ def risk(
 
     `is_elsewhere`: the tool belongs to a server, so its writes are remote.
     """
+    writes = False
     if isinstance(annotations, Mapping):
         found = _annotated(annotations, is_elsewhere=is_elsewhere)
         if found is not None:
             return found
-    spoken = _spoken(name, description[:PURPOSE_CHARS], is_elsewhere=is_elsewhere)
-    return spoken or default
+        writes = annotations.get("readOnlyHint") is False  # whatever its words say
+    level = _spoken(name, description[:PURPOSE_CHARS], is_elsewhere=is_elsewhere) or default
+    if level == "read_only" and writes:
+        return "write_remote" if default == "read_only" else default
+    return level
 
 
 def risk_of(tool: Any) -> Risk:

@@ -15,7 +15,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from toolscout.discovery.providers.anthropic import Anthropic
 from toolscout.discovery.providers.fields import Json, arguments_of, mapping, mappings
@@ -47,6 +47,8 @@ MAX_DECLARED = 10_000
 class Native(Provider):
     """Base of both: which models load tools, and how tools are declared to them."""
 
+    no_calls: ClassVar[Any]
+    """The `tool_choice` that forbids calls."""
     family: str
     first_version: tuple[int, int]
     """Of the family's models, the first that loads deferred tools."""
@@ -73,8 +75,13 @@ class Native(Provider):
         """Return a response that makes one search."""
 
     @abstractmethod
-    def told(self, request: Json, text: str) -> Json:
+    def with_words(self, request: Json, text: str) -> Json:
         """Return a request that ends with results, with words to the model after them."""
+
+    def told(self, request: Json, text: str, is_final: bool) -> Json:
+        """Return the same; if it `is_final`, the model may call nothing any more."""
+        words = self.with_words(request, text)
+        return {**words, "tool_choice": self.no_calls} if is_final else words
 
     def loaded(self, request: Json, search_name: str, tools: Sequence[Any]) -> Json:
         """Return the request with tools loaded by a search of ours at its end.
@@ -100,6 +107,7 @@ class NativeResponses(Native, OpenAIResponses):
 
     search_name: str | None = NATIVE
     max_tools: int | None = None
+    no_calls: ClassVar[Any] = "none"
     family = "gpt"
     first_version = (5, 4)
 
@@ -125,7 +133,7 @@ class NativeResponses(Native, OpenAIResponses):
         """Return True: items may be added after any."""
         return True
 
-    def told(self, request: Json, text: str) -> Json:
+    def with_words(self, request: Json, text: str) -> Json:
         """Return the request with an item of the developer at its end."""
         said = {"role": "developer", "content": text}
         return self.with_history(request, [*self.history(request), said])
@@ -162,6 +170,7 @@ class NativeResponses(Native, OpenAIResponses):
 class NativeAnthropic(Native, Anthropic):
     """`POST /v1/messages` with `defer_loading`."""
 
+    no_calls: ClassVar[Any] = {"type": "none"}
     family = "claude"
     first_version = (4, 5)
 
@@ -181,7 +190,7 @@ class NativeAnthropic(Native, Anthropic):
         last, kind = self.turns(request)[-1:], mapping(request.get("thinking")).get("type")
         return kind in (None, "disabled") and any(turn.get("role") == "user" for turn in last)
 
-    def told(self, request: Json, text: str) -> Json:
+    def with_words(self, request: Json, text: str) -> Json:
         """Return the request with a text after the results in its last message."""
         *before, last = self.history(request)
         content = [*last["content"], {"type": "text", "text": text}]

@@ -258,7 +258,12 @@ class Gateway:
             self._is_stale = False
             before = [one.shown for one in self.pinned()]
             try:
-                self.listing = await asyncio.to_thread(self._listed)
+                listed = asyncio.ensure_future(asyncio.to_thread(self._listed))
+                try:
+                    self.listing = await asyncio.shield(listed)
+                except asyncio.CancelledError:  # the thread goes on, and must be the only one
+                    self.listing = await listed
+                    raise
             except Exception as error:  # one server's tools must not end the others' connections
                 detail = getattr(error, "detail", type(error).__name__)
                 logger.error("the tools are left as they were: %s", detail)

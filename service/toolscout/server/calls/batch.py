@@ -15,7 +15,6 @@ from toolscout.contract.answers import BatchAnswer, BatchResult, FilterAnswer, R
 from toolscout.contract.fields import ABSENT, is_absent
 from toolscout.contract.requests import BatchRequest, FilterRequest, ResolveRequest
 from toolscout.contract.tools import Tool
-from toolscout.errors import NOT_JSON
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import answers, envelope
 from toolscout.server.calls.envelope import Read
@@ -36,7 +35,7 @@ from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO, Candidate, keep_relevant
-from toolscout.tools.documents import read_tool
+from toolscout.tools.documents import description_of
 
 AT_ONCE = 500
 """Tools or names times tools that are compared on the event loop; more go into a thread."""
@@ -135,7 +134,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         posted = Sent(trace.space, sha256(array).digest(), array)
         trace.phases["decode"] = perf_counter() - arrived
         found, listing, trace.phases["rank"] = await service.compiles.run(
-            trace.space, _split_sent, posted, split
+            trace.tenant, _split_sent, posted, split
         )
         trace.catalog, trace.unique = listing.digest, listing.unique
         trace.offered = listing.offered
@@ -166,7 +165,7 @@ def _split(
     ratio = TARGET_RATIO if request.target_ratio is None else request.target_ratio
     kept, deferred = keep_relevant(
         [
-            Candidate(tool.name, _description(tool))
+            Candidate(tool.name, description_of(tool))
             for tool in tools
             if tool.status != "unavailable"
         ],
@@ -180,13 +179,3 @@ def _split(
         pause=Deadline(),
     )
     return FilterAnswer(kept, deferred)
-
-
-def _description(tool: Tool) -> str:
-    """Return the description, from the definition if the tool has none itself."""
-    if tool.description is not None:
-        return tool.description
-    try:
-        return read_tool(tool).plain_description
-    except NOT_JSON:
-        return ""

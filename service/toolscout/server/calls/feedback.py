@@ -97,6 +97,7 @@ async def report_chain(service: Service, request: Request, trace: Trace) -> Answ
         EmptyPattern: the intent is blank.
     """
     _learner(service)
+    _need_all_tools(trace)
     body = await request.json_body(service.settings)
     report = decode(body, _chain)
     if not report.intent.strip():
@@ -121,9 +122,14 @@ async def _record(
         Refused: learning is off, or the store did not take them.
     """
     try:
-        return await _learner(service).record(trace.tenant, observed, trace.key)
+        return await _learner(service).record(trace.tenant, observed, trace.key, trace.space)
     except StoreUnavailable:
         raise Refused("overloaded", "the state store did not take it") from None
+
+
+def _need_all_tools(trace: Trace) -> None:
+    if trace.space != trace.tenant:
+        raise Refused("forbidden", "this key sees a part of the tools, and a chain may name others")
 
 
 async def show_insight(service: Service, request: Request, trace: Trace) -> Answer:
@@ -133,8 +139,7 @@ async def show_insight(service: Service, request: Request, trace: Trace) -> Answ
         Refused: learning is off.
         EmptyPattern: there is no pattern.
     """
-    if trace.space != trace.tenant:
-        raise Refused("forbidden", "this key sees a part of the tools, and a chain may name others")
+    _need_all_tools(trace)
     learner = _learner(service)
     pattern = request.arguments().get("pattern", "")[:MAX_PATTERN_CHARS]
     if not pattern.strip():

@@ -80,6 +80,8 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
         request = msgspec.structs.replace(read.request, tools=msgspec.Raw(raw))
         raw_hash = sha256(raw).digest()
         known = service.cache.by_alias(space, raw_hash)
+        if known is not None and digest is not None:
+            _remember_part(service, space, named, digest, known[0].digest)
         return Read(request, None if known is None else Known(*known), raw_hash)
     if digest is not None:
         return Read(msgspec.structs.replace(read.request, catalog=digest), None, b"")
@@ -99,6 +101,8 @@ async def find(service: Service, trace: Trace, name: str) -> Catalog:
         if raw is not None:
             known = service.cache.by_alias(trace.space, sha256(raw).digest())
             catalog = await compiled(service, trace, raw) if known is None else known[0]
+            if digest is not None:
+                _remember_part(service, trace.space, name, digest, catalog.digest)
         elif digest is not None:
             catalog = service.cache.by_digest(trace.space, digest)
     if catalog is None:
@@ -139,8 +143,6 @@ async def soon(stage: "asyncio.Future[T]", seconds: float = DEADLINE_S) -> T:
 async def _look_up(service: Service, space: str, name: str) -> tuple[str | None, bytes | None]:
     """Return the digest behind a name, and its tools unless they are compiled here already.
 
-    In a part of a tenant's tools the digest is another one, which only compiling tells.
-
     Raises:
         StoreUnavailable: the store could not be read.
     """
@@ -151,17 +153,31 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
     if not NAME.fullmatch(name):
         return None, None
     record = await service.registry.record(tenant, name)
-    is_remembered = record is not None and space == tenant
-    service.named.put((space, name), record.digest if record and is_remembered else "", 1)
+    if space == tenant or record is None:
+        service.named.put((space, name), "" if record is None else record.digest, 1)
     if record is None:
         return None, None
-    if service.cache.by_digest(space, record.digest) is not None:
-        return record.digest, None
+    digest = record.digest if space == tenant else _part_of(service, space, name, record.digest)
+    if service.cache.by_digest(space, digest) is not None:
+        return digest, None
     raw = await service.registry.tools(tenant, name, record)
     if raw is not None:
         return record.digest, raw
     found = await service.registry.find(tenant, name)  # replaced since its record was read
     return (None, None) if found is None else (found[0].digest, found[1])
+
+
+def _remember_part(service: Service, space: str, name: str, whole: str, digest: str) -> None:
+    """Remember the digest of what a key sees of a registered catalog, which compiling tells."""
+    if space != tenant_of(space):
+        service.named.put((space, name), digest, 1)
+        service.named.put((space, f"{name}\0whole"), whole, 1)
+
+
+def _part_of(service: Service, space: str, name: str, whole: str) -> str:
+    """Return the digest of the part of a catalog that is registered now; empty if unknown."""
+    is_same = service.named.get((space, f"{name}\0whole")) == whole
+    return service.named.get((space, name)) or "" if is_same else ""
 
 
 def _budget_s(service: Service, read: Read[R]) -> float:

@@ -35,6 +35,7 @@ from toolscout.server.http.answer import Answer
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
+from toolscout.tools.filters import tenant_of
 
 ENCODE_RESERVE_MS = 2.0
 """Milliseconds reserved for writing the answer when the budget is divided."""
@@ -281,7 +282,7 @@ async def _compile(
         reserve = costs.estimate("scan", count * len(questions)) / 1_000
         left = deadline - reserve - perf_counter()
         # Assume that the compiles before this one have its size.
-        queued = costs.expected("compile", count) * service.compiles.ahead(trace.space)
+        queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant)
         if not stage.done() and queued / 1_000 > left:
             # Before the compile has a turn.
             return await _answer_by_words(service, questions, job)
@@ -302,7 +303,7 @@ def _finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
 async def _answer_by_words(service: Service, questions: Questions, job: CompileJob) -> ColdCatalog:
     """Answer by the words in names and descriptions, in the worker process."""
     asks, sent = [ask for ask, _ in questions], job.sent
-    found = await service.compiles.run(sent.space, scan_words, sent, asks)
+    found = await service.compiles.run(tenant_of(sent.space), scan_words, sent, asks)
     refused = job.complete.exception() if job.complete.done() else None
     note = refused.detail if isinstance(refused, TooLargeToKeep) else None
     catalog = found.catalog(service.taxonomy)

@@ -26,6 +26,7 @@ from toolscout.server.compiling.worker import (
     serve,
 )
 from toolscout.settings import Settings
+from toolscout.tools.filters import tenant_of
 
 T = TypeVar("T")
 
@@ -140,13 +141,13 @@ class CompileQueue:
 
     def ahead(self, tenant: str) -> int:
         """Count the compiles until the last one of a tenant is done, as the tenants take turns."""
-        return int(ahead(Counter(owner for owner, _ in self._jobs), tenant))
+        return int(ahead(Counter(tenant_of(space) for space, _ in self._jobs), tenant))
 
     async def _compile(self, job: CompileJob) -> None:
         """Read a list, and compile it if it is new and there is room."""
         sent = job.sent
         try:
-            listing = await self._link.ask("read", sent.space, read_list, sent)
+            listing = await self._link.ask("read", tenant_of(sent.space), read_list, sent)
             self._cache.add_alias(sent.space, sent.raw_hash, listing)
             job.listing.set_result(listing)
             catalog = self._cache.by_digest(sent.space, listing.digest)
@@ -154,7 +155,7 @@ class CompileQueue:
                 too_large = self._too_large.get((sent.space, listing.digest))
                 if too_large is not None:
                     raise TooLargeToKeep(too_large.detail, too_large.errors)
-                if not self._bytes.take(sent.space, len(sent.raw)):
+                if not self._bytes.take(tenant_of(sent.space), len(sent.raw)):
                     raise Overloaded("too many unknown tools wait; try again shortly")
                 try:
                     catalog = await self._compile_new(job)
@@ -163,7 +164,7 @@ class CompileQueue:
                     self._warn("catalog_too_large", error.detail)
                     raise
                 finally:
-                    self._bytes.give(sent.space, len(sent.raw))
+                    self._bytes.give(tenant_of(sent.space), len(sent.raw))
             else:
                 job.lexical.set_result(catalog)
             job.complete.set_result(catalog)
@@ -178,7 +179,7 @@ class CompileQueue:
                 job.lexical.set_result(words)
 
         complete = await self._link.ask(
-            "compile", sent.space, compile_list, sent, on_words=on_words
+            "compile", tenant_of(sent.space), compile_list, sent, on_words=on_words
         )
         catalog = job.lexical.result()
         if complete.vectors is not None:

@@ -1,6 +1,6 @@
 """The prompts and resources of the MCP facade: texts about one catalog, or about all of them."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TypeVar
@@ -15,17 +15,20 @@ from toolscout.errors import CatalogUnknown
 from toolscout.index import pages
 from toolscout.metatools.answers import find_tool, page_of, resolved
 from toolscout.metatools.arguments import CallError
+from toolscout.server.calls import lookup
 from toolscout.server.compiling.work_threads import TENANT, run_in_thread
 from toolscout.server.http.problems import CODES
 from toolscout.server.http.refusals import REFUSALS, refusal
 from toolscout.server.mcp.tools import (
     INSTRUCTIONS,
+    TRACE,
     CatalogTools,
     catalog_names,
     lines_of,
     named_catalog,
 )
 from toolscout.server.service import Service
+from toolscout.state.registry import Record
 
 T = TypeVar("T")
 
@@ -185,9 +188,8 @@ async def _status(service: Service, name: str | None) -> str:
         record = await service.registry.record(TENANT.get(), each)
         if record is None:
             continue
-        raw = await service.registry.tools(TENANT.get(), each, record)
-        tools = [] if raw is None else await run_in_thread(_decode_statuses, raw)
-        line = f"{each}: {record.tools} tools"
+        tools = await _tools_with_status(service, each, record)
+        line = f"{each}: {len(tools)} tools"
         if unavailable := [tool.name for tool in tools if tool.status == "unavailable"]:
             more = ", …" if len(unavailable) > MAX_UNAVAILABLE else ""
             shown = ", ".join(unavailable[:MAX_UNAVAILABLE])
@@ -200,6 +202,17 @@ async def _status(service: Service, name: str | None) -> str:
     if len(names) > MAX_CATALOGS:
         lines.append(f"and {len(names) - MAX_CATALOGS} more; name one in `catalog`")
     return "\n".join(lines) or "No catalog is registered."
+
+
+async def _tools_with_status(service: Service, name: str, record: Record) -> Sequence[_Status]:
+    """Return what is registered, or as much of it as the caller's key sees."""
+    trace = TRACE.get()
+    if trace.space != trace.tenant:
+        catalog = await lookup.find(service, trace, name)
+        found = map(catalog.tool, range(len(catalog)))
+        return [_Status(tool.name, tool.status or "available") for tool in found]
+    raw = await service.registry.tools(trace.tenant, name, record)
+    return [] if raw is None else await run_in_thread(_decode_statuses, raw)
 
 
 async def _resource_text(service: Service, uri: str) -> tuple[str, str]:

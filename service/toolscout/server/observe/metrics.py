@@ -54,7 +54,7 @@ class Metrics:
         self.patterns = counter("patterns", about, "result")
         self.offered = histogram("offered_tools", "Distinct tools in a search", _TOOLS)
         self.selected = histogram("selected_tools", "Tools selected", _TOOLS[:9])
-        about = "Estimated prompt tokens of the tools in searches, by tenant"
+        about = "Estimated prompt tokens of the tools in searches of compiled lists, by tenant"
         self.tokens_offered = counter("tokens_offered", about, "tenant")
         about = "Those of tools that were not selected; none of a search without any match"
         self.tokens_saved = counter("tokens_saved", about, "tenant")
