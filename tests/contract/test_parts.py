@@ -10,6 +10,8 @@ from tests.in_process import serving
 from tests.support import SEARCH, Server, problem_of
 from toolscout.errors import ConfigurationError
 from toolscout.server.http.auth import Keyring
+from toolscout.state.registry import Registry
+from toolscout.state.store import StoreUnavailable
 
 WHOLE, PART, READER = (f"{name}-0123456789abcdef0123456789abcdef" for name in "wpr")
 KEYS = (
@@ -218,3 +220,28 @@ def test_a_report_counts_only_for_a_tool_that_the_key_sees(parted: Server):
     assert seen.get("content")
     chain = {"intent": "x", "chain": ["invoice_secret"], "success": True}
     problem_of(parted.post(chain, BELOW + "chains", PART_), 403, "forbidden")
+
+
+def test_a_name_is_read_once_and_holds_while_the_store_is_gone(parted: Server, monkeypatch):
+    reads: list[str] = []
+    reading, recording, is_gone = Registry.tools, Registry.record, False
+
+    async def tools(*arguments: Any) -> bytes | None:
+        reads.append(arguments[2])
+        return await reading(*arguments)
+
+    async def record(*arguments: Any) -> Any:
+        if is_gone:
+            raise StoreUnavailable("gone")
+        return await recording(*arguments)
+
+    monkeypatch.setattr(Registry, "tools", tools)
+    monkeypatch.setattr(Registry, "record", record)
+    put = {"tools": [{**tool, "source": "once"} for tool in TOOLS]}
+    assert parted.send("PUT", "/v1/catalogs/once", json.dumps(put).encode(), WHOLE_).is_success
+    body = {"pattern": "invoice", "catalog": "once", "latency_budget_ms": 60_000}
+    for _ in range(4):
+        assert set(parted.post(body, headers=PART_).json()["selected_names"]) == SEEN
+    assert reads == ["once"]
+    is_gone = True
+    assert parted.post(body, headers=PART_).status_code == 200

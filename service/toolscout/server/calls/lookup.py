@@ -14,6 +14,7 @@ from toolscout.index.catalog import Catalog
 from toolscout.server.calls.envelope import Known, R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
 from toolscout.server.compiling.work_threads import DEADLINE_S
+from toolscout.server.compiling.worker import Listing
 from toolscout.server.http.refusals import Refused, invalid
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
@@ -80,8 +81,6 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
         request = msgspec.structs.replace(read.request, tools=msgspec.Raw(raw))
         raw_hash = sha256(raw).digest()
         known = service.cache.by_alias(space, raw_hash)
-        if known is not None and digest is not None:
-            _remember_part(service, space, named, digest, known[0].digest)
         return Read(request, None if known is None else Known(*known), raw_hash)
     if digest is not None:
         return Read(msgspec.structs.replace(read.request, catalog=digest), None, b"")
@@ -101,8 +100,6 @@ async def find(service: Service, trace: Trace, name: str) -> Catalog:
         if raw is not None:
             known = service.cache.by_alias(trace.space, sha256(raw).digest())
             catalog = await compiled(service, trace, raw) if known is None else known[0]
-            if digest is not None:
-                _remember_part(service, trace.space, name, digest, catalog.digest)
         elif digest is not None:
             catalog = service.cache.by_digest(trace.space, digest)
     if catalog is None:
@@ -167,10 +164,12 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
     return (None, None) if found is None else (found[0].digest, found[1])
 
 
-def _remember_part(service: Service, space: str, name: str, whole: str, digest: str) -> None:
-    """Remember the digest of what a key sees of a registered catalog, which compiling tells."""
-    if space != tenant_of(space):
-        service.named.put((space, name), digest, 1)
+def _remember_part(
+    service: Service, space: str, name: str, whole: str, listing: "asyncio.Future[Listing]"
+) -> None:
+    """Remember the digest of what a key sees of a registered catalog, which reading tells."""
+    if not listing.cancelled() and listing.exception() is None:
+        service.named.put((space, name), listing.result().digest, 1)
         service.named.put((space, f"{name}\0whole"), whole, 1)
 
 
@@ -208,7 +207,9 @@ async def _load(service: Service, space: str, name: str) -> tuple[str | None, by
             raise
         return remembered, None
     if raw is not None:
-        service.compiles.start(space, sha256(raw).digest(), raw)
+        job = service.compiles.start(space, sha256(raw).digest(), raw)
+        if space != tenant_of(space) and digest is not None:
+            job.listing.add_done_callback(partial(_remember_part, service, space, name, digest))
     return digest, raw
 
 
