@@ -45,19 +45,23 @@ def feedback_path(search_path: str) -> str | None:
 
     None for a path that is not one of the service's.
     """
-    path = search_path.rstrip("/")
-    for known in (SEARCH_PATH, _OTHER_SEARCH_PATH):
-        if path.endswith(known):
-            return path.removesuffix(known) + FEEDBACK_PATH
-    return None
+    prefix = _prefix(search_path)
+    return None if prefix is None else prefix + FEEDBACK_PATH
 
 
 def ready_address(endpoint: str) -> httpx2.URL:
     """Return the address at which the service of an endpoint says whether it is ready."""
     url = httpx2.URL(endpoint)
-    path = feedback_path(url.path)
-    prefix = "" if path is None else path.removesuffix(FEEDBACK_PATH)
-    return url.copy_with(path=f"{prefix}/readyz", query=None)
+    return url.copy_with(path=f"{_prefix(url.path) or ''}/readyz", query=None)
+
+
+def _prefix(search_path: str) -> str | None:
+    """Return what stands before the service's own path of searches; None for other paths."""
+    path = search_path.rstrip("/")
+    for known in (SEARCH_PATH, _OTHER_SEARCH_PATH):
+        if path.endswith(known):
+            return path.removesuffix(known)
+    return None
 
 
 def is_web_address(text: str) -> bool:

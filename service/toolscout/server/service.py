@@ -118,9 +118,9 @@ class Service:
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""
-        self.named: Lru[tuple[str, str], str] = Lru(NAMES_KEPT)
-        """The digest that a registered name was last seen to stand for, for when the store is
-        away; empty where there was none."""
+        self.named: Lru[tuple[str, str], tuple[str, str]] = Lru(NAMES_KEPT)
+        """The digest that a registered name was last seen to stand for, for when the store is away,
+        and that of the tools that the key sees of it; empty where there was none."""
         self.slow_patterns: Lru[tuple[str, bytes], float] = Lru(SLOW_PATTERNS)
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         self.registry = Registry(self.guard)

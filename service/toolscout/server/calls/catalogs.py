@@ -125,7 +125,7 @@ async def delete_catalog(service: Service, request: Request, trace: Trace) -> An
     async def change() -> None:
         known = await _registered(service, request, trace)
         await service.registry.delete(trace.tenant, request.parameters["id"], known)
-        service.named.put((trace.tenant, request.parameters["id"]), "", 1)
+        service.named.put((trace.tenant, request.parameters["id"]), lookup.NOWHERE, 1)
 
     await _alone(change)
     return Answer(status=204)
@@ -179,7 +179,7 @@ async def _write(
     tools = list(catalog.wires)
     record = await service.registry.put(trace.tenant, name, known, catalog.digest, tools, expires)
     # A search of this name does without the store, should that be slow.
-    service.named.put((trace.tenant, name), record.digest, 1)
+    service.named.put((trace.tenant, name), (record.digest, record.digest), 1)
     return record
 
 

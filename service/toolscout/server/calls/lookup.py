@@ -32,6 +32,9 @@ COMPILED_WITHIN_S = TRIES * HUNG_S
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 """Names that a catalog can be registered under."""
 
+NOWHERE = "", ""
+"""The digests of a name that nothing is registered under."""
+
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -98,8 +101,9 @@ async def find(service: Service, trace: Trace, name: str) -> Catalog:
     if catalog is None:
         digest, raw = await _look_up(service, trace.space, name)
         if raw is not None:
-            known = service.cache.by_alias(trace.space, sha256(raw).digest())
-            catalog = await compiled(service, trace, raw) if known is None else known[0]
+            raw_hash = sha256(raw).digest()
+            known = service.cache.by_alias(trace.space, raw_hash)
+            catalog = await compiled(service, trace, raw, raw_hash) if known is None else known[0]
         elif digest is not None:
             catalog = service.cache.by_digest(trace.space, digest)
     if catalog is None:
@@ -150,13 +154,14 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
     if not NAME.fullmatch(name):
         return None, None
     record = await service.registry.record(tenant, name)
-    if space == tenant or record is None:
-        service.named.put((space, name), "" if record is None else record.digest, 1)
     if record is None:
+        service.named.put((space, name), NOWHERE, 1)
         return None, None
-    digest = record.digest if space == tenant else _part_of(service, space, name, record.digest)
-    if service.cache.by_digest(space, digest) is not None:
-        return digest, None
+    if space == tenant:
+        service.named.put((space, name), (record.digest, record.digest), 1)
+    whole, seen = service.named.get((space, name)) or NOWHERE
+    if whole == record.digest and service.cache.by_digest(space, seen) is not None:
+        return seen, None
     raw = await service.registry.tools(tenant, name, record)
     if raw is not None:
         return record.digest, raw
@@ -169,14 +174,7 @@ def _remember_part(
 ) -> None:
     """Remember the digest of what a key sees of a registered catalog, which reading tells."""
     if not listing.cancelled() and listing.exception() is None:
-        service.named.put((space, name), listing.result().digest, 1)
-        service.named.put((space, f"{name}\0whole"), whole, 1)
-
-
-def _part_of(service: Service, space: str, name: str, whole: str) -> str:
-    """Return the digest of the part of a catalog that is registered now; empty if unknown."""
-    is_same = service.named.get((space, f"{name}\0whole")) == whole
-    return service.named.get((space, name)) or "" if is_same else ""
+        service.named.put((space, name), (whole, listing.result().digest), 1)
 
 
 def _budget_s(service: Service, read: Read[R]) -> float:
@@ -215,4 +213,4 @@ async def _load(service: Service, space: str, name: str) -> tuple[str | None, by
 
 def _remembered(service: Service, space: str, name: str) -> str | None:
     """Return the digest that a registered name stood for when it was last looked up here."""
-    return service.named.get((space, name)) or None
+    return (service.named.get((space, name)) or NOWHERE)[1] or None
