@@ -11,19 +11,15 @@ a provider loads by itself count where they are loaded.
 
 import argparse
 import json
-import socket
-import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import httpx2
-
 from evals import docs
 from evals.mcp_tokens.agent import count
 from evals.prompt_cost.models import INTERFACES, Model
+from evals.speed.servers import toolscout
 from evals.speed.traffic import catalogs
 from toolscout.discovery import ToolDiscovery
 from toolscout.tools.shapes import schema_of, texts
@@ -79,22 +75,14 @@ def table(tools: list[Any]) -> str:
         " tools not found |",
         "|---|--:|--:|--:|--:|--:|",
     ]
-    port = _free_port()
-    command = [sys.executable, "-m", "toolscout", "serve", "--port", str(port), "--log", "off"]
-    service = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    try:
-        url = f"http://127.0.0.1:{port}"
-        _wait_for(f"{url}/readyz")
+    with toolscout() as service:
         for way in WAYS:
-            model = held(tools, way, url)
+            model = held(tools, way, f"http://127.0.0.1:{service.port}")
             cost = model.prompt - (1 - CACHED) * model.cached
             lines.append(
                 f"| {way.title} | {model.requests} | {model.prompt:,} "
                 f"| {model.cached / model.prompt:.1%} | {cost:,.0f} | {model.missed} |"
             )
-    finally:
-        service.terminate()
-        service.wait()
     return "\n".join(lines)
 
 
@@ -126,23 +114,6 @@ def held(tools: list[Any], way: Way, url: str) -> Model:
                 if not interface.calls(answer):
                     break
     return model
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
-
-
-def _wait_for(url: str) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            if httpx2.get(url, trust_env=False).status_code == 200:
-                return
-        except httpx2.TransportError:
-            time.sleep(0.1)
-    raise SystemExit("the service did not start")
 
 
 if __name__ == "__main__":
