@@ -15,7 +15,6 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from http.client import HTTPResponse
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
@@ -314,23 +313,6 @@ def answers(port: int) -> bool:
     """Whether something listens on a port of this machine."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-@contextmanager
-def proxy(
-    upstream: str, *flags: str, selector: str = "http://127.0.0.1:9", **variables: Any
-) -> Iterator[Process]:
-    """Yield a proxy, as long as the block lasts; `variables` are those of its environment."""
-    port = free_port()
-    command = ["-m", "toolscout", "proxy", "--upstream", upstream, "--port", str(port), *flags]
-    command += ["--selector", selector] if selector else []
-    with (
-        TemporaryDirectory() as folder,
-        started(Path(folder), port, *command, **variables) as server,
-    ):
-        until(lambda: answers(port))
-        yield server
-        server.process.kill()
 
 
 ENGINE = Engine()

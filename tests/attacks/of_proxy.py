@@ -13,7 +13,8 @@ from tests.attacks.attack import FLOOD, Attack, at_once, half_more
 from tests.attacks.stalls import HEALTH
 from tests.attacks.test_edge import FLOODS, MIB, pour
 from tests.client.upstream import Exchange, peer
-from tests.support import Process, proxy, until
+from tests.gateway.proxies import proxy
+from tests.support import Process, until
 
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
 JSON = b"Content-Type: application/json\r\n"

@@ -13,8 +13,8 @@ from anthropic import beta_tool
 from tests.callers.cases import Caller, Running
 from tests.callers.frameworks import AGENTS, Framework
 from tests.debian import need
+from tests.gateway.proxies import proxy
 from tests.integration.venvs import ROOT
-from tests.support import proxy
 from toolscout.discovery import Transport
 
 NODE = "@anthropic-ai/sdk"

@@ -11,7 +11,8 @@ from tests.client.agents import Agent
 from tests.client.model import ScriptedModel
 from tests.client.shapes import BY_NAME
 from tests.client.upstream import Exchange, Peer, peer
-from tests.support import Process, proxy, toolscout, until
+from tests.gateway.proxies import proxy
+from tests.support import Process, toolscout, until
 
 ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(30)}
 ABOUT |= {"send_email": "Send an email to somebody"}

@@ -11,7 +11,8 @@ import pytest
 from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.shapes import BY_NAME
 from tests.client.upstream import peer
-from tests.support import Process, free_port, proxy, toolscout, until
+from tests.gateway.proxies import proxy
+from tests.support import Process, free_port, toolscout, until
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.gateway.commands import add_proxy_arguments
 

@@ -12,7 +12,8 @@ import pytest
 
 from tests.certificates import Authority
 from tests.client.upstream import Exchange, Peer, peer
-from tests.support import Process, proxy, toolscout, until
+from tests.gateway.proxies import proxy
+from tests.support import Process, toolscout, until
 
 KEY = "k" * 32
 CHAT = "/v1/chat/completions"
