@@ -15,6 +15,7 @@ from tests.callers.frameworks import AGENTS, Framework
 from tests.debian import need
 from tests.gateway.proxies import proxy
 from tests.integration.venvs import ROOT
+from tests.support import one_by_one
 from toolscout.discovery import Transport
 
 NODE = "@anthropic-ai/sdk"
@@ -112,11 +113,12 @@ def version() -> str:
 
 def _installed() -> Path:
     need(recommended=False, node="nodejs", npm="npm")
-    if not (FOLDER / "node_modules" / NODE).exists():
-        FOLDER.mkdir(exist_ok=True)
-        (FOLDER / "package.json").write_text('{"private": true}', "utf-8")
-        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", f"{NODE}@1"]
-        subprocess.run(command, cwd=FOLDER, check=True)
+    with one_by_one():
+        if not (FOLDER / "node_modules" / NODE).exists():
+            FOLDER.mkdir(exist_ok=True)
+            (FOLDER / "package.json").write_text('{"private": true}', "utf-8")
+            command = ["npm", "install", "--loglevel=error", "--no-audit", "--no-fund", f"{NODE}@1"]
+            subprocess.run(command, cwd=FOLDER, check=True)
     return FOLDER
 
 

@@ -31,10 +31,10 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "package.json").write_text('{"private": true}', "utf-8")
     for program in PROGRAMS.glob("*.ts"):
         shutil.copy(program, folder)
-    _run(folder, "npm", "install", "--silent", "--no-audit", "--no-fund", *PACKAGES)
+    _run(folder, "npm", "install", "--loglevel=error", "--no-audit", "--no-fund", *PACKAGES)
     document = str(ROOT / "openapi.yaml")
     _run(folder, "npx", "openapi-typescript", document, "-o", "schema.d.ts")
-    _run(folder, "npx", "openapi-ts", "-i", document, "-o", "client", "--silent")
+    _run(folder, "npx", "openapi-ts", "-i", document, "-o", "client", "--loglevel=error")
     _run(folder, "npx", *COMPILE, "types.ts", "client.ts")
     return folder
 

@@ -28,8 +28,8 @@ def installed() -> None:
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
         pip = [VENV / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, *PYTHON_PACKAGES], check=True)
-        npm = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", VENV / "node"]
-        subprocess.run([*npm, *NODE_PACKAGES], check=True)
+        npm = ["npm", "install", "--loglevel=error", "--no-audit", "--no-fund"]
+        subprocess.run([*npm, "--prefix", VENV / "node", *NODE_PACKAGES], check=True)
         done.write_text(wanted, "utf-8")
 
 

@@ -5,7 +5,7 @@ import subprocess
 from typing import Any
 
 from tests.integration.venvs import ROOT, interpreter
-from tests.support import environment, ran
+from tests.support import environment, one_by_one, ran
 
 FOLDER = ROOT / ".venv-mcp" / "inspector"
 PACKAGE = "@modelcontextprotocol/inspector@2"
@@ -19,9 +19,11 @@ def ask(*arguments: str) -> Any:
     # It writes to the home folder.
     env |= {"PATH": f"{programs}:{env['PATH']}", "HOME": str(programs.parent)}
     command = FOLDER / "node_modules" / ".bin" / "mcp-inspector"
-    if not command.exists():
-        quiet = ["--silent", "--no-audit", "--no-fund"]
-        install = [programs / "npm", "install", *quiet, "--prefix", FOLDER, PACKAGE]
-        subprocess.run(install, check=True, env=env)
+    # Two that install into one folder break each other.
+    with one_by_one():
+        if not command.exists():
+            quiet = ["--loglevel=error", "--no-audit", "--no-fund"]
+            install = [programs / "npm", "install", *quiet, "--prefix", FOLDER, PACKAGE]
+            subprocess.run(install, check=True, env=env)
     done = ran([programs / "node", command, "--cli", *arguments], env=env, timeout=ANSWER_S)
     return json.loads(done.stdout)
