@@ -1,8 +1,11 @@
-"""docs/configuration.md: a heading per setting, from the table in `toolscout.settings`."""
+"""docs/configuration.md and deploy/toolscout.toml: every setting, from `toolscout.settings`."""
+
+import json
 
 from docs.generate.notes import WRITTEN, joined, notes, table
 from toolscout.settings import MIB, SETTINGS, Setting
 
+_HEAD = "Every setting with its default; for `toolscout serve --config`. Written by `make docs`."
 _KINDS = {bool: "on or off", int: "whole number", float: "number", str: "text"}
 
 
@@ -18,6 +21,19 @@ def page() -> str:
             *(_section(setting) for setting in SETTINGS),
         ]
     )
+
+
+def example() -> str:
+    """Return a whole TOML file: every setting with its default, commented out where it has none."""
+    entries = [f"# {setting.help}\n{_assigned(setting)}\n" for setting in SETTINGS]
+    return "\n".join([f"# {_HEAD}\n", *entries])
+
+
+def _assigned(setting: Setting) -> str:
+    if setting.default is None:
+        return f'#{setting.name} = ""'
+    value = json.dumps(setting.default)  # texts, numbers and booleans are the same in TOML
+    return f"{setting.name} = {value}"
 
 
 def _section(setting: Setting) -> str:

@@ -10,5 +10,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli.md": commands.page,
     "configuration.md": configuration.page,
     "metrics.md": metrics.page,
+    "../deploy/toolscout.toml": configuration.example,
 }
 """By file name in docs/."""

@@ -43,9 +43,8 @@ def test_the_questions_are_judged(tmp_path: Path, monkeypatch):
     assert "read a file" not in (tmp_path / "report.html").read_text("utf-8")  # nothing is missed
 
 
-def test_the_settings_are_accepted(tmp_path: Path, monkeypatch):
-    (tmp_path / "toolscout.toml").write_text("port = 9000\n", "utf-8")
-    monkeypatch.chdir(tmp_path)
+def test_the_settings_are_accepted(monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2])
     monkeypatch.delenv("TOOLSCOUT_DATA", raising=False)
     used = (" serve", " check-config")
     found = [one for one in commands() if any(f"bin/toolscout{use}" in one for use in used)]

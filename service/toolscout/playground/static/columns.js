@@ -19,7 +19,6 @@ export function columns({ question, answer, columns: found }, tools) {
 
 function card({ name, answer, cut }, question, used, tools) {
   const [title, about] = ABOUT[name];
-  const spent = Object.values(answer.timings_ms).reduce((sum, part) => sum + part, 0);
   const heading = make("h2", { id: `ranker-${name}` }, word(name, title));
   if (name === used) heading.append(make("span", { className: "used" }, "the answer"));
   const list = make("ol", { className: "ranking" });
@@ -28,7 +27,7 @@ function card({ name, answer, cut }, question, used, tools) {
     "article",
     { className: "card ranker" },
     make("header", {}, heading, outcome(answer.outcome)),
-    make("p", { className: "hint" }, `${about} · ${milliseconds(spent)}`),
+    make("p", { className: "hint" }, `${about} · ${milliseconds(answer.timings_ms.total)}`),
     ...notes(answer),
     answer.matches.length > 0 ? list : nothing(),
     ...(cut.length > 0 ? below(cut, question.top_k, tools) : []),
@@ -48,7 +47,8 @@ const nothing = () =>
 
 function notes({ degraded, notes: told = [] }) {
   const lines = degraded && degraded !== "no" ? [`stepped down: ${degraded}`, ...told] : told;
-  return lines.map((line) => make("p", { className: "note" }, line));
+  const className = lines === told ? "note" : "note is-warning";
+  return lines.map((line) => make("p", { className }, line));
 }
 
 function below(cut, topK, tools) {

@@ -4,6 +4,7 @@ import { Asking } from "./asking.js";
 import { columns } from "./columns.js";
 import { copyButtons } from "./copying.js";
 import { byId, make } from "./dom.js";
+import { Judging } from "./judging.js";
 import { Keeping } from "./keeping.js";
 import { keyboard } from "./keyboard.js";
 import { keepInAddress, restore } from "./link.js";
@@ -17,6 +18,7 @@ const MOST = 50; // names that can be asked for here; nobody reads more
 
 const service = new Service();
 const query = byId("query");
+const judging = new Judging();
 const keeping = new Keeping(() => ask(0));
 const asking = new Asking(service, { answered, failed });
 let tools = new Map();
@@ -61,6 +63,7 @@ function clear() {
   byId("results").setAttribute("aria-busy", "false");
   byId("problem").hidden = true;
   byId("summary").hidden = true;
+  byId("order").hidden = true;
   byId("columns").replaceChildren();
   byId("spoken").textContent = "";
 }
@@ -68,8 +71,11 @@ function clear() {
 function answered(result) {
   const at = focusedPin();
   clear();
-  byId("summary").replaceChildren(...summary(result, tools), copyButtons(service, result.question));
+  const price = Number(byId("price").value);
+  const parts = summary(result, { tools, price, judged: judging.about(result) });
+  byId("summary").replaceChildren(...parts, copyButtons(service, result.question));
   byId("summary").hidden = false;
+  byId("order").hidden = false;
   byId("columns").replaceChildren(...columns(result, tools));
   byId("spoken").textContent = spoken(result);
   if (at) byId("columns").querySelector(at)?.focus();
@@ -94,6 +100,7 @@ function failed(error) {
 function use(found, examples) {
   tools = new Map(found.map((tool) => [tool.name, tool]));
   service.use(found);
+  judging.use(document.querySelector("[name=source]:checked").value);
   if (tools.size > 0) keeping.offer([...tools.keys()]);
   byId("examples").replaceChildren(...examples.map(example));
   if (!query.value && examples.length > 0) query.value = examples[0];
@@ -110,7 +117,7 @@ function example(text) {
 }
 
 query.addEventListener("input", () => ask());
-byId("top-k").addEventListener("input", () => ask());
+for (const id of ["top-k", "price"]) byId(id).addEventListener("input", () => ask());
 for (const id of ["fewer", "prerequisites"]) byId(id).addEventListener("change", () => ask(0));
 for (const radio of document.getElementsByName("ranker")) radio.addEventListener("change", () => ask(0));
 byId("key").addEventListener("input", (event) => {

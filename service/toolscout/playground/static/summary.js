@@ -6,13 +6,19 @@ import { word } from "./words.js";
 
 const ABOUT_NOTHING = "Nothing fits well enough: the answer is empty, and a proxy shows every tool.";
 
-/** The parts of the answer's card, apart from its buttons. `tools` has the descriptions by name. */
-export function summary({ answer, tripMs }, tools) {
+const QUESTIONS = 1_000; // as many as a price is given for
+
+/**
+ * The parts of the answer's card, apart from its buttons. `tools` has the descriptions by name, `price`
+ * is in dollars a million tokens, `judged` has the buttons that mark what was wanted.
+ */
+export function summary({ answer, tripMs }, { tools, price, judged }) {
   const { tokens, counts } = answer;
   const saved = answer.outcome === "no_match" ? null : `${percent(tokens.saved, tokens.offered)} saved`;
   return [
     make("p", { className: "verdict" }, outcome(answer.outcome), " by ", word(answer.ranker, answer.ranker)),
-    answer.matches.length > 0 ? names(answer.matches, tools) : make("p", { className: "nothing" }, ABOUT_NOTHING),
+    answer.matches.length > 0 ? names(answer.matches, tools, judged.tick) : make("p", { className: "nothing" }, ABOUT_NOTHING),
+    ...(judged.line ? [judged.line] : []),
     figure("Tools", [arrow(counts.unique, counts.selected)], [
       `${count(counts.ranked)} of them with some evidence`,
       pinned(answer),
@@ -20,10 +26,10 @@ export function summary({ answer, tripMs }, tools) {
     figure(
       "Prompt tokens",
       [arrow(tokens.offered, tokens.selected), saved && make("span", { className: "saved" }, saved)],
-      [],
+      [saved && price > 0 && money(tokens, price)],
       share(tokens),
     ),
-    figure("Time", [milliseconds(total(answer)), make("span", { className: "by" }, "in the service")], [
+    figure("Time", [milliseconds(answer.timings_ms.total), make("span", { className: "by" }, "in the service")], [
       phases(answer),
       `${milliseconds(tripMs)} there and back`,
       ...degraded(answer),
@@ -31,7 +37,7 @@ export function summary({ answer, tripMs }, tools) {
   ];
 }
 
-function names(matches, tools) {
+function names(matches, tools, tick) {
   const list = make("ol", { className: "names" });
   list.append(
     ...matches.map(({ name }) =>
@@ -40,6 +46,7 @@ function names(matches, tools) {
         {},
         make("span", { className: "name" }, name),
         make("span", { className: "about" }, tools.get(name)?.description ?? ""),
+        ...[tick(name)].filter(Boolean),
       ),
     ),
   );
@@ -62,6 +69,11 @@ function figure(title, value, lines, extra = null) {
     extra,
     ...lines.filter(Boolean).map((line) => make("p", { className: "hint" }, line)),
   );
+}
+
+function money({ offered, selected }, price) {
+  const dollars = (tokens) => `$${((tokens * QUESTIONS * price) / 1e6).toFixed(2)}`;
+  return `${dollars(offered)} → ${dollars(selected)} for ${count(QUESTIONS)} questions`;
 }
 
 const arrow = (before, after) =>
@@ -90,9 +102,8 @@ const degraded = (answer) => [
   ...(answer.notes ?? []),
 ];
 
-const total = ({ timings_ms }) => Object.values(timings_ms).reduce((sum, part) => sum + part, 0);
-
 const phases = ({ timings_ms }) =>
   Object.entries(timings_ms)
+    .filter(([phase]) => phase !== "total")
     .map(([phase, spent]) => `${phase} ${milliseconds(spent)}`)
     .join(" · ");

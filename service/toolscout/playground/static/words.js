@@ -13,7 +13,7 @@ const MEANINGS = {
   weak: "Some evidence, little confidence: the model sees the best few.",
   no_match: "No tool has enough evidence. The answer is empty, and a proxy shows every tool.",
   evidence: "Something that speaks for a tool: a word it shares with the question, or a near meaning.",
-  score: "How likely the tool is wanted, between 0 and 1. Exact names, kept tools and tools that another one needs may stand above a higher score.",
+  score: "How likely the tool is wanted, 0 to 1, judged alone. The order weighs more: names that the question means, several wishes in it, what was learned; tools that are kept or that another one needs come last. So a later tool may have a higher score.",
   cut: "The most names that the answer may have (top_k). What follows would have been next.",
   digest: "A fingerprint of the tools. Tools that the service has seen need not be sent again.",
   top_k: "The most names that the answer may have. Often fewer have evidence.",

@@ -34,6 +34,7 @@ _POLICY = (
     f"img-src 'self' data:; connect-src 'self'; {_CLOSED}"
 )
 _ERRORS_POLICY = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; {_CLOSED}"
+_PLAYGROUND = b'<a href="/">Playground</a>'
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -62,6 +63,8 @@ async def show_errors(service: Service, request: Request, trace: Trace) -> Answe
     """Explain every error code, each under its own anchor."""
     entries = "\n".join(map(_entry, CODES, CODES.values())).encode()
     page = _load(__package__, "errors.html").replace(b"{entries}", entries)
+    back = _PLAYGROUND if playground.is_on(service.settings) else b""
+    page = page.replace(b"{playground}", back)
     return Answer(page, _headers(_ERRORS_POLICY), media=HTML)
 
 
