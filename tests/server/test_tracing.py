@@ -1,5 +1,6 @@
 """Tracing: spans as a collector receives them, and nothing of it where it is off."""
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -72,8 +73,22 @@ def test_a_search_is_one_server_span_with_what_was_decided(traced: Traced):
         "toolscout.tools.selected": 3,
         "toolscout.ranker": "hybrid",
         "toolscout.degraded": "no",
-        "toolscout.top_k": 3,
+        "gen_ai.operation.name": "retrieval",
+        "gen_ai.data_source.id": answer.headers["x-catalog-digest"],
+        "gen_ai.retrieval.top_k": 3,
     }
+
+
+def test_names_of_tools_are_in_a_span_only_where_content_may_be(tmp_path: Path):
+    variables = {"OTEL_BSP_SCHEDULE_DELAY": "20"}
+    variables["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] = "true"
+    with receiving() as receiver:
+        variables["OTEL_EXPORTER_OTLP_ENDPOINT"] = receiver.url
+        with running(tmp_path, "--tracing", **variables) as server:
+            answer = server.search("forecast", headers={"x-request-id": "named"})
+            documents = json.loads(values(receiver.span("named"))["gen_ai.retrieval.documents"])
+    assert [document["id"] for document in documents] == answer.json()["selected_names"]
+    assert all(document["score"] > 0 for document in documents)
 
 
 def test_phases_are_events_one_after_another_within_the_span(traced: Traced):

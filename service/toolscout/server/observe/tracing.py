@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import time_ns
 
+import msgspec
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
@@ -22,10 +23,14 @@ from opentelemetry.util.types import AttributeValue
 
 from toolscout import __version__
 from toolscout.errors import ConfigurationError
+from toolscout.ranking.ask import Decision
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 
 PROTOCOL = "http/protobuf"
+
+WITH_NAMES = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""The variable by which instrumentations of models are allowed to record content: here, names."""
 
 MAX_AGENT_CHARS = 200
 
@@ -157,8 +162,21 @@ def _attributes(
         found["toolscout.ranker"] = trace.decision.ranking.ran
         found["toolscout.degraded"] = trace.decision.degraded or "no"
         found["toolscout.tools.selected"] = len(trace.decision.names)
-        found["toolscout.top_k"] = trace.top_k
+        found["gen_ai.operation.name"] = "retrieval"
+        found["gen_ai.data_source.id"] = trace.catalog
+        found["gen_ai.retrieval.top_k"] = trace.top_k
+        if os.environ.get(WITH_NAMES, "").lower() == "true":
+            found["gen_ai.retrieval.documents"] = _documents(trace.decision)
     return found
+
+
+def _documents(decision: Decision) -> str:
+    """Return the selected tools as JSON: spans have no structured attributes."""
+    scores = decision.ranking.scores
+    rows = zip(decision.names, decision.rows, strict=True)
+    return msgspec.json.encode(
+        [{"id": name, "score": round(float(scores[row]), 4)} for name, row in rows]
+    ).decode()
 
 
 def _phases(request: Request, trace: Trace) -> Iterator[tuple[str, float, float]]:
