@@ -2,6 +2,7 @@
 
 import logging
 
+import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
@@ -11,6 +12,7 @@ from tests.client.streaming import StreamingModel
 from tests.client.upstream import Exchange, peer
 from toolscout.client.events import TurnEvent
 from toolscout.client.metrics import PrometheusMetrics
+from toolscout.client.offer import Offer
 from toolscout.discovery import ToolDiscovery
 
 
@@ -18,12 +20,29 @@ def many(shape, count: int = 30) -> list:
     return [shape.tool(f"tool_{number}", f"Does thing {number}") for number in range(count)]
 
 
+def counted(event: TurnEvent) -> tuple:
+    return (
+        *(event.stage, event.strategy, event.provider, event.session),
+        event.offered,
+        event.shown,
+    )
+
+
+def tokens(shape) -> int:
+    """Return a quarter of the characters of the definitions, rounded up."""
+    definitions = Offer(many(shape)).by_name.values()
+    return -(-sum(len(msgspec.json.encode(each)) for each in definitions) // 4)
+
+
 def test_filtering_is_an_event(flow, shape):
     events: list[TurnEvent] = []
     running = flow("relevance", max_tools=5, turn_observers=[events.append])
     request = shape.request("thing 7", many(shape))
     running.complete(request, Model(shape, DONE), shape.name, session="s")
-    assert events == [TurnEvent("filtered", "relevance", shape.name, "s", 30, 5)]
+    (event,) = events
+    assert counted(event) == ("filtered", "relevance", shape.name, "s", 30, 5)
+    assert event.tokens_offered == tokens(shape)
+    assert event.tokens_shown * 5 < event.tokens_offered
 
 
 def test_deferral_is_an_event_and_so_is_a_turn_without_a_search(flow, shape):
@@ -31,10 +50,12 @@ def test_deferral_is_an_event_and_so_is_a_turn_without_a_search(flow, shape):
     running = flow(turn_observers=[events.append])
     request = shape.request("please help", many(shape))
     running.complete(request, Model(shape, DONE), shape.name, session="s")
-    assert events == [
-        TurnEvent("deferred", "api", shape.name, "s", 30, 1),
-        TurnEvent("finished", "api", shape.name, "s", 30, 1),
+    assert [counted(event) for event in events] == [
+        ("deferred", "api", shape.name, "s", 30, 1),
+        ("finished", "api", shape.name, "s", 30, 1),
     ]
+    assert [event.tokens_offered for event in events] == [tokens(shape)] * 2
+    assert all(0 < event.tokens_shown < event.tokens_offered / 4 for event in events)
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
@@ -89,3 +110,8 @@ def test_a_finished_turn_counts_how_the_model_came_to_know_what_it_called(native
         return registry.get_sample_value("toolscout_client_calls_total", {"tool": tool})
 
     assert (calls("visible"), calls("found"), calls("hidden")) == (1, 1, 1)
+    shown, offered = (
+        registry.get_sample_value("toolscout_client_tokens_total", {"tools": tools}) or 0
+        for tools in ("shown", "offered")
+    )
+    assert 0 < shown < offered / 3  # once, not for both events of the turn

@@ -179,6 +179,10 @@ class TurnEvent(msgspec.Struct, frozen=True):
     """Tools of the request that have a name."""
     shown: int
     """How many of them the model got, the search tool included; for `finished`: at the end."""
+    tokens_offered: int = 0
+    """Estimated prompt tokens of the definitions of the offered tools, as the next."""
+    tokens_shown: int = 0
+    """Of those that the model got."""
     searches: int = 0
     """Searches that the model made; 0 in `finished` if it never searched."""
     rounds: int = 0

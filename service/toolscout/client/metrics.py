@@ -57,7 +57,12 @@ class PrometheusMetrics:
         self._deferred = prometheus_client.Counter(
             "toolscout_client_tools_deferred", "Tools that were searched", registry=registry
         )
-
+        self._tokens = prometheus_client.Counter(
+            "toolscout_client_tokens",
+            "Estimated prompt tokens of tools in turns: offered, and shown at their end",
+            ["tools"],
+            registry=registry,
+        )
         self._calls = prometheus_client.Counter(
             "toolscout_client_calls",
             "Calls of tools in turns with deferred tools, by how the model came to know the tool",
@@ -68,6 +73,9 @@ class PrometheusMetrics:
     def __call__(self, event: SearchEvent | TurnEvent) -> None:
         """Count one event."""
         if isinstance(event, TurnEvent):
+            if event.stage != "deferred":  # what is finished comes again
+                self._tokens.labels("offered").inc(event.tokens_offered)
+                self._tokens.labels("shown").inc(event.tokens_shown)
             self._calls.labels("visible").inc(event.called_visible)
             self._calls.labels("found").inc(event.called_found)
             self._calls.labels("hidden").inc(event.called_hidden)

@@ -28,6 +28,7 @@ from toolscout.discovery.session import SessionStore, canonical, hashed
 from toolscout.discovery.settings import MAX_ROUNDS, Order, TurnSettings
 from toolscout.discovery.turn import Turn
 from toolscout.errors import InvalidArgument, check_count, check_switches
+from toolscout.tools.summary import definition_tokens
 
 ASKING = ("api", "hybrid-first")
 """Strategies that ask the service."""
@@ -219,19 +220,32 @@ class Preparation:
         names = list(kept)
         if self._order != "rank":
             names = [name for name in offer.names if name in kept]
-        self._report("filtered", provider.name, session, len(offer.names), len(names))
+        shown = [offer.by_name[name] for name in names]
+        self._report("filtered", provider.name, session, offer, shown)
         return provider.with_tools(request, offer.pick(names))
 
     def _report_turn(self, stage: Stage, turn: Turn) -> None:
         if stage == "finished" and self.reporter is not None:
             self.reporter.observe(turn)
-        shown = (turn.provider.name, turn.session, len(turn.offer.names), turn.shown)
-        calls = turn.calls if stage == "finished" else ()
-        self._report(stage, *shown, turn.search_count, turn.rounds, *calls)
+        calls = turn.calls if stage == "finished" else (0, 0, 0)
+        counts = (turn.search_count, turn.rounds, *calls)
+        self._report(stage, turn.provider.name, turn.session, turn.offer, turn.visible, *counts)
 
-    def _report(self, stage: Stage, *about: Any) -> None:
-        if self._turn_observers:
-            notify(self._turn_observers, TurnEvent(stage, self.config.strategy, *about), "turns")
+    def _report(
+        self,
+        stage: Stage,
+        provider: str,
+        session: str,
+        offer: Offer,
+        shown: list[Any],
+        *counts: int,
+    ) -> None:
+        if not self._turn_observers:
+            return
+        tokens = definition_tokens(offer.by_name.values()), definition_tokens(shown)
+        about = (self.config.strategy, provider, session, len(offer.names), len(shown), *tokens)
+        event = TurnEvent(stage, *about, *counts)
+        notify(self._turn_observers, event, "turns")
 
     def _question(self, turn: Turn, query: str, loop: int) -> dict[str, Any]:
         """Return the selector's arguments for a search within a turn."""

@@ -125,8 +125,10 @@ class Shown:
             return Tools(every, first, [*found, *known], ())
         return Tools(every, first, known, found)
 
-    def __len__(self) -> int:
-        return len(self._fitting(self._near))
+    @property
+    def names(self) -> set[str]:
+        """The tools that one request shows."""
+        return self._fitting(self._near)
 
     def _fitting(self, others: Iterable[str]) -> set[str]:
         """Return the names that one request has room for: of too many, the latest finds."""

@@ -296,9 +296,11 @@ class Turn:
         return {**response, **summed(self._spent, response, self.provider.usage_keys)}
 
     @property
-    def shown(self) -> int:
-        """Number of tools the model sees in the current request, the search tool counted."""
-        return len(self._shown.every(self.user_query)) if self._is_whole else 1 + len(self._shown)
+    def visible(self) -> list[Any]:
+        """The tools that the model sees in the current request, the search tool among them."""
+        names = self._shown.every(self.user_query) if self._is_whole else self._shown.names
+        tools = [self.offer.by_name[name] for name in names]
+        return tools if self._is_whole else [self._search_tool, *tools]
 
     @property
     def calls(self) -> tuple[int, int, int]:

@@ -3,10 +3,15 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
 
 from toolscout.common.spelling import prefix
 from toolscout.contract.tools import Tool
+from toolscout.tools.shapes import as_mapping
 
 SUMMARY_CHARS = 200
 """Characters of a summary; a longer sentence is cut, with an ellipsis."""
@@ -50,6 +55,8 @@ def _is_abbreviation(line: str, stop: int) -> bool:
     return False
 
 
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+
 CHARS_PER_TOKEN = 4
 """Average of common tokenizers on JSON and English."""
 
@@ -59,6 +66,15 @@ def tool_tokens(tool: Tool) -> int:
     definition = len(memoryview(tool.definition)) or len(memoryview(tool.parameters))
     spelled = len(tool.name) + len(tool.description or "")
     return -(-max(definition, spelled) // CHARS_PER_TOKEN)
+
+
+def definition_tokens(tools: Iterable[Any]) -> int:
+    """Estimate the tokens of tools in any provider's shape; what is no JSON counts for nothing."""
+    chars = 0
+    for tool in tools:
+        with suppress(Exception):
+            chars += len(_encode(as_mapping(tool)))
+    return -(-chars // CHARS_PER_TOKEN)
 
 
 def text_tokens(text: str) -> int:
