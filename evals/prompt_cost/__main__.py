@@ -37,6 +37,8 @@ class Way(NamedTuple):
     interface: str
     options: dict[str, Any] | None
     """Those of the flow; None: every tool in every request."""
+    before: int = 0
+    """Conversations of the same questions that the flow has seen."""
 
 
 WAYS = (
@@ -47,6 +49,7 @@ WAYS = (
     Way("the same, `dispatch`", "anthropic", {"native": False, "dispatch": True}),
     Way("emulated for chat completions", "openai", {"dispatch": False}),
     Way("the same, `dispatch`", "openai", {"dispatch": True}),
+    Way("`always_keep: auto`, third such conversation", "openai", {"always_keep": "auto"}, 2),
 )
 
 
@@ -89,30 +92,33 @@ def table(tools: list[Any]) -> str:
 def held(tools: list[Any], way: Way, url: str) -> Model:
     """Hold the conversation, and return the model with what it has counted."""
     interface = INTERFACES[way.interface]
-    model = Model(interface, count)
     named: list[tuple[str, str, Any]] = [
         (*texts(tool), schema_of(tool) or tool.get("definition") or {}) for tool in tools
     ]
     shapes = [interface.tool(*about) for about in named]
-    messages: list[Any] = []
     options: dict[str, Any] = {"learn": False, "timeout": 30.0, **(way.options or {})}
     options |= {"observers": None, "turn_observers": None}
     with closing(ToolDiscovery(url, **options)) as discovery:
         # Else the first questions could be answered by words, while the tools are compiled.
         discovery.selector.select("warm up", shapes, fields={"latency_budget_ms": 30_000})
-        for name, description, _ in named[:: len(named) // QUESTIONS][:QUESTIONS]:
-            asked = first_sentence(description) or name
-            model.want(name, asked)
-            messages.append({"role": "user", "content": f"Please do this for me: {asked}"})
-            while True:
-                request = interface.request(messages, shapes)
-                if way.options is None:
-                    answer = model.forward(request)
-                else:
-                    answer = discovery.complete(request, model.forward, interface.name)
-                messages += interface.added(answer)
-                if not interface.calls(answer):
-                    break
+        for number in range(way.before + 1):
+            model = Model(interface, count)
+            messages: list[Any] = []
+            for name, description, _ in named[:: len(named) // QUESTIONS][:QUESTIONS]:
+                asked = first_sentence(description) or name
+                model.want(name, asked)
+                others = "again " * (way.before - number)  # else it were the same conversation
+                said = f"Please do this {others}for me: {asked}"
+                messages.append({"role": "user", "content": said})
+                while True:
+                    request = interface.request(messages, shapes)
+                    if way.options is None:
+                        answer = model.forward(request)
+                    else:
+                        answer = discovery.complete(request, model.forward, interface.name)
+                    messages += interface.added(answer)
+                    if not interface.calls(answer):
+                        break
     return model
 
 

@@ -64,6 +64,10 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
+MOST_CALLED = "auto"
+"""Stands in `always_keep` for the tools that are called most."""
+
+
 class ApiConfig(msgspec.Struct, frozen=True):
     """The address of the service; `timeout` in seconds."""
 
@@ -128,6 +132,8 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         if defer_above is None:
             defer_above = self.defer_above or 0
         check_count("defer_above", defer_above, 0)
+        if always_keep == MOST_CALLED:
+            always_keep = (MOST_CALLED,)
         check_names("always_keep", always_keep)
         if top_k is None:
             top_k = self.max_search_results
@@ -142,6 +148,16 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             restore_on_no_match=restore_on_no_match,
             defer_above=defer_above,
         )
+
+    @property
+    def pins(self) -> tuple[str, ...]:
+        """The names of `always_keep`."""
+        return tuple(name for name in self.always_keep if name != MOST_CALLED)
+
+    @property
+    def keeps_most_called(self) -> bool:
+        """Whether `always_keep` asks for the tools that are called most."""
+        return MOST_CALLED in self.always_keep
 
     @classmethod
     def of(
@@ -166,6 +182,8 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         block = {**_section(section.get(name), name), **of_api}
         _check_keys(block, _API_KEYS, f"{name}.")
         given = {"restore_on_no_match": True, **_given(section, cls)}
+        if given.get("always_keep") == MOST_CALLED:
+            given["always_keep"] = [MOST_CALLED]
         given["api"] = _given(block, ApiConfig, f"{name}.")
         if (spent := _seconds(given["api"].pop("timeout", 0), f"{name}.timeout")) != 0:
             given["api"]["timeout"] = spent

@@ -115,7 +115,8 @@ class Preparation:
             dispatch=dispatch,
             restore_on_no_match=config.restore_on_no_match,
             remember_tools=remember_tools,
-            always_keep=config.always_keep,
+            always_keep=config.pins,
+            keeps_most_called=config.keeps_most_called,
             refusing=Lru(MAX_MODELS),
             on_end=partial(self._report_turn, "finished"),
         )
@@ -210,7 +211,7 @@ class Preparation:
             min_tools=config.min_tools,
             max_tools=config.max_tools,
             target_ratio=config.target_ratio,
-            always_keep=(*config.always_keep, *choice.names),
+            always_keep=(*config.pins, *choice.names),
             recent=provider.recent(request),
             expanded=self.store.expanded(session),
         )
@@ -225,8 +226,11 @@ class Preparation:
         return provider.with_tools(request, offer.pick(names))
 
     def _report_turn(self, stage: Stage, turn: Turn) -> None:
-        if stage == "finished" and self.reporter is not None:
-            self.reporter.observe(turn)
+        if stage == "finished":
+            if self.config.keeps_most_called:
+                self.store.count_calls(turn.scope, turn.called)
+            if self.reporter is not None:
+                self.reporter.observe(turn)
         calls = turn.calls if stage == "finished" else (0, 0, 0)
         counts = (turn.search_count, turn.rounds, *calls)
         self._report(stage, turn.provider.name, turn.session, turn.offer, turn.visible, *counts)
@@ -253,7 +257,7 @@ class Preparation:
             "pattern": query,
             "tools": turn.offer,
             "top_k": self.config.max_search_results,
-            "always_keep": self.config.always_keep,
+            "always_keep": self.config.pins,
             "session": turn.session,
             "loop": loop,
         }
@@ -262,7 +266,7 @@ class Preparation:
         """Search locally (strategy `tool-search`); an empty result is no failure."""
         config, offer = self.config, turn.offer
         started = perf_counter()
-        found = local.search(call.query, offer, config.max_search_results, config.always_keep)
+        found = local.search(call.query, offer, config.max_search_results, config.pins)
         took = (perf_counter() - started) * 1_000
         selection = Selection(found, list(offer.pick(found)), latency_ms=took)
         self.selector.telemetry.report(

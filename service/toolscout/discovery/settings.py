@@ -32,7 +32,14 @@ class TurnSettings(msgspec.Struct, frozen=True):
     remember_tools: bool
     """Whether a session's deferred tools are kept for requests that leave theirs out."""
     always_keep: Sequence[str]
+    keeps_most_called: bool
+    """Whether the tools that a scope calls most stay visible too."""
     refusing: Lru[tuple[str, str], bool]
     """Providers with their models that have refused the native form."""
     on_end: Callable[[Any], None]
     """Called once with a turn that has ended."""
+
+    def kept(self, session: str, scope: str) -> tuple[str, ...]:
+        """Return the names that are visible in a conversation from its beginning."""
+        most_called = self.store.most_called(session, scope) if self.keeps_most_called else ()
+        return (*self.always_keep, *most_called)

@@ -63,7 +63,7 @@ class Turn:
         self._restored = False  # whether every tool was to come back
         self._fell_back = False  # whether the native form was just refused
         self._settings = settings
-        self._scope = scope
+        self.scope = scope
         self._is_accepted = False
         self._new_first: Sequence[str] | None = None  # unless it is known from before
         self._has_ended = False
@@ -82,7 +82,7 @@ class Turn:
         choice = provider.choice(request)
         self._needed = (*offer.endings(choice.must_call), *choice.names)
         self._catalog = offer.digest()
-        self._shown.keep((*settings.always_keep, *(self._first or ())))
+        self._shown.keep((*settings.kept(session, scope), *(self._first or ())))
         self._begin()
 
     def _begin(self) -> None:
@@ -230,7 +230,7 @@ class Turn:
             logger.warning("model %s takes no deferred tools; they are emulated", self._model[1])
         self.accept()
         if self.session and (stored := self.provider.stored_as(response)):
-            self._settings.store.keep_response(stored, self.session, self._scope)
+            self._settings.store.keep_response(stored, self.session, self.scope)
         self._responses.append(response)
         calls = self.provider.calls(response)
         found = [call for call in calls if call.name == self.search_name]

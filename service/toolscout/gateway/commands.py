@@ -34,7 +34,10 @@ _KEYS: dict[str, tuple[str, str]] = {
     "strategy": ("NAME", "hybrid-first, api, tool-search, relevance or passthrough"),
     "enabled": ("BOOL", "false passes everything on"),
     "provider": ("NAME", "read, and not used"),
-    "always_keep": ("NAME", "a tool that every model sees; may be repeated"),
+    "always_keep": (
+        "NAME",
+        "a tool that every model sees, or auto: those called most; may be repeated",
+    ),
     "max_search_results": ("COUNT", "most tools that a search brings"),
     "defer_above": ("COUNT", "forward requests with at most this many tools unchanged"),
     "rollout": ("MODE", "off, dark, shadow, percent:N or on"),
