@@ -1,15 +1,18 @@
 """The examples run as they say, with the real SDKs, before a scripted model."""
 
 import inspect
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from tests.client.model import PHANTOM, ScriptedModel
-from tests.client.shapes import SHAPES, Json, Said
+from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.upstream import peer
-from tests.support import Process, environment, ran
+from tests.support import Process, answers, environment, free_port, ran, until
 from toolscout.client import Selector
 from toolscout.discovery import ToolDiscovery
 
@@ -77,15 +80,35 @@ def test_a_model_that_never_answers_is_stopped(example: str, server: Process):
     assert len(model.requests) == 10
 
 
-def test_selecting_tools_keeps_the_one_that_fits(server: Process):
-    names = run("select_tools", TOOLSCOUT_ENDPOINT=server.url).split()
-    assert names[0] == "send_email"
-    assert len(names) <= 3
+@pytest.fixture
+def forwarding(server: Process) -> Iterator[tuple[str, ScriptedModel]]:
+    """Yield the address of the proxy of the example, and the model behind it."""
+    model, port = ScriptedModel({"to": "a@b.example"}), free_port()
+    with peer(model) as upstream:
+        settings = {"TOOLSCOUT_ENDPOINT": server.url, "UPSTREAM": upstream.url, "PORT": str(port)}
+        program = [sys.executable, "examples/forwarding_proxy.py"]
+        with subprocess.Popen(program, cwd=ROOT, env=environment() | settings) as running:
+            until(lambda: answers(port))
+            yield f"http://127.0.0.1:{port}", model
+            running.terminate()
 
 
-def test_without_a_service_every_tool_is_kept():
-    names = run("select_tools", TOOLSCOUT_ENDPOINT="http://127.0.0.1:9").split()
-    assert len(names) == 8
+def test_the_proxy_of_forty_lines_lets_an_agent_find_its_tool(forwarding, server: Process):
+    url, model = forwarding
+    assert agent("openai_agent", url, server) == "It said: sent to a@b.example"
+    assert "send_email" in model.seen(SHAPES[0])[0]
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_the_proxy_of_forty_lines_chooses_tools_itself(forwarding, streams: bool):
+    url, model = forwarding
+    tools = [SHAPES[0].tool(name, about) for name, about in ABOUT.items()]
+    tools += [SHAPES[0].tool(f"other_{number}", "Does another thing") for number in range(20)]
+    body = SHAPES[0].request("write an email", tools, model="gpt-4.1", stream=streams)
+    response = httpx2.post(f"{url}/chat/completions", json=body, timeout=20)
+    assert response.status_code == 200
+    assert not any(PHANTOM in line for line in response.text.splitlines())
+    assert len(model.seen(SHAPES[0])[0]) < len(tools)
 
 
 @pytest.mark.parametrize("kind", [Selector, ToolDiscovery])

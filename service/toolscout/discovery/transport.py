@@ -35,6 +35,7 @@ from toolscout.discovery.exchange import (
     provider_of,
     response_with,
     run,
+    unread,
 )
 from toolscout.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, first_answer
 from toolscout.discovery.providers.fields import encode
@@ -212,7 +213,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
             return self._client.send(request, stream=True)
         answer = run(self._handle(exchange))
         if answer.pieces is None:
-            return answer.response
+            return unread(answer.response)
         pieces = _Pieces(answer.pieces, answer.response)
         return response_with(answer.response, pieces, answer.is_raw)
 
@@ -262,7 +263,7 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
             return await self._client.send(request, stream=True)
         answer = await self._handle(exchange)
         if answer.pieces is None:
-            return answer.response
+            return unread(answer.response)
         pieces = _AsyncPieces(answer.pieces, answer.response)
         return response_with(answer.response, pieces, answer.is_raw)
 
