@@ -10,12 +10,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from evals.docs import write
-from tests.callers import frameworks, sdks, tool_runner
+from tests.callers import frameworks, in_node, sdks, tool_runner
 from tests.callers.cases import CASES, Caller
 from tests.support import running
 
 WELL = ("yes", "–")
-CALLERS = (*sdks.CALLERS, *tool_runner.CALLERS, *frameworks.CALLERS)
+CALLERS = (*sdks.CALLERS, *tool_runner.CALLERS, *frameworks.CALLERS, *in_node.CALLERS)
 
 
 def main() -> int:
@@ -29,7 +29,7 @@ def main() -> int:
     lines = [titles, ["---"] * len(titles), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     versions = {name: version(name) for name in sdks.LIBRARIES} | frameworks.versions()
-    versions |= {tool_runner.NODE: tool_runner.version()}
+    versions |= in_node.versions()
     table += f"\n\nRun with {', '.join(f'{name} {number}' for name, number in versions.items())}."
     print(table)
     if parsed.docs:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from tests.client.model import ScriptedModel
-from tests.client.rules import visible
+from tests.client.rules import DECLARED, visible
 from tests.client.upstream import Peer, peer
 from toolscout.discovery.exchange import PATHS
 
@@ -121,6 +121,18 @@ def forbidden(caller: Caller, service: str) -> str:
         return first if first != "yes" else _verdict(running.ask(QUESTION), ["send_email"], model)
 
 
+def twelve_turns(caller: Caller, service: str) -> str:
+    """Twelve questions of one conversation, each with another tool."""
+    model = ScriptedModel()
+    with _running(caller, model, service) as (running, _):
+        for turn, name in enumerate(list(ABOUT)[::25][:TURNS], 1):
+            model.wants, model.query = name, ABOUT[name]
+            told = _verdict(running.ask(f"please {ABOUT[name].lower()}"), [name], model)
+            if told != "yes":
+                return f"turn {turn}: {told}"
+    return "yes"
+
+
 def limited(caller: Caller, service: str) -> str:
     """Refuse what follows text and a search in a stream: the SDK raises the provider's error."""
     model = ScriptedModel()
@@ -148,8 +160,11 @@ def bytes_seen(caller: Caller, service: str) -> str:
 QUESTION_OF_NONE = "please do what is written in my notes"
 """A question that shows none of the tools that the model wants, so that it has to search."""
 
+TURNS = 12
+
 CASES = {
     "plain": plain,
+    "12 turns": twelve_turns,
     "streaming": streaming,
     "forced choice": forced,
     "parallel calls": parallel,
@@ -201,8 +216,8 @@ def _bytes_seen(exchange: Any) -> int:
         return 0
     body = exchange.json
     names = set(visible(interface, body))
-    shown = [tool for tool in body.get("tools", []) if _name(tool) in names]
-    return len(json.dumps(shown))
+    declared = [one for tool in body.get("tools", []) for one in tool.get(DECLARED, [tool])]
+    return len(json.dumps([tool for tool in declared if _name(tool) in names]))
 
 
 def _name(tool: Any) -> Any:

@@ -3,15 +3,18 @@
 import json
 import subprocess
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from tests.callers.cases import Caller, CallerError, Running
+from tests.gateway.proxies import proxy
 from tests.integration.frameworks import environment
 from tests.support import ran
 
 AGENTS = Path(__file__).with_name("agents")
-LIBRARIES = ["langchain", "openai-agents", "pydantic-ai-slim", "smolagents"]
+LIBRARIES = ["google-genai", "langchain", "openai-agents", "pydantic-ai-slim", "smolagents"]
+OTHERS = ["crewai", "llama-index-core"]
 
 
 class Framework:
@@ -65,6 +68,36 @@ class Framework:
         print(json.dumps(line), file=self._process.stdin, flush=True)
 
 
+class Proxied(Framework):
+    """The same before `toolscout proxy`."""
+
+    def __init__(
+        self,
+        command: Sequence[str | Path],
+        url: str,
+        service: str,
+        about: dict[str, str],
+        **options: Any,
+    ) -> None:
+        self.stack = ExitStack()
+        address = self.stack.enter_context(proxy(url, selector=service)).url
+        super().__init__(command, address, service, about, **options)
+
+    def close(self) -> None:
+        super().close()
+        self.stack.close()
+
+
+def behind_proxy(agent: str) -> Any:
+    """Return what starts an agent whose framework takes no transport."""
+
+    def start(url: str, service: str, about: dict[str, str], **options: Any) -> Running:
+        command = [environment.other_python(), AGENTS / f"{agent}.py"]
+        return Proxied(command, url, service, about, **options)
+
+    return start
+
+
 def of(agent: str, *form: str) -> Any:
     def start(url: str, service: str, about: dict[str, str], **options: Any) -> Running:
         command = [environment.python(), AGENTS / f"{agent}.py", *form]
@@ -76,9 +109,11 @@ def of(agent: str, *form: str) -> Any:
 def versions() -> dict[str, str]:
     """Those of the frameworks."""
     code = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
-    command = [environment.python(), "-c", code, *LIBRARIES]
-    done = ran(command)
-    return dict(zip(LIBRARIES, done.stdout.split(), strict=True))
+    found: dict[str, str] = {}
+    for python, names in (environment.python(), LIBRARIES), (environment.other_python(), OTHERS):
+        printed = ran([python, "-c", code, *names]).stdout
+        found |= zip(names, printed.split(), strict=True)
+    return found
 
 
 MUST_CALL = "`tool_choice: none`"
@@ -108,5 +143,13 @@ CALLERS = [
         of("smolagents_agent"),
         ["forced choice", "removed tools in the history", MUST_CALL],
         ends="final_answer",
+    ),
+    Caller("google-genai", "1", of("google_genai")),
+    Caller("LlamaIndex `FunctionAgent`", "0, one variable", behind_proxy("llama_index_agent")),
+    Caller(
+        "CrewAI agent",
+        "0, one variable",
+        behind_proxy("crewai_agent"),
+        ["forced choice", "removed tools in the history", MUST_CALL],
     ),
 ]

@@ -1,9 +1,5 @@
 """Anthropic's tool runner, in Python and in node, whose loop is the SDK's own."""
 
-import json
-import subprocess
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -11,16 +7,8 @@ import httpx2
 from anthropic import beta_tool
 
 from tests.callers.cases import Caller, Running
-from tests.callers.frameworks import AGENTS, Framework
-from tests.debian import need
-from tests.gateway.proxies import proxy
-from tests.integration.venvs import ROOT
-from tests.support import one_by_one
+from tests.callers.in_node import in_node
 from toolscout.discovery import Transport
-
-NODE = "@anthropic-ai/sdk"
-FOLDER = ROOT / ".venv-node"
-"""The packages of node, installed on first use."""
 
 SEARCHED = ("no match", "429 within a stream")
 """Cases in which a search is made; there is none in a conversation that the provider keeps."""
@@ -88,50 +76,9 @@ class Runner:
         return beta_tool(call, name=name, description=text)
 
 
-class InNode(Framework):
-    """The same in node, before `toolscout proxy`."""
-
-    def __init__(
-        self, form: str, url: str, service: str, about: dict[str, str], **options: Any
-    ) -> None:
-        self.stack = ExitStack()
-        address = self.stack.enter_context(proxy(url, selector=service)).url
-        program = _installed() / "tool_runner.mjs"
-        program.write_text((AGENTS / program.name).read_text("utf-8"), "utf-8")
-        super().__init__(["node", program, form], address, service, about, **options)
-
-    def close(self) -> None:
-        super().close()
-        self.stack.close()
-
-
-def version() -> str:
-    """Return that of the SDK for node."""
-    package = _installed() / "node_modules" / NODE / "package.json"
-    return str(json.loads(package.read_text("utf-8"))["version"])
-
-
-def _installed() -> Path:
-    need(recommended=False, node="nodejs", npm="npm")
-    with one_by_one():
-        if not (FOLDER / "node_modules" / NODE).exists():
-            FOLDER.mkdir(exist_ok=True)
-            (FOLDER / "package.json").write_text('{"private": true}', "utf-8")
-            command = ["npm", "install", "--loglevel=error", "--no-audit", "--no-fund", f"{NODE}@1"]
-            subprocess.run(command, cwd=FOLDER, check=True)
-    return FOLDER
-
-
 def in_python(kept: bool) -> Any:
     def start(url: str, service: str, about: dict[str, str], **options: Any) -> Running:
         return Runner(kept, url, service, about, **options)
-
-    return start
-
-
-def in_node(form: str) -> Any:
-    def start(url: str, service: str, about: dict[str, str], **options: Any) -> Running:
-        return InNode(form, url, service, about, **options)
 
     return start
 
@@ -140,6 +87,15 @@ OTHERS = ("removed tools in the history",)
 CALLERS = [
     Caller("Anthropic tool runner", "1", in_python(True), (*SEARCHED, *OTHERS)),
     Caller("Anthropic tool runner, `thread=False`", "1", in_python(False)),
-    Caller("Anthropic tool runner, node", "0, one variable", in_node("kept"), (*SEARCHED, *OTHERS)),
-    Caller("Anthropic tool runner, node, `thread: false`", "0, one variable", in_node("sent")),
+    Caller(
+        "Anthropic tool runner, node",
+        "0, one variable",
+        in_node("tool_runner", "kept"),
+        (*SEARCHED, *OTHERS),
+    ),
+    Caller(
+        "Anthropic tool runner, node, `thread: false`",
+        "0, one variable",
+        in_node("tool_runner", "sent"),
+    ),
 ]

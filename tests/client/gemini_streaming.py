@@ -1,6 +1,7 @@
 """Streams of Gemini: a model's events, and what a reader of them adds up."""
 
 import json
+from base64 import b64encode
 
 import httpx2
 
@@ -13,7 +14,7 @@ def gemini_events(said: Said, number: int = 0) -> list[bytes]:
     for place, (id_, name, given) in enumerate(said.calls):
         part: Json = {"functionCall": {"id": id_, "name": name, "args": given}}
         if place == 0:
-            part["thoughtSignature"] = f"signed {number}"
+            part["thoughtSignature"] = b64encode(f"signed {number}".encode()).decode()
         parts.append(part)
     base: Json = {"modelVersion": "m", "responseId": f"r{number}"}
     events = []

@@ -9,6 +9,7 @@ from tests.client.rules import refusal, visible
 from tests.client.shapes import BY_NAME, Json, Said, Shape
 from tests.client.streaming import EVENTS
 from tests.client.upstream import Exchange
+from toolscout.discovery.exchange import PATHS, STREAMING_PATHS
 
 PHANTOM = "gateway_search_tools"
 NATIVE_SEARCH = "tool_search"
@@ -22,14 +23,14 @@ USAGE = {
         "total_tokens": 5,
     },
     "anthropic": {"input_tokens": 3, "output_tokens": 2},
+    "gemini": {"promptTokenCount": 3, "candidatesTokenCount": 2, "totalTokenCount": 5},
 }
-PATHS = {"/chat/completions": "openai", "/responses": "openai-responses", "/messages": "anthropic"}
 NUMBERS = count(1_000)
 """Numbers of responses: their ids are unique, as a provider's are."""
 
 
 class ScriptedModel:
-    """Serves OpenAI's chat completions and Responses, and Anthropic's messages.
+    """Serves OpenAI's chat completions and Responses, Anthropic's messages, and Gemini.
 
     For each question of the user it calls the tool it wants, as soon as it sees it; before that it
     searches, once. Without a search tool it calls the first tool that it sees. It calls none where
@@ -58,7 +59,7 @@ class ScriptedModel:
 
     def __call__(self, exchange: Exchange) -> None:
         path = exchange.path.partition("?")[0]
-        interface = next((i for end, i in PATHS.items() if path.endswith(end)), None)
+        interface = next((name for end, name in PATHS if path.endswith(end)), None)
         if interface is None or not exchange.body:  # a proxy that looks around
             exchange.answer(b"{}", status=404)
             return
@@ -72,7 +73,8 @@ class ScriptedModel:
             exchange.answer(json.dumps(error).encode(), status=400, headers=[JSON])
             return
         if self.limited and self.requests:
-            exchange.answer(json.dumps(LIMITED).encode(), status=429, headers=[JSON])
+            limited = LIMITED_BY_GOOGLE if interface == "gemini" else LIMITED
+            exchange.answer(json.dumps(limited).encode(), status=429, headers=[JSON])
             return
         self.requests.append(copy.deepcopy(body))
         shape: Shape = BY_NAME[interface]
@@ -81,7 +83,7 @@ class ScriptedModel:
         if "thread" in body:
             answer = {"role": "assistant", "content": shape.response(said)["content"]}
             self.threads[f"msg_{number}"] = body | {"messages": [*body["messages"], answer]}
-        if body.get("stream"):
+        if body.get("stream") or path.endswith(STREAMING_PATHS):
             events = b"".join(EVENTS[interface](said, number))
             exchange.answer(events, headers=[("Content-Type", "text/event-stream")])
             return
@@ -140,15 +142,24 @@ LIMITED = {
     "error": {"type": "rate_limit_error", "code": "rate_limit_exceeded", "message": "slow down"},
 }
 
+LIMITED_BY_GOOGLE = {"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED"}}
+
 
 def forbids(body: Json) -> bool:
     """Whether a request forbids calls."""
+    calling = body.get("toolConfig", {}).get("functionCallingConfig", {})
     choice = body.get("tool_choice")
-    return choice == "none" or (isinstance(choice, dict) and choice.get("type") == "none")
+    return (
+        calling.get("mode") == "NONE"
+        or choice == "none"
+        or (isinstance(choice, dict) and choice.get("type") == "none")
+    )
 
 
 def whole(shape: Shape, said: Said, body: Json, number: int) -> Json:
     """Return a response with all that the API sends."""
+    if shape.name == "gemini":
+        return shape.response(said) | {"usageMetadata": USAGE["gemini"]}
     response: Json = shape.response(said) | {"model": body["model"], "usage": USAGE[shape.name]}
     if shape.name == "openai":
         return response | {"object": "chat.completion", "created": 1}
@@ -170,6 +181,9 @@ def whole(shape: Shape, said: Said, body: Json, number: int) -> Json:
 
 def questions(interface: str, body: Json) -> list[Any]:
     """Return what the user has said."""
+    if interface == "gemini":
+        turns = [turn["parts"] for turn in body["contents"] if turn["role"] == "user"]
+        return [parts for parts in turns if any("text" in part for part in parts)]
     given = body["input"] if interface == "openai-responses" else body["messages"]
     if isinstance(given, str):
         return [given]

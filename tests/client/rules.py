@@ -9,18 +9,23 @@ from toolscout.discovery.providers.native import version_of
 
 MAX_TOOLS = 128
 
+MAX_DECLARED = 512
+DECLARED, CALLED, TOLD = "functionDeclarations", "functionCall", "functionResponse"
+"""Keys of Gemini, and its maximum of functions."""
+
 
 def refusal(interface: str, body: Json) -> str | None:
     """Why a provider answers a request with status 400; None if it takes it."""
-    return next(
-        {"openai": _chat, "openai-responses": _responses}.get(interface, _messages)(body), None
-    )
+    rules = {"openai": _chat, "openai-responses": _responses, "gemini": _gemini}
+    return next(rules.get(interface, _messages)(body), None)
 
 
 def visible(interface: str, body: Json) -> list[str]:
     """Names of the tools that the model of a request sees, in the order of the prompt."""
     if interface == "openai":
         return [tool["function"]["name"] for tool in body.get("tools", [])]
+    if interface == "gemini":
+        return [one["name"] for tool in body.get("tools", []) for one in tool[DECLARED]]
     shown = [_name(tool) for tool in _functions(body.get("tools", [])) if not _is_deferred(tool)]
     return list(dict.fromkeys([*shown, *_loaded(interface, body)]))
 
@@ -40,6 +45,17 @@ def _chat(body: Json) -> Iterator[str]:
     called = {c["id"] for m in messages for c in m.get("tool_calls") or []}
     if called != {m["tool_call_id"] for m in messages if m["role"] == "tool"}:
         yield "every tool_call must be followed by its tool message"
+
+
+def _gemini(body: Json) -> Iterator[str]:
+    yield from _names(visible("gemini", body), MAX_DECLARED)
+    turns = [
+        [kind for part in turn["parts"] for kind in (CALLED, TOLD) if kind in part]
+        for turn in body["contents"]
+    ]
+    for turn, following in pairwise([*turns, []]):
+        if CALLED in turn and following != [TOLD] * len(turn):
+            yield "the number of function responses must equal that of function calls"
 
 
 def _messages(body: Json) -> Iterator[str]:

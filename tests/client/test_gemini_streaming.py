@@ -36,7 +36,7 @@ CALL = {"functionCall": {"name": "read_file", "args": {}}}
 def test_the_signature_of_a_removed_search_moves_to_the_call_after_it(run, request_):
     """Only the first of parallel calls is signed, and Gemini 3 refuses one without a signature."""
     model = StreamingModel(SHAPE, MIXED)
-    assert b'"thoughtSignature":"signed 0"' in b"".join(run(request_, model, SHAPE.name))
+    assert b'"thoughtSignature":"c2lnbmVkIDA="' in b"".join(run(request_, model, SHAPE.name))
     response = {"candidates": [candidate(SEARCH, CALL, CALL)]}
     whole = PROVIDERS["gemini"].without_calls(response, PHANTOM)
     assert whole == {"candidates": [candidate({**CALL, "thoughtSignature": "s"}, CALL)]}

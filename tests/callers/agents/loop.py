@@ -8,9 +8,13 @@
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
+
+ANSWERS = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)  # frameworks that print, print elsewhere
 
 
 class Tools:
@@ -84,7 +88,7 @@ async def _serve(make: Callable[[Tools, bool, str], Agent]) -> None:
 
 
 def _say(line: dict[str, Any]) -> None:
-    print(json.dumps(line), flush=True)
+    print(json.dumps(line), file=ANSWERS, flush=True)
 
 
 def serve(make: Callable[[Tools, bool, str], Agent]) -> None:

@@ -1,7 +1,7 @@
 // Anthropic's tool runner in node, asked through lines of JSON as the agents in Python; see loop.py.
 
 import Anthropic from "@anthropic-ai/sdk";
-import { createInterface } from "node:readline";
+import { serve } from "./loop.mjs";
 
 const options = process.argv[2] === "sent" ? { thread: false } : {};
 const client = new Anthropic({
@@ -10,12 +10,10 @@ const client = new Anthropic({
   maxRetries: 0,
   fetch: send,
 });
-let settings;
-let called = [];
 let sent = 0;
 const messages = [];
 
-function tool([name, description]) {
+function tool([name, description], called) {
   const properties = { path: { type: "string" } };
   const run = () => {
     called.push(name);
@@ -37,8 +35,8 @@ function send(url, init) {
   return fetch(url, { ...init, body: JSON.stringify(body) });
 }
 
-async function ask(text) {
-  called = [];
+async function ask(text, settings) {
+  const called = [];
   sent = 0;
   messages.push({ role: "user", content: text });
   const runner = client.beta.messages.toolRunner({
@@ -46,7 +44,7 @@ async function ask(text) {
     max_tokens: 9,
     max_iterations: 5,
     messages: [...messages],
-    tools: Object.entries(settings.about).map(tool),
+    tools: Object.entries(settings.about).map((about) => tool(about, called)),
     stream: settings.streams,
     ...options,
     ...choice(settings.forced),
@@ -56,30 +54,7 @@ async function ask(text) {
     last = settings.streams ? await turn.finalMessage() : turn;
   }
   messages.push({ role: "assistant", content: last.content });
-  settings.forced = "";
+  return called;
 }
 
-function kinds(error) {
-  const names = [];
-  for (let kind = error; kind; kind = Object.getPrototypeOf(kind)) names.push(kind.constructor.name);
-  return names;
-}
-
-for await (const line of createInterface({ input: process.stdin })) {
-  const asked = JSON.parse(line);
-  let answer = { ready: true };
-  if (asked.about) {
-    settings = asked;
-  } else if (asked.drop) {
-    delete settings.about[asked.drop];
-    continue;
-  } else {
-    try {
-      await ask(asked.ask);
-      answer = { called };
-    } catch (error) {
-      answer = { error: String(error), kinds: kinds(error) };
-    }
-  }
-  console.log(JSON.stringify(answer));
-}
+await serve(ask);

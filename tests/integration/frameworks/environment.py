@@ -22,6 +22,10 @@ PACKAGES = tuple(
         "pydantic-ai-slim[anthropic,openai]>=2.68,<3 smolagents[openai]>=1.26,<2"
     ).split()
 )
+OTHER_VENV = ROOT / ".venv-agents"
+OTHER_PACKAGES = ("crewai>=1.15,<2", "llama-index-core>=0.14,<1", "llama-index-llms-openai>=0.8,<1")
+"""Frameworks that need an older SDK of OpenAI; they stand before a proxy."""
+
 AGENT_S = 120
 QUESTION = "please write to a@b.example"
 """What every agent is asked; the scripted model answers it with a call of `send_email`."""
@@ -30,6 +34,11 @@ QUESTION = "please write to a@b.example"
 def python() -> Path:
     """Return the interpreter of an environment with the frameworks, made on first use."""
     return interpreter(VENV, [*PACKAGES, "-e", f"{ROOT}[proxy]"])
+
+
+def other_python() -> Path:
+    """Return the interpreter of an environment with the others."""
+    return interpreter(OTHER_VENV, OTHER_PACKAGES)
 
 
 def settings(upstream: str, service: str, **more: str) -> dict[str, str]:
@@ -42,6 +51,8 @@ def settings(upstream: str, service: str, **more: str) -> dict[str, str]:
         ANTHROPIC_API_KEY="none",
         OPENAI_AGENTS_DISABLE_TRACING="1",
         FASTMCP_CHECK_FOR_UPDATES="off",
+        CREWAI_DISABLE_TELEMETRY="true",
+        CREWAI_TRACING_ENABLED="false",
         **more,
     )
     return {name: value for name, value in env.items() if name != "PYTHONPATH"}

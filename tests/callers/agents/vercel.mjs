@@ -1,0 +1,43 @@
+// An agent of the Vercel AI SDK, before a proxy.
+
+import { createOpenAI } from "@ai-sdk/openai";
+import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import { serve } from "./loop.mjs";
+
+// An error event within a stream is a plain object there.
+class StreamAPIError extends Error {}
+
+const openai = createOpenAI({ apiKey: "none", baseURL: process.env.OPENAI_BASE_URL });
+let messages = [];
+
+async function ask(text, settings) {
+  const called = [];
+  const { forced, streams } = settings;
+  const inputSchema = jsonSchema({ type: "object", properties: { path: { type: "string" } } });
+  const tools = Object.fromEntries(
+    Object.entries(settings.about).map(([name, description]) => [
+      name,
+      tool({ description, inputSchema, execute: () => (called.push(name), "sent") }),
+    ]),
+  );
+  messages.push({ role: "user", content: text });
+  const first = forced === "none" ? "none" : { type: "tool", toolName: forced };
+  const options = {
+    model: openai.chat("gpt-5.4"),
+    maxRetries: 0,
+    messages,
+    tools,
+    stopWhen: stepCountIs(5),
+    prepareStep: ({ stepNumber }) => ({ toolChoice: forced && stepNumber === 0 ? first : "auto" }),
+  };
+  const failed = [];
+  const result = streams
+    ? streamText({ ...options, onError: ({ error }) => failed.push(error) })
+    : await generateText(options);
+  if (streams) await result.consumeStream();
+  if (failed.length > 0) throw failed[0] instanceof Error ? failed[0] : new StreamAPIError(failed[0].message);
+  messages = [...messages, ...(await result.response).messages];
+  return called;
+}
+
+await serve(ask);
