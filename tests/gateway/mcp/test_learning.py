@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.gateway.mcp.hosts import host, stdio_server
+from tests.redis_server import RedisServer
+from tests.support import until
 
 pytestmark = pytest.mark.integration
 
@@ -24,3 +26,20 @@ def test_a_tool_that_served_is_found_first_also_after_a_restart(tmp_path: Path):
         assert office.found(QUERY)[0] == "notes__count_words"
     with host(tmp_path, servers, *flags) as office:
         assert office.found(QUERY)[0] == "notes__count_words"
+
+
+def test_two_replicas_with_one_store_agree_on_what_was_learned_and_accepted(
+    tmp_path: Path, redis_server: RedisServer
+):
+    tools = {"allow": ["count_words", "list_notes", "read_sketch"]}
+    flags = ["--store", redis_server.url, "--pin-definitions", "store"]
+    with host(tmp_path, {"notes": stdio_server(**tools)}, *flags) as first:
+        assert first.found(QUERY)[0] == "notes__list_notes"
+        more = {"notes": stdio_server(allow=[*tools["allow"], "send_note"])}
+        with host(tmp_path, more, *flags) as second:
+            assert second.names() == {f"notes__{name}" for name in tools["allow"]}
+            assert "1 not accepted as they are now: send_note" in second.stderr
+            for _ in range(4):
+                first.found(QUERY)
+                assert not first.call("notes__count_words", seconds=0).is_error
+            until(lambda: second.found(QUERY)[0] == "notes__count_words")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
@@ -15,6 +15,12 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.servers import Config
 from toolscout.settings_sources import load_serving
 from toolscout.terminal import YELLOW, painted
+
+if TYPE_CHECKING:
+    from toolscout.gateway.mcp.pins import Pins
+
+IN_STORE = "store"
+"""Stands for the file of accepted definitions where they are in the store."""
 
 PACKAGES = ("fastmcp", "faiss", "model2vec", "rapidfuzz")
 """Some of what the extra brings, without which nothing works."""
@@ -29,12 +35,13 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--pin", nargs="+", default=(), metavar="TOOL", help="tools to list as themselves")
     rare = "list the rarely used tools, too: pages of all tools, single definitions, keys"
     add("--all-meta-tools", action="store_true", help=rare)
-    pins = "file of accepted definitions, other ones are refused; written if there is none"
-    add("--pin-definitions", metavar="FILE", type=Path, help=pins)
+    pins = "file of accepted definitions (store: in --store), others are refused; written if new"
+    add("--pin-definitions", metavar="FILE", help=pins)
     accept = "accept tools as they are now, by SERVER__TOOL or a pattern such as git__*, and end"
     add("--accept", nargs="+", default=(), metavar="NAME", help=accept)
     add("--no-cache", action="store_true", help="keep no lists of tools on disk")
-    add("--store", metavar="URL", default="memory", help="keep what was learned: sqlite:PATH")
+    store = "keep what was learned: sqlite:PATH, or a store that replicas share, as of the service"
+    add("--store", metavar="URL", default="memory", help=store)
 
 
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,13 +65,12 @@ def gateway(parsed: argparse.Namespace) -> int:
     from toolscout.gateway.mcp import importing, serving, web
     from toolscout.gateway.mcp.cache import ListCache, cache_folder
     from toolscout.gateway.mcp.gateway import Gateway
-    from toolscout.gateway.mcp.pins import Pins
 
-    if parsed.accept and parsed.pin_definitions is None:
+    pins = _pins(parsed)
+    if parsed.accept and pins is None:
         raise ConfigurationError("accept: expected --pin-definitions FILE, too")
-    pins = parsed.pin_definitions and Pins(parsed.pin_definitions, tuple(parsed.accept))
     cache = ListCache(None if parsed.no_cache else cache_folder(os.environ))
-    if parsed.accept:
+    if pins is not None and parsed.accept:
         print(importing.accept(config, pins, cache))  # noqa: T201  # a command prints
         return 0
     http = None if parsed.http is None else web.read_address(parsed.http)
@@ -72,6 +78,18 @@ def gateway(parsed: argparse.Namespace) -> int:
     key = os.environ.get(web.KEY)
     made = Gateway(config, parsed.store, pins, cache, file.changed)
     return serving.serve(made, http, key, settings)
+
+
+def _pins(parsed: argparse.Namespace) -> "Pins | None":
+    from toolscout.gateway.mcp.pins import PinFile, Pins, PinStore
+
+    if parsed.pin_definitions is None:
+        return None
+    if parsed.pin_definitions != IN_STORE:
+        return Pins(PinFile(Path(parsed.pin_definitions)), tuple(parsed.accept))
+    if parsed.store == "memory":
+        raise ConfigurationError("pin-definitions: expected --store URL, too; memory keeps nothing")
+    return Pins(PinStore(parsed.store), tuple(parsed.accept))
 
 
 def import_servers(parsed: argparse.Namespace) -> int:

@@ -1,17 +1,19 @@
-"""What tools were when they were first listed, and the file of definitions that are accepted.
+"""What tools were when they were first listed, and which definitions are accepted.
 
 A server can show a harmless definition, be trusted, and change it. So the highest risk of a tool
-holds for the life of the process, a changed tool must be read again, and with a file nothing else
-than what somebody has accepted is offered.
+holds for the life of the process, a changed tool must be read again, and with pins (in a file or a
+store) nothing else than what somebody has accepted is offered.
 """
 
+import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -19,6 +21,8 @@ from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.json_file import read_object
 from toolscout.index.tool_list import MAX_TOOLS
+from toolscout.state.opening import open_store
+from toolscout.state.store import StateStore, StoreUnavailable, key
 from toolscout.tools.risk import LEVELS
 
 FIELDS = ("title", "description", "inputSchema", "outputSchema", "annotations", "execution")
@@ -29,50 +33,116 @@ MAX_NAMES = 2 * MAX_TOOLS
 
 DIGEST = "sha256:"
 
+PINS = key("pins", "local")
+"""Where a store has the digests."""
+
+T = TypeVar("T")
+
+
+class PinFile:
+    """Keeps the digests in a JSON file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def read(self) -> dict[str, Any] | None:
+        """Return what the file holds; None if there is none."""
+        return read_object(self._path) if self._path.exists() else None
+
+    def write(self, digests: Mapping[str, str], is_chosen: bool) -> None:
+        """Put the digests into the file, in one step."""
+        text = msgspec.json.format(msgspec.json.encode(digests, order="sorted"), indent=2)
+        written = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        try:
+            written.write_bytes(text + b"\n")
+            written.replace(self._path)
+        except OSError as error:
+            raise ConfigurationError(f"{self}: cannot be written: {error.strerror}") from None
+
+
+class PinStore:
+    """Keeps the digests in a state store, for gateways that share it.
+
+    A thread without an event loop calls it, seldom: each time it connects anew.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def __str__(self) -> str:
+        return "the definitions in the store"
+
+    def read(self) -> dict[str, Any] | None:
+        """Return what the store holds; None if there is nothing."""
+        value = asyncio.run(self._with_store(lambda store: store.get(PINS)))
+        return None if value is None else msgspec.json.decode(value, type=dict[str, Any])
+
+    def write(self, digests: Mapping[str, str], is_chosen: bool) -> None:
+        """Add digests to those of the store.
+
+        What another gateway has accepted of a name stays, unless somebody has chosen these.
+        """
+        asyncio.run(self._with_store(lambda store: self._add(store, digests, is_chosen)))
+
+    async def _add(self, store: StateStore, digests: Mapping[str, str], is_chosen: bool) -> None:
+        is_written = False
+        while not is_written:
+            before = await store.get(PINS)
+            known = {} if before is None else msgspec.json.decode(before)
+            merged = {**known, **digests} if is_chosen else {**digests, **known}
+            value = msgspec.json.encode(merged, order="sorted")
+            is_written = await store.swap(PINS, before, value)
+
+    async def _with_store(self, action: Callable[[StateStore], Awaitable[T]]) -> T:
+        store = open_store(self._url)
+        try:
+            return await action(store)
+        except StoreUnavailable as error:
+            raise ConfigurationError(f"{self}: {error}") from None
+        finally:
+            with suppress(StoreUnavailable):
+                await store.close()
+
 
 class Pins:
-    """The digests of the accepted definitions, in a JSON file.
+    """The digests of the accepted definitions.
 
     Args:
-        path: the file; if there is none, all tools are accepted that are listed first.
+        place: where they are; if there are none, all tools are accepted that are listed first.
         accepted: patterns of the names that are accepted as they are now.
 
     Raises:
-        ConfigurationError: the file cannot be read, or holds something else.
+        ConfigurationError: they cannot be read, or are something else.
     """
 
-    def __init__(self, path: Path, accepted: tuple[str, ...] = ()) -> None:
-        self.path = path
-        self._news: list[str] = []
+    def __init__(self, place: PinFile | PinStore, accepted: tuple[str, ...] = ()) -> None:
+        self._place = place
+        self._news: dict[str, str] = {}
         self._accepted = accepted
         self.unmet = set(accepted)
         """Patterns of `accepted` that no name has matched so far."""
-        self._is_first = not path.exists()
         self._digests: dict[str, str] = {}
         self._listed: set[str] = set()
         """Servers whose first list was accepted: what they add later is new."""
-        self._read_at = 0
-        self.reload()
+        self._is_first = not self.reload()
 
-    def reload(self) -> None:
-        """Read the file again if it has changed, for another process may have accepted more.
+    def reload(self) -> bool:
+        """Read them again, for another process may have accepted more; return whether any are.
 
         Raises:
-            ConfigurationError: it cannot be read, or holds something else.
+            ConfigurationError: they cannot be read, or are something else.
         """
-        if self._is_first:
-            return
-        try:
-            changed_at = self.path.stat().st_mtime_ns
-        except OSError as error:
-            raise ConfigurationError(f"{self.path}: cannot be read: {error.strerror}") from None
-        if changed_at == self._read_at:
-            return
-        content = read_object(self.path)
-        for name, digest in content.items():
+        content = self._place.read()
+        for name, digest in (content or {}).items():
             if not isinstance(digest, str) or not digest.startswith(DIGEST):
-                raise ConfigurationError(f"{self.path}: {name}: expected {DIGEST}…")
-        self._digests, self._read_at = content, changed_at
+                raise ConfigurationError(f"{self._place}: {name}: expected {DIGEST}…")
+        if content is not None:
+            self._digests = content
+            self._listed.update(map(_server, content))
+        return content is not None
 
     def accept(self, name: str, digest: str) -> bool:
         """Return whether a definition is the accepted one."""
@@ -82,7 +152,7 @@ class Pins:
         is_open = self._is_first and not self._accepted and _server(name) not in self._listed
         takes_all = is_open and pinned is None
         if pinned != digest and (meant or takes_all):
-            self._news.append(f"{name}: {'new' if pinned is None else 'changed'}")
+            self._news[name] = "new" if pinned is None else "changed"
             self._digests = {**self._digests, name: digest}
             return True
         return pinned == digest
@@ -91,21 +161,13 @@ class Pins:
         """Write what was accepted since the last time, and return it, a line for each tool.
 
         Raises:
-            ConfigurationError: the file cannot be written.
+            ConfigurationError: they cannot be written.
         """
-        news, self._news = self._news, []
+        news, self._news = self._news, {}
         self._listed.update(map(_server, self._digests))
         if news:
-            text = msgspec.json.format(msgspec.json.encode(self._digests, order="sorted"), indent=2)
-            written = self.path.with_name(f"{self.path.name}.{os.getpid()}")
-            try:
-                written.write_bytes(text + b"\n")
-                written.replace(self.path)
-            except OSError as error:
-                raise ConfigurationError(
-                    f"{self.path}: cannot be written: {error.strerror}"
-                ) from None
-        return news
+            self._place.write(self._digests, bool(self._accepted))
+        return [f"{name}: {what}" for name, what in news.items()]
 
 
 def _server(name: str) -> str:
