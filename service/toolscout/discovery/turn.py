@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Reason, Selection
+from toolscout.discovery.callers_search import CallersSearch
 from toolscout.discovery.dispatch import NAME, Dispatch
 from toolscout.discovery.history import History, seed_of
 from toolscout.discovery.providers import Call, Json, Provider, native_of
@@ -35,6 +36,7 @@ class Turn:
     """A request whose tools are deferred, until it is answered.
 
     Args:
+        search: the request, without a search of the caller's own.
         offer: the tools of the request; without any, those that its session deferred last.
         session: the conversation; empty when it is unknown.
         scope: what tells the caller from others.
@@ -42,15 +44,14 @@ class Turn:
 
     def __init__(  # what one request is
         self,
-        request: Json,
+        search: CallersSearch,
         provider: Provider,
         offer: Offer,
         session: str,
         settings: TurnSettings,
         scope: str = "",
     ) -> None:
-        self.session = session
-        self.offer = offer
+        self.session, self.offer = session, offer
         self.rounds = self.search_count = 0
         """Forwards after a search, and searches that were answered."""
         self.searched: list[tuple[int, str, Selection[Any]]] = []
@@ -62,12 +63,11 @@ class Turn:
         self._spent: Json = {}
         self._restored = False  # whether every tool was to come back
         self._fell_back = False  # whether the native form was just refused
-        self._settings = settings
-        self._scope = scope
-        self._is_accepted = False
+        self._settings, self._scope = settings, scope
+        self._is_accepted = self._has_ended = False
         self._new_first: Sequence[str] | None = None  # unless it is known from before
-        self._has_ended = False
-        self.asked = request
+        self.callers_search = search
+        self.asked = request = search.request
         """The request as it came."""
         self._request: Json | None = None
         if settings.dispatch:
@@ -82,7 +82,7 @@ class Turn:
         choice = provider.choice(request)
         self._needed = (*offer.endings(choice.must_call), *choice.names)
         self._catalog = offer.digest()
-        self._shown.keep((*settings.always_keep, *(self._first or ())))
+        self._shown.keep((*settings.always_keep, *search.visible, *(self._first or ())))
         self._begin()
 
     def _begin(self) -> None:
@@ -102,7 +102,8 @@ class Turn:
             request = provider.with_history(request, history.whole)
         # Where messages were changed or other tools offered, the session is what is left.
         found = history.names if history.is_known else store.expanded(self.session)
-        self._known = known = [*found, *provider.recent(self.asked)]
+        loaded_before = self.callers_search.loaded
+        self._known = known = [*found, *loaded_before, *provider.recent(self.asked)]
         loaded = known if is_stored and self.is_native else provider.referred(history.searches)
         unloaded = [name for name in known if name not in loaded]
         self._has_additions = bool(found or history.searches)
@@ -140,8 +141,8 @@ class Turn:
 
     @property
     def wants_first(self) -> bool:
-        """Whether the tools that fit the first message of the conversation are not known yet."""
-        return self._first is None
+        """Whether the tools that fit the first message are needed, and not known yet."""
+        return self._first is None and not self.callers_search.tool
 
     @property
     def is_native(self) -> bool:
@@ -160,11 +161,9 @@ class Turn:
         It has every tool if none was shown before. Of several answers none could be continued, so
         that there is no search among the tools; elsewhere the tools stay as they are.
         """
-        if self.is_native:
-            return None
         provider, asked = self._emulated, self.asked
         is_single = provider.choices(asked) == 1
-        if is_single and provider.choice(asked).may_search:
+        if self.is_native or (is_single and provider.choice(asked).may_search):
             return None
         if not self._settings.store.has_deferred(self.session):
             return self.original
@@ -245,10 +244,10 @@ class Turn:
         """
         self.rounds += 1
         self.search_count += len(found)
-        asked = [(call.query, selection) for call, selection in found if call.query.strip()]
-        self.searched += [(self.rounds, *one) for one in asked]
+        self.searched += [(self.rounds, c.query, one) for c, one in found if c.query.strip()]
+        self.callers_search.note(found, self.offer)
         results = [self._answered(call, selection) for call, selection in found]
-        if any(call.name != self.search_name for call in self.provider.calls(response)):
+        if self.called:
             self.was_mixed = True
             self.provider.leave_open(response, results)
             if self._restored and self.session:
@@ -270,8 +269,9 @@ class Turn:
         return self.original
 
     def finish(self, response: Json) -> Json:
-        """Return the response as the client sees it: no search, and the usage of all forwards."""
-        return self.with_usage(self.provider.without_calls(response, self.search_name))
+        """Return the response as the client sees it: no call of ours, and the whole usage."""
+        seen = self.provider.without_calls(response, self.search_name)
+        return self.with_usage(self.callers_search.shown_in(seen, self.provider.response_path))
 
     def end(self) -> None:
         """Report the end of the turn once, with its last response or with an error."""
