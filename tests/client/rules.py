@@ -34,10 +34,12 @@ def _chat(body: Json) -> Iterator[str]:
     tools = body.get("tools")
     if tools == []:
         yield "tools: [] is too short"
-    names = [tool["function"]["name"] for tool in tools or []]
+    names = [tool["function"]["name"] for tool in tools or [] if "function" in tool]
     yield from _names(names, MAX_TOOLS)
     if any("defer_loading" in tool for tool in tools or []):
         yield "Unknown parameter: tools[0].defer_loading"
+    if any(tool["type"] != "function" for tool in tools or []):
+        yield "Invalid value: tools[0].type"
     choice = body.get("tool_choice")
     if isinstance(choice, dict) and choice["function"]["name"] not in names:
         yield "tool_choice: no such tool"
@@ -61,13 +63,18 @@ def _gemini(body: Json) -> Iterator[str]:
 def _messages(body: Json) -> Iterator[str]:
     tools = body.get("tools", [])
     yield from _names([tool["name"] for tool in tools], 10_000)
-    yield from _deferral(tools, version_of("claude", body["model"]) >= (4, 5))
+    can_defer = version_of("claude", body["model"]) >= (4, 5)
+    yield from _deferral(tools, can_defer)
     for tool in tools:
         if tool.get("defer_loading") and "cache_control" in tool:
             yield f"Tool '{tool['name']}' cannot have both defer_loading=true and cache_control set"
     if set(_loaded("anthropic", body)) - {tool["name"] for tool in tools}:
         yield "tool_reference: no such tool in tools"
     blocks = [b for m in body["messages"] if isinstance(m["content"], list) for b in m["content"]]
+    if not can_defer and any("tool_search" in one.get("type", "") for one in [*tools, *blocks]):
+        yield "Input tag 'tool_search_tool' found does not match any of the expected tags"
+    if not can_defer and any(block["type"] == "server_tool_use" for block in blocks):
+        yield "Input tag 'server_tool_use' found does not match any of the expected tags"
     used = {block["id"] for block in blocks if block["type"] == "tool_use"}
     if used != {block["tool_use_id"] for block in blocks if block["type"] == "tool_result"}:
         yield "every tool_use must be followed by its tool_result"
@@ -81,10 +88,10 @@ def _responses(body: Json) -> Iterator[str]:
     yield from _names([_name(tool) for tool in tools if not _is_deferred(tool)], MAX_TOOLS)
     can_defer = version_of("gpt", body["model"]) >= (5, 4)
     yield from _deferral(tools, can_defer)
-    searches = [tool for tool in body.get("tools", []) if tool["type"] == "tool_search"]
-    if searches and not can_defer:
-        yield "tool_search is not supported by this model"
     items = body["input"] if isinstance(body["input"], list) else []
+    kinds = [one.get("type", "") for one in [*body.get("tools", []), *items]]
+    if not can_defer and any("tool_search" in kind for kind in kinds):
+        yield "tool_search is not supported by this model"
     for call, output in (
         ("function_call", "function_call_output"),
         ("tool_search_call", "tool_search_output"),

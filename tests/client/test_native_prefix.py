@@ -69,7 +69,8 @@ class Conversation:
         if kind in (CALL, MIXED):
             calls.append((f"call_{number}", name, {"path": "a"}))
         if kind in (SEARCH, MIXED, LOST):
-            search = NATIVE_SEARCH if self.interface == "openai-responses" else PHANTOM
+            kinds = [tool.get("type") for tool in body["tools"]]
+            search = NATIVE_SEARCH if NATIVE_SEARCH in kinds else PHANTOM
             calls.append((f"search_{number}", search, {"query": f"please {name}"}))
         text = "" if calls else f"Done with {number}."
         return whole(self.shape, Said(text, tuple(calls)), body, next(NUMBERS))

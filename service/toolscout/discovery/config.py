@@ -4,10 +4,10 @@
 
 Names, defaults and forced values are the proxy's, with one default of our own: the selector call
 may take 1.5 s, not 10. `${VAR}` and `${VAR:-default}` are filled in from the environment, in lists
-too, and a variable that is not set is logged by name. Three keys are our own: `rollout`,
-`defer_above`, and `restore_on_no_match`, which is on in a file, as the proxy does. An unknown
-strategy or key is an error that names the nearest known one; keys of the proxy that have no meaning
-here are ignored.
+too, and a variable that is not set is logged by name. Four keys are our own: `rollout`,
+`defer_above`, `search`, and `restore_on_no_match`, which is on in a file, as the proxy does. An
+unknown strategy or key is an error that names the nearest known one; keys of the proxy that have no
+meaning here are ignored.
 `provider` is read and, as in the proxy, not used for the call.
 """
 
@@ -99,10 +99,12 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
     restore_on_no_match: bool = False
     defer_above: int | None = None
     """Requests with at most this many tools are forwarded as they are."""
+    search: str = "theirs"
+    """Whose search goes first where a request brings one that the model has: `theirs` or `ours`."""
     api: ApiConfig = ApiConfig()
 
     def __post_init__(self) -> None:
-        """Check the strategy and the rollout.
+        """Check the strategy, the rollout and whose search goes first.
 
         Raises:
             ConfigurationError: one is unknown; the message has the known ones.
@@ -116,6 +118,8 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             raise ConfigurationError(
                 f"strategy: expected one of {', '.join(STRATEGIES)}, got {self.strategy!r}{near}"
             )
+        if self.search not in ("ours", "theirs"):
+            raise ConfigurationError(f"search: expected ours or theirs, got {self.search!r}")
 
     def with_arguments(
         self,
@@ -123,6 +127,7 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         top_k: int | None,
         restore_on_no_match: bool | None,
         defer_above: int | None,
+        search: str | None,
     ) -> "DiscoveryConfig":
         """Return the configuration with what the arguments of a flow add to it.
 
@@ -147,6 +152,7 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             max_search_results=top_k,
             restore_on_no_match=restore_on_no_match,
             defer_above=defer_above,
+            search=self.search if search is None else search,
         )
 
     @property

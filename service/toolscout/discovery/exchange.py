@@ -281,18 +281,6 @@ def response_with(
     )
 
 
-def unread(response: httpx2.Response) -> httpx2.Response:
-    """Return a response whose body can be iterated, as those of connections can."""
-    if not response.is_stream_consumed:
-        return response
-    return httpx2.Response(
-        response.status_code,
-        headers=response.headers,
-        stream=httpx2.ByteStream(response.content),
-        extensions=response.extensions,
-    )
-
-
 def can_decode(response: httpx2.Response) -> bool:
     """Return whether the content of a response is encoded in a way that was asked for."""
     return response.headers.get("content-encoding", "").strip().lower() in ENCODINGS

@@ -180,12 +180,11 @@ class Flow(Preparation):
                     request: Json | None = turn.start_over()
                 else:
                     request = await self._next_request(turn, stream)
+                if out := stream.finish(turn.callers_search.take(), is_last=request is None):
+                    yield out
                 if request is None:
                     break
-                stream.next_turn()
                 opened = forward(request)
-            if out := stream.finish():
-                yield out
         except ProviderError as error:  # the client has the status of the first answer
             yield stream.fail(error.status_code, error.error)
         finally:

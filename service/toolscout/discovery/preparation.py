@@ -20,6 +20,7 @@ from toolscout.client.selection import Selection
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.common.lru import Lru
 from toolscout.discovery import local
+from toolscout.discovery.callers_search import CallersSearch, callers_search
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.discovery.providers import Call, Json, Provider, ProviderName, provider_named
 from toolscout.discovery.providers.fields import mapping
@@ -56,6 +57,8 @@ class Preparation:
         order: where found tools go: `append` (default), `rank` or `catalog`.
         defer_above: requests with at most this many tools are forwarded as they are; by default as
             in the configuration, 0.
+        search: whose search goes first where a request brings the provider's own and the model has
+            it: `theirs` (default; the request is left alone) or `ours`.
         max_rounds: searches in one turn, at most.
         store: remembers what each session has found.
         native: use the provider's own deferred loading where the model has it.
@@ -80,6 +83,7 @@ class Preparation:
         top_k: int | None = None,
         order: Order = "append",
         defer_above: int | None = None,
+        search: str | None = None,
         max_rounds: int = MAX_ROUNDS,
         store: SessionStore | None = None,
         rollout: str | Rollout | None = None,
@@ -102,7 +106,7 @@ class Preparation:
         if order not in get_args(Order):
             raise InvalidArgument(f"order: expected rank, catalog or append, got {order!r}")
         self.config = config = config.with_arguments(
-            always_keep, top_k, restore_on_no_match, defer_above
+            always_keep, top_k, restore_on_no_match, defer_above, search
         )
         self.store = SessionStore() if store is None else store
         self._order = order
@@ -184,23 +188,34 @@ class Preparation:
         # so nobody knows which tools it has found.
         is_unknown = not name and bool(previous)
         is_used = self._only_asks or self._rollout.mode == "on" or self._rollout.includes(name)
-        if not tools or not is_used or _uses_own_search(tools):
+        search = callers_search(provider, request, tools)
+        if not tools or not is_used or self._leaves_alone(search):
             return request
+        request, tools = search.request, search.tools
         offer = Offer(tools)
         if offer.odd:
             logger.warning("tools%s: of no known shape, and left out", [*offer.odd])
             offer = Offer([tool for n, tool in enumerate(tools) if n not in offer.odd])
-        if len(offer.names) <= (self.config.defer_above or 0) or not offer.names:
+        few = 0 if search.tool else self.config.defer_above or 0
+        if len(offer.names) - len(search.visible) <= few:
             return request
         if strategy == "relevance":
             return request if is_unknown else self._filtered(request, provider, offer, name)
-        turn = Turn(request, provider, offer, name, self._turn_settings, scope)
+        turn = Turn(search, provider, offer, name, self._turn_settings, scope)
         plain = turn.unsearched
         if is_unknown and (turn.fits_whole or not turn.is_native):
             plain = turn.original
         if plain is not None:
             return plain
         return turn
+
+    def _leaves_alone(self, search: CallersSearch) -> bool:
+        """Return whether a request searches deferred tools without us."""
+        is_left = search.is_left_alone(self.config.search)
+        is_left = is_left or (search.defers and self.config.strategy == "relevance")
+        if is_left:
+            logger.info("the request searches deferred tools by itself and is left alone")
+        return is_left
 
     def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
         config = self.config
@@ -231,7 +246,7 @@ class Preparation:
                 self.store.count_calls(turn.scope, turn.called)
             if self.reporter is not None:
                 self.reporter.observe(turn)
-        calls = turn.calls if stage == "finished" else (0, 0, 0)
+        calls = turn.shown.places(turn.called) if stage == "finished" else (0, 0, 0)
         counts = (turn.search_count, turn.rounds, *calls)
         self._report(stage, turn.provider.name, turn.session, turn.offer, turn.visible, *counts)
 
@@ -285,15 +300,3 @@ def session_of(request: Json, provider: Provider, scope: str = "") -> str:
     said.append(mapping(request.get("metadata")).get("user_id"))
     user = "\n".join(one for one in said if isinstance(one, str))
     return "" if first is None else hashed(canonical(first), scope + user)
-
-
-def _uses_own_search(tools: Sequence[Any]) -> bool:
-    """Whether one of the tools is the provider's search, or is deferred by the caller."""
-    is_own = any(
-        bool(tool.get("defer_loading")) or str(tool.get("type")).startswith("tool_search")
-        for tool in tools
-        if isinstance(tool, dict)
-    )
-    if is_own:
-        logger.info("the request searches deferred tools by itself and is left alone")
-    return is_own

@@ -35,7 +35,6 @@ from toolscout.discovery.exchange import (
     provider_of,
     response_with,
     run,
-    unread,
 )
 from toolscout.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, first_answer
 from toolscout.discovery.providers.fields import encode
@@ -213,7 +212,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
             return self._client.send(request, stream=True)
         answer = run(self._handle(exchange))
         if answer.pieces is None:
-            return unread(answer.response)
+            return _unread(answer.response)
         pieces = _Pieces(answer.pieces, answer.response)
         return response_with(answer.response, pieces, answer.is_raw)
 
@@ -263,7 +262,7 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
             return await self._client.send(request, stream=True)
         answer = await self._handle(exchange)
         if answer.pieces is None:
-            return unread(answer.response)
+            return _unread(answer.response)
         pieces = _AsyncPieces(answer.pieces, answer.response)
         return response_with(answer.response, pieces, answer.is_raw)
 
@@ -284,6 +283,18 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
 
     def _pieces(self, response: httpx2.Response) -> Pieces:
         return response.aiter_bytes()
+
+
+def _unread(response: httpx2.Response) -> httpx2.Response:
+    """Return a response whose body can be iterated, as those of connections can."""
+    if not response.is_stream_consumed:
+        return response
+    return httpx2.Response(
+        response.status_code,
+        headers=response.headers,
+        stream=httpx2.ByteStream(response.content),
+        extensions=response.extensions,
+    )
 
 
 class _AsyncPieces(httpx2.AsyncByteStream):

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Reason, Selection
+from toolscout.discovery.callers_search import CallersSearch
 from toolscout.discovery.dispatch import NAME, Dispatch
 from toolscout.discovery.history import History, seed_of
 from toolscout.discovery.providers import Call, Json, Provider, native_of
@@ -35,6 +36,7 @@ class Turn:
     """A request whose tools are deferred, until it is answered.
 
     Args:
+        search: the request, without a search of the caller's own.
         offer: the tools of the request; without any, those that its session deferred last.
         session: the conversation; empty when it is unknown.
         scope: what tells the caller from others.
@@ -42,15 +44,14 @@ class Turn:
 
     def __init__(  # what one request is
         self,
-        request: Json,
+        search: CallersSearch,
         provider: Provider,
         offer: Offer,
         session: str,
         settings: TurnSettings,
         scope: str = "",
     ) -> None:
-        self.session = session
-        self.offer = offer
+        self.session, self.offer = session, offer
         self.rounds = self.search_count = 0
         """Forwards after a search, and searches that were answered."""
         self.searched: list[tuple[int, str, Selection[Any]]] = []
@@ -62,12 +63,11 @@ class Turn:
         self._spent: Json = {}
         self._restored = False  # whether every tool was to come back
         self._fell_back = False  # whether the native form was just refused
-        self._settings = settings
-        self.scope = scope
-        self._is_accepted = False
+        self._settings, self.scope = settings, scope
+        self._is_accepted = self._has_ended = False
         self._new_first: Sequence[str] | None = None  # unless it is known from before
-        self._has_ended = False
-        self.asked = request
+        self.callers_search = search
+        self.asked = request = search.request
         """The request as it came."""
         self._request: Json | None = None
         if settings.dispatch:
@@ -78,11 +78,12 @@ class Turn:
         if native is not None and settings.refusing.get(self._model) is None:
             self.provider = native
         limit = provider.max_tools and provider.max_tools - (2 if settings.dispatch else 1)
-        self._shown = Shown(offer, "append" if settings.dispatch else settings.order, limit)
+        self.shown = Shown(offer, "append" if settings.dispatch else settings.order, limit)
         choice = provider.choice(request)
         self._needed = (*offer.endings(choice.must_call), *choice.names)
         self._catalog = offer.digest()
-        self._shown.keep((*settings.kept(session, scope), *(self._first or ())))
+        kept = settings.kept(session, scope)
+        self.shown.keep((*kept, *search.visible, *(self._first or ())))
         self._begin()
 
     def _begin(self) -> None:
@@ -102,7 +103,8 @@ class Turn:
             request = provider.with_history(request, history.whole)
         # Where messages were changed or other tools offered, the session is what is left.
         found = history.names if history.is_known else store.expanded(self.session)
-        self._known = known = [*found, *provider.recent(self.asked)]
+        loaded_before = self.callers_search.loaded
+        self._known = known = [*found, *loaded_before, *provider.recent(self.asked)]
         loaded = known if is_stored and self.is_native else provider.referred(history.searches)
         unloaded = [name for name in known if name not in loaded]
         self._has_additions = bool(found or history.searches)
@@ -112,7 +114,7 @@ class Turn:
             self._unloaded = [*unloaded, *needed]
         else:
             self._loader, self._unloaded = None, unloaded
-            self._shown.keep(needed)
+            self.shown.keep(needed)
         self._resumed, self._request = request, None
 
     @property
@@ -121,9 +123,9 @@ class Turn:
         if self._request is None:
             resumed = self._resumed
             if self._loader is None:
-                self._shown.know(self._unloaded)
+                self.shown.know(self._unloaded)
             else:
-                tools = self._shown.load(self._unloaded)
+                tools = self.shown.load(self._unloaded)
                 resumed = self._loader.loaded(resumed, self.search_name, tools)
             self._request = self._with_tools(resumed)
         return self._request
@@ -140,8 +142,8 @@ class Turn:
 
     @property
     def wants_first(self) -> bool:
-        """Whether the tools that fit the first message of the conversation are not known yet."""
-        return self._first is None
+        """Whether the tools that fit the first message are needed, and not known yet."""
+        return self._first is None and not self.callers_search.tool
 
     @property
     def is_native(self) -> bool:
@@ -151,7 +153,7 @@ class Turn:
     @property
     def fits_whole(self) -> bool:
         """Whether the provider takes every tool in one request."""
-        return len(self._shown.every("")) == len(self.offer.names)
+        return len(self.shown.every("")) == len(self.offer.names)
 
     @property
     def unsearched(self) -> Json | None:
@@ -160,30 +162,28 @@ class Turn:
         It has every tool if none was shown before. Of several answers none could be continued, so
         that there is no search among the tools; elsewhere the tools stay as they are.
         """
-        if self.is_native:
-            return None
         provider, asked = self._emulated, self.asked
         is_single = provider.choices(asked) == 1
-        if is_single and provider.choice(asked).may_search:
+        if self.is_native or (is_single and provider.choice(asked).may_search):
             return None
         if not self._settings.store.has_deferred(self.session):
             return self.original
         if is_single:
             return None
-        self._shown.know(self._known)
-        _, visible, known, _ = self._shown.tools()
+        self.shown.know(self._known)
+        _, visible, known, _ = self.shown.tools()
         tools = [*visible, *known]
         return provider.with_tools(asked, tools) if tools else self.original
 
     def show_first(self, names: Sequence[str]) -> None:
         """Show the tools that fit the first message, in this and in all later requests."""
         self._new_first = names
-        self._shown.keep(names)
+        self.shown.keep(names)
         self._request = None
 
     def show_without_answer(self) -> None:
         """Show every tool, because nobody answers; of too many, those nearest to the message."""
-        self._shown.guess(self.user_query)
+        self.shown.guess(self.user_query)
         self._request = self.start_over() if self.fits_whole else None
 
     def was_sent_with(self, fields: Json) -> None:
@@ -245,10 +245,10 @@ class Turn:
         """
         self.rounds += 1
         self.search_count += len(found)
-        asked = [(call.query, selection) for call, selection in found if call.query.strip()]
-        self.searched += [(self.rounds, *one) for one in asked]
+        self.searched += [(self.rounds, c.query, one) for c, one in found if c.query.strip()]
+        self.callers_search.note(found, self.offer)
         results = [self._answered(call, selection) for call, selection in found]
-        if any(call.name != self.search_name for call in self.provider.calls(response)):
+        if self.called:
             self.was_mixed = True
             self.provider.leave_open(response, results)
             if self._restored and self.session:
@@ -270,8 +270,9 @@ class Turn:
         return self.original
 
     def finish(self, response: Json) -> Json:
-        """Return the response as the client sees it: no search, and the usage of all forwards."""
-        return self.with_usage(self.provider.without_calls(response, self.search_name))
+        """Return the response as the client sees it: no call of ours, and the whole usage."""
+        seen = self.provider.without_calls(response, self.search_name)
+        return self.with_usage(self.callers_search.shown_in(seen, self.provider.response_path))
 
     def end(self) -> None:
         """Report the end of the turn once, with its last response or with an error."""
@@ -286,7 +287,7 @@ class Turn:
     def _keep(self) -> None:
         """Store what the turn has added to its conversation."""
         said = [self.provider.without_calls(one, self.search_name) for one in self._responses]
-        names = self._shown.lasting(with_all=self.was_mixed)
+        names = self.shown.lasting(with_all=self.was_mixed)
         self._history.keep(self.provider.history(self.request), names, said)
 
     def with_usage(self, response: Json) -> Json:
@@ -298,14 +299,9 @@ class Turn:
     @property
     def visible(self) -> list[Any]:
         """The tools that the model sees in the current request, the search tool among them."""
-        names = self._shown.every(self.user_query) if self._is_whole else self._shown.names
+        names = self.shown.every(self.user_query) if self._is_whole else self.shown.names
         tools = [self.offer.by_name[name] for name in names]
         return tools if self._is_whole else [self._search_tool, *tools]
-
-    @property
-    def calls(self) -> tuple[int, int, int]:
-        """The client's calls of the last response: of visible tools, of found ones, of others."""
-        return self._shown.places(self.called)
 
     @property
     def _first(self) -> Sequence[str] | None:
@@ -325,8 +321,8 @@ class Turn:
             names = ()
         elif selection.fell_open:
             self._restored = True
-            names = self._shown.every(call.query)
-        names, new = self._shown.find(names, is_answer=not selection.fell_open)
+            names = self.shown.every(call.query)
+        names, new = self.shown.find(names, is_answer=not selection.fell_open)
         if self.session and not selection.fell_open:
             self._settings.store.mark_expanded(self.session, new)
         text = result_text(selection, names, len(new), self.offer)
@@ -334,7 +330,7 @@ class Turn:
 
     def _with_every_tool(self, request: Json) -> Json:
         """Return the request with every tool up to the provider's maximum."""
-        names = self._shown.every(self.user_query)
+        names = self.shown.every(self.user_query)
         if len(names) < len(self.offer.names):
             return self.provider.with_tools(request, self.offer.pick(names))
         if request is self.asked:
@@ -344,7 +340,7 @@ class Turn:
     def _with_tools(self, request: Json) -> Json:
         if self._is_whole:
             return self._with_every_tool(request)
-        return self.provider.offered(request, self._search_tool, self._shown.tools())
+        return self.provider.offered(request, self._search_tool, self.shown.tools())
 
     @property
     def _is_whole(self) -> bool:

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from typing import Any, NamedTuple
 
 from toolscout.discovery.providers.calls import call_in
-from toolscout.discovery.providers.fields import Json, add, arguments_of, mapping
+from toolscout.discovery.providers.fields import Json, add, arguments_of, encode, mapping
 from toolscout.discovery.providers.provider import (
     OpenStream,
     Provider,
@@ -191,6 +191,22 @@ class AnthropicStream(BlockStream):
         block="content_block",
         reason="stop_reason",
     )
+
+    def _inserted(self) -> bytes:
+        """Return the events of whole blocks."""
+        out = b""
+        for block in self._to_insert:
+            events: list[Json] = [{"type": self.keys.start, "content_block": block}]
+            if "input" in block:
+                events[0]["content_block"] = {**block, "input": {}}
+                written = encode(block["input"]).decode()
+                piece = {"type": "input_json_delta", "partial_json": written}
+                events.append({"type": self.keys.delta, "delta": piece})
+            events.append({"type": self.keys.stop})
+            out += b"".join(write({**e, "index": self._count}, e["type"]) for e in events)
+            self._count += 1
+        self._to_insert = []
+        return out
 
     def fail(self, status: int, error: Json) -> bytes:
         """Return the event `error`."""

@@ -40,6 +40,24 @@ def version_of(family: str, model: str) -> tuple[int, int]:
     return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
 
 
+FIRST = {"claude": (4, 5), "gpt": (5, 4)}
+"""Of each family, the first version that loads deferred tools and has a search of its own."""
+
+ANTHROPIC_SEARCH, OPENROUTER_SEARCH = "tool_search_tool_", "openrouter:tool_search"
+"""How the `type` of Anthropic's search tools begins, and that of OpenRouter's."""
+
+
+def has_search(tool: Json, model: Any) -> bool:
+    """Return whether a model has a provider's search tool, or may have it."""
+    kind = str(tool.get("type"))
+    if not isinstance(model, str):
+        return True  # Bedrock has it in the path
+    if kind == OPENROUTER_SEARCH:
+        return "/" in model  # as OpenRouter writes its models, all of which have it
+    family = "claude" if kind.startswith(ANTHROPIC_SEARCH) else "gpt"
+    return version_of(family, model) >= FIRST[family]
+
+
 MAX_DECLARED = 10_000
 """Tools that Anthropic's API declines to have declared."""
 
@@ -50,8 +68,7 @@ class Native(Provider):
     no_calls: ClassVar[Any]
     """The `tool_choice` that forbids calls."""
     family: str
-    first_version: tuple[int, int]
-    """Of the family's models, the first that loads deferred tools."""
+    """The family whose models load deferred tools, from one version on."""
 
     @abstractmethod
     def can_defer(self, tool: Json) -> bool:
@@ -64,7 +81,7 @@ class Native(Provider):
 
     def defers(self, request: Json) -> bool:
         """Return whether the model is of a version that loads tools."""
-        return version_of(self.family, str(request.get("model"))) >= self.first_version
+        return version_of(self.family, str(request.get("model"))) >= FIRST[self.family]
 
     @abstractmethod
     def can_load(self, request: Json) -> bool:
@@ -109,7 +126,6 @@ class NativeResponses(Native, OpenAIResponses):
     max_tools: int | None = None
     no_calls: ClassVar[Any] = "none"
     family = "gpt"
-    first_version = (5, 4)
 
     def can_defer(self, tool: Json) -> bool:
         """Return whether it is a function."""
@@ -172,7 +188,6 @@ class NativeAnthropic(Native, Anthropic):
 
     no_calls: ClassVar[Any] = {"type": "none"}
     family = "claude"
-    first_version = (4, 5)
 
     def can_defer(self, tool: Json) -> bool:
         """Return whether it has a schema."""

@@ -38,6 +38,8 @@ class ResponsesStream(Stream):
         self._sequence: int | None = None
         self._earlier: list[Json] = []
         """Items of earlier turns of the model that went to the client."""
+        self._by_place: dict[int, Json] = {}
+        """Items that the model did not write, by their position."""
         self._done: dict[Key, Json] = {}
         self._opened = False
         super().__init__(search_name, dispatch_name)
@@ -60,6 +62,18 @@ class ResponsesStream(Stream):
         # Some servers leave out the end of every item, some the items at the end.
         items = max(list(self._done.values()), mappings(response.get("output")), key=len)
         return {"id": response.get("id"), "output": items}
+
+    def _inserted(self) -> bytes:
+        """Return the events of whole items, unless `response.created` still waits."""
+        out = b""
+        while self._opened and self._to_insert:
+            item, at = self._to_insert.pop(0), {"output_index": self._count}
+            for kind in ("added", "done"):
+                event: Json = {"type": f"response.output_item.{kind}", "item": item, **at}
+                out += self._write(Event(b""), self._numbered(event))
+            self._by_place[self._count] = item
+            self._count += 1
+        return out
 
     def fail(self, status: int, error: Json) -> bytes:
         """Return the event `error`; the API has its fields beside `error`, the SDK reads that."""
@@ -130,7 +144,7 @@ class ResponsesStream(Stream):
         """Return the events that came before the first item, once."""
         self._opened = True
         before, self._opening = self._opening, []
-        return b"".join(map(self._show, before))
+        return b"".join(map(self._show, before)) + self._inserted()
 
     def _release(self) -> bytes:
         """Return the events that were held back, but not those of a call without a name yet."""
@@ -159,12 +173,17 @@ class ResponsesStream(Stream):
             data["output_index"] = self._place(_key(data))
         elif (key := _key(data)) is not None:
             self._place(key)
-        if isinstance(data.get("sequence_number"), int):
-            if self._sequence is None:
-                self._sequence = data["sequence_number"]
-            data["sequence_number"] = self._sequence
-            self._sequence += 1
+        if isinstance(number := data.get("sequence_number"), int):
+            self._sequence = number if self._sequence is None else self._sequence
+            data = self._numbered(data)
         return self._with_data(event, data)
+
+    def _numbered(self, data: Json) -> Json:
+        """Return an event with the next number, unless the model numbers none."""
+        if self._sequence is None:
+            return data
+        self._sequence += 1
+        return {**data, "sequence_number": self._sequence - 1}
 
     def _write(self, event: Event, data: Json) -> bytes:
         return write(data, str(data.get("type")))
@@ -183,8 +202,11 @@ class ResponsesStream(Stream):
             self._last_ids.put(self._id, own)
         if self._dispatch_name:
             seen = without_dispatch(seen, self._dispatch_name)
-        if self._earlier and isinstance(seen.get("output"), list):
-            seen = {**seen, "output": [*self._earlier, *seen["output"]]}
+        if (self._earlier or self._by_place) and isinstance(seen.get("output"), list):
+            items = [*self._earlier, *seen["output"]]
+            for place, item in self._by_place.items():
+                items.insert(place, item)
+            seen = {**seen, "output": items}
         return self._with_usage(seen)
 
 
