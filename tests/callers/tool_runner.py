@@ -10,9 +10,6 @@ from tests.callers.cases import Caller, Running
 from tests.callers.in_node import in_node
 from toolscout.discovery import Transport
 
-SEARCHED = ("no match", "429 within a stream")
-"""Cases in which a search is made; there is none in a conversation that the provider keeps."""
-
 
 class Runner:
     """Asks by `client.beta.messages.tool_runner`."""
@@ -83,16 +80,10 @@ def in_python(kept: bool) -> Any:
     return start
 
 
-OTHERS = ("removed tools in the history",)
 CALLERS = [
-    Caller("Anthropic tool runner", "1", in_python(True), (*SEARCHED, *OTHERS)),
+    Caller("Anthropic tool runner", "1", in_python(True)),
     Caller("Anthropic tool runner, `thread=False`", "1", in_python(False)),
-    Caller(
-        "Anthropic tool runner, node",
-        "0, one variable",
-        in_node("tool_runner", "kept"),
-        (*SEARCHED, *OTHERS),
-    ),
+    Caller("Anthropic tool runner, node", "0, one variable", in_node("tool_runner", "kept")),
     Caller(
         "Anthropic tool runner, node, `thread: false`",
         "0, one variable",

@@ -49,6 +49,8 @@ class ScriptedModel:
         """What it searches for."""
         self.ends = ""
         """The tool with which its caller wants a run to end, if it sees it."""
+        self.searches_beside = False
+        """Whether its first call has a search beside it."""
         self.limited = False
         """Whether its provider refuses every request after a search (429)."""
         self.requests: list[Json] = []
@@ -56,6 +58,8 @@ class ScriptedModel:
         self.refused: list[str] = []
         self.threads: dict[str, Json] = {}
         """Conversations of Anthropic that are kept here, by the id of their last response."""
+        self.continued: set[str] = set()
+        """The responses that were continued."""
 
     def __call__(self, exchange: Exchange) -> None:
         path = exchange.path.partition("?")[0]
@@ -64,7 +68,7 @@ class ScriptedModel:
             exchange.answer(b"{}", status=404)
             return
         body = self.in_thread(exchange.json)
-        if problem := refusal(interface, body):
+        if problem := self.refused_by_thread(exchange.json) or refusal(interface, body):
             self.refused.append(problem)
             error = {
                 "type": "error",
@@ -88,6 +92,20 @@ class ScriptedModel:
             exchange.answer(events, headers=[("Content-Type", "text/event-stream")])
             return
         exchange.answer(json.dumps(whole(shape, said, body, number)).encode(), headers=[JSON])
+
+    def refused_by_thread(self, body: Json) -> str | None:
+        """Return why a request cannot continue a thread; each of its messages is continued once."""
+        thread = body.get("thread") or {}
+        if thread.get("type") != "continue":
+            return None
+        if thread["previous_message_id"] not in self.threads:
+            return "thread_not_found"
+        if thread["previous_message_id"] in self.continued:
+            return "thread_already_continued"
+        if body.keys() & {"tools", "system"}:
+            return "tools and system are those of the thread"
+        self.continued.add(thread["previous_message_id"])
+        return None
 
     def in_thread(self, body: Json) -> Json:
         """Return a request with the conversation that it continues here."""
@@ -127,6 +145,9 @@ class ScriptedModel:
             return Said("There is no tool for that.")
         name = self.wants if self.wants in real else real[0]
         calls = [(f"tool_{number}", name, self.arguments)]
+        if self.searches_beside and PHANTOM in names:
+            self.searches_beside = False
+            calls.append((f"search_{number}", PHANTOM, {"query": self.query}))
         if self.also in real:
             calls.append((f"also_{number}", self.also, self.arguments))
         return Said("Sending.", tuple(calls))

@@ -200,11 +200,14 @@ class Preparation:
         if len(offer.names) - len(search.visible) <= few:
             return request
         if strategy == "relevance":
-            return request if is_unknown else self._filtered(request, provider, offer, name)
+            is_kept = is_unknown or provider.keeps_tools(request)
+            return request if is_kept else self._filtered(request, provider, offer, name)
         turn = Turn(search, provider, offer, name, self._turn_settings, scope)
         plain = turn.unsearched
         if is_unknown and (turn.fits_whole or not turn.is_native):
             plain = turn.original
+        if provider.keeps_tools(request) and not turn.is_native:
+            plain = request  # its tools could not change
         if plain is not None:
             return plain
         return turn

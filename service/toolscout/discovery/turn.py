@@ -96,7 +96,7 @@ class Turn:
         # What the provider stores of a conversation holds its searches already.
         is_stored = bool(provider.previous(request))
         seed = b""
-        if self.session and not is_stored:
+        if self.session and not is_stored and not provider.keeps_tools(request):
             seed = seed_of(type(provider).__name__, self.session, self._catalog, request)
         self._history = history = History(provider.history(request), store, seed)
         if history.searches:  # else the caller's own bytes stay as they are
@@ -198,7 +198,8 @@ class Turn:
             return
         self._is_accepted = True
         store = self._settings.store
-        tools = self.offer.everything if self._settings.remember_tools else ()
+        keeps = self._settings.remember_tools or self.provider.keeps_tools(self.asked)
+        tools = self.offer.everything if keeps else ()
         store.mark_deferred(self.session, tools, self.provider.name)
         if self._new_first is not None:
             store.mark_visible(self.session, self._catalog, self._new_first)
@@ -210,10 +211,11 @@ class Turn:
         """
         if self.rounds or not refuses_form(error):
             return False
-        if not self.is_native:
-            if self._has_additions:
-                self._request = self.start_over()
-            return self._has_additions
+        provider = self.provider
+        if (keeps := provider.keeps_tools(self.asked)) or not self.is_native:
+            is_other = self._has_additions or (keeps and not provider.previous(self.asked))
+            self._request = self.start_over() if is_other else self._request
+            return is_other
         self._fell_back = names_native_form(error)
         self.provider = self._emulated
         self._begin()

@@ -1,8 +1,11 @@
 """Anthropic messages and their stream."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+from toolscout.common.lru import Lru
 from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.fields import Json, add, arguments_of, encode, mapping
 from toolscout.discovery.providers.provider import (
@@ -12,6 +15,7 @@ from toolscout.discovery.providers.provider import (
     Results,
     SearchResult,
 )
+from toolscout.discovery.providers.stored import MAX_LAST_IDS, MAX_OPEN_BYTES, Storing
 from toolscout.discovery.providers.stream import Event, Stream, write
 
 
@@ -178,7 +182,13 @@ class BlockStream(Stream):
 
 
 class AnthropicStream(BlockStream):
-    """The stream of `POST /v1/messages`."""
+    """The stream of `POST /v1/messages`.
+
+    Args:
+        last_ids: gets the id of the last message by the id that the client got, where they differ.
+        search_name: name of the search tool.
+        dispatch_name: name of the tool through which others are called; empty without one.
+    """
 
     keys = Keys(
         message_start="message_start",
@@ -208,9 +218,26 @@ class AnthropicStream(BlockStream):
         self._to_insert = []
         return out
 
+    def __init__(self, last_ids: Lru[str, str], search_name: str, dispatch_name: str = "") -> None:
+        self._last_ids = last_ids
+        self._first_id = self._id = ""
+        super().__init__(search_name, dispatch_name)
+
+    def response(self) -> Json:
+        """Return the message with its id."""
+        return {"id": self._id, **super().response()}
+
     def fail(self, status: int, error: Json) -> bytes:
         """Return the event `error`."""
         return write({"type": "error", "error": error}, "error")
+
+    def _handle(self, event: Event) -> bytes:
+        if event.kind == self.keys.message_start:
+            self._id = str(mapping((event.data or {}).get("message")).get("id") or "")
+            self._first_id = self._first_id or self._id
+            if self._id != self._first_id:
+                self._last_ids.put(self._first_id, self._id)
+        return super()._handle(event)
 
     def _end(self, event: Event) -> bytes:
         data = dict(event.data or {})
@@ -246,16 +273,62 @@ class AnthropicStream(BlockStream):
         return [Event(b"", {**data, "content_block": block}, kind), Event(b"", delta)]
 
 
-class Anthropic(Blocks):
-    """`POST /v1/messages`."""
+_KEPT_BY_THREADS = ("system", "tools")
+
+
+class Anthropic(Storing, Blocks):
+    """`POST /v1/messages`.
+
+    With a `thread` the provider keeps the conversation, its tools and its system text; a request
+    that continues one has only new messages, and may not repeat the others.
+    """
 
     name: ProviderName = "anthropic"
-    stream: OpenStream | None = AnthropicStream
     reason_key = "stop_reason"
 
-    def passes(self, request: Json) -> bool:
-        """Return whether the conversation is kept as a `thread`, and with it every search."""
+    last_ids: Lru[str, str] = Lru(MAX_LAST_IDS)
+    open_results: Lru[str, list[Json]] = Lru(MAX_OPEN_BYTES)
+
+    def __init__(self) -> None:
+        self.stream: OpenStream | None = partial(AnthropicStream, self.last_ids)
+
+    def keeps_tools(self, request: Json) -> bool:
+        """Return whether there is a `thread`."""
         return bool(request.get("thread"))
+
+    def previous(self, request: Json) -> str:
+        """`previous_message_id` of the thread."""
+        given = mapping(request.get("thread")).get("previous_message_id")
+        return given if isinstance(given, str) else ""
+
+    def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
+        """Return the request with other tools, or with none where a thread has them."""
+        if not self.previous(request):
+            return super().with_tools(request, tools)
+        return {key: value for key, value in request.items() if key not in _KEPT_BY_THREADS}
+
+    def continued(self, request: Json, response: Json, results: Results) -> Json:
+        """Return the request with what was added; in a thread, with the results alone."""
+        name = self.stored_as(response)
+        if not self.keeps_tools(request) or not name:  # a response of ours has no name
+            return super().continued(request, response, results)
+        told = self.with_history(request, self.added(request, response, results)[-1:])
+        return self.going_on_from(told, name)
+
+    def written(self, results: Results) -> list[Json]:
+        """Return blocks."""
+        return list(map(self.result, results))
+
+    def with_results(self, request: Json, results: list[Json]) -> Json:
+        """Return the request with blocks before those of its first message."""
+        first, *others = self.history(request)
+        content = first["content"]
+        own = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        return self.with_history(request, [{**first, "content": [*results, *own]}, *others])
+
+    def going_on_from(self, request: Json, name: str) -> Json:
+        """Return the request as one that continues a thread."""
+        return {**request, "thread": {"type": "continue", "previous_message_id": name}}
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """Return a client tool."""
@@ -270,5 +343,6 @@ class AnthropicOnBedrock(Anthropic):
     """`InvokeModel`, whose body is Anthropic's with `anthropic_version`."""
 
     name: ProviderName = "bedrock-anthropic"
-    stream: OpenStream | None = None
-    """No SDK hands out the bytes of this stream."""
+
+    def __init__(self) -> None:
+        self.stream = None  # no SDK hands out its bytes

@@ -147,6 +147,10 @@ class Provider:
         """Return the id under which the provider has stored a response; empty if it has not."""
         return ""
 
+    def keeps_tools(self, request: Json) -> bool:
+        """Return whether the provider keeps the tools of a request for those that go on from it."""
+        return False
+
     def history(self, request: Json) -> list[Any]:
         """Return the messages of the conversation as they are there, oldest first."""
         found = request.get(self.history_key)

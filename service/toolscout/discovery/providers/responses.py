@@ -13,31 +13,15 @@ from typing import Any
 from toolscout.common.lru import Lru
 from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.chat import MAX_TOOLS
-from toolscout.discovery.providers.fields import (
-    Json,
-    encode,
-    mapping,
-    mappings,
-    names_once,
-)
-from toolscout.discovery.providers.provider import (
-    OpenStream,
-    Provider,
-    ProviderName,
-    Results,
-)
+from toolscout.discovery.providers.fields import Json, mapping, mappings, names_once
+from toolscout.discovery.providers.provider import OpenStream, ProviderName, Results
 from toolscout.discovery.providers.responses_stream import ResponsesStream, without_searches
-
-MAX_LAST_IDS = 10_000
-"""Responses whose last id is remembered."""
-
-MAX_OPEN_BYTES = 16 * 1024 * 1024
-"""Maximum bytes of remembered results, as JSON."""
+from toolscout.discovery.providers.stored import MAX_LAST_IDS, MAX_OPEN_BYTES, Storing
 
 _SPACE = "namespace_description"
 
 
-class OpenAIResponses(Provider):
+class OpenAIResponses(Storing):
     """`POST /v1/responses`.
 
     With `previous_response_id` the request does not contain the conversation's first message; its
@@ -50,41 +34,26 @@ class OpenAIResponses(Provider):
     response_path = ("output",)
 
     last_ids: Lru[str, str] = Lru(MAX_LAST_IDS)
-    """Ids of the responses behind those that a stream showed; see `ResponsesStream`."""
-
     open_results: Lru[str, list[Json]] = Lru(MAX_OPEN_BYTES)
-    """Results of searches by the id of the response that made them beside other calls."""
 
     def __init__(self) -> None:
         self.stream: OpenStream | None = partial(ResponsesStream, self.last_ids)
 
-    def resumed(self, request: Json) -> Json:
-        """Name the response behind the one that a stream showed, and answer its searches.
+    def written(self, results: Results) -> list[Json]:
+        """Return items."""
+        return self.results(results)
 
-        The API keeps a response as the model wrote it, and refuses to go on without the result of
-        each of its calls.
-        """
-        given = self.previous(request)
-        last = self.last_ids.get(given) or given
-        results = self.open_results.get(last)
-        if results is not None:
-            request = {**request, "input": [*results, *self.history(request)]}
-        return request if last == given else {**request, "previous_response_id": last}
+    def with_results(self, request: Json, results: list[Json]) -> Json:
+        """Return the request with items before its input."""
+        return {**request, "input": [*results, *self.history(request)]}
 
-    def leave_open(self, response: Json, results: Results) -> None:
-        """Remember the results until a request names the response."""
-        kept = self.results(results)
-        if name := self.stored_as(response):
-            self.open_results.put(name, kept, len(encode(kept)))
+    def going_on_from(self, request: Json, name: str) -> Json:
+        """Return the request with another `previous_response_id`."""
+        return {**request, "previous_response_id": name}
 
     def previous(self, request: Json) -> str:
         """`previous_response_id`."""
         given = request.get("previous_response_id")
-        return given if isinstance(given, str) else ""
-
-    def stored_as(self, response: Json) -> str:
-        """`id`."""
-        given = response.get("id")
         return given if isinstance(given, str) else ""
 
     def history(self, request: Json) -> list[Any]:

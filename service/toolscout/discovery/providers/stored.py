@@ -1,0 +1,59 @@
+"""Providers that store conversations: a request names the response that it goes on from.
+
+They keep a response as the model wrote it, and refuse to go on without the result of each of its
+calls. The caller has seen none of the searches, so what it cannot know is remembered here.
+"""
+
+from abc import abstractmethod
+
+from toolscout.common.lru import Lru
+from toolscout.discovery.providers.fields import Json, encode
+from toolscout.discovery.providers.provider import Provider, Results
+
+MAX_LAST_IDS = 10_000
+"""Responses whose last id is remembered."""
+
+MAX_OPEN_BYTES = 16 * 1024 * 1024
+"""Maximum bytes of remembered results, as JSON."""
+
+
+class Storing(Provider):
+    """Base of providers that store conversations."""
+
+    last_ids: Lru[str, str]
+    """Ids of the responses behind those that a stream showed."""
+
+    open_results: Lru[str, list[Json]]
+    """Results of searches by the id of the response that made them beside other calls."""
+
+    def resumed(self, request: Json) -> Json:
+        """Name the response behind the one that a stream showed, and answer its searches."""
+        given = self.previous(request)
+        last = self.last_ids.get(given) or given
+        results = self.open_results.get(last)
+        if results is not None:
+            request = self.with_results(request, results)
+        return request if last == given else self.going_on_from(request, last)
+
+    def leave_open(self, response: Json, results: Results) -> None:
+        """Remember the results until a request names the response."""
+        kept = self.written(results)
+        if name := self.stored_as(response):
+            self.open_results.put(name, kept, len(encode(kept)))
+
+    def stored_as(self, response: Json) -> str:
+        """`id`."""
+        given = response.get("id")
+        return given if isinstance(given, str) else ""
+
+    @abstractmethod
+    def written(self, results: Results) -> list[Json]:
+        """Return the results of searches as a request has them."""
+
+    @abstractmethod
+    def with_results(self, request: Json, results: list[Json]) -> Json:
+        """Return a request with results before what it has."""
+
+    @abstractmethod
+    def going_on_from(self, request: Json, name: str) -> Json:
+        """Return a request that goes on from another response."""
