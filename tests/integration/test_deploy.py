@@ -11,6 +11,7 @@ from tests.support import environment, ran
 pytestmark = pytest.mark.integration
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
+RULES = DEPLOY / "helm" / "toolscout" / "files" / "rules.yml"
 
 
 def checked(*command: object, **variables: str) -> str:
@@ -49,10 +50,12 @@ def test_compose_accepts_the_composition(tmp_path: Path):
     checked("docker-compose", "-f", tmp_path / "deploy" / "compose.yaml", "config", "--quiet")
 
 
-def test_prometheus_accepts_configuration_and_rules():
+def test_prometheus_accepts_configuration_and_rules(tmp_path: Path):
     debian.need(promtool="prometheus")
-    assert "33 rules found" in checked("promtool", "check", "config", "prometheus/prometheus.yml")
-    checked("promtool", "check", "rules", "--lint-fatal", "prometheus/rules.yml")
+    for file in (DEPLOY / "prometheus" / "prometheus.yml", RULES):  # as Compose mounts them
+        shutil.copy(file, tmp_path)
+    assert "39 rules found" in checked("promtool", "check", "config", tmp_path / "prometheus.yml")
+    checked("promtool", "check", "rules", "--lint-fatal", RULES)
 
 
 def test_the_alerts_come_when_they_should_and_not_otherwise():
@@ -61,15 +64,24 @@ def test_the_alerts_come_when_they_should_and_not_otherwise():
 
 
 @pytest.mark.parametrize(
-    ("there", "here"), [(" * 0.001", " * 0.1"), ("> 0.15", "> 15"), ('le="0.15"', 'le="1"')]
+    ("there", "here"),
+    [
+        (" * 0.001", " * 0.1"),
+        ("> 0.15", "> 15"),
+        ('le="0.15"', 'le="1"'),
+        ("< 14 * 86400", "< 17 * 86400"),
+        ("> 2 * (", "> 0 * ("),
+    ],
 )
 def test_the_tests_of_the_alerts_notice_a_changed_rule(tmp_path: Path, there: str, here: str):
     debian.need(promtool="prometheus")
-    rules = (DEPLOY / "prometheus" / "rules.yml").read_text("utf-8")
+    shutil.copytree(DEPLOY, tmp_path, dirs_exist_ok=True)
+    changed = tmp_path / RULES.relative_to(DEPLOY)
+    rules = changed.read_text("utf-8")
     assert there in rules
-    (tmp_path / "rules.yml").write_text(rules.replace(there, here), "utf-8")
-    shutil.copy(DEPLOY / "prometheus" / "rules_test.yml", tmp_path)
-    command = [shutil.which("promtool"), "test", "rules", tmp_path / "rules_test.yml"]
+    changed.write_text(rules.replace(there, here), "utf-8")
+    tests = tmp_path / "prometheus" / "rules_test.yml"
+    command = [shutil.which("promtool"), "test", "rules", tests]
     done = ran(command, status=None)
     assert done.returncode != 0
     assert "FAILED" in done.stdout + done.stderr
