@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests import balancer, debian, wheels
 from tests.support import environment, ran
@@ -47,7 +48,24 @@ def test_compose_accepts_the_composition(tmp_path: Path):
     debian.need(docker_compose="docker-compose", recommended=False)
     shutil.copytree(DEPLOY, tmp_path / "deploy")
     (tmp_path / "deploy" / "api-keys").write_text("acme=" + "k" * 48, "utf-8")
-    checked("docker-compose", "-f", tmp_path / "deploy" / "compose.yaml", "config", "--quiet")
+    command = ["docker-compose", "-f", tmp_path / "deploy" / "compose.yaml", "config"]
+    checked(*command, "--quiet")
+    plain = yaml.safe_load(ran(command).stdout)
+    image = f"grafana/grafana:99.0@sha256:{'a' * 64}"
+    (tmp_path / "deploy" / ".env").write_text(f"GRAFANA_IMAGE={image}\n", "utf-8")
+    pinned = yaml.safe_load(ran(command).stdout)
+    assert pinned["services"]["grafana"]["image"] == image
+    plain["services"]["grafana"]["image"] = image
+    assert pinned == plain
+
+
+def test_alertmanager_accepts_its_configuration_and_knows_whom_to_page():
+    debian.need(amtool="prometheus-alertmanager", recommended=False)
+    file = DEPLOY / "prometheus" / "alertmanager.yml"
+    assert "2 receivers" in checked("amtool", "check-config", file)
+    for severity in ("page", "ticket"):
+        routed = ["amtool", "config", "routes", "test", f"--config.file={file}"]
+        assert ran([*routed, f"severity={severity}"]).stdout.strip() == severity
 
 
 def test_prometheus_accepts_configuration_and_rules(tmp_path: Path):
