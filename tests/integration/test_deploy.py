@@ -1,13 +1,17 @@
 """What lies in `deploy`, checked by the programs that it is for."""
 
+import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests import balancer, debian, wheels
+from tests.certificates import Authority
 from tests.support import environment, ran
+from toolscout.settings_sources import load
 
 pytestmark = pytest.mark.integration
 
@@ -36,6 +40,32 @@ def test_nginx_accepts_its_configuration():
     debian.need(nginx="nginx-light")
     said = checked("nginx", "-t", "-c", balancer.FOLDER / "nginx.conf")
     assert "test is successful" in said
+
+
+def test_nginx_accepts_its_lines_for_mutual_tls(tmp_path: Path):
+    debian.need(nginx="nginx-light")
+    authority = Authority(tmp_path, "ca")
+    authority.issue("server", server=True)
+    text = (balancer.FOLDER / "nginx.conf").read_text("utf-8")
+    secured = re.sub(r"# ((?:listen 8443|ssl_).*;)", r"\1", text).replace("listen 8080;", "")
+    assert secured.count(" ssl_") == 4
+    config = tmp_path / "nginx.conf"
+    config.write_text(secured.replace("/etc/toolscout", str(tmp_path)), "utf-8")
+    assert "test is successful" in checked("nginx", "-t", "-c", config)
+
+
+def test_systemd_accepts_the_unit_and_the_service_its_settings(tmp_path: Path):
+    debian.need(systemd_analyze="systemd")
+    text = (DEPLOY / "systemd" / "toolscout.service").read_text("utf-8")
+    unit = tmp_path / "toolscout.service"
+    unit.write_text(text.replace("/opt/toolscout/bin", f"{sys.prefix}/bin"), "utf-8")
+    checked("systemd-analyze", "verify", unit)
+    given = dict(re.findall(r"^Environment=(\w+)=(.+)$", text, re.M))
+    keys = tmp_path / "api-keys"
+    keys.write_text("acme=" + "k" * 48, "utf-8")
+    settings = load(environ=given | {"TOOLSCOUT_API_KEYS_FILE": str(keys)})
+    (patience,) = re.findall(r"^TimeoutStopSec=(\d+)$", text, re.M)
+    assert int(patience) > settings.drain_s + settings.shutdown_s
 
 
 def test_envoy_accepts_its_configuration():
