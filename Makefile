@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost openapi docs dist clean
+.PHONY: help serve test check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost openapi docs dist clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -130,6 +130,16 @@ pin-base: ## write the digest behind the base's tag into the Dockerfile (skopeo;
 	@base=$$(sed -nE 's/^ARG BASE=([^@]*).*/\1/p' Dockerfile) \
 	  && digest=$$(skopeo inspect $(SKOPEO_FLAGS) --no-tags --format '{{.Digest}}' "docker://$$base") \
 	  && sed -i "s|^ARG BASE=.*|ARG BASE=$$base@$$digest|" Dockerfile && grep '^ARG BASE=' Dockerfile
+
+# The service's own image has a digest only after it was pushed: TOOLSCOUT_IMAGE=registry.example.org/toolscout:0.1.0
+pin-images: ## write deploy/.env: the images of Compose by tag (GRAFANA_IMAGE=… for another) and digest (skopeo)
+	@set -e; pinned=; \
+	for image in $$(sed -nE 's/^ +image: \$$\{([A-Z_]+):-([^}]+)\}$$/\1=\2/p' deploy/compose.yaml); do \
+	  name=$${image%%=*}; image=$$(printenv "$$name" || echo "$${image#*=}"); image=$${image%@*}; \
+	  case "$$image" in toolscout:*) continue;; esac; \
+	  digest=$$(skopeo inspect $(SKOPEO_FLAGS) --no-tags --format '{{.Digest}}' "docker://$$image"); \
+	  pinned="$$pinned$$name=$$image@$$digest\n"; \
+	done; printf "$$pinned" | tee deploy/.env
 
 audit: $(VENV)/.shipped ## ask PyPI for known vulnerabilities of a server install's packages (AUDIT_MAY_SKIP=1 offline)
 	@if curl -fsS -m 10 -o /dev/null https://pypi.org/pypi/pip/24.0/json; then \

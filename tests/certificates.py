@@ -11,6 +11,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+HOUR = timedelta(hours=1)
+
 
 @dataclass
 class Pair:
@@ -21,7 +23,7 @@ class Pair:
 
 
 class Authority:
-    """Issues certificates that are valid for an hour."""
+    """Issues certificates that are valid for an hour, unless another time is given."""
 
     def __init__(self, folder: Path, name: str = "authority") -> None:
         self._folder = folder
@@ -34,14 +36,21 @@ class Authority:
         self.file = folder / f"{name}.pem"
         self.file.write_bytes(_pem(builder.sign(self._key, hashes.SHA256())))
 
-    def issue(self, name: str, *, server: bool = False, age: timedelta = timedelta()) -> Pair:
+    def issue(
+        self,
+        name: str,
+        *,
+        server: bool = False,
+        age: timedelta = timedelta(),
+        lasts: timedelta = HOUR,
+    ) -> Pair:
         """Return a pair for a server on the loopback address, or for a caller."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         use = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
         names = [x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]
         builder = (
-            _builder(subject, self._name, key, age)
+            _builder(subject, self._name, key, age, lasts)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), True)
             .add_extension(x509.ExtendedKeyUsage([use]), False)
             .add_extension(x509.SubjectAlternativeName(names), False)
@@ -70,6 +79,7 @@ def _builder(
     issuer: x509.Name,
     key: ec.EllipticCurvePrivateKey,
     age: timedelta = timedelta(),
+    lasts: timedelta = HOUR,
 ) -> x509.CertificateBuilder:
     begins = datetime.now(UTC) - timedelta(minutes=1) - age
     return (
@@ -79,7 +89,7 @@ def _builder(
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(begins)
-        .not_valid_after(begins + timedelta(hours=1))
+        .not_valid_after(begins + lasts)
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -223,14 +224,24 @@ def test_check_config_says_what_is_wrong(settings: dict[str, str], said: str):
     assert "Traceback" not in done.stderr
 
 
-def test_an_expired_key_is_named_by_check_config_and_at_the_start(tmp_path: Path):
-    keys = f"a={'k' * 32};expires=2020-01-31,b={'l' * 32}"
+def test_a_key_that_ends_is_named_by_check_config_and_at_the_start(tmp_path: Path):
+    soon, later = ((datetime.now(UTC) + timedelta(days=n)).date() for n in (13, 16))
+    keys = (
+        f"a={'k' * 32};expires=2020-01-31,b={'l' * 32}"
+        f",c={'m' * 32};expires={soon},d={'n' * 32};expires={later}"
+    )
     done = toolscout("check-config", TOOLSCOUT_API_KEYS=keys)
     assert done.returncode == 0
     assert "expired 2020-01-31" in done.stdout
+    warnings = [
+        "key 1 of a expired at 2020-01-31 00:00:00+00:00",
+        f"key 3 of c ends at {soon} 00:00:00+00:00",
+    ]
+    assert done.stderr.splitlines() == [f"toolscout: warning: {warning}" for warning in warnings]
     with running(tmp_path, TOOLSCOUT_API_KEYS=keys) as server:
-        until(lambda: "of a expired at 2020-01-31" in server.stderr)
-        assert "of b expired" not in server.stderr
+        until(lambda: "try " in server.stderr)
+        lines = [line.strip() for line in server.stderr.splitlines() if "warning" in line]
+        assert lines == [f"warning {warning}" for warning in warnings]
 
 
 def test_the_version_is_a_command_and_a_flag(capsys: pytest.CaptureFixture[str]):

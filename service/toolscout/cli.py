@@ -32,7 +32,7 @@ from toolscout.gateway.mcp.commands import (
 from toolscout.searching import add_search_arguments, search
 from toolscout.settings import BY_NAME, SETTINGS, Settings
 from toolscout.settings_sources import load, redacted
-from toolscout.terminal import RED, USAGE, Parser, painted
+from toolscout.terminal import RED, USAGE, YELLOW, Parser, painted
 
 OK, NOTHING = 0, 1
 
@@ -82,10 +82,12 @@ def _serve(parsed: argparse.Namespace) -> int:
 
 def _check_config(parsed: argparse.Namespace) -> int:
     from toolscout.server.http.auth import Keyring
-    from toolscout.server.serve import check
+    from toolscout.server.serve import check, expiries
 
     settings = _settings(parsed)
     check(settings)
+    for expiry in expiries(settings):
+        sys.stderr.write(f"{painted('toolscout:', YELLOW, sys.stderr)} warning: {expiry}\n")
     keys = Keyring(settings.api_keys).keys
     if keys and all(key.has_expired for key in keys):
         raise ConfigurationError("api_keys: every key has expired, so nobody could call")

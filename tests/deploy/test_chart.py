@@ -35,6 +35,12 @@ def test_every_value_of_the_chart_is_in_its_schema():
             assert set(value) == set(field["properties"])
 
 
+def test_every_value_is_in_the_readme():
+    values = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
+    readme = (CHART / "README.md").read_text("utf-8")
+    assert [name for name in values if f"`{name}`" not in readme] == []
+
+
 def test_what_helm_test_asks_is_answered(keyed: Process, tmp_path: Path):
     keys = tmp_path / "api-keys"
     keys.write_text(f"zenith={ZENITH}\nother={'x' * 40}\n", "utf-8")

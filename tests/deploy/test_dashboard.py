@@ -9,13 +9,15 @@ import pytest
 import yaml
 from prometheus_client.metrics import MetricWrapperBase
 
+from tests.docs.test_links import anchors
 from tests.support import Process
 from toolscout.server.http.problems import CODES
 from toolscout.server.observe.metrics import Metrics
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboards" / "toolscout.json").read_text("utf-8"))
-RULES = yaml.safe_load((DEPLOY / "prometheus" / "rules.yml").read_text("utf-8"))
+FILES = DEPLOY / "helm" / "toolscout" / "files"
+DASHBOARD = json.loads((FILES / "dashboard.json").read_text("utf-8"))
+RULES = yaml.safe_load((FILES / "rules.yml").read_text("utf-8"))
 
 PANELS = [
     (panel["title"], target["expr"]) for panel in DASHBOARD["panels"] for target in panel["targets"]
@@ -33,7 +35,7 @@ OF_PROMETHEUS = {"instance", "job", "le"}
 """Labels that scraping adds, and the bound of a bucket."""
 
 _SELECTOR = re.compile(r"([a-zA-Z_:][\w:]*)\s*(?:\{([^}]*)\})?")
-_WORDS = {"by", "on", "or", "and", "le", "vector"}
+_WORDS = {"by", "on", "or", "and", "le", "vector", "offset"}
 
 
 def asked(expr: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -89,6 +91,22 @@ def test_a_rule_asks_for_metrics_that_are_exposed_or_recorded(exposed: set[str])
         names = {name for name, _ in asked(expr)}
         assert names, title
         assert names <= exposed | RECORDED | {"up"}, title
+
+
+def test_each_alert_leads_to_a_section_that_says_what_to_do():
+    alerts = [rule for group in RULES["groups"] for rule in group["rules"] if "alert" in rule]
+    assert len(alerts) > 10
+    for alert in alerts:
+        page, _, anchor = alert["annotations"]["runbook_url"].partition("#")
+        assert anchor in anchors(DEPLOY.parent / page), alert["alert"]
+
+
+def test_each_alert_comes_in_a_test_of_promtool():
+    text = (DEPLOY / "prometheus" / "rules_test.yml").read_text("utf-8")
+    cases = [case for test in yaml.safe_load(text)["tests"] for case in test["alert_rule_test"]]
+    coming = {case["alertname"] for case in cases if case["exp_alerts"]}
+    slow = {name for name, _ in ALERTS if name.endswith("BurnSlow")}  # as the fast one, for days
+    assert {name for name, _ in ALERTS} - RECORDED - slow == coming
 
 
 def test_an_expression_selects_and_groups_by_labels_that_exist():

@@ -13,7 +13,7 @@ from jsonschema import Draft7Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
-from tests import wheels
+from tests import debian, wheels
 from tests.support import ran
 from toolscout.server.observe.metrics import Metrics
 from toolscout.settings_sources import load
@@ -39,7 +39,19 @@ FULL: dict[str, Any] = KEYED | {
         "from": [{"namespaceSelector": {"matchLabels": {"name": "ingress-nginx"}}}],
         "egress": [{"to": [{"podSelector": {"matchLabels": {"app": "valkey"}}}]}],
     },
+    "httpRoute": {
+        "enabled": True,
+        "parentRefs": [{"name": "public", "namespace": "gateways"}],
+        "hostnames": ["tools.example.org"],
+        "annotations": {"note": "none"},
+    },
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "prometheusRule": {
+        "enabled": True,
+        "labels": {"release": "prometheus"},
+        "runbookBase": "https://docs.example.org/",
+    },
+    "dashboard": {"enabled": True, "annotations": {"grafana_folder": "Tools"}},
     "podLabels": {"team": "search"},
     "podAnnotations": {"note": "none"},
     "priorityClassName": "high",
@@ -49,31 +61,46 @@ FULL: dict[str, Any] = KEYED | {
     "service": {"annotations": {"note": "none"}},
 }
 MUTUAL: dict[str, Any] = KEYED | {"tls": {"existingSecret": "certificate", "clientCA": True}}
+KEPT: dict[str, Any] = KEYED | {
+    "replicas": 1,
+    "persistence": {"enabled": True, "size": "5Gi", "storageClass": "fast"},
+    "store": {"url": "sqlite:/data/state.db"},
+}
+SCALED: dict[str, Any] = KEYED | {"autoscaling": {"enabled": True}}
+ENCODER: dict[str, Any] = KEYED | {
+    "image": {"extras": ["server", "redis", "encoder"]},
+    "settings": {"encoder": True},
+}
 VALUES = {
     "keyed": KEYED,
     "full": FULL,
+    "kept": KEPT,
     "mutual": MUTUAL,
+    "scaled": SCALED,
     "trial": {"apiKeys": {"value": "acme=" + "k" * 40}},
     "open": {"settings": {"insecure": True}, "networkPolicy": {"enabled": False}},
 }
 
-FIELDS = "port path interval scheme tlsConfig relabelings authorization"
-MONITOR = {
-    "type": "object",
-    "required": ["selector", "endpoints"],
-    "additionalProperties": False,
-    "properties": {
-        "selector": {"type": "object"},
-        "endpoints": {
-            "type": "array",
-            "items": {
-                "additionalProperties": False,
-                "properties": dict.fromkeys(FIELDS.split(), True),
-            },
-        },
-    },
+
+def closed(fields: str, **known: Any) -> dict[str, Any]:
+    """Return the schema of an object with these fields and no other, and the schemas of some."""
+    properties = dict.fromkeys(fields.split(), True) | known
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+ENDPOINT = closed("port path interval scheme tlsConfig relabelings authorization")
+RULE = closed("record alert expr for labels annotations")
+BACKEND = closed("name", port={"type": "integer"})
+SPECS = {
+    "ServiceMonitor": closed("selector", endpoints={"items": ENDPOINT}),
+    "PrometheusRule": closed("", groups={"items": closed("name", rules={"items": RULE})}),
+    "HTTPRoute": closed(
+        "hostnames",
+        parentRefs={"items": closed("name namespace sectionName port")},
+        rules={"items": closed("", backendRefs={"items": BACKEND})},
+    ),
 }
-"""As much of the Prometheus operator's schema as the chart uses: Kubernetes has none of it."""
+"""As much of the Prometheus operator's and the Gateway API's schemas as the chart uses."""
 
 
 def helm(*arguments: object) -> "subprocess.CompletedProcess[str]":
@@ -119,8 +146,9 @@ def schema(kind: str, api: str, release: str) -> Draft7Validator:
 
 def wrong(item: dict[str, Any], release: str) -> list[str]:
     """Return what a Kubernetes of some release has against an object."""
-    if item["kind"] == "ServiceMonitor":
-        return [error.message for error in Draft7Validator(MONITOR).iter_errors(item["spec"])]
+    if item["kind"] in SPECS:
+        own = Draft7Validator(SPECS[item["kind"]])
+        return [error.message for error in own.iter_errors(item["spec"])]
     checker = schema(item["kind"], item["apiVersion"], release)
     return [f"{list(e.absolute_path)}: {e.message}" for e in checker.iter_errors(item)]
 
@@ -223,10 +251,97 @@ def test_only_those_who_are_named_reach_a_pod(tmp_path: Path):
     assert len(opened["egress"]) == 2
 
 
+NGINX = "nginx.ingress.kubernetes.io"
+
+
+def test_a_digest_alone_is_hashed_where_a_request_has_one(tmp_path: Path):
+    """Else a new key would move every catalog of a tenant to a pod that has not compiled it."""
+    ingress = {"enabled": True, "host": "a.org", "annotations": {f"{NGINX}/proxy-body-size": "1m"}}
+    items = render(tmp_path, FULL | {"ingress": ingress, "service": {"headless": False}})
+    first, second = (items["Ingress", f"drill-toolscout{name}"] for name in ("", "-digest"))
+    notes = first["metadata"]["annotations"]
+    assert notes[f"{NGINX}/upstream-hash-by"] == "$http_x_api_key$http_authorization"
+    assert notes[f"{NGINX}/proxy-body-size"] == "1m"
+    assert second["metadata"]["annotations"] == {
+        f"{NGINX}/canary": "true",
+        f"{NGINX}/canary-by-header": "X-Catalog-Digest",
+        f"{NGINX}/canary-by-header-pattern": ".",
+        f"{NGINX}/upstream-hash-by": "$http_x_catalog_digest",
+    }
+    reached = set()
+    for item in (first, second):
+        (rule,) = item["spec"]["rules"]
+        assert rule["host"] == "a.org"
+        reached.add(rule["http"]["paths"][0]["backend"]["service"]["name"])
+    # ingress-nginx hashes by one text for each Service.
+    assert reached == {"drill-toolscout", "drill-toolscout-headless"}
+    assert all(("Service", name) in items for name in reached)
+
+
+def test_without_keys_the_address_is_hashed(tmp_path: Path):
+    values = VALUES["open"] | {"ingress": {"enabled": True, "host": "a.org"}}
+    notes = render(tmp_path, values)["Ingress", "drill-toolscout"]["metadata"]["annotations"]
+    assert notes[f"{NGINX}/upstream-hash-by"] == "$remote_addr"
+
+
+def test_a_route_leads_from_the_gateway_to_the_service(tmp_path: Path):
+    items = render(tmp_path, FULL)
+    spec = items["HTTPRoute", "drill-toolscout"]["spec"]
+    assert spec["parentRefs"] == FULL["httpRoute"]["parentRefs"]
+    assert spec["hostnames"] == ["tools.example.org"]
+    (backend,) = spec["rules"][0]["backendRefs"]
+    (port,) = items["Service", backend["name"]]["spec"]["ports"]
+    assert backend["port"] == port["port"]
+
+
+def test_a_sqlite_store_is_on_a_volume_of_the_only_pod(tmp_path: Path):
+    items = render(tmp_path, KEPT)
+    spec = items["Deployment", "drill-toolscout"]["spec"]
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    claim = items["PersistentVolumeClaim", "drill-toolscout-data"]
+    assert claim["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+    assert claim["spec"]["resources"] == {"requests": {"storage": "5Gi"}}
+    volumes = {volume["name"]: volume for volume in pod(items)["volumes"]}
+    claimed = volumes["toolscout-data"]["persistentVolumeClaim"]["claimName"]
+    assert claimed == "drill-toolscout-data"
+    assert {"name": "toolscout-data", "mountPath": "/data"} in container(items)["volumeMounts"]
+    theirs = render(tmp_path, KEPT | {"persistence": {"enabled": True, "existingClaim": "mine"}})
+    assert ("PersistentVolumeClaim", "drill-toolscout-data") not in theirs
+    assert pod(theirs)["volumes"][-1]["persistentVolumeClaim"]["claimName"] == "mine"
+
+
+def test_alerts_and_dashboard_are_those_of_the_files(tmp_path: Path):
+    items = render(tmp_path, FULL)
+    rules = items["PrometheusRule", "drill-toolscout"]
+    assert rules["metadata"]["labels"]["release"] == "prometheus"
+    held = (CHART / "files" / "rules.yml").read_text("utf-8")
+    published = held.replace(
+        "docs/troubleshooting", "https://docs.example.org/docs/troubleshooting"
+    )
+    assert rules["spec"] == yaml.safe_load(published)
+    debian.need(promtool="prometheus")
+    alerts = tmp_path / "rules.yml"
+    alerts.write_text(yaml.safe_dump(rules["spec"]), "utf-8")
+    assert "39 rules found" in ran(["promtool", "check", "rules", str(alerts)]).stdout
+    plain = render(tmp_path, KEYED | {"prometheusRule": {"enabled": True}})
+    assert plain["PrometheusRule", "drill-toolscout"]["spec"] == yaml.safe_load(held)
+    dashboard = items["ConfigMap", "drill-toolscout-dashboard"]
+    assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
+    shown = json.loads(dashboard["data"]["toolscout.json"])
+    assert shown == json.loads((CHART / "files" / "dashboard.json").read_text("utf-8"))
+
+
+def test_the_alerts_look_for_the_job_that_the_monitor_names(tmp_path: Path):
+    (endpoint,) = render(tmp_path, FULL)["ServiceMonitor", "drill-toolscout"]["spec"]["endpoints"]
+    (relabel,) = endpoint["relabelings"]
+    rules = (CHART / "files" / "rules.yml").read_text("utf-8")
+    assert f'absent(up{{{relabel["targetLabel"]}="{relabel["replacement"]}"}})' in rules
+
+
 def test_the_ingress_speaks_to_a_pod_as_the_pod_does(tmp_path: Path):
     def spoken(values: dict[str, Any]) -> str | None:
         made = render(tmp_path, values)["Ingress", "drill-toolscout"]["metadata"]["annotations"]
-        return made.get("nginx.ingress.kubernetes.io/backend-protocol")
+        return made.get(f"{NGINX}/backend-protocol")
 
     assert spoken(FULL) == "HTTPS"
     assert spoken(FULL | {"tls": {}}) is None
@@ -269,8 +384,28 @@ def test_everything_selects_the_same_pods(tmp_path: Path):
         (KEYED | {"settings": {"synonyms": "/etc/x.toml"}}, "nothing is mounted at /etc/x.toml"),
         (KEYED | {"image": {"digest": "latest"}}, "digest"),
         (KEYED | {"store": {"url": "mysql://x"}}, "store"),
-        (KEYED | {"store": {"url": "sqlite:/data/state.db"}}, "store.url: a pod's file system"),
-        (KEYED | {"settings": {"cache_bytes": 4_000_000_000}}, "settings.cache_bytes: two and a"),
+        (KEYED | {"store": {"url": "sqlite:/data/state.db"}}, "file system is read-only"),
+        (KEPT | {"store": {"url": "sqlite:/other/state.db"}}, "nothing would be kept there"),
+        (KEPT | {"store": {"url": "memory"}}, "nothing would be kept there"),
+        (KEPT | {"replicas": 2}, "a SQLite file serves one pod"),
+        (KEPT | {"autoscaling": {"enabled": True}}, "a SQLite file serves one pod"),
+        (KEPT | {"mode": "sidecar"}, "a sidecar's volumes"),
+        (KEYED | {"store": {"url": "postgres://db/x"}}, "needs an image with the extra postgres"),
+        (KEYED | {"settings": {"cache_bytes": 4_000_000_000}}, "9707 MiB"),
+        (KEYED | {"resources": {"limits": {"memory": "800Mi"}}}, "800Mi is less than the 810"),
+        (KEYED | {"resources": {"limits": {"memory": 800_000_000}}}, "less than the 810 MiB"),
+        (ENCODER | {"resources": {"limits": {"memory": "0.97Gi"}}}, "less than the 1000 MiB"),
+        (SCALED | {"resources": {"requests": {"cpu": None}}}, "resources.requests.cpu"),
+        (SCALED | {"autoscaling": {"enabled": True, "minReplicas": 11}}, "minReplicas is more"),
+        (KEYED | {"httpRoute": {"enabled": True}}, "httpRoute.parentRefs is empty"),
+        (KEYED | {"httpRoute": FULL["httpRoute"]}, "so the Gateway could not call"),
+        (KEYED | {"service": {"type": "NodePort"}}, "a caller by NodePort could not call"),
+        (MUTUAL | {"ingress": {"enabled": True, "host": "a.org"}}, "proxy-ssl-secret"),
+        (
+            KEYED | {"serviceMonitor": {"enabled": True}, "networkPolicy": {"monitoring": []}},
+            "so Prometheus could not scrape",
+        ),
+        (KEYED | {"prometheusRule": {"runbookBase": "https://a.org"}}, "runbookBase"),
     ],
 )
 def test_what_cannot_work_is_said(tmp_path: Path, values: dict[str, Any], said: str):

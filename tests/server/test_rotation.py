@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,22 @@ def test_keys_rotate_without_a_restart_and_a_bad_file_keeps_them(tmp_path: Path)
         assert server.metric('toolscout_key_changes_total{result="refused"}') == len(wrong)
         for secret in (OLD, NEW, wrong[0]):
             assert secret.partition("=")[2] not in server.stdout + server.stderr
+
+
+def test_when_the_first_key_of_a_tenant_ends_is_a_metric_that_follows_the_file(
+    followed: tuple[Process, Path],
+):
+    server, file = followed
+    sample = 'toolscout_key_expiry_timestamp_seconds{tenant="acme"}'
+    file.write_text(f"{OLD};expires=2090-01-31\n{NEW};expires=2091-01-31\n", "utf-8")
+    read_again(server)
+    assert server.metric(sample) == datetime(2090, 1, 31, tzinfo=UTC).timestamp()
+    file.write_text(f"{OLD}\n{NEW};expires=2091-01-31\n", "utf-8")
+    read_again(server)
+    assert server.metric(sample) == datetime(2091, 1, 31, tzinfo=UTC).timestamp()
+    file.write_text(OLD, "utf-8")
+    read_again(server)
+    assert "toolscout_key_expiry_timestamp_seconds{" not in server.get("/metrics").text
 
 
 def test_sighup_has_the_file_read_at_once(followed: tuple[Process, Path]):

@@ -10,9 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from time import time
 
 import httpx2
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
 from tests.certificates import Authority, Pair
@@ -20,8 +22,10 @@ from tests.support import TOOLS, Process, running, toolscout, until
 from toolscout.client import Selector
 from toolscout.errors import ConfigurationError
 from toolscout.server.observe.log import EventLog, LineWriter
-from toolscout.serving.tls import Certificate, options
+from toolscout.serving.tls import Certificate, expires, options
 from toolscout.settings_sources import load
+
+DAY_S = 86_400
 
 
 @dataclass
@@ -188,6 +192,35 @@ def test_tls_alone_serves_callers_without_a_certificate(tmp_path: Path):
     both.write_bytes(pair.cert.read_bytes() + pair.key.read_bytes())
     with running(tmp_path, "--tls-cert", str(both), tls=authority.trusting()) as server:
         assert server.names("read a text file", top_k=1) == ["read_file"]
+
+
+@pytest.mark.parametrize("years", [1, 40])
+def test_the_end_of_a_certificate_is_read_from_its_file(tmp_path: Path, years: int):
+    """After 2049 a certificate writes it in another form."""
+    pair = Authority(tmp_path).issue("server", server=True, lasts=timedelta(days=366 * years))
+    (certificate,) = x509.load_pem_x509_certificates(pair.cert.read_bytes())
+    both = tmp_path / "both.pem"
+    both.write_bytes(pair.key.read_bytes() + pair.cert.read_bytes())
+    assert expires(str(both)) == certificate.not_valid_after_utc
+    assert expires(str(pair.key)) is None
+
+
+def test_a_certificate_that_ends_soon_is_named_and_measured_until_it_is_renewed(tmp_path: Path):
+    authority = Authority(tmp_path)
+    pair = authority.issue("server", server=True, lasts=timedelta(days=13))
+    flags = ["--tls-cert", str(pair.cert), "--tls-key", str(pair.key)]
+    checked = toolscout("check-config", *flags)
+    assert checked.returncode == 0
+    assert f"warning: certificate {pair.cert} ends at" in checked.stderr
+    sample = f'toolscout_certificate_expiry_timestamp_seconds{{file="{pair.cert}"}}'
+    with running(tmp_path, *flags, tls=authority.trusting()) as server:
+        until(lambda: f"warning certificate {pair.cert} ends at" in server.stderr)
+        assert server.metric(sample) == pytest.approx(time() + 13 * DAY_S, abs=300)
+        renewed = authority.issue("renewed", server=True, lasts=timedelta(days=90))
+        shutil.copy(renewed.key, pair.key)
+        shutil.copy(renewed.cert, pair.cert)
+        until(lambda: server.metric(sample) > time() + 80 * DAY_S)
+        assert "warning" not in toolscout("check-config", *flags).stderr
 
 
 @pytest.mark.parametrize(

@@ -199,16 +199,15 @@ def _stop_on_term(service: Service, server: uvicorn.Server) -> None:
 
 
 def _read_on_hup(service: Service, server: uvicorn.Server) -> None:
-    certificate: Certificate | None = None
     if service.settings.tls_cert and server.config.ssl is not None:
-        certificate = Certificate(service.settings, server.config.ssl, service.log)
-        service.run(certificate.files.follow())
+        service.certificate = Certificate(service.settings, server.config.ssl, service.log)
+        service.run(service.certificate.files.follow())
 
     def reread() -> None:
         if service.key_file is not None:
             service.key_file.files.check()
-        if certificate is not None:
-            certificate.files.check()
+        if service.certificate is not None:
+            service.certificate.files.check()
         service.log.info("files_read", signal="SIGHUP")
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reread)

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import sys
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import FrameType
 
@@ -26,6 +27,9 @@ from toolscout.settings import Settings
 from toolscout.state.opening import check_store
 
 BACKLOG = 2_048
+
+EXPIRES_SOON = timedelta(days=14)
+"""A key or certificate that ends within this time is warned of; the alerts do the same."""
 
 
 class Server(AcceptingServer):
@@ -156,7 +160,7 @@ def banner(settings: Settings) -> str:
         f"  model   {settings.model or 'bundled'} ({model_digest(model)})",
         f"  limits  {settings.max_tools:,} tools, {_size(settings.max_body_bytes)}, "
         f"{settings.latency_budget_ms} ms budget",
-        *_warnings(settings),
+        *(f"  warning {expiry}" for expiry in expiries(settings)),
         *([f"  play    {url}/"] if playground.is_on(settings) else []),
         f"  docs    {url}/docs",
         f"  try     curl -s{trust} "
@@ -165,12 +169,19 @@ def banner(settings: Settings) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _warnings(settings: Settings) -> list[str]:
-    """Return what a person may not expect of these settings."""
+def expiries(settings: Settings) -> list[str]:
+    """Return which keys and which certificate have expired or end soon; no secret is named."""
+    dates = [
+        (f"key {number} of {key.tenant}", key.expires)
+        for number, key in enumerate(Keyring(settings.api_keys).keys, 1)
+    ]
+    if settings.tls_cert:
+        dates.append((f"certificate {settings.tls_cert}", tls.expires(settings.tls_cert)))
+    now = datetime.now(UTC)
     return [
-        f"  warning key {key.name} of {key.tenant} expired at {key.expires}"
-        for key in Keyring(settings.api_keys).keys
-        if key.has_expired
+        f"{what} {'expired' if date <= now else 'ends'} at {date}"
+        for what, date in dates
+        if date is not None and date <= now + EXPIRES_SOON
     ]
 
 

@@ -32,6 +32,7 @@ from toolscout.server.observe.metrics import Metrics
 from toolscout.server.observe.record import Recorder, Tally
 from toolscout.serving.callers import CallerGuard
 from toolscout.serving.connections import Connections, Steps
+from toolscout.serving.tls import Certificate
 from toolscout.settings import Settings
 from toolscout.settings_sources import secret_file
 from toolscout.state.guarded import Guard
@@ -130,6 +131,8 @@ class Service:
         self.key_file = (
             None if keys is None else KeyFile(keys, self._use_keys, self.log, self._count_keys)
         )
+        self.certificate: Certificate | None = None
+        """What the server shows callers, where it speaks TLS."""
         self.tracing = open_tracing() if settings.tracing else None
         """What makes spans, where that is on."""
         self.draining = False
@@ -201,6 +204,10 @@ class Service:
         self.keyring = keys
         self.admission.serve(len(keys.tenants))
         self.compiles.serve(len(keys.tenants))
+        self.metrics.key_expiry.clear()
+        ends = [(key.expires, key.tenant) for key in keys.keys if key.expires is not None]
+        for expires, tenant in sorted(ends, reverse=True):  # the first to end is set last
+            self.metrics.key_expiry.labels(tenant).set(expires.timestamp())
 
     def _count_keys(self, result: str) -> None:
         self.metrics.key_changes.labels(result).inc()
@@ -253,6 +260,9 @@ class Service:
         metrics.in_flight.set(self.admission.in_flight)
         metrics.lag.set(self.admission.lag)
         metrics.compiling.set(len(self.compiles))
+        if self.certificate is not None and self.certificate.expires is not None:
+            ends = metrics.certificate_expiry.labels(self.settings.tls_cert)
+            ends.set(self.certificate.expires.timestamp())
 
 
 def open_tracing() -> "Tracing":

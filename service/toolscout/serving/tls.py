@@ -5,7 +5,9 @@ TLS). Certificate and key are read again once a second and on SIGHUP: a renewed 
 next connection on, and a wrong one changes nothing.
 """
 
+import re
 import ssl
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,10 @@ from toolscout.serving.followed_files import FollowedFiles
 from toolscout.settings import Settings
 
 _NAMES = ("tls_cert", "tls_key", "tls_client_ca")
+
+_PEM = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.S)
+_VALIDITY = re.compile(rb"\x30.(?:(?:\x17\r|\x18\x0f)(\d{12,14}Z)){2}", re.S)
+"""A sequence of two times in DER: UTCTime, with two digits of the year, or GeneralizedTime."""
 
 
 def options(settings: Settings) -> dict[str, Any]:
@@ -37,6 +43,19 @@ def options(settings: Settings) -> dict[str, Any]:
     return found
 
 
+def expires(path: str) -> datetime | None:
+    """Return when the first certificate of a file ends; None if that cannot be read.
+
+    `ssl` parses only certificates of a connection that it has verified.
+    """
+    first = _PEM.search((_bytes(path) or b"").decode("ascii", "replace"))
+    times = first and _VALIDITY.search(ssl.PEM_cert_to_DER_cert(first[0]))
+    if not times:
+        return None
+    year = "%y" if len(times[1]) == len("YYMMDDhhmmssZ") else "%Y"
+    return datetime.strptime(times[1].decode(), f"{year}%m%d%H%M%S%z")
+
+
 class Certificate:
     """The files of a running server's certificate, and what they held last.
 
@@ -52,6 +71,8 @@ class Certificate:
         self._client_ca: str | None = settings.tls_client_ca
         self._renewed: ssl.SSLContext | None = None
         self._log = log
+        self.expires = expires(self._files[0])
+        """When the certificate in use ends, if that can be read."""
         self.files = FollowedFiles(self._read, self._renew, self._read())
         live.sni_callback = self._hand_over
 
@@ -63,6 +84,7 @@ class Certificate:
             reason = error.detail if isinstance(error, ConfigurationError) else str(error)
             self._log.error("certificate_kept", reason=reason)
             return
+        self.expires = expires(self._files[0])
         self._log.info("certificate_changed")
 
     def _hand_over(

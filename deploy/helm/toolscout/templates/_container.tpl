@@ -72,6 +72,9 @@ volumeMounts:
   {{- if .Values.tls.existingSecret }}
   - {name: toolscout-tls, mountPath: /etc/toolscout/tls, readOnly: true}
   {{- end }}
+  {{- if .Values.persistence.enabled }}
+  - {name: toolscout-data, mountPath: /data}
+  {{- end }}
   {{- with .Values.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -98,6 +101,10 @@ volumeMounts:
 {{- with .Values.tls.existingSecret }}
 - name: toolscout-tls
   secret: {secretName: {{ . }}, defaultMode: {{ include "toolscout.mode" $ }}}
+{{- end }}
+{{- if .Values.persistence.enabled }}
+- name: toolscout-data
+  persistentVolumeClaim: {claimName: {{ include "toolscout.claim" . }}}
 {{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}

@@ -49,6 +49,10 @@ labels: {{- include "toolscout.labels" . | nindent 2 }}
 {{- end -}}
 {{- end -}}
 
+{{- define "toolscout.claim" -}}
+{{- .Values.persistence.existingClaim | default (printf "%s-data" (include "toolscout.fullname" .)) -}}
+{{- end -}}
+
 {{- define "toolscout.keySecret" -}}
 {{- if .Values.apiKeys.existingSecret -}}
 {{- .Values.apiKeys.existingSecret -}}
@@ -64,47 +68,15 @@ labels: {{- include "toolscout.labels" . | nindent 2 }}
 {{- addf $drain $shutdown 5.0 | ceil | int -}}
 {{- end -}}
 
-{{- /* What cannot work is said when the chart is rendered. */ -}}
-{{- define "toolscout.check" -}}
-{{- if and (eq .Values.mode "deployment") (not (include "toolscout.keySecret" .)) (ne (toString .Values.settings.insecure) "true") -}}
-{{- fail "without a key anybody in the cluster could call: set apiKeys.existingSecret (or apiKeys.value), or settings.insecure: true to mean it" -}}
+{{- /* A switch as the service reads it: true or "on". */ -}}
+{{- define "toolscout.on" -}}
+{{- if has (toString .) (list "true" "on") -}}on{{- end -}}
 {{- end -}}
-{{- range $setting, $extra := dict "mcp" "mcp" "tracing" "otel" "encoder" "encoder" -}}
-{{- if and (has (toString (get $.Values.settings $setting)) (list "true" "on")) (not (has $extra $.Values.image.extras)) -}}
-{{- fail (printf "settings.%s needs an image with the extra %s: build it with --build-arg EXTRAS=server,redis,%s and name it in image.extras" $setting $extra $extra) -}}
-{{- end -}}
-{{- end -}}
-{{- range $setting := list "synonyms" "domains" "model" -}}
-{{- $path := get $.Values.settings $setting -}}
-{{- if hasPrefix "/" $path -}}
-{{- $found := false -}}
-{{- range $.Values.extraVolumeMounts -}}
-{{- if hasPrefix .mountPath $path -}}{{- $found = true -}}{{- end -}}
-{{- end -}}
-{{- if not $found -}}
-{{- fail (printf "settings.%s: nothing is mounted at %s: mount it by extraVolumes and extraVolumeMounts" $setting $path) -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
-{{- if hasPrefix "sqlite" .Values.store.url -}}
-{{- fail "store.url: a pod's file system is read-only and its own: use redis:// or postgres://, or memory for a trial" -}}
-{{- end -}}
-{{- $limit := dig "limits" "memory" "" .Values.resources | toString -}}
-{{- if and (hasSuffix "Gi" $limit) .Values.settings.cache_bytes -}}
-{{- if gt (mulf (float64 .Values.settings.cache_bytes) 2.5) (mulf (trimSuffix "Gi" $limit | float64) 1073741824.0) -}}
-{{- fail (printf "settings.cache_bytes: two and a half times this does not fit into resources.limits.memory (%s)" $limit) -}}
-{{- end -}}
-{{- end -}}
-{{- if and .Values.tls.clientCA (not .Values.tls.existingSecret) -}}
-{{- fail "tls.clientCA needs tls.existingSecret" -}}
-{{- end -}}
-{{- if and .Values.tls.clientCA .Values.serviceMonitor.enabled (not .Values.serviceMonitor.tlsConfig) -}}
-{{- fail "tls.clientCA: give Prometheus a certificate by serviceMonitor.tlsConfig" -}}
-{{- end -}}
-{{- if and (eq .Values.mode "deployment") .Values.networkPolicy.enabled (or .Values.store.existingSecret (hasPrefix "redis" .Values.store.url) (hasPrefix "postgres" .Values.store.url)) (not .Values.networkPolicy.egress) -}}
-{{- fail "networkPolicy.egress is empty, so the store could not be reached: allow it there" -}}
-{{- end -}}
-{{- if and (eq .Values.mode "deployment") .Values.ingress.enabled .Values.networkPolicy.enabled (not .Values.networkPolicy.from) -}}
-{{- fail "networkPolicy.from is empty, so the ingress controller could not call from its namespace: name it there" -}}
-{{- end -}}
+
+{{- /* MiB of a quantity of memory, such as 1Gi or 1000M. */ -}}
+{{- define "toolscout.mib" -}}
+{{- $units := dict "" 1.0 "k" 1e3 "M" 1e6 "G" 1e9 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 -}}
+{{- $text := include "toolscout.plain" . -}}
+{{- $unit := get $units (regexFind "[A-Za-z]*$" $text) | default 1e15 -}}
+{{- divf (mulf (regexFind "^[0-9.]+" $text) $unit) 1048576.0 | floor | int64 -}}
 {{- end -}}

@@ -79,6 +79,10 @@ class Metrics:
         self.store_failures = counter("store_failures", about, "action")
         about = "Changes of the file with the keys, by what came of them"
         self.key_changes = counter("key_changes", about, "result")
+        about = "When the first key of a tenant ends, as a Unix time; none without a date"
+        self.key_expiry = gauge("key_expiry_timestamp_seconds", about, "tenant")
+        about = "When the certificate of the server ends, as a Unix time"
+        self.certificate_expiry = gauge("certificate_expiry_timestamp_seconds", about, "file")
         self.feedback = counter("feedback", "Feedback events kept, by success", "success")
         self._build = gauge("build_info", "Version and model; always 1", "version", "model")
 
