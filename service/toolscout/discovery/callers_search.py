@@ -27,7 +27,7 @@ from toolscout.tools.shapes import name_of
 
 MARK = "defer_loading"
 
-_TOOL = re.compile(f"{ANTHROPIC_SEARCH}.+|tool_search|{OPENROUTER_SEARCH}")
+_TOOL = re.compile(f"tool_search.*|{OPENROUTER_SEARCH}")
 """Values of `type` of the providers' search tools."""
 
 _PARTS = ("tool_search_tool_result", "tool_search_call", "tool_search_output", OPENROUTER_SEARCH)
@@ -118,7 +118,8 @@ def callers_search(provider: Provider, request: Json, tools: list[Any]) -> Calle
 
 
 def _is_search(tool: Json) -> bool:
-    return _TOOL.fullmatch(str(tool.get("type"))) is not None
+    kind = tool.get("type")
+    return isinstance(kind, str) and _TOOL.fullmatch(kind) is not None
 
 
 def _is_marked(tool: Json) -> bool:
