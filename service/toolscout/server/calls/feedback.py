@@ -150,7 +150,10 @@ async def show_insight(service: Service, request: Request, trace: Trace) -> Answ
     known = learner.insight(trace.tenant, pattern)
     answer = InsightAnswer([], 0.0, 0)
     if known is not None:
-        answer = InsightAnswer(list(known.chain), known.confidence, known.evidence)
+        steps = ", then ".join(known.chain)
+        worked = f"{known.successes} of {known.evidence} times"
+        sentence = f"For requests like this, {steps} worked {worked}."
+        answer = InsightAnswer(list(known.chain), known.confidence, known.evidence, sentence)
     return answer_json(answer)
 
 
