@@ -4,6 +4,7 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
@@ -11,7 +12,7 @@ import pytest
 
 from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
-from tests.client.upstream import peer
+from tests.client.upstream import Exchange, peer
 from tests.support import Process, answers, environment, free_port, ran, until
 from toolscout.client import Selector
 from toolscout.discovery import ToolDiscovery
@@ -80,23 +81,50 @@ def test_a_model_that_never_answers_is_stopped(example: str, server: Process):
     assert len(model.requests) == 10
 
 
+@contextmanager
+def forwarding_to(upstream: str, server: Process) -> Iterator[str]:
+    """Yield the address of the proxy of the example."""
+    port = free_port()
+    settings = {"TOOLSCOUT_ENDPOINT": server.url, "UPSTREAM": upstream, "PORT": str(port)}
+    program = [sys.executable, "examples/forwarding_proxy.py"]
+    with subprocess.Popen(program, cwd=ROOT, env=environment() | settings) as running:
+        try:
+            until(lambda: answers(port))
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            running.terminate()
+
+
 @pytest.fixture
 def forwarding(server: Process) -> Iterator[tuple[str, ScriptedModel]]:
-    """Yield the address of the proxy of the example, and the model behind it."""
-    model, port = ScriptedModel({"to": "a@b.example"}), free_port()
-    with peer(model) as upstream:
-        settings = {"TOOLSCOUT_ENDPOINT": server.url, "UPSTREAM": upstream.url, "PORT": str(port)}
-        program = [sys.executable, "examples/forwarding_proxy.py"]
-        with subprocess.Popen(program, cwd=ROOT, env=environment() | settings) as running:
-            until(lambda: answers(port))
-            yield f"http://127.0.0.1:{port}", model
-            running.terminate()
+    """Yield the address of that proxy, and the model behind it."""
+    model = ScriptedModel({"to": "a@b.example"})
+    with peer(model) as upstream, forwarding_to(upstream.url, server) as url:
+        yield url, model
 
 
 def test_the_proxy_of_forty_lines_lets_an_agent_find_its_tool(forwarding, server: Process):
     url, model = forwarding
     assert agent("openai_agent", url, server) == "It said: sent to a@b.example"
     assert "send_email" in model.seen(SHAPES[0])[0]
+
+
+def test_the_proxy_of_forty_lines_keeps_no_cookies(server: Process):
+    cookies: list[str] = []
+
+    def script(exchange: Exchange) -> None:
+        cookies.append(exchange.headers.get("cookie", ""))
+        exchange.answer(b"{}", headers=[("Set-Cookie", "session=ann")])
+
+    with peer(script) as upstream, forwarding_to(upstream.url, server) as url:
+        for _ in range(2):
+            assert httpx2.get(f"{url}/v1/models").status_code == 200
+    assert cookies == ["", ""]
+
+
+def test_the_proxy_of_forty_lines_says_that_the_provider_is_gone(server: Process):
+    with forwarding_to("http://127.0.0.1:9", server) as url:
+        assert httpx2.get(f"{url}/v1/models").status_code == 502
 
 
 @pytest.mark.parametrize("streams", [False, True])

@@ -57,7 +57,7 @@ def test_callers_do_not_see_what_others_call(discovery: ToolDiscovery):
 
 def test_tools_that_are_not_offered_are_not_shown(discovery: ToolDiscovery):
     for text in ("one", "two"):
-        seen(discovery, text, calling("removed", "tool_7"))
+        seen(discovery, text, calling("made_up", "tool_7"))
     assert sorted(seen(discovery, "three")) == ["tool_59", "tool_7"]
 
 

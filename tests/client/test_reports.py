@@ -102,13 +102,15 @@ def test_the_tool_that_was_called_after_a_search_is_reported(upstream, service, 
     running = Flow(kind, configured(upstream.url, api_key="secret"))
     tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     model = Model(shape, asking("read it"), Said(calls=(READ,)))
-    running.complete(shape.request("please help", tools), model, shape.name)
+    request = shape.request("please help", tools)
+    running.complete(request, model, shape.name, session="ann")
     if kind is ToolDiscovery:
         running.discovery.close()
     (post,) = service.posts
     (event,) = post.json["events"]
     assert event.pop("turn")
-    assert event == {"pattern": "read it", "tool": "read_file", "success": True, "catalog": DIGEST}
+    expected = {"pattern": "read it", "tool": "read_file", "success": True, "catalog": DIGEST}
+    assert event == expected | {"session": "ann"}
     assert post.path == "/v1/tool-discovery/feedback"
     assert post.headers["authorization"] == "Bearer secret"
     assert post.headers["x-catalog-digest"] == DIGEST

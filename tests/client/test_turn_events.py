@@ -76,6 +76,16 @@ def test_a_turn_that_streams_makes_the_same_events(provider):
     ]
 
 
+def test_in_an_outage_no_call_is_of_a_hidden_tool():
+    shape = BY_NAME["openai"]
+    events: list[TurnEvent] = []
+    discovery = ToolDiscovery("http://127.0.0.1:9", turn_observers=[events.append])
+    calling = Said("", (("1", "tool_1", {}),))
+    discovery.complete(shape.request("x", many(shape)), Model(shape, calling), shape.name, "s")
+    discovery.close()
+    assert (events[-1].called_visible, events[-1].called_hidden) == (1, 0)
+
+
 def test_turns_are_logged_with_their_counts(flow, caplog):
     shape = SHAPES[0]
     with caplog.at_level(logging.INFO, "toolscout.client"):

@@ -38,7 +38,7 @@ def test_a_chain_is_suggested_for_a_like_intent(empty: Server):
     assert found["chain"] == REPORT["chain"]
     assert found["evidence"] == 3
     assert 0.3 < found["confidence"] <= 1
-    steps = ", then ".join(REPORT["chain"])
+    steps = ", then ".join(f"`{name}`" for name in REPORT["chain"])
     assert found["recommendation"] == f"For requests like this, {steps} worked 3 of 3 times."
     assert insight(empty, "weather tomorrow")["confidence"] < 0.3
     assert insight(empty, REPORT["intent"], ZENITH) == nothing

@@ -133,6 +133,8 @@ def test_the_reports_of_a_person_are_forgotten_and_the_others_stay(pair: tuple[S
     gone = two.client.delete("/v1/learning?session=ann", headers={"x-api-key": ACME_NEW})
     assert gone.status_code == 204
     until(lambda: observed(one, ACME_OLD) == observed(two, ACME_NEW) == 1)
+    again = two.client.delete("/v1/learning?session=ann", headers={"x-api-key": ACME_NEW})
+    problem_of(again, 404, "not_found")
 
 
 def failures(server: Server) -> float:

@@ -86,6 +86,23 @@ def test_a_judgement_is_taken_back_and_stays_with_its_question_and_tools(visit: 
     expect(status(visit)).to_have_text("")
 
 
+def test_other_pasted_tools_have_questions_of_their_own(visit: Visit, tmp_path: Path):
+    visit.paste(TOOLS)
+    visit.ask("forecast for a city")
+    visit.first("get_weather")
+    tick(visit, "get_weather").click()
+    visit.paste([{"name": "brew_tea", "description": "Brew a pot of tea"}])
+    visit.ask("brew some tea")
+    visit.first("brew_tea")
+    tick(visit, "brew_tea").click()
+    expect(status(visit)).to_have_text("1 question judged, 1 answered right.")
+    assert "get_weather" not in downloaded(visit, tmp_path).read_text("utf-8")
+    visit.paste(TOOLS)
+    visit.ask("forecast for a city")
+    visit.first("get_weather")
+    expect(tick(visit, "get_weather")).to_have_attribute("aria-pressed", "true")
+
+
 def test_a_conversation_has_nothing_to_tick(visit: Visit):
     visit.paste(TOOLS)
     visit.ask(json.dumps([{"role": "user", "content": "read a file"}]))

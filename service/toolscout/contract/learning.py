@@ -69,6 +69,8 @@ class ChainReport(msgspec.Struct, frozen=True, kw_only=True):
     chain: Annotated[tuple[ToolName, ...], msgspec.Meta(min_length=2, max_length=MAX_CHAIN)]
     success: bool
     turn: Turn | None = None
+    session: EventText | None = None
+    source: EventText | None = None
 
 
 class InsightAnswer(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -108,11 +108,13 @@ def callers_search(provider: Provider, request: Json, tools: list[Any]) -> Calle
     if kept != history:
         changed = provider.with_history(changed, kept)
     choice = mapping(request.get("tool_choice"))
-    if search.get("name", search["type"]) in (choice.get("name"), choice.get("type")):
+    allowed = mappings(choice.get("tools"))
+    real = [tool for tool in allowed if not _is_search(tool)]
+    is_forced = (search.get("name") or search["type"]) in (choice.get("name"), choice.get("type"))
+    if is_forced or (allowed and not real):
         del changed["tool_choice"]  # every further forward would have to search again
-    elif "tools" in choice:
-        allowed = [tool for tool in choice["tools"] if not _is_search(mapping(tool))]
-        changed["tool_choice"] = {**choice, "tools": allowed}
+    elif allowed:
+        changed["tool_choice"] = {**choice, "tools": real}
     write = _WRITERS.get(provider.name)
     return CallersSearch(changed, plain, True, search, visible, loaded, write)
 
@@ -168,7 +170,7 @@ _ERRORS = {str(Reason.EMPTY_SELECTION): "", str(Reason.EMPTY_QUERY): "invalid_to
 def _blocks(tool: Json, call: Call, tools: list[Any], error: str) -> list[Json]:
     """Return the blocks of Anthropic's messages."""
     key = "pattern" if "regex" in tool["type"] else "query"
-    id_ = "srvtoolu_" + re.sub(r"\W", "_", call.id)
+    id_ = "srvtoolu_" + re.sub(r"\W", "_", call.id, flags=re.ASCII)
     references = [{"type": "tool_reference", "tool_name": name_of(tool)} for tool in tools]
     content: Json = {"type": "tool_search_tool_search_result", "tool_references": references}
     if error:

@@ -246,12 +246,15 @@ class Preparation:
     def _report_turn(self, stage: Stage, turn: Turn) -> None:
         if stage == "finished":
             if self.config.keeps_most_called:
-                self.store.count_calls(turn.scope, turn.called)
+                offered = [name for name in turn.called if name in turn.offer.by_name]
+                self.store.count_calls(turn.scope, offered)
             if self.reporter is not None:
                 self.reporter.observe(turn)
-        calls = turn.shown.places(turn.called) if stage == "finished" else (0, 0, 0)
+        calls, visible = (0, 0, 0), turn.visible
+        if stage == "finished":
+            calls = turn.shown.places(turn.called, Offer(visible).names)
         counts = (turn.search_count, turn.rounds, *calls)
-        self._report(stage, turn.provider.name, turn.session, turn.offer, turn.visible, *counts)
+        self._report(stage, turn.provider.name, turn.session, turn.offer, visible, *counts)
 
     def _report(
         self,
@@ -262,7 +265,8 @@ class Preparation:
         shown: list[Any],
         *counts: int,
     ) -> None:
-        if not self._turn_observers:
+        is_silent = not logger.isEnabledFor(logging.INFO) and self._turn_observers == (log_turn,)
+        if is_silent or not self._turn_observers:
             return
         tokens = definition_tokens(offer.by_name.values()), definition_tokens(shown)
         about = (self.config.strategy, provider, session, len(offer.names), len(shown), *tokens)

@@ -51,6 +51,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     success: bool
     catalog: str = ""
     """Digest of the tools that were searched; empty when unknown."""
+    session: str = ""
+    """The conversation, by which reports may be deleted; empty when unknown."""
 
 
 class Search(msgspec.Struct):
@@ -138,7 +140,8 @@ class Lessons:
                     continue
                 if name not in one.wanted:
                     one.wanted.add(name)
-                    lessons.append(Observation(one.pattern, name, one.turn, True, one.catalog))
+                    about = (one.pattern, name, one.turn, True, one.catalog, turn.session)
+                    lessons.append(Observation(*about))
         return lessons
 
 

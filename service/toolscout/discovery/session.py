@@ -56,6 +56,9 @@ LEAST_CALLS, LEAST_SHARE = 2, 0.01
 HALVED_AT = 10_000
 """Calls at which all counts are halved, so that what is called now counts more."""
 
+MAX_COUNTED = 200
+"""Tools of a scope whose calls are counted; of more the half that is called most stays."""
+
 MAX_SCOPES = 1_000
 """Scopes whose calls are counted."""
 
@@ -219,6 +222,8 @@ class SessionStore:
         with self._lock:
             calls = self._calls.get(scope) or Counter()
             calls.update(map(_shared, names))
+            if len(calls) > MAX_COUNTED:
+                calls = Counter(dict(calls.most_common(MAX_COUNTED // 2)))
             if calls.total() >= HALVED_AT:
                 calls = Counter({name: count // 2 for name, count in calls.items() if count > 1})
             self._calls.put(scope, calls)

@@ -1,7 +1,7 @@
 """Which tools of a turn the model sees."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from toolscout.client.offer import MARKER, Offer
@@ -81,12 +81,16 @@ class Shown:
             self._brought.update(dict.fromkeys(new))
         return shown, new
 
-    def places(self, called: Sequence[str]) -> tuple[int, int, int]:
-        """Count calls of tools visible from the first request on, of found ones, and of others."""
+    def places(self, called: Sequence[str], seen: Collection[str]) -> tuple[int, int, int]:
+        """Count calls of tools visible without a search, of found ones, and of others.
+
+        `seen` are the names in the latest request, which after a failure are all.
+        """
         built_in = {tool.get("name") for tool in self._offer.unnamed if isinstance(tool, dict)}
-        visible = sum(name in self._visible or name in built_in for name in called)
         later = {*self._known, *self._found} - {*self._visible}
         found = sum(name in later for name in called)
+        at_hand = {*self._visible, *built_in, *seen} - later
+        visible = sum(name in at_hand for name in called)
         return visible, found, len(called) - visible - found
 
     def load(self, names: Iterable[str]) -> list[Any]:

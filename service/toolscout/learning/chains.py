@@ -49,6 +49,10 @@ class Chains:
         joined = _join(chain).decode()
         self._experience.learn(replace(observation, tool=joined, chain=()), vector)
 
+    def forget(self, before: float) -> None:
+        """Forget the chains that were reported last before a time."""
+        self._experience.forget(before)
+
     def insight(
         self,
         pattern: Pattern,

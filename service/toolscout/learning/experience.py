@@ -167,6 +167,16 @@ class Experience:
         while len(self._tools) > limit:
             self._note(self._tools.popitem(last=False)[0])
 
+    def forget(self, before: float) -> None:
+        """Forget the patterns, and the tools, that were reported last before a time."""
+        for key, tool in list(self._tools.items()):
+            kept = [slot for slot in tool.slots if slot.seen >= before]
+            if len(kept) < len(tool.slots):
+                tool.slots = kept
+                self._note(key)
+            if tool.seen < before:
+                del self._tools[key]
+
     def of(self, key: Key) -> ToolExperience | None:
         """Return the experience with a tool."""
         return self._tools.get(key)

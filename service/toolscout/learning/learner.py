@@ -8,7 +8,7 @@ log a moment later. Without a store, nothing is written.
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 from math import inf
-from time import time
+from time import monotonic, time
 
 from msgspec.structs import replace
 
@@ -17,7 +17,7 @@ from toolscout.index.patterns import LAYOUT, pack_text, read_pattern, unpack
 from toolscout.index.vectors import Embedder
 from toolscout.learning.chains import Insight
 from toolscout.learning.experience import Experience, Observation, Use
-from toolscout.learning.log import Log, Report, Seen, Slices
+from toolscout.learning.log import DAY_S, KEPT_S, Log, Report, Seen, Slices
 from toolscout.learning.prior import HALF_LIFE_S, ExamplePriors, prior_of
 from toolscout.learning.tenants import Contents, Tenant, Tenants, content_digest
 from toolscout.learning.turns import TURN_S, Turn, digest, report_of, source_of
@@ -32,8 +32,6 @@ from toolscout.tools.filters import tenant_of
 
 FOLLOW_S = 1.0
 """Seconds between reads of the logs for observations of other processes."""
-
-DAY_S = 86_400.0
 
 TIDY_S = 60.0
 """Seconds between checks of a log for old turns."""
@@ -54,7 +52,7 @@ class Learner:
         catalog: returns a tenant's catalog by its digest, if it is still cached.
         model: the name of the model; vectors of other models cannot be compared.
         lasting: whether observations are written to the store at all.
-        kept_s: seconds after which they are deleted from it.
+        kept_s: seconds after which they are deleted.
     """
 
     def __init__(  # noqa: PLR0913  # the parts, and how long and in what form to keep patterns
@@ -66,7 +64,7 @@ class Learner:
         *,
         model: str = "",
         lasting: bool = True,
-        kept_s: float = inf,
+        kept_s: float = KEPT_S,
     ) -> None:
         self._embedder = embedder
         self._clock = clock
@@ -162,8 +160,8 @@ class Learner:
         epoch = None if self._log is None else await self._log.drop(tenant)
         self._tenants.renew(tenant).epoch = epoch
 
-    async def forget(self, tenant: str, subjects: Collection[str]) -> None:
-        """Forget the reports with all of these subjects, in every process.
+    async def forget(self, tenant: str, subjects: Collection[str]) -> bool:
+        """Forget the reports with all of these subjects, in every process; whether any had them.
 
         What is in memory alone cannot be told apart: there everything of the tenant is forgotten.
 
@@ -171,19 +169,20 @@ class Learner:
             StoreUnavailable: the store failed, and some of them may remain.
         """
         if self._log is None:
-            self._tenants.renew(tenant)
-        elif epoch := await self._log.remove(
-            tenant, lambda seen: set(subjects) <= set(seen.subjects)
-        ):
+            return self._tenants.renew(tenant) is not None
+        epoch = await self._log.remove(tenant, lambda seen: {*subjects} <= {*seen.subjects})
+        if epoch is not None:
             self._tenants.renew(tenant).epoch = epoch
+        return epoch is not None
 
     async def follow(self, tenants: Iterable[str], report: Report) -> None:
         """Read the logs, then the entries that other processes add, until cancelled."""
         if self._log is None:
+            await self._age()
             return
         for tenant in tenants:
             self._tenants.get(tenant)
-        reached, tidied = True, False
+        reached, tidied = True, -inf
         while True:
             for tenant in self._tenants.names():
                 try:
@@ -194,10 +193,16 @@ class Learner:
                     if reached:
                         report(f"learning: {error}")
                     reached = False
-            if reached and not tidied:
-                tidied = True
+            if reached and monotonic() - tidied >= DAY_S:
+                tidied = monotonic()
                 await self._tidy_others(self._log, report)
             await asyncio.sleep(FOLLOW_S)
+
+    async def _age(self) -> None:
+        """Forget what is too old where nothing is stored, until cancelled."""
+        while True:
+            self._tenants.forget(self._clock() - self._kept_s)
+            await asyncio.sleep(DAY_S / 24)
 
     async def _catch_up(self, log: Log, tenant: str, report: Report) -> None:
         """Learn the logs' new entries, except those that were learned when they were recorded."""
@@ -208,16 +213,10 @@ class Learner:
         if epoch != known.epoch:
             known = self._tenants.renew(tenant)
             known.epoch = epoch
-        failure: StoreUnavailable | None = None
-        if now - known.tidied >= TIDY_S:
-            known.tidied = now
-            try:
-                await self._tidy(log, tenant)
-            except StoreUnavailable as error:  # a full store can still be read
-                failure = error
         await self._read(log, tenant, known, report)
-        if failure is not None:
-            raise failure
+        if now - known.tidied >= TIDY_S:  # after reading, for a full store can still be read
+            known.tidied = now
+            await self._tidy(log, tenant)
 
     async def _tidy(self, log: Log, tenant: str) -> None:
         """Remove turns that are over, and once a day the reports that are too old."""

@@ -21,6 +21,10 @@ from toolscout.state.store import START, Entry, key, last_name
 OBSERVATIONS, TURNS, EPOCH = "learning", "learning-turns", "learning-epoch"
 """Kinds of keys."""
 
+DAY_S = 86_400.0
+KEPT_S = 365 * DAY_S
+"""How long observations are kept unless told otherwise."""
+
 KEEP = 100_000
 """Maximum number of observations in a log."""
 
@@ -75,7 +79,7 @@ def _is_meant(entry: Entry, is_meant: Callable[[Observation], bool]) -> bool:
     try:
         return is_meant(_decode(entry.value))
     except _UNREADABLE:
-        return False
+        return True  # nobody can use it
 
 
 class Log:
@@ -153,13 +157,15 @@ class Log:
             await self._guard.run("remove", self._guard.store.remove(log, old), READ_S)
 
     async def tenants(self) -> list[str]:
-        """Return the tenants that have turns in the store.
+        """Return the tenants that have turns or observations in the store.
 
         Raises:
             StoreUnavailable: they could not be read.
         """
-        listing = self._guard.store.logs(f"{TURNS}/")
-        return sorted(map(last_name, await self._guard.run("logs", listing, READ_S)))
+        found: list[str] = []
+        for kind in (TURNS, OBSERVATIONS):
+            found += await self._guard.run("logs", self._guard.store.logs(f"{kind}/"), READ_S)
+        return sorted(set(map(last_name, found)))
 
     async def read(
         self, tenant: str, positions: dict[str, str], report: Report

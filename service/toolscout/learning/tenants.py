@@ -175,6 +175,12 @@ class Tenants:
         """Return a tenant without making or using it."""
         return self._known.get(name)
 
+    def forget(self, before: float) -> None:
+        """Forget of each tenant what was reported last before a time."""
+        for known in self._known.values():
+            known.experience.forget(before)
+            known.chains.forget(before)
+
     def names(self) -> list[str]:
         """Return the names of the tenants with experience."""
         return list(self._known)

@@ -19,7 +19,8 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.encoder import checked_model
 from toolscout.index.static_model import BUNDLED_MODEL
-from toolscout.learning.learner import DAY_S, Learner
+from toolscout.learning.learner import Learner
+from toolscout.learning.log import DAY_S
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.encoding import Encoding
 from toolscout.server.compiling.queue import CompileQueue

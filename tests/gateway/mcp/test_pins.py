@@ -1,8 +1,13 @@
 """The file of accepted definitions, and what a process that makes it accepts."""
 
+import asyncio
 from pathlib import Path
 
-from toolscout.gateway.mcp.pins import DIGEST, PinFile, Pins, PinStore
+import pytest
+
+from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.pins import DIGEST, PINS, PinFile, Pins, PinStore
+from toolscout.state.sqlite import SqliteStore
 
 ONE, TWO = f"{DIGEST}one", f"{DIGEST}two"
 
@@ -48,6 +53,35 @@ def test_of_two_first_lists_the_one_that_is_written_first_counts(tmp_path: Path)
     third = Pins(PinStore(url))
     assert third.accept("mail__read", ONE)
     assert not third.accept("mail__read", TWO)
+
+
+@pytest.mark.parametrize("kind", ["file", "store"])
+def test_accepting_some_tools_leaves_what_others_accept_meanwhile(tmp_path: Path, kind: str):
+    def place() -> PinFile | PinStore:
+        if kind == "file":
+            return PinFile(tmp_path / "pins.json")
+        return PinStore(f"sqlite:{tmp_path / 'pins.db'}")
+
+    before = Pins(place())
+    for name in ("mail__read", "files__read"):
+        before.accept(name, ONE)
+    before.save()
+    slow, quick = Pins(place(), ("mail__*",)), Pins(place(), ("files__*",))
+    slow.accept("mail__read", TWO)
+    quick.accept("files__read", TWO)
+    quick.save()
+    slow.save()
+    after = Pins(place())
+    assert after.accept("mail__read", TWO)
+    assert after.accept("files__read", TWO)
+
+
+def test_damaged_pins_are_an_error_that_says_so(tmp_path: Path):
+    store = SqliteStore(tmp_path / "pins.db")
+    asyncio.run(store.put(PINS, b"nonsense"))
+    asyncio.run(store.close())
+    with pytest.raises(ConfigurationError, match="damaged"):
+        Pins(PinStore(f"sqlite:{tmp_path / 'pins.db'}"))
 
 
 def test_what_somebody_accepts_replaces_what_was(tmp_path: Path):

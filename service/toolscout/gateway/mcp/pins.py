@@ -52,9 +52,10 @@ class PinFile:
         """Return what the file holds; None if there is none."""
         return read_object(self._path) if self._path.exists() else None
 
-    def write(self, digests: Mapping[str, str], is_chosen: bool) -> None:
-        """Put the digests into the file, in one step."""
-        text = msgspec.json.format(msgspec.json.encode(digests, order="sorted"), indent=2)
+    def write(self, news: Mapping[str, str], is_chosen: bool) -> None:
+        """Add digests to those of the file, which is replaced in one step; see `_merged`."""
+        whole = _merged(self.read() or {}, news, is_chosen)
+        text = msgspec.json.format(msgspec.json.encode(whole, order="sorted"), indent=2)
         written = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         try:
             written.write_bytes(text + b"\n")
@@ -78,23 +79,25 @@ class PinStore:
     def read(self) -> dict[str, Any] | None:
         """Return what the store holds; None if there is nothing."""
         value = asyncio.run(self._with_store(lambda store: store.get(PINS)))
-        return None if value is None else msgspec.json.decode(value, type=dict[str, Any])
+        return None if value is None else self._decoded(value)
 
-    def write(self, digests: Mapping[str, str], is_chosen: bool) -> None:
-        """Add digests to those of the store.
+    def write(self, news: Mapping[str, str], is_chosen: bool) -> None:
+        """Add digests to those of the store; see `_merged`."""
+        asyncio.run(self._with_store(lambda store: self._add(store, news, is_chosen)))
 
-        What another gateway has accepted of a name stays, unless somebody has chosen these.
-        """
-        asyncio.run(self._with_store(lambda store: self._add(store, digests, is_chosen)))
-
-    async def _add(self, store: StateStore, digests: Mapping[str, str], is_chosen: bool) -> None:
+    async def _add(self, store: StateStore, news: Mapping[str, str], is_chosen: bool) -> None:
         is_written = False
         while not is_written:
             before = await store.get(PINS)
-            known = {} if before is None else msgspec.json.decode(before)
-            merged = {**known, **digests} if is_chosen else {**digests, **known}
-            value = msgspec.json.encode(merged, order="sorted")
+            known = {} if before is None else self._decoded(before)
+            value = msgspec.json.encode(_merged(known, news, is_chosen), order="sorted")
             is_written = await store.swap(PINS, before, value)
+
+    def _decoded(self, value: bytes) -> dict[str, Any]:
+        try:
+            return msgspec.json.decode(value, type=dict[str, Any])
+        except msgspec.MsgspecError as error:
+            raise ConfigurationError(f"{self}: damaged: {error}") from None
 
     async def _with_store(self, action: Callable[[StateStore], Awaitable[T]]) -> T:
         store = open_store(self._url)
@@ -105,6 +108,14 @@ class PinStore:
         finally:
             with suppress(StoreUnavailable):
                 await store.close()
+
+
+def _merged(known: Mapping[str, Any], news: Mapping[str, str], is_chosen: bool) -> dict[str, Any]:
+    """Add what was accepted; of a name that another gateway has accepted too, the first counts.
+
+    What somebody has chosen to accept replaces it.
+    """
+    return {**known, **news} if is_chosen else {**news, **known}
 
 
 class Pins:
@@ -166,7 +177,9 @@ class Pins:
         news, self._news = self._news, {}
         self._listed.update(map(_server, self._digests))
         if news:
-            self._place.write(self._digests, bool(self._accepted))
+            written = {name: self._digests[name] for name in news}
+            self._place.write(written, bool(self._accepted))
+            self.reload()
         return [f"{name}: {what}" for name, what in news.items()]
 
 

@@ -5,13 +5,14 @@ import { byId, count, make } from "./dom.js";
 const LINES = "application/jsonl";
 
 export class Judging {
-  #judged = new Map(); // for each source of tools: from a question to { wanted, shown }
-  #source = "";
+  #judged = new Map(); // for each list of names: from a question to { wanted, shown }
+  #names = "";
 
   /** Other tools; questions about them are kept apart. */
-  use(source) {
-    this.#source = source;
-    if (!this.#judged.has(source)) this.#judged.set(source, new Map());
+  use(names) {
+    if (this.#judged.get(this.#names)?.size === 0) this.#judged.delete(this.#names);
+    this.#names = JSON.stringify(names);
+    if (!this.#judged.has(this.#names)) this.#judged.set(this.#names, new Map());
   }
 
   /** A button for each name of an answer, and the line below; none for a conversation. */
@@ -65,7 +66,7 @@ export class Judging {
   }
 
   get #here() {
-    return this.#judged.get(this.#source);
+    return this.#judged.get(this.#names);
   }
 
   #wanted(text) {

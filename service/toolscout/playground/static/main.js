@@ -100,7 +100,7 @@ function failed(error) {
 function use(found, examples) {
   tools = new Map(found.map((tool) => [tool.name, tool]));
   service.use(found);
-  judging.use(document.querySelector("[name=source]:checked").value);
+  judging.use([...tools.keys()]);
   if (tools.size > 0) keeping.offer([...tools.keys()]);
   byId("examples").replaceChildren(...examples.map(example));
   if (!query.value && examples.length > 0) query.value = examples[0];

@@ -6,6 +6,7 @@ Both are refused while learning is off, so that no feedback is silently lost.
 from collections.abc import Sequence
 from hashlib import sha256
 from time import perf_counter
+from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -110,6 +111,7 @@ async def report_chain(service: Service, request: Request, trace: Trace) -> Answ
         success=report.success,
         chain=report.chain,
         turn=report.turn or "",
+        subjects=_subjects(trace.tenant, session=report.session, source=report.source),
     )
     counted = await _record(service, trace, [seen])
     return answer_json(FeedbackAnswer(len(counted)), status=202)
@@ -150,9 +152,10 @@ async def show_insight(service: Service, request: Request, trace: Trace) -> Answ
     known = learner.insight(trace.tenant, pattern)
     answer = InsightAnswer([], 0.0, 0)
     if known is not None:
-        steps = ", then ".join(known.chain)
+        steps = ", then ".join(f"`{name}`" for name in known.chain)
         worked = f"{known.successes} of {known.evidence} times"
-        sentence = f"For requests like this, {steps} worked {worked}."
+        is_shown = all(map(str.isprintable, known.chain))
+        sentence = f"For requests like this, {steps} worked {worked}." if is_shown else ""
         answer = InsightAnswer(list(known.chain), known.confidence, known.evidence, sentence)
     return answer_json(answer)
 
@@ -177,6 +180,10 @@ async def forget(service: Service, request: Request, trace: Trace) -> Answer:
         StoreUnavailable: some or all may remain.
     """
     learner, given = _learner(service), request.arguments()
+    pairs = parse_qsl(request.query.decode("latin-1"), keep_blank_values=True)
+    if request.has_body or len(pairs) > len(given):
+        detail = "name one session or one source in the query string, and send no body"
+        raise InvalidRequest(detail, (FieldError("", detail),))
     for name, value in given.items():
         if name not in ("session", "source"):  # else a typing error would delete everything
             raise InvalidRequest(
@@ -184,10 +191,10 @@ async def forget(service: Service, request: Request, trace: Trace) -> Answer:
             )
         if not value:
             raise blank(name)
-    if given:
-        await learner.forget(trace.tenant, _subjects(trace.tenant, **given))
-    else:
+    if not given:
         await learner.reset(trace.tenant)
+    elif not await learner.forget(trace.tenant, _subjects(trace.tenant, **given)):
+        raise Refused("not_found", "no report names it; write a plus sign as %2B")
     return Answer(status=204)
 
 

@@ -24,6 +24,7 @@ from opentelemetry.util.types import AttributeValue
 from toolscout import __version__
 from toolscout.errors import ConfigurationError
 from toolscout.ranking.ask import Decision
+from toolscout.ranking.judge import score
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 
@@ -171,12 +172,10 @@ def _attributes(
 
 
 def _documents(decision: Decision) -> str:
-    """Return the selected tools as JSON: spans have no structured attributes."""
-    scores = decision.ranking.scores
+    """Return the selected tools with calibrated scores as JSON: spans have no structure."""
     rows = zip(decision.names, decision.rows, strict=True)
-    return msgspec.json.encode(
-        [{"id": name, "score": round(float(scores[row]), 4)} for name, row in rows]
-    ).decode()
+    found = [{"id": name, "score": round(score(decision.ranking, row), 4)} for name, row in rows]
+    return msgspec.json.encode(found).decode()
 
 
 def _phases(request: Request, trace: Trace) -> Iterator[tuple[str, float, float]]:
