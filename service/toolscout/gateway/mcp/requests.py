@@ -18,7 +18,15 @@ from toolscout.gateway.mcp.connection import Progress
 from toolscout.gateway.mcp.definitions import own_tools, pinned_tools
 from toolscout.gateway.mcp.failures import CallFailed
 from toolscout.gateway.mcp.gateway import Gateway, Session
-from toolscout.gateway.mcp.tools import CALLS, META_TOOLS, CallTool, ServerTools
+from toolscout.gateway.mcp.skills import SkillError
+from toolscout.gateway.mcp.tools import (
+    CALLS,
+    META_TOOLS,
+    READ_SKILL,
+    CallTool,
+    ReadSkill,
+    ServerTools,
+)
 from toolscout.metatools.answers import resolved
 from toolscout.metatools.arguments import CallError, read_arguments
 
@@ -40,13 +48,14 @@ class Requests(Middleware):
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Sequence[Tool]]
     ) -> Sequence[Tool]:
         """List the gateway's own tools and the pinned ones."""
-        if self._gateway.config.options.pinned:
+        if self._gateway.config.options.pinned or self._gateway.config.options.skills:
             await self._gateway.ready()
         self._session(context.fastmcp_context)  # to tell it of changes
         pinned = self._gateway.pinned()
         for one in pinned:
             self._gateway.gate.note_read(one.shown)  # hosts have its schema
-        return [*own_tools(self._gateway.config), *pinned_tools(pinned)]
+        has_skills = bool(self._gateway.skills.by_name)
+        return [*own_tools(self._gateway.config, has_skills), *pinned_tools(pinned)]
 
     async def on_call_tool(
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
@@ -61,9 +70,8 @@ class Requests(Middleware):
             await self._gateway.ready()
             session = self._session(context.fastmcp_context)
             tools = ServerTools(self._gateway, session)
-            if name in META_TOOLS:
-                answer = await META_TOOLS[name].call(tools, arguments)
-                return _text(msgspec.json.encode(answer).decode())
+            if name in META_TOOLS or name == READ_SKILL:
+                return _text(await self._own(tools, session, name, arguments))
             token, caller = None, None
             if name in CALLS:
                 wanted, caller = read_arguments(CallTool, arguments), name
@@ -80,13 +88,23 @@ class Requests(Middleware):
                 return _text(refusal, is_error=True)
             progress = _progress(context.fastmcp_context)
             return await self._gateway.call(session, name, arguments, progress)
-        except (CallFailed, CallError) as error:
+        except (CallFailed, CallError, SkillError) as error:
             return _text(str(error), is_error=True)
         except MCPError:
             raise  # as the server said it
         except Exception as error:
             logger.error("a call failed: %s", type(error).__name__)
             return _text("the gateway could not make this call", is_error=True)
+
+    async def _own(
+        self, tools: ServerTools, session: Session, name: str, arguments: dict[str, Any]
+    ) -> str:
+        """Answer a tool of the gateway that calls no server."""
+        if name == READ_SKILL:
+            asked = read_arguments(ReadSkill, arguments)
+            return await self._gateway.read_skill(session, asked.name, asked.path)
+        answer = await META_TOOLS[name].call(tools, arguments)
+        return msgspec.json.encode(answer).decode()
 
     def _session(self, context: Context) -> Session:
         """Return the state of the session that a request belongs to.
