@@ -182,7 +182,7 @@ mcp-tokens: $(VENV)/.tested ## the tables in docs/mcp.md: twelve tasks over nine
 	$(BIN)/python -m evals.mcp_tokens --docs docs/mcp.md
 
 prompt-cost: $(VENV)/.tested ## what a conversation costs by the way tools are shown; the table in docs/client.md (TOOLSCOUT_DATA)
-	$(BIN)/python -m evals.prompt_cost --docs docs/client.md
+	$(BIN)/python -m evals.prompt_cost --docs docs/client.md $(addprefix --litellm ,$(wildcard .venv-litellm/bin/litellm))
 
 openapi: $(STAMP) ## write openapi.yaml anew
 	$(BIN)/toolscout openapi > openapi.yaml

@@ -1,26 +1,30 @@
 """`make prompt-cost`: what the prompts of a conversation cost, by the way tools are shown.
 
-python -m evals.prompt_cost --tools FILE --docs docs/client.md
+python -m evals.prompt_cost --tools FILE --docs docs/client.md --litellm PROGRAM
 
 A conversation has twelve questions of a user; a scripted model calls one tool for each, after a
 search where its prompt lacks the tool. FILE is a JSON array of tools, by default
 `catalogs/300.json` in TOOLSCOUT_DATA. Tokens are those of `o200k_base`. A token that an earlier
 request of the conversation began with counts a tenth, as providers bill it; definitions that
-a provider loads by itself count where they are loaded.
+a provider loads by itself count where they are loaded. PROGRAM is an installed LiteLLM with its
+proxy and this package; without it the table has no rows of LiteLLM.
 """
 
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evals import docs
 from evals.mcp_tokens.agent import count
-from evals.prompt_cost.models import INTERFACES, Model
+from evals.prompt_cost.litellm import Proxy, litellm
+from evals.prompt_cost.models import INTERFACES, Json, Model
 from evals.speed.servers import toolscout
 from evals.speed.traffic import catalogs
+from toolscout.client import Selector
 from toolscout.discovery import ToolDiscovery
 from toolscout.tools.shapes import schema_of, texts
 from toolscout.tools.summary import first_sentence
@@ -53,25 +57,38 @@ WAYS = (
 )
 
 
+THROUGH_LITELLM = (
+    Way("LiteLLM, `/v1/messages`, Claude", "anthropic", None),
+    Way("LiteLLM, `/v1/responses`, GPT", "openai-responses", None),
+    Way("LiteLLM, `/v1/chat/completions`", "openai", None),
+)
+"""Ways through the proxy of LiteLLM, which has the callback with its defaults."""
+
+
 def main() -> int:
     """Print the table, and write it where told to; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m evals.prompt_cost", description=__doc__)
     parser.add_argument("--tools", type=Path, help="JSON array of tools")
     parser.add_argument("--docs", type=Path, help="also write the table into its block here")
+    parser.add_argument("--litellm", type=Path, help="the program of LiteLLM")
     parsed = parser.parse_args()
     folder = catalogs(None)
     file = parsed.tools or (folder and folder / "300.json")
     if file is None:
         print("skipped: no tools; name a file with --tools, or a folder with TOOLSCOUT_DATA")
         return 0
-    text = table(json.loads(file.read_text("utf-8")))
+    text = table(json.loads(file.read_text("utf-8")), parsed.litellm)
     print(text)
     if parsed.docs:
         docs.write(parsed.docs, "prompt-cost", text)
     return 0
 
 
-def table(tools: list[Any]) -> str:
+Ask = Callable[[Json], Json]
+"""Returns the answer to a request of a caller."""
+
+
+def table(tools: list[Any], program: Path | None) -> str:
     """Hold the conversation in each way, and return the table."""
     lines = [
         f"| {len(tools)} tools, {QUESTIONS} questions | requests | prompt tokens | cached | cost |"
@@ -79,47 +96,65 @@ def table(tools: list[Any]) -> str:
         "|---|--:|--:|--:|--:|--:|",
     ]
     with toolscout() as service:
-        for way in WAYS:
-            model = held(tools, way, f"http://127.0.0.1:{service.port}")
-            cost = model.prompt - (1 - CACHED) * model.cached
-            lines.append(
-                f"| {way.title} | {model.requests} | {model.prompt:,} "
-                f"| {model.cached / model.prompt:.1%} | {cost:,.0f} | {model.missed} |"
-            )
+        url = f"http://127.0.0.1:{service.port}"
+        lines += [row(way, directly(tools, way, url)) for way in WAYS]
+        if program is not None:
+            with litellm(program, url) as proxy:
+                lines += [row(way, through(proxy, tools, way, url)) for way in THROUGH_LITELLM]
     return "\n".join(lines)
 
 
-def held(tools: list[Any], way: Way, url: str) -> Model:
-    """Hold the conversation, and return the model with what it has counted."""
-    interface = INTERFACES[way.interface]
+def directly(tools: list[Any], way: Way, url: str) -> Model:
+    """Hold the conversation with a flow in this process."""
+    options: dict[str, Any] = {"learn": False, "timeout": 30.0, **(way.options or {})}
+    options |= {"observers": None, "turn_observers": None}
+    with closing(ToolDiscovery(url, **options)) as discovery:
+        for others in range(way.before, -1, -1):
+            model = Model(INTERFACES[way.interface], count)
+
+            def ask(request: Json, model: Model = model) -> Json:
+                return discovery.complete(request, model.forward, model.interface.name)
+
+            hold(tools, model, url, model.forward if way.options is None else ask, others)
+    return model
+
+
+def through(proxy: Proxy, tools: list[Any], way: Way, url: str) -> Model:
+    """Hold the conversation through LiteLLM."""
+    proxy.model = model = Model(INTERFACES[way.interface], count)
+    hold(tools, model, url, lambda request: proxy.ask(request, way.interface))
+    return model
+
+
+def row(way: Way, model: Model) -> str:
+    """Return a row of the table."""
+    cost = model.prompt - (1 - CACHED) * model.cached
+    share = model.cached / model.prompt
+    counts = f"{model.requests} | {model.prompt:,} | {share:.1%} | {cost:,.0f} | {model.missed}"
+    return f"| {way.title} | {counts} |"
+
+
+def hold(tools: list[Any], model: Model, url: str, ask: Ask, others: int = 0) -> None:
+    """Hold the conversation; the model counts what it sees. So many `others` follow it."""
+    interface = model.interface
     named: list[tuple[str, str, Any]] = [
         (*texts(tool), schema_of(tool) or tool.get("definition") or {}) for tool in tools
     ]
     shapes = [interface.tool(*about) for about in named]
-    options: dict[str, Any] = {"learn": False, "timeout": 30.0, **(way.options or {})}
-    options |= {"observers": None, "turn_observers": None}
-    with closing(ToolDiscovery(url, **options)) as discovery:
+    messages: list[Any] = []
+    with Selector(url, timeout=30.0, observers=None) as selector:
         # Else the first questions could be answered by words, while the tools are compiled.
-        discovery.selector.select("warm up", shapes, fields={"latency_budget_ms": 30_000})
-        for number in range(way.before + 1):
-            model = Model(interface, count)
-            messages: list[Any] = []
-            for name, description, _ in named[:: len(named) // QUESTIONS][:QUESTIONS]:
-                asked = first_sentence(description) or name
-                model.want(name, asked)
-                others = "again " * (way.before - number)  # else it were the same conversation
-                said = f"Please do this {others}for me: {asked}"
-                messages.append({"role": "user", "content": said})
-                while True:
-                    request = interface.request(messages, shapes)
-                    if way.options is None:
-                        answer = model.forward(request)
-                    else:
-                        answer = discovery.complete(request, model.forward, interface.name)
-                    messages += interface.added(answer)
-                    if not interface.calls(answer):
-                        break
-    return model
+        selector.select("warm up", shapes, fields={"latency_budget_ms": 30_000})
+    for name, description, _ in named[:: len(named) // QUESTIONS][:QUESTIONS]:
+        asked = first_sentence(description) or name
+        model.want(name, asked)
+        said = f"Please do this {'again ' * others}for me: {asked}"  # else all were one
+        messages.append({"role": "user", "content": said})
+        while True:
+            answer = ask(interface.request(messages, shapes))
+            messages += interface.added(answer)
+            if not interface.calls(answer):
+                break
 
 
 if __name__ == "__main__":

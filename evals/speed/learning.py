@@ -28,7 +28,7 @@ def report(folder: Path, calls: int) -> Iterator[str]:
     """Yield a line of medians for each size and way of naming the tools, in milliseconds."""
     for size in SIZES:
         tools: list[dict[str, Any]] = json.loads((folder / f"{size}.json").read_text("utf-8"))
-        with toolscout("--learning", "off") as off, toolscout() as on:
+        with toolscout("--learning-days", "0") as off, toolscout() as on:
             first = {"pattern": "a", "tools": tools, "latency_budget_ms": 60_000}
             for each in (off, on):
                 digest = _send(_open(each), SEARCH, first)

@@ -135,7 +135,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             1_024_000 * MIB,
         ),
     ] = 1_024 * MIB
-    learning: Annotated[bool, about("accept feedback and rank by it")] = True
+    learning_days: Annotated[
+        int, about("rank by the feedback of this many days, then delete it; 0 takes none", 0, 3_650)
+    ] = 365
     playground: Annotated[
         Literal["auto", "on", "off"],
         about("serve the playground at /; auto serves it on loopback addresses only"),

@@ -29,7 +29,7 @@ Start = Callable[[Path], AbstractContextManager[Process]]
 
 def with_flags(*flags: str) -> Start:
     """Start a service of two tenants that learns."""
-    return lambda folder: running(folder, "--learning", *flags, TOOLSCOUT_API_KEYS=KEYS)
+    return lambda folder: running(folder, *flags, TOOLSCOUT_API_KEYS=KEYS)
 
 
 LEARNING = with_flags()

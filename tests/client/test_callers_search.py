@@ -193,6 +193,13 @@ def test_few_deferred_tools_are_searched_and_none_need_no_search(upstream, servi
     assert agent.ask(QUESTION) == ["send_email"]
     assert model.seen(agent.shape)[:2] == [[PHANTOM, "tool_3"], [PHANTOM, "tool_3", "send_email"]]
     model.requests.clear()
+    built_ins = [{"type": f"web_{n}", "name": f"web_{n}"} for n in range(3)]
+    agent.tools += built_ins
+    agent.messages = []
+    assert agent.ask("and with tools of the provider") == ["send_email"]
+    assert set(model.seen(agent.shape)[0]) == {PHANTOM, "tool_3", "web_0", "web_1", "web_2"}
+    model.requests.clear()
+    agent.tools = agent.tools[:-3]
     for tool in agent.tools:
         tool.pop("defer_loading", None)
     assert agent.ask("and once more") == ["send_email"]
@@ -219,6 +226,29 @@ def test_a_forced_search_is_left_to_the_model(upstream, service, model):
     agent.choice = {"tool_choice": {"type": "tool", "name": BM25["name"]}}
     assert agent.ask(QUESTION) == ["send_email"]
     assert not model.refused
+
+
+@pytest.mark.parametrize(("interface", "own"), FORMS[:4])
+@pytest.mark.parametrize("has_tools", [True, False])
+def test_a_later_request_may_bring_no_search_any_more(
+    interface, own, has_tools, upstream, service, model
+):
+    agent = agent_of(interface, upstream.url, own, Transport(service.url))
+    agent.ask(QUESTION)
+    agent.tools = [t for t in agent.tools if t.get("name") in ("tool_3",)] if has_tools else []
+    agent.ask("thanks")
+    assert not model.refused
+    assert [tool["name"] for tool in model.requests[-1].get("tools", [])] == ["tool_3"] * has_tools
+
+
+def test_a_search_among_the_allowed_tools_is_not_sent_on(upstream, service, model):
+    agent = agent_of("openai-responses", upstream.url, OPENAI, Transport(service.url))
+    allowed = [OPENAI, {"type": "function", "name": "tool_3"}]
+    choice = {"type": "allowed_tools", "mode": "auto", "tools": allowed}
+    agent.choice = {"tool_choice": choice}
+    agent.ask(QUESTION)
+    assert not model.refused
+    assert model.requests[0]["tool_choice"]["tools"] == allowed[1:]
 
 
 def test_a_reference_to_an_item_that_was_shown_here_is_not_sent_on(upstream, service, model):
@@ -311,7 +341,11 @@ some_action = st.tuples(st.sampled_from([SEARCH, CALL, MIXED]), st.sampled_from(
 
 
 @pytest.mark.parametrize("interface", ["anthropic", "openai-responses"])
-@pytest.mark.parametrize("search", ["theirs", "ours"])
+@pytest.mark.parametrize(
+    "options",
+    [{"search": "theirs"}, {"search": "ours"}, {"search": "theirs", "dispatch": True}],
+    ids=["theirs", "ours", "dispatch"],
+)
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -327,13 +361,13 @@ some_action = st.tuples(st.sampled_from([SEARCH, CALL, MIXED]), st.sampled_from(
     number=st.integers(0, 10**9),
 )
 def test_over_many_turns_nothing_is_refused_and_what_was_found_stays(
-    finder, interface, search, turns, restarts, number
+    finder, interface, options, turns, restarts, number
 ):
     own = BM25 if interface == "anthropic" else OPENAI
-    with closing(ToolDiscovery(finder.url, search=search)) as discovery:
+    with closing(ToolDiscovery(finder.url, **options)) as discovery:
         conversation = Conversation(interface, discovery)
         conversation.tools = [own, *deferred(conversation.tools, "tool_9")]
-        if search == "theirs":
+        if options["search"] == "theirs":
             conversation.beside = {"model": WITHOUT[interface]}
         for place, (kind, actions) in enumerate(turns):
             choice = conversation.choice(kind, "tool_7")
@@ -342,11 +376,11 @@ def test_over_many_turns_nothing_is_refused_and_what_was_found_stays(
             conversation.ask(f"question {number}.{place}", choice, actions)
             if restarts:
                 conversation.discovery.close()
-                conversation.discovery = ToolDiscovery(finder.url, search=search)
+                conversation.discovery = ToolDiscovery(finder.url, **options)
             parts = seen_by_caller(conversation.messages)
             known = {name for part in parts for name in names_in(part)}
             shown = visible(interface, conversation.requests[-1])
-            if kind != "forbids":
+            if kind != "forbids" and "dispatch" not in options:
                 assert known | {"tool_9"} <= {*shown, *NAMES[6:9]}
         conversation.discovery.close()
     assert PHANTOM not in str(conversation.messages)

@@ -33,6 +33,12 @@ class Router:
     def __init__(self, *answers: Json | Exception) -> None:
         self.answers = list(answers)
         self.forwards: list[Json] = []
+        self.models = ["anthropic/claude-3-5-sonnet"]
+        """Those of the deployments behind every name."""
+        self.fallbacks: list[Json] = []
+
+    def get_model_list(self, model_name: str | None) -> list[Json]:
+        return [{"litellm_params": {"model": model}} for model in self.models]
 
     async def aanthropic_messages(self, **arguments: Any) -> Json:
         self.forwards.append(arguments)
@@ -160,6 +166,79 @@ def test_the_original_survives_what_the_router_does_to_a_forward(hook, router, m
     assert len(router.forwards) == 2
     assert router.forwards[1]["tools"] == body["tools"]
     assert body["messages"] == request()["messages"]
+
+
+CLAUDE = "anthropic/claude-sonnet-4-5"
+
+
+def prepared(hook: ModuleType, *requests: Json, refused: str = "") -> list[list[Json]]:
+    """Return the tools with which LiteLLM makes the first forward of each request.
+
+    Each is `refused` by its provider in these words.
+    """
+
+    async def prepare() -> list[list[Json]]:
+        made: Any = hook.ToolscoutHook()
+        tools = []
+        for data in requests:
+            sent = await made.async_pre_call_hook(CALLER, None, data, "anthropic_messages")
+            tools.append(sent["tools"])
+            await made.async_post_call_failure_hook(data, RuntimeError(refused), CALLER)
+        await made.discovery.aclose()
+        return tools
+
+    return asyncio.run(prepare())
+
+
+@pytest.mark.parametrize(
+    ("models", "fallbacks", "is_native"),
+    [
+        ([CLAUDE], [], True),
+        ([CLAUDE, CLAUDE], [], True),
+        (["anthropic/claude-3-5-sonnet"], [], False),
+        ([CLAUDE, "anthropic/claude-3-5-sonnet"], [], False),
+        (["bedrock/anthropic.claude-sonnet-4-5"], [], False),
+        ([CLAUDE], [{"m": ["another"]}], False),
+        ([], [], False),
+    ],
+)
+def test_tools_are_loaded_by_a_deployment_that_can(
+    hook, router, monkeypatch, models, fallbacks, is_native
+):
+    router.models, router.fallbacks = models, fallbacks
+    with peer(lambda exchange: exchange.select("read_file")) as fake:
+        monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)
+        (tools,) = prepared(hook, received(request()))
+    assert any("defer_loading" in tool for tool in tools) == is_native
+
+
+@pytest.mark.parametrize(
+    ("words", "still"),
+    [("overloaded", True), ("tools.1.defer_loading: Extra inputs are not permitted", False)],
+)
+def test_a_deployment_that_refuses_deferred_tools_is_sent_none_any_more(
+    hook, router, monkeypatch, words, still
+):
+    router.models = [CLAUDE]
+    with peer(lambda exchange: exchange.select("read_file")) as fake:
+        monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)
+        sent = prepared(hook, received(request()), received(request()), refused=words)
+    assert [any("defer_loading" in tool for tool in tools) for tools in sent] == [True, still]
+
+
+@pytest.mark.parametrize(("whose", "is_executed"), [(None, False), ("ours", True)])
+def test_whose_search_goes_first_is_a_variable(hook, router, monkeypatch, whose, is_executed):
+    router.models = [CLAUDE]
+    if whose:
+        monkeypatch.setenv("TOOLSCOUT_SEARCH", whose)
+    own = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+    tools = [own, *(tool | {"defer_loading": True} for tool in request()["tools"])]
+    choice = {"type": "tool", "name": own["name"]}
+    data = received({**request(), "tools": tools, "tool_choice": choice})
+    monkeypatch.setenv("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:9")
+    (sent,) = prepared(hook, data)
+    assert (own in sent) != is_executed
+    assert ("tool_choice" in data) != is_executed
 
 
 def test_the_log_of_the_client_is_written_by_the_proxys_logger(hook, monkeypatch, caplog):

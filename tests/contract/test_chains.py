@@ -38,8 +38,20 @@ def test_a_chain_is_suggested_for_a_like_intent(empty: Server):
     assert found["chain"] == REPORT["chain"]
     assert found["evidence"] == 3
     assert 0.3 < found["confidence"] <= 1
+    steps = ", then ".join(REPORT["chain"])
+    assert found["recommendation"] == f"For requests like this, {steps} worked 3 of 3 times."
     assert insight(empty, "weather tomorrow")["confidence"] < 0.3
     assert insight(empty, REPORT["intent"], ZENITH) == nothing
+
+
+def test_confidence_grows_with_every_report_that_worked(empty: Server):
+    seen = []
+    for _ in range(12):
+        report(empty, REPORT, times=1)
+        seen.append(insight(empty, REPORT["intent"])["confidence"])
+    assert seen == sorted(seen)
+    assert seen[0] < 0.6
+    assert 0.85 < seen[-1] < 1
 
 
 def test_a_chain_that_failed_is_not_suggested(empty: Server):

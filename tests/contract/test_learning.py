@@ -27,6 +27,22 @@ def test_one_event_may_come_alone(empty: Server):
     assert tool["typical_duration_ms"] == 12
 
 
+@pytest.mark.parametrize(("query", "code"), [("person=ann", "is unknown"), ("session=", "blank")])
+def test_a_deletion_that_is_not_understood_deletes_nothing(empty: Server, query: str, code: str):
+    tell(empty, WORKED | {"session": "ann"})
+    gone = empty.client.delete(f"{LEARNING}?{query}", headers={"x-api-key": ACME_OLD})
+    assert gone.status_code in (400, 422)
+    assert code in gone.text
+    assert known(empty)["observations"] == 1
+
+
+def test_reports_of_memory_are_forgotten_together(empty: Server):
+    tell(empty, {"events": [WORKED | {"session": "ann"}, WORKED]})
+    gone = empty.client.delete(f"{LEARNING}?session=ann", headers={"x-api-key": ACME_OLD})
+    assert gone.status_code == 204
+    assert known(empty)["observations"] == 0
+
+
 def test_experience_is_a_reason(empty: Server):
     tell(empty, {"events": [WORKED] * 3})
     body = empty.search("ship the parcel", explain=True, headers={"x-api-key": ACME_OLD}).json()
@@ -121,7 +137,7 @@ def test_a_blank_pattern_is_refused_and_nothing_is_kept(empty: Server):
 
 
 def test_without_learning_feedback_is_not_swallowed(tmp_path: Path):
-    with serving(tmp_path, learning=False) as server:
+    with serving(tmp_path, learning_days=0) as server:
         problem_of(server.post(WORKED, FEEDBACK), 404, "not_found")
         problem_of(server.get(LEARNING), 404, "not_found")
         assert server.get("/v1/stats").json()["learning"] is None

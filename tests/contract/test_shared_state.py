@@ -119,6 +119,22 @@ def test_what_one_process_learned_the_other_knows(pair: tuple[Server, Server]):
     until(forgotten)
 
 
+def test_the_reports_of_a_person_are_forgotten_and_the_others_stay(pair: tuple[Server, Server]):
+    one, two = pair
+    for session in ("ann", "bob"):
+        told = one.post(WORKED | {"session": session}, FEEDBACK, {"x-api-key": ACME_OLD})
+        assert told.status_code == 202
+
+    def observed(server: Server, key: str) -> int:
+        body = server.get("/v1/learning", **{"x-api-key": key}).json()
+        return int(body["observations"])
+
+    until(lambda: observed(two, ACME_NEW) == 2)
+    gone = two.client.delete("/v1/learning?session=ann", headers={"x-api-key": ACME_NEW})
+    assert gone.status_code == 204
+    until(lambda: observed(one, ACME_OLD) == observed(two, ACME_NEW) == 1)
+
+
 def failures(server: Server) -> float:
     return sum(
         server.metric(f'toolscout_store_failures_total{{action="{action}"}}')
@@ -138,7 +154,7 @@ def store_server(request: pytest.FixtureRequest) -> Iterator[RedisServer | Postg
 def replica(tmp_path: Path, store_server: RedisServer | PostgresServer) -> Iterator[Server]:
     """Yield a service on a store, with a client that waits half as long as the store may take."""
     settings = {"TOOLSCOUT_STORE": store_server.url}
-    with running(tmp_path, "--learning", **settings) as server:
+    with running(tmp_path, **settings) as server:
         server.client.timeout = READ_S / 2
         yield server
 
@@ -209,7 +225,7 @@ def test_trouble_with_the_store_amid_searches_fails_and_delays_none(
 def test_feedback_that_redis_does_not_take_is_not_acknowledged(
     tmp_path: Path, redis_server: RedisServer
 ):
-    with running(tmp_path, "--learning", "--store", redis_server.url) as server:
+    with running(tmp_path, "--store", redis_server.url) as server:
         with redis_server.hanging():
             problem_of(server.post(WORKED, FEEDBACK), 503, "overloaded")
         until(lambda: server.post(WORKED, FEEDBACK).status_code == 202)

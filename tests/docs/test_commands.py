@@ -20,7 +20,7 @@ def test_a_command_has_the_arguments_that_a_page_gives_it(command: str):
 
 @pytest.mark.parametrize("page", ["docs/catalogs.md", "docs/learning.md"])
 def test_the_calls_of_a_page_are_answered(tmp_path: Path, page: str):
-    with running(tmp_path, "--learning") as server:
+    with running(tmp_path) as server:
         for command in [one for one in commands(ROOT / page) if one.startswith("curl")]:
             asked = command.replace("curl -s", "curl -sSf").replace("localhost:8080", server.url)
             ran(["sh", "-c", asked])

@@ -10,6 +10,7 @@ from openai.types.chat import completion_create_params as openai_chat
 from openai.types.responses import response_create_params as openai_responses
 
 from tests.client.model import PHANTOM, whole
+from tests.client.rules import visible
 from tests.client.shapes import SHAPES, Json, Said, Shape
 from tests.client.streaming import EVENTS
 from tests.client.upstream import Exchange
@@ -38,7 +39,8 @@ PARTS = {
     CHAT.name: {"annotations", "content", "name", "refusal", "role", "tool_call_id", "tool_calls"},
     MESSAGES.name: {"role", "content"},
     RESPONSES.name: {"arguments", "call_id", "content", "encrypted_content", "id", "name"}
-    | {"output", "role", "status", "summary", "type"},
+    | {"execution", "output", "role", "status", "summary", "tools", "type"}
+    | {"async", "caller", "namespace", "parsed_arguments", "phase"},  # as an SDK gives items back
 }
 """Keys of one message, or of one input item of a Responses request."""
 
@@ -91,8 +93,8 @@ class StrictProviders:
         self.refused.clear()
 
     def seen(self) -> list[list[str]]:
-        """Names of the tools in each request."""
-        return [shape.names(body) for shape, body in self.requests]
+        """Names of the tools that the model of each request sees."""
+        return [visible(shape.name, body) for shape, body in self.requests]
 
     def __call__(self, exchange: Exchange) -> None:
         path = exchange.path.partition("?")[0]

@@ -51,7 +51,7 @@ def test_a_clock_that_jumps_changes_no_answer_and_loses_nothing(tmp_path: Path):
     (tmp_path / "sitecustomize.py").write_text(SHIFTED, "utf-8")
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     clock = {"PYTHONPATH": path, "CLOCK_SHIFT": str(shift)}
-    flags = ["--learning", "--store", f"sqlite:{tmp_path / 'state.db'}", "--rate-limit", "1000"]
+    flags = ["--store", f"sqlite:{tmp_path / 'state.db'}", "--rate-limit", "1000"]
     with running(tmp_path, *flags, **clock) as server:
         assert register(server, "mine", TOOLS).status_code == 201
         untold = scores(server)
@@ -81,9 +81,7 @@ def small_disk(folder: Path) -> Iterator[Process]:
     if subprocess.run([*own, "true"], capture_output=True, check=False).returncode:
         pytest.skip("needs a mount namespace of its own, and may not have one here")
     before = [*own, "sh", "-c", MOUNTED, DISK, str(disk)]
-    with running(
-        folder, "--store", f"sqlite:{disk / 'state.db'}", "--learning", before=before
-    ) as s:
+    with running(folder, "--store", f"sqlite:{disk / 'state.db'}", before=before) as s:
         yield s
 
 

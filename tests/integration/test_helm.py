@@ -29,7 +29,7 @@ FULL: dict[str, Any] = KEYED | {
     "extraVolumes": [{"name": "words", "configMap": {"name": "words"}}],
     "extraVolumeMounts": [{"name": "words", "mountPath": "/etc/words", "readOnly": True}],
     "imagePullSecrets": [{"name": "pull"}],
-    "settings": {"cache_bytes": 268435456, "rate_limit": 0.5, "learning": True, "drain_s": 20}
+    "settings": {"cache_bytes": 268435456, "rate_limit": 0.5, "learning_days": 30, "drain_s": 20}
     | {"tracing": True, "synonyms": "/etc/words/synonyms.toml"},
     "store": {"existingSecret": "store"},
     "tls": {"existingSecret": "certificate"},
@@ -204,7 +204,7 @@ def test_the_environment_is_what_the_service_reads(tmp_path: Path):
     settings = load(environ=read)
     assert settings.host == "0.0.0.0"
     assert (settings.cache_bytes, settings.rate_limit) == (268435456, 0.5)
-    assert settings.learning is True
+    assert settings.learning_days == 30
     assert given["TOOLSCOUT_STORE_FILE"] in files
     assert given["OTEL_EXPORTER_OTLP_ENDPOINT"]
 

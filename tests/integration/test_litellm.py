@@ -3,14 +3,27 @@
 import json
 import shutil
 from collections.abc import Iterator
-from itertools import product
+from contextlib import contextmanager
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 
+from tests.client.agents import Agent
+from tests.client.model import ScriptedModel
+from tests.client.rules import refusal
 from tests.client.shapes import BY_NAME, Json, Said
+from tests.client.test_callers_search import (
+    BM25,
+    OPENAI,
+    deferred,
+    found_by,
+    seen_by_caller,
+)
+from tests.client.test_native import begins_with
 from tests.client.upstream import peer
 from tests.integration import providers as scripted
 from tests.integration.providers import PHANTOM, StrictProviders
@@ -68,7 +81,13 @@ def shared(
     ours = "callbacks: toolscout.integrations.litellm.hook"
     assert ours in text
     both = text.replace(ours, "callbacks: [toolscout.integrations.litellm.hook, recorder.hook]")
-    (folder / "config.yaml").write_text(both, "utf-8")
+    newer = "  - model_name: gpt-native\n    litellm_params:\n      model: openai/gpt-5.4\n"
+    newer += (
+        "      api_base: os.environ/UPSTREAM_OPENAI\n      api_key: os.environ/OPENAI_API_KEY\n"
+    )
+    (folder / "config.yaml").write_text(
+        both.replace("\nlitellm_settings", newer + "\nlitellm_settings")
+    )
     env = variables(url, TOOLSCOUT_ENDPOINT=server.url, RECORDED=str(recorded))
     with running(env, providers, folder / "log", folder) as proxy:
         yield proxy
@@ -143,7 +162,10 @@ def test_a_forward_that_fails_after_a_search_is_made_again_with_every_tool(
     assert len(proxy.providers.requests) == 3
 
 
-@pytest.mark.parametrize(("client", "model", "stream"), TURNS)
+@pytest.mark.parametrize(
+    ("client", "model", "stream"),
+    [turn for turn in TURNS if "anthropic client, claude" not in str(turn.id)],
+)
 def test_a_model_that_keeps_searching_gets_every_tool_and_acts(
     proxy: Proxy, client: str, model: str, stream: bool
 ):
@@ -207,6 +229,76 @@ def test_every_forward_is_charged_to_the_callers_key(proxy: Proxy, recorded: Pat
     assert len(charges) == 2
     assert len({charge["key"] for charge in charges}) == 1
     assert all(charge["key"] and charge["cost"] > 0 for charge in charges)
+
+
+@pytest.fixture
+def model(proxy: Proxy) -> Iterator[StrictProviders]:
+    """Yield the providers with a model that reads the definitions which a search has loaded."""
+    scripted_model = ScriptedModel()
+    proxy.providers.begin(lambda shape, body: scripted_model.say(shape.name, body))
+    yield proxy.providers
+    for shape, body in proxy.providers.requests:
+        assert refusal(shape.name, body) is None
+
+
+@contextmanager
+def agent_of(proxy: Proxy, interface: str, model: str, streams: bool) -> Iterator[Agent]:
+    """Yield a loop around an SDK whose provider is the proxy."""
+    url = proxy.url if interface == "anthropic" else f"{proxy.url}/v1"
+    plain = httpx2.HTTPTransport(trust_env=False)
+    agent = Agent(interface, url, plain, ABOUT, model=model, streams=streams, key=MASTER_KEY)
+    try:
+        yield agent
+    finally:
+        agent.close()
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(
+    ("interface", "name"), [("anthropic", "claude"), ("openai-responses", "gpt-native")]
+)
+def test_a_deployment_that_loads_deferred_tools_does_so_and_its_prompts_grow(
+    proxy: Proxy, model: StrictProviders, interface: str, name: str, streams: bool
+):
+    with agent_of(proxy, interface, name, streams) as agent:
+        for question in (f"hello {name} {streams}", "and once more"):
+            assert agent.ask(question) == ["send_email"]
+        assert PHANTOM not in str(agent.messages)
+    bodies = [body for _, body in model.requests]
+    assert len(bodies) in (4, 5)  # if the service knows what fits the first words, none searches
+    assert all(len(body["tools"]) == len(ABOUT) + 1 for body in bodies)
+    assert all(tool.get("defer_loading") for tool in bodies[0]["tools"][2:])
+    for before, after in pairwise(bodies):
+        assert begins_with(after, before, interface)
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(("interface", "own"), [("anthropic", BM25), ("openai-responses", OPENAI)])
+def test_a_search_tool_of_the_request_is_executed_for_a_model_without_one(
+    proxy: Proxy, model: StrictProviders, interface: str, own: Json, streams: bool
+):
+    with agent_of(proxy, interface, "gpt", streams) as agent:
+        agent.tools = [own, *deferred(agent.tools, "spin_3")]
+        for question in (f"hello {interface} {streams}", "and once more"):
+            assert agent.ask(question) == ["send_email"]
+        parts = seen_by_caller(agent.messages)
+        assert found_by(own, parts)[0] == "send_email"
+        assert PHANTOM not in str(agent.messages)
+    seen = model.seen()
+    assert seen[0] == [PHANTOM, "spin_3"]
+    assert all("send_email" in names for names in seen[1:])
+
+
+def test_a_model_that_has_the_search_tool_of_a_request_gets_it(
+    proxy: Proxy, model: StrictProviders
+):
+    with agent_of(proxy, "anthropic", "claude", streams=False) as agent:
+        agent.tools = [BM25, *deferred(agent.tools, "spin_3")]
+        agent.ask("hello")
+    (body,) = [body for _, body in model.requests][:1]
+    assert body["tools"] == agent.tools
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.learning.test_learner import CATALOG, ENGINE, PATTERN, first, follow,
 from tests.learning.test_prior import point
 from toolscout.index.patterns import WORDS_KEPT, pack, read_pattern, unpack
 from toolscout.learning.experience import Observation
-from toolscout.learning.learner import Learner
+from toolscout.learning.learner import DAY_S, Learner
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.sqlite import SqliteStore
@@ -22,7 +23,7 @@ LOG = "learning/acme"
 WORDS = (b"ship", b"parcel")
 
 
-def of_model(store: StateStore, model: str, **options: bool) -> Learner:
+def of_model(store: StateStore, model: str, **options: Any) -> Learner:
     return Learner(Guard(store), ENGINE.embedder, lambda *_: CATALOG, model=model, **options)
 
 
@@ -71,6 +72,36 @@ async def test_vectors_of_another_model_are_skipped_and_told_of_once(store: Stat
     assert observed(two) == 0
     assert len(reports) == 1
     assert "3 observations" in reports[0]
+
+
+async def test_reports_are_deleted_at_their_age_in_batches_of_a_day(store: StateStore):
+    now = [1_000_000.0]
+    one, two = (of_model(store, "m", kept_s=10 * DAY_S, clock=lambda: now[0]) for _ in range(2))
+    await one.record("acme", [worked()] * 2)
+    now[0] += 5 * DAY_S
+    await one.record("acme", [worked()])
+    now[0] += 5.5 * DAY_S  # the first are old, but not by a day
+    await follow(two)
+    assert (observed(two), len(await store.read(LOG))) == (3, 3)
+    now[0] += DAY_S
+    await follow(two)
+    await follow(two)
+    await follow(one)
+    assert (observed(one), observed(two), len(await store.read(LOG))) == (1, 1, 1)
+
+
+async def test_the_reports_with_all_subjects_are_forgotten_by_every_process(store: StateStore):
+    one, two = of_model(store, "m"), of_model(store, "m")
+    for subjects in (("ann", "app"), ("bob", "app"), ()):
+        await one.record("acme", [worked(subjects=subjects)])
+    await follow(two)
+    await two.forget("acme", ["ann", "app"])
+    await follow(one)
+    await follow(two)
+    assert (observed(one), observed(two)) == (2, 2)
+    await two.forget("acme", ["nobody"])
+    await follow(one)
+    assert observed(one) == 2
 
 
 def packed(pattern: str) -> bytes:

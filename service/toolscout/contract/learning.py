@@ -71,10 +71,12 @@ class ChainReport(msgspec.Struct, frozen=True, kw_only=True):
     turn: Turn | None = None
 
 
-class InsightAnswer(msgspec.Struct, frozen=True):
+class InsightAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """The chain that fits a pattern, empty if none is known; confidence is 0 to 1."""
 
     chain: list[str]
     confidence: float
     evidence: int
     """How often the chain was reported."""
+    recommendation: str = ""
+    """The same in a sentence."""

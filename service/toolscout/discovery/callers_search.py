@@ -27,11 +27,14 @@ from toolscout.tools.shapes import name_of
 
 MARK = "defer_loading"
 
-_TOOL = re.compile(f"{ANTHROPIC_SEARCH}.+|tool_search|{OPENROUTER_SEARCH}")
+_TOOL = re.compile(f"tool_search.*|{OPENROUTER_SEARCH}")
 """Values of `type` of the providers' search tools."""
 
 _PARTS = ("tool_search_tool_result", "tool_search_call", "tool_search_output", OPENROUTER_SEARCH)
 """Values of `type` of what a search leaves in a conversation, but for Anthropic's call."""
+
+_KINDS = {"openai-responses": "tool_search", "anthropic": ANTHROPIC_SEARCH}
+"""The search tool of each interface whose conversations hold searches."""
 
 _OWN_IDS = ("tsc_", "tso_", "ts_")
 """How the ids of the items begin that are shown here, to which a caller may refer."""
@@ -85,28 +88,38 @@ class CallersSearch(msgspec.Struct):
 def callers_search(provider: Provider, request: Json, tools: list[Any]) -> CallersSearch:
     """Read the search that a request brings."""
     searches = [tool for tool in map(mapping, tools) if _is_search(tool)]
-    if not searches or any(tool.get("execution") == "client" for tool in searches):
-        defers = bool(searches) or any(_is_marked(mapping(tool)) for tool in tools)
-        return CallersSearch(request, tools, defers)
+    if any(tool.get("execution") == "client" for tool in searches):
+        return CallersSearch(request, tools, True)
+    history, loaded = provider.history(request), list[str]()
+    left = (_without_searches(message, loaded, provider) for message in history)
+    kept = [message for message in left if message is not None]
+    if not searches:
+        # A caller may bring none any more, and still have what earlier ones have left.
+        earlier = {"type": _KINDS.get(provider.name)}
+        if kept != history and not has_search(earlier, request.get("model")):
+            request = provider.with_history(request, kept)
+        defers = any(_is_marked(mapping(tool)) for tool in tools)
+        return CallersSearch(request, tools, defers, loaded=loaded)
     search = searches[0]
     others = [tool for tool in tools if not _is_search(mapping(tool))]
     visible = [name_of(mapping(tool)) for tool in others if not _is_marked(mapping(tool))]
     plain = [*map(_unmarked, others)]
     changed = provider.with_tools(request, plain)
-    history, loaded = provider.history(request), list[str]()
-    left = (_without_searches(message, loaded, provider) for message in history)
-    kept = [message for message in left if message is not None]
     if kept != history:
         changed = provider.with_history(changed, kept)
     choice = mapping(request.get("tool_choice"))
     if search.get("name", search["type"]) in (choice.get("name"), choice.get("type")):
-        del changed["tool_choice"]  # nobody can be made to search
+        del changed["tool_choice"]  # every further forward would have to search again
+    elif "tools" in choice:
+        allowed = [tool for tool in choice["tools"] if not _is_search(mapping(tool))]
+        changed["tool_choice"] = {**choice, "tools": allowed}
     write = _WRITERS.get(provider.name)
     return CallersSearch(changed, plain, True, search, visible, loaded, write)
 
 
 def _is_search(tool: Json) -> bool:
-    return _TOOL.fullmatch(str(tool.get("type"))) is not None
+    kind = tool.get("type")
+    return isinstance(kind, str) and _TOOL.fullmatch(kind) is not None
 
 
 def _is_marked(tool: Json) -> bool:
@@ -145,7 +158,7 @@ def _is_part(part: Json) -> bool:
         return str(part.get("name")).startswith(ANTHROPIC_SEARCH)
     if kind == "item_reference":
         return str(part.get("id")).startswith(_OWN_IDS)
-    return kind in _PARTS
+    return kind in _PARTS and part.get("execution") != "client"
 
 
 _ERRORS = {str(Reason.EMPTY_SELECTION): "", str(Reason.EMPTY_QUERY): "invalid_tool_input"}
@@ -160,7 +173,8 @@ def _blocks(tool: Json, call: Call, tools: list[Any], error: str) -> list[Json]:
     content: Json = {"type": "tool_search_tool_search_result", "tool_references": references}
     if error:
         content = {"type": "tool_search_tool_result_error", "error_code": error}
-    asked: Json = {"type": "server_tool_use", "id": id_, "name": tool.get("name")}
+    name = tool.get("name") or f"{ANTHROPIC_SEARCH}bm25"
+    asked: Json = {"type": "server_tool_use", "id": id_, "name": name}
     return [
         {**asked, "input": {key: call.query}},
         {"type": "tool_search_tool_result", "tool_use_id": id_, "content": content},
@@ -181,4 +195,4 @@ def _items(tool: Json, call: Call, tools: list[Any], error: str) -> list[Json]:
     return [{**asked, **executed}, {**found, **executed, "tools": grouped(marked)}]
 
 
-_WRITERS = {"anthropic": _blocks, "openai-responses": _items}
+_WRITERS = {"anthropic": _blocks, "bedrock-anthropic": _blocks, "openai-responses": _items}

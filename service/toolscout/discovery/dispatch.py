@@ -17,6 +17,7 @@ from toolscout.discovery.providers import Call, Json, Provider
 from toolscout.discovery.providers.calls import calling_through, with_calls, without_dispatch
 from toolscout.discovery.providers.provider import SearchResult, Tools
 from toolscout.errors import InvalidTool
+from toolscout.metatools.finds import without_titles
 from toolscout.tools.shapes import schema_of, texts
 
 NAME = "call_tool"
@@ -99,13 +100,19 @@ class Dispatch:
     def _with_definitions(self, answered: SearchResult) -> str:
         if not answered.tools:
             return answered.text
-        lines = [answered.text, "", _HEADING.format(name=self._name)]
+        # The definitions name the tools, so the lines that do are left out.
+        lines = [line for line in answered.text.splitlines() if not line.startswith("- ")]
+        lines += ["", _HEADING.format(name=self._name)]
         return "\n".join((*lines, *map(_definition, answered.tools)))
 
 
 def _definition(tool: Any) -> str:
     name, description = texts(tool)
-    about = {"name": name, "description": description, "parameters": schema_of(tool)}
+    about = {
+        "name": name,
+        "description": description,
+        "parameters": without_titles(schema_of(tool)),
+    }
     try:
         return msgspec.json.encode(about).decode()
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:

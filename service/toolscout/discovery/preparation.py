@@ -189,7 +189,7 @@ class Preparation:
         is_unknown = not name and bool(previous)
         is_used = self._only_asks or self._rollout.mode == "on" or self._rollout.includes(name)
         search = callers_search(provider, request, tools)
-        if not tools or not is_used or self._leaves_alone(search):
+        if not is_used or self._leaves_alone(search):
             return request
         request, tools = search.request, search.tools
         offer = Offer(tools)
@@ -197,7 +197,7 @@ class Preparation:
             logger.warning("tools%s: of no known shape, and left out", [*offer.odd])
             offer = Offer([tool for n, tool in enumerate(tools) if n not in offer.odd])
         few = 0 if search.tool else self.config.defer_above or 0
-        if len(offer.names) - len(search.visible) <= few:
+        if len({*offer.names} - {*search.visible}) <= few:
             return request
         if strategy == "relevance":
             is_kept = is_unknown or provider.keeps_tools(request)

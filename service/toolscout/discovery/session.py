@@ -191,17 +191,21 @@ class SessionStore:
         with self._writing(session) as found:
             found.expanded.update(dict.fromkeys(map(_shared, names)))
 
-    def visible(self, session: str, catalog: bytes) -> tuple[str, ...] | None:
-        """Return the names that fitted its first message; None before `mark_visible`."""
-        with self._lock:
-            found = self._live(session)
-            return found.visible.get(catalog) if found else None
+    def visible(
+        self, session: str, catalog: bytes, or_latest: bool = False
+    ) -> tuple[str, ...] | None:
+        """Return the names that fitted its first message; None before `mark_visible`.
 
-    def visible_before(self, session: str) -> tuple[str, ...] | None:
-        """Return the names that fitted its first message with the latest catalog, if any."""
+        Args:
+            session: its id.
+            catalog: the digest of the catalog.
+            or_latest: whether those of the latest catalog stand in where this one has none.
+        """
         with self._lock:
             found = self._live(session)
-            return next(reversed(found.visible.values()), None) if found else None
+            of_catalogs = found.visible if found else {}
+            latest = next(reversed(of_catalogs.values()), None) if or_latest else None
+            return of_catalogs.get(catalog, latest)
 
     def mark_visible(self, session: str, catalog: bytes, names: Iterable[str]) -> None:
         """Store the names that fitted its first message, of a catalog with this digest."""

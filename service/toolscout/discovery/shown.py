@@ -51,6 +51,12 @@ class Shown:
             if name in self._offer.by_name and name not in self._visible
         ]
 
+    def from_before(self, names: Iterable[str]) -> list[Any]:
+        """Return the visible tools, and these, which were found before the turn."""
+        self.know(names)
+        _, visible, known, _ = self.tools()
+        return [*visible, *known]
+
     def guess(self, query: str) -> None:
         """Show what is near to a query where there is room, until something is found."""
         self._near = self.every(query)

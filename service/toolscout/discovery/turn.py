@@ -7,8 +7,7 @@
     turn.finish(response)              the response for the client, without the search tool
     turn.end()                         report the turn to the observers
 
-At most five rounds of searches. The forward after the last has every tool and no search tool, so
-that the model acts; one that loads tools by itself is told instead, and keeps its prompt.
+After five rounds of searches the model has every tool and no search; natively it is told instead.
 """
 
 import logging
@@ -88,8 +87,7 @@ class Turn:
 
     def _begin(self) -> None:
         """Read the history in the form of the provider, and write the first request."""
-        provider, store = self.provider, self._settings.store
-        names = self.offer.names
+        provider, names, store = self.provider, self.offer.names, self._settings.store
         self.search_name = provider.search_name or free_name(self._settings.search_name, names)
         self._search_tool = provider.function(self.search_name, description(names), QUERY_SCHEMA)
         request = self.asked
@@ -159,8 +157,7 @@ class Turn:
     def unsearched(self) -> Json | None:
         """The request to forward where nothing can be searched; None where something can.
 
-        It has every tool if none was shown before. Of several answers none could be continued, so
-        that there is no search among the tools; elsewhere the tools stay as they are.
+        It has every tool if none was shown before; of several answers none could be continued.
         """
         provider, asked = self._emulated, self.asked
         is_single = provider.choices(asked) == 1
@@ -170,9 +167,7 @@ class Turn:
             return self.original
         if is_single:
             return None
-        self.shown.know(self._known)
-        _, visible, known, _ = self.shown.tools()
-        tools = [*visible, *known]
+        tools = self.shown.from_before(self._known)
         return provider.with_tools(asked, tools) if tools else self.original
 
     def show_first(self, names: Sequence[str]) -> None:
@@ -188,9 +183,13 @@ class Turn:
 
     def was_sent_with(self, fields: Json) -> None:
         """Note that the request was forwarded with other fields than it was prepared with."""
+        provider, sent = self._emulated, self._emulated.history(fields)
+        tools, own = provider.tools(self.asked), provider.history(self.asked)
+        if sent != provider.history(self.request):  # somebody has masked a word of it
+            self._history.forget()
+            own = sent
         self._request = {**fields, "tools": self.request["tools"]}
-        self.asked = self._emulated.with_tools(fields, self._emulated.tools(self.asked))
-        self._history.forget()
+        self.asked = provider.with_history(provider.with_tools(fields, tools), own)
 
     def accept(self) -> None:
         """Store the conversation: the provider takes this request, and so knows its caller."""
@@ -221,6 +220,11 @@ class Turn:
         self._begin()
         return True
 
+    def emulate_from_now_on(self) -> None:
+        """Use the emulated form for this model as long as the process lives."""
+        self._settings.refusing.put(self._model, True)
+        logger.warning("model %s takes no deferred tools; they are emulated", self._model[1])
+
     def searches(self, response: Json) -> list[Call]:
         """Return the searches that a response asks for; empty if it is for the client.
 
@@ -228,8 +232,7 @@ class Turn:
         """
         if self._fell_back:
             self._fell_back = False
-            self._settings.refusing.put(self._model, True)
-            logger.warning("model %s takes no deferred tools; they are emulated", self._model[1])
+            self.emulate_from_now_on()
         self.accept()
         if self.session and (stored := self.provider.stored_as(response)):
             self._settings.store.keep_response(stored, self.session, self.scope)
@@ -310,11 +313,8 @@ class Turn:
         """The tools that fit the first message; what was visible in a conversation stays so."""
         if self._new_first is not None:
             return self._new_first
-        store = self._settings.store
-        names = store.visible(self.session, self._catalog)
-        if names is None and any(map(is_of_model, self._emulated.history(self.asked))):
-            return store.visible_before(self.session)
-        return names
+        has_begun = any(map(is_of_model, self._emulated.history(self.asked)))
+        return self._settings.store.visible(self.session, self._catalog, or_latest=has_begun)
 
     def _answered(self, call: Call, selection: Selection[Any]) -> SearchResult:
         """Show the tools of a selection, and say so to the model."""

@@ -50,7 +50,7 @@ def detail_of(
         domain=traits.shown_domain or None,
         tags=traits.tags or None,
         source=traits.source or None,
-        capabilities=traits.capabilities or None,
+        capabilities=tool.capabilities or None,
         required_keys=tool.required_keys or None,
         tokens_brief=_brief_tokens(tool.name, summary, parameters),
         tokens_full=tool_tokens(tool),

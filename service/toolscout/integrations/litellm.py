@@ -22,6 +22,7 @@ from toolscout.discovery import AsyncToolDiscovery
 from toolscout.discovery.exchange import ProviderError
 from toolscout.discovery.providers import ProviderName
 from toolscout.discovery.providers.stream import Splitter
+from toolscout.discovery.refusals import names_native_form
 from toolscout.discovery.turn import Turn
 from toolscout.integrations.litellm_settings import discovery_from_environment
 
@@ -56,6 +57,15 @@ OF_ONE_FORWARD = frozenset(
 
 COPIED = ("messages", "input", "tools")
 
+CHANGED = frozenset((*COPIED, "tool_choice"))
+"""Arguments that a prepared request may have otherwise than its caller sent them."""
+
+NATIVE_PROVIDERS = {"anthropic": "anthropic", "openai-responses": "openai"}
+"""The provider whose API LiteLLM passes requests of an interface on to as they are."""
+
+FALLBACKS = ("fallbacks", "context_window_fallbacks", "content_policy_fallbacks")
+"""Settings of the router, and arguments, by which other models may answer."""
+
 MAX_TURNS = 10_000
 """Turns in memory. The oldest is dropped first: its client went away without an answer."""
 
@@ -85,16 +95,19 @@ class ToolscoutHook(CustomLogger):
         call = data.get("litellm_call_id")
         if not shape or not call or not data.get("tools") or not OWN_CONNECTION.isdisjoint(data):
             return data
-        request = dict(data)  # the turn keeps it as the original, and `data` is changed below
+        # The turn keeps it as the original, and `data` is changed below.
+        request = {**data, "model": _model_of(data, shape)}
         # The scope keeps equal first messages of different keys apart.
         scope = str(user_api_key_dict.api_key or "")
         begun = await self.discovery.prepare(request, shape, scope=scope)
+        prepared = begun.request if isinstance(begun, Turn) else begun
         if isinstance(begun, Turn):
             sent = frozenset(data) - OF_ONE_FORWARD
             self._open.put(call, OpenTurn(begun, call_type, sent))
-            data["tools"] = copy.deepcopy(begun.request["tools"])
-        else:
-            data["tools"] = begun["tools"]
+        if prepared is not request:
+            for key in CHANGED & data.keys():
+                del data[key]
+            data |= copy.deepcopy({key: prepared[key] for key in CHANGED & prepared.keys()})
         return data
 
     async def async_post_call_success_hook(
@@ -154,8 +167,10 @@ class ToolscoutHook(CustomLogger):
         user_api_key_dict: Any,
         traceback_str: str | None = None,
     ) -> None:
-        """Drop the turn of a call that failed."""
-        self._open.pop(request_data.get("litellm_call_id", ""))
+        """Drop the turn of a call that failed, and the native form if it was refused."""
+        opened = self._open.pop(request_data.get("litellm_call_id", ""))
+        if opened and opened.turn.is_native and names_native_form(original_exception):
+            opened.turn.emulate_from_now_on()
 
     def _take(self, data: Json) -> OpenTurn | None:
         """Remove a turn from memory, and give it the request as the first forward had it.
@@ -203,6 +218,25 @@ def _as_provider_error(error: Exception) -> Exception:
         return error
     described = {"type": type(error).__name__, "code": str(status), "message": str(error)}
     return ProviderError(httpx2.Response(status, json={"error": described}))
+
+
+def _model_of(data: Json, shape: ProviderName) -> str:
+    """Return the model behind a name of the proxy; empty if others may answer, or it is unknown.
+
+    It is unknown too where LiteLLM writes the request anew for its provider, with what it knows of
+    deferred tools.
+    """
+    from litellm.proxy.proxy_server import llm_router
+
+    if any(data.get(key) or getattr(llm_router, key, None) for key in FALLBACKS):
+        return ""
+    deployments = llm_router.get_model_list(model_name=data.get("model")) if llm_router else None
+    models = {deployment["litellm_params"]["model"] for deployment in deployments or ()}
+    if len(models) != 1:
+        return ""
+    (model,) = models
+    provider, _, name = str(model).partition("/")
+    return name if NATIVE_PROVIDERS.get(shape, provider) == provider else ""
 
 
 async def _route(body: Json, call_type: str) -> Any:

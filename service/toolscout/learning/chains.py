@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from toolscout.index.patterns import Floats, Pattern
 from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.prior import STRENGTH, LearnedIndex
+from toolscout.learning.prior import CAP, LearnedIndex
 from toolscout.ranking.calibration import proof
 
 MAX_CHAINS = 1_000
@@ -26,10 +26,11 @@ _part = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class Insight(NamedTuple):
-    """The chain for a pattern, its confidence (0 to 1), and how often it was reported."""
+    """The chain for a pattern, its confidence (0 to 1), and how often it worked of all reports."""
 
     chain: tuple[str, ...]
     confidence: float
+    successes: int
     evidence: int
     proof: float
     """How similar the nearest reported intent is to the pattern, 0 to 1."""
@@ -70,9 +71,10 @@ class Chains:
             chain = _part(self._keys[row][0])
             tool = self._experience.of(self._keys[row])
             if tool is not None and all(map(fits, chain)):
-                confidence = round(sureness * float(votes[row]) / STRENGTH, 4)
-                reports = tool.successes + tool.failures
-                return Insight(chain, confidence, reports, proof(closest, familiarity))
+                vote, reports = min(1.0, float(votes[row]) / CAP), tool.successes + tool.failures
+                confidence = round(sureness * vote * tool.successes / (reports + 1), 4)
+                proven = proof(closest, familiarity)
+                return Insight(chain, confidence, tool.successes, reports, proven)
         return None
 
     def __len__(self) -> int:

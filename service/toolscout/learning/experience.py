@@ -60,6 +60,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     """Digest of turn, tool or chain, and success; equal reports count once."""
     source: str = ""
     """Digest of key, pattern, tool or chain, and success, of which a few count."""
+    subjects: tuple[str, ...] = ()
+    """Digests of the session and the source that a report names, by which it may be deleted."""
     gain: float = 0.0
     """By how much experience raised 1/rank of a tool that worked."""
 

@@ -6,7 +6,8 @@ log a moment later. Without a store, nothing is written.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from math import inf
 from time import time
 
 from msgspec.structs import replace
@@ -32,6 +33,8 @@ from toolscout.tools.filters import tenant_of
 FOLLOW_S = 1.0
 """Seconds between reads of the logs for observations of other processes."""
 
+DAY_S = 86_400.0
+
 TIDY_S = 60.0
 """Seconds between checks of a log for old turns."""
 
@@ -51,9 +54,10 @@ class Learner:
         catalog: returns a tenant's catalog by its digest, if it is still cached.
         model: the name of the model; vectors of other models cannot be compared.
         lasting: whether observations are written to the store at all.
+        kept_s: seconds after which they are deleted from it.
     """
 
-    def __init__(  # the parts, and how long and in what form to keep patterns
+    def __init__(  # noqa: PLR0913  # the parts, and how long and in what form to keep patterns
         self,
         guard: Guard,
         embedder: Embedder,
@@ -62,6 +66,7 @@ class Learner:
         *,
         model: str = "",
         lasting: bool = True,
+        kept_s: float = inf,
     ) -> None:
         self._embedder = embedder
         self._clock = clock
@@ -70,6 +75,7 @@ class Learner:
         self._tenants = Tenants(self._contents)
         self._examples = ExamplePriors()
         self._log = Log(guard, self._model) if lasting else None
+        self._kept_s = kept_s
 
     def experience(self, tenant: str) -> Experience:
         """Return the experience of a tenant."""
@@ -156,6 +162,21 @@ class Learner:
         epoch = None if self._log is None else await self._log.drop(tenant)
         self._tenants.renew(tenant).epoch = epoch
 
+    async def forget(self, tenant: str, subjects: Collection[str]) -> None:
+        """Forget the reports with all of these subjects, in every process.
+
+        What is in memory alone cannot be told apart: there everything of the tenant is forgotten.
+
+        Raises:
+            StoreUnavailable: the store failed, and some of them may remain.
+        """
+        if self._log is None:
+            self._tenants.renew(tenant)
+        elif epoch := await self._log.remove(
+            tenant, lambda seen: set(subjects) <= set(seen.subjects)
+        ):
+            self._tenants.renew(tenant).epoch = epoch
+
     async def follow(self, tenants: Iterable[str], report: Report) -> None:
         """Read the logs, then the entries that other processes add, until cancelled."""
         if self._log is None:
@@ -199,8 +220,13 @@ class Learner:
             raise failure
 
     async def _tidy(self, log: Log, tenant: str) -> None:
-        """Remove turns that are over."""
-        await log.forget_turns(tenant, self._clock() - TURN_S)
+        """Remove turns that are over, and once a day the reports that are too old."""
+        now = self._clock()
+        await log.forget_turns(tenant, now - TURN_S)
+        oldest, before = await log.oldest(tenant), now - self._kept_s
+        # Every process reads what is left again.
+        if oldest is not None and oldest < before - DAY_S:
+            await log.remove(tenant, lambda seen: seen.time < before)
 
     async def _tidy_others(self, log: Log, report: Report) -> None:
         """Tidy the logs of tenants that are unknown here, such as those whose keys were removed."""

@@ -63,6 +63,21 @@ def _searched(entry: Entry) -> float:
         return 0.0
 
 
+def _time_of(entry: Entry) -> float:
+    """Return when an observation was made; 0 if the entry is damaged."""
+    try:
+        return _decode(entry.value).time
+    except _UNREADABLE:
+        return 0.0
+
+
+def _is_meant(entry: Entry, is_meant: Callable[[Observation], bool]) -> bool:
+    try:
+        return is_meant(_decode(entry.value))
+    except _UNREADABLE:
+        return False
+
+
 class Log:
     """The logs of all tenants.
 
@@ -94,12 +109,35 @@ class Log:
         Raises:
             StoreUnavailable: the store failed, and some or all entries may remain.
         """
-        store, epoch = self._guard.store, token_hex(8).encode()
-        # The epoch comes last: processes that see it read the logs again, which must be empty.
         for kind in (TURNS, OBSERVATIONS):
-            await self._guard.run("drop", store.drop(key(kind, tenant)), WRITE_S)
-        await self._guard.run("put", store.put(key(EPOCH, tenant), epoch), WRITE_S)
+            await self._guard.run("drop", self._guard.store.drop(key(kind, tenant)), WRITE_S)
+        return await self._begin_epoch(tenant)
+
+    async def _begin_epoch(self, tenant: str) -> bytes:
+        """Have all processes read the logs again, which have to be as they shall be read."""
+        epoch = token_hex(8).encode()
+        await self._guard.run("put", self._guard.store.put(key(EPOCH, tenant), epoch), WRITE_S)
         return epoch
+
+    async def remove(self, tenant: str, is_meant: Callable[[Observation], bool]) -> bytes | None:
+        """Remove some observations; return the new epoch, or None if there were none.
+
+        Raises:
+            StoreUnavailable: some of them may remain.
+        """
+        log, position, removed = key(OBSERVATIONS, tenant), START, 0
+        while entries := await self._read(log, position):
+            position = entries[-1].position
+            meant = [entry.position for entry in entries if _is_meant(entry, is_meant)]
+            removed += len(meant)
+            if meant:
+                await self._guard.run("remove", self._guard.store.remove(log, meant), READ_S)
+        return await self._begin_epoch(tenant) if removed else None
+
+    async def oldest(self, tenant: str) -> float | None:
+        """Return when the first observation of a log was made; None of an empty log."""
+        entries = await self._read(key(OBSERVATIONS, tenant), START, 1)
+        return _time_of(entries[0]) if entries else None
 
     async def forget_turns(self, tenant: str, before: float) -> None:
         """Remove the turns that were searched before a time.

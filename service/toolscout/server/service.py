@@ -19,7 +19,7 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.encoder import checked_model
 from toolscout.index.static_model import BUNDLED_MODEL
-from toolscout.learning.learner import Learner
+from toolscout.learning.learner import DAY_S, Learner
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.encoding import Encoding
 from toolscout.server.compiling.queue import CompileQueue
@@ -126,7 +126,7 @@ class Service:
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         self.registry = Registry(self.guard)
         self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)
-        self.learner = self._make_learner() if settings.learning else None
+        self.learner = self._make_learner() if settings.learning_days else None
         keys = secret_file(settings, "api_keys")
         self.key_file = (
             None if keys is None else KeyFile(keys, self._use_keys, self.log, self._count_keys)
@@ -192,6 +192,7 @@ class Service:
             self.cache.by_digest,
             model=model_digest(settings.model or BUNDLED_MODEL),
             lasting=not isinstance(self.guard.store, MemoryStore),
+            kept_s=settings.learning_days * DAY_S,
         )
 
     def _compiled(self, space: str, catalog: Catalog) -> None:

@@ -43,6 +43,15 @@ class Traits(msgspec.Struct, frozen=True, gc=False):
         return self.server_domain or self.domain
 
 
+EFFECTS: Mapping[Risk, tuple[str, ...]] = {
+    "read_only": ("read",),
+    "write_local": ("write",),
+    "write_remote": ("write",),
+    "destructive": ("write", "delete"),
+}
+"""The capabilities of tools that declare none, by their risk."""
+
+
 class Clues(msgspec.Struct, frozen=True, gc=False):
     """The parts of a tool's text from which its traits are inferred."""
 
@@ -85,7 +94,12 @@ def infer(tool: Tool, clues: Clues, taxonomy: Taxonomy) -> Traits:
         "" if said.domain else next(filter(None, map(taxonomy.domain_of_namespace, spaces)), "")
     )
     return msgspec.structs.replace(
-        said, domain=domain, server_domain=server, risk=level, named_domains=named
+        said,
+        domain=domain,
+        server_domain=server,
+        risk=level,
+        named_domains=named,
+        capabilities=said.capabilities or EFFECTS[level],
     )
 
 

@@ -4,6 +4,7 @@ Both are refused while learning is off, so that no feedback is silently lost.
 """
 
 from collections.abc import Sequence
+from hashlib import sha256
 from time import perf_counter
 
 import msgspec
@@ -79,6 +80,7 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
             duration_ms=event.duration_ms,
             catalog=event.catalog or "",
             turn=event.turn or "",
+            subjects=_subjects(trace.tenant, session=event.session, source=event.source),
         )
         for event in events
     ]
@@ -148,7 +150,10 @@ async def show_insight(service: Service, request: Request, trace: Trace) -> Answ
     known = learner.insight(trace.tenant, pattern)
     answer = InsightAnswer([], 0.0, 0)
     if known is not None:
-        answer = InsightAnswer(list(known.chain), known.confidence, known.evidence)
+        steps = ", then ".join(known.chain)
+        worked = f"{known.successes} of {known.evidence} times"
+        sentence = f"For requests like this, {steps} worked {worked}."
+        answer = InsightAnswer(list(known.chain), known.confidence, known.evidence, sentence)
     return answer_json(answer)
 
 
@@ -165,14 +170,34 @@ async def show_learning(service: Service, request: Request, trace: Trace) -> Ans
 
 
 async def forget(service: Service, request: Request, trace: Trace) -> Answer:
-    """Delete the tenant's feedback and everything learned from it.
+    """Delete the tenant's feedback, or that of a `session` and a `source`, and what it taught.
 
     Raises:
-        Refused: learning is off.
+        Refused: learning is off, or the query string has something else.
         StoreUnavailable: some or all may remain.
     """
-    await _learner(service).reset(trace.tenant)
+    learner, given = _learner(service), request.arguments()
+    for name, value in given.items():
+        if name not in ("session", "source"):  # else a typing error would delete everything
+            raise InvalidRequest(
+                f"{name}: expected session or source", (FieldError(name, "is unknown"),)
+            )
+        if not value:
+            raise blank(name)
+    if given:
+        await learner.forget(trace.tenant, _subjects(trace.tenant, **given))
+    else:
+        await learner.reset(trace.tenant)
     return Answer(status=204)
+
+
+def _subjects(tenant: str, **names: str | None) -> tuple[str, ...]:
+    """Return the digests of what a report is about, by which it can be deleted."""
+    return tuple(
+        sha256(f"{tenant}\n{kind}\n{name}".encode()).hexdigest()[:16]
+        for kind, name in names.items()
+        if name
+    )
 
 
 def with_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail) -> ToolDetail:
@@ -191,7 +216,7 @@ def with_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail)
 
 def _learner(service: Service) -> Learner:
     if service.learner is None:
-        raise Refused("not_found", "learning is off; remove learning = off from the settings")
+        raise Refused("not_found", "learning is off; remove learning_days = 0 from the settings")
     return service.learner
 
 
