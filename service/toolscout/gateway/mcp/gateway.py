@@ -19,8 +19,9 @@ from toolscout.gateway.mcp.connection import Connection, Progress, ended
 from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, Offered
 from toolscout.gateway.mcp.pins import Known, Pins
-from toolscout.gateway.mcp.servers import Config
+from toolscout.gateway.mcp.servers import SEPARATOR, Config
 from toolscout.gateway.mcp.skills import SkillError, Skills
+from toolscout.gateway.mcp.texts import Passed, may_read, parted, renamed
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.metatools.gate import RiskGate
 
@@ -109,6 +110,10 @@ class Gateway:
         self.listing = Listing()
         self.listeners: list[Any] = []
         """Called when what hosts list has changed."""
+        self.text_listeners: list[Any] = []
+        """Called when resources or prompts have changed."""
+        self.log_listeners: list[Any] = []
+        """Called with what a server logs."""
         self.finder = Finder(store)
         self.skills = Skills()
         self._known = Known(pins)
@@ -119,6 +124,8 @@ class Gateway:
         """Those of the connections, by the names of their servers."""
         self._lock = asyncio.Lock()
         self._is_stale = False
+        self._told: tuple[object, object] = (([], False), [])
+        """What of tools, and of resources and prompts, hosts list."""
         self._ready = asyncio.Event()
 
     @asynccontextmanager
@@ -191,11 +198,47 @@ class Gateway:
             MCPError: its server refused the call.
         """
         offered = self.listing.tools[name]
-        result = await offered.connection.call(offered.tool.name, arguments, progress)
+        connection = offered.connection
+        result = await connection.call(offered.tool.name, arguments, progress)
+        result = renamed(connection.name, result)
         search = session.search_for(name)
         if search is not None:
             await self.finder.learn(search.query, name, not result.is_error, search.id)
         return result
+
+    def texts(self, field: str, key: str, whole: Callable[[str, str], str]) -> list[Passed]:
+        """Return the resources, templates or prompts of all servers, under their whole names."""
+        return [
+            Passed(entry.model_copy(update={key: whole(one.name, getattr(entry, key))}))
+            for one in self._connections
+            for entry in getattr(one.listed, field)
+            if may_read(one.server, getattr(entry, key))
+        ]
+
+    async def read(self, uri: str) -> Passed | None:
+        """Read a resource of a server; None if it names no server, or may not be read.
+
+        Raises:
+            CallFailed: its server cannot be reached.
+            MCPError: its server refused.
+        """
+        found = parted(uri, self.config.servers)
+        if found is None:
+            return None
+        server, own = found
+        return await self._ask(server, own, lambda client: client.session.read_resource(own))
+
+    async def prompt(self, name: str, arguments: dict[str, Any] | None) -> Passed | None:
+        """Get a prompt of a server by its whole name; None and errors as of `read`."""
+        server, _, own = name.partition(SEPARATOR)
+        return await self._ask(server, own, lambda client: client.get_prompt_mcp(own, arguments))
+
+    async def _ask(self, server: str, own: str, ask: Callable[[Any], Any]) -> Passed | None:
+        connection = next((one for one in self._connections if one.name == server), None)
+        if connection is None or not may_read(connection.server, own):
+            return None
+        await connection.wake()
+        return Passed(renamed(server, await connection.request(ask)))
 
     async def read_skill(self, session: Session, name: str, path: str) -> str:
         """Return the text of a file of a skill.
@@ -267,7 +310,8 @@ class Gateway:
         await self._tell()  # search_tools names the servers
 
     def _connection(self, name: str) -> Connection:
-        return Connection(name, self.config.servers[name], self._note_change, self._cache)
+        server = self.config.servers[name]
+        return Connection(name, server, self._note_change, self._cache, self._log)
 
     def _run(self, connections: Iterable[Connection]) -> None:
         self._tasks |= {one.name: asyncio.create_task(one.run()) for one in connections}
@@ -276,6 +320,10 @@ class Gateway:
         for listener in self.listeners:
             await listener()
 
+    async def _log(self, message: mcp_types.LoggingMessageNotificationParams) -> None:
+        for listener in self.log_listeners:
+            await listener(message)
+
     async def _note_change(self) -> None:
         """Read the lists of all servers again; changes that come meanwhile are taken together."""
         self._is_stale = True
@@ -283,7 +331,6 @@ class Gateway:
             if not self._is_stale:
                 return
             self._is_stale = False
-            before = self._shown()
             try:
                 listed = asyncio.ensure_future(asyncio.to_thread(self._listed))
                 try:
@@ -295,12 +342,15 @@ class Gateway:
                 detail = getattr(error, "detail", type(error).__name__)
                 logger.error("the tools are left as they were: %s", detail)
                 return
-        if self._shown() != before:
+        lists = [one.listed for one in self._connections]
+        texts = [(one.resources, one.templates, one.prompts) for one in lists]
+        tools = [one.shown for one in self.pinned()], bool(self.skills.by_name)
+        told, self._told = self._told, (tools, texts)
+        if tools != told[0]:
             await self._tell()
-
-    def _shown(self) -> object:
-        """Return what of the tools and skills is in the lists of hosts."""
-        return [one.shown for one in self.pinned()], bool(self.skills.by_name)
+        if texts != told[1]:
+            for listener in self.text_listeners:
+                await listener()
 
     def _listed(self) -> Listing:
         """Read the lists of all servers and compile them, in a thread."""

@@ -8,6 +8,9 @@ import msgspec
 
 from toolscout.contract.fields import Risk
 
+SEPARATOR = "__"
+"""Between a server and its tool. No prefix contains it, so no two tools have one name."""
+
 
 class _Server(msgspec.Struct, frozen=True, kw_only=True):
     """What servers of both transports have in common."""
