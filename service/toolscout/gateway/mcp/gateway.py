@@ -6,7 +6,6 @@ import os
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import mcp_types
@@ -19,9 +18,9 @@ from toolscout.gateway.mcp.connection import Connection, Progress, ended
 from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, Offered
 from toolscout.gateway.mcp.pins import Known, Pins
-from toolscout.gateway.mcp.servers import SEPARATOR, Config
-from toolscout.gateway.mcp.skills import SkillError, Skills
-from toolscout.gateway.mcp.texts import Passed, may_read, parted, renamed
+from toolscout.gateway.mcp.servers import Config
+from toolscout.gateway.mcp.skills import Skills
+from toolscout.gateway.mcp.texts import Texts, renamed
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.metatools.gate import RiskGate
 
@@ -120,6 +119,7 @@ class Gateway:
         self._cache = cache
         self._changed = changed
         self._connections = [self._connection(name) for name in config.servers]
+        self.texts = Texts(lambda: self._connections)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         """Those of the connections, by the names of their servers."""
         self._lock = asyncio.Lock()
@@ -206,52 +206,13 @@ class Gateway:
             await self.finder.learn(search.query, name, not result.is_error, search.id)
         return result
 
-    def texts(self, field: str, key: str, whole: Callable[[str, str], str]) -> list[Passed]:
-        """Return the resources, templates or prompts of all servers, under their whole names."""
-        return [
-            Passed(entry.model_copy(update={key: whole(one.name, getattr(entry, key))}))
-            for one in self._connections
-            for entry in getattr(one.listed, field)
-            if may_read(one.server, getattr(entry, key))
-        ]
-
-    async def read(self, uri: str) -> Passed | None:
-        """Read a resource of a server; None if it names no server, or may not be read.
-
-        Raises:
-            CallFailed: its server cannot be reached.
-            MCPError: its server refused.
-        """
-        found = parted(uri, self.config.servers)
-        if found is None:
-            return None
-        server, own = found
-        return await self._ask(server, own, lambda client: client.session.read_resource(own))
-
-    async def prompt(self, name: str, arguments: dict[str, Any] | None) -> Passed | None:
-        """Get a prompt of a server by its whole name; None and errors as of `read`."""
-        server, _, own = name.partition(SEPARATOR)
-        return await self._ask(server, own, lambda client: client.get_prompt_mcp(own, arguments))
-
-    async def _ask(self, server: str, own: str, ask: Callable[[Any], Any]) -> Passed | None:
-        connection = next((one for one in self._connections if one.name == server), None)
-        if connection is None or not may_read(connection.server, own):
-            return None
-        await connection.wake()
-        return Passed(renamed(server, await connection.request(ask)))
-
     async def read_skill(self, session: Session, name: str, path: str) -> str:
         """Return the text of a file of a skill.
 
         Raises:
             SkillError: there is no such skill, or no such file in its folder.
         """
-        skill = self.skills.by_name.get(name)
-        if skill is None:
-            near = get_close_matches(name, self.skills.by_name)
-            hint = f"; near: {', '.join(near)}" if near else ""
-            raise SkillError(f"there is no skill of this name{hint}")
-        text = await asyncio.to_thread(skill.read, path)
+        text = await asyncio.to_thread(self.skills.read, name, path)
         search = session.search_for(name)
         if search is not None:
             await self.finder.learn(search.query, name, True, search.id)
@@ -342,8 +303,7 @@ class Gateway:
                 detail = getattr(error, "detail", type(error).__name__)
                 logger.error("the tools are left as they were: %s", detail)
                 return
-        lists = [one.listed for one in self._connections]
-        texts = [(one.resources, one.templates, one.prompts) for one in lists]
+        texts = self.texts.listed
         tools = [one.shown for one in self.pinned()], bool(self.skills.by_name)
         told, self._told = self._told, (tools, texts)
         if tools != told[0]:

@@ -84,7 +84,7 @@ class Requests(Middleware):
 
     async def on_read_resource(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
         """Read a resource of a server."""
-        found = await self._asked(self._gateway.read(context.message.uri))
+        found = await self._asked(self._gateway.texts.read(context.message.uri))
         if found is None:
             raise NotFoundError("there is no such resource")
         return found
@@ -94,7 +94,7 @@ class Requests(Middleware):
         name = context.message.name
         if SEPARATOR not in name:
             return await call_next(context)
-        found = await self._asked(self._gateway.prompt(name, context.message.arguments))
+        found = await self._asked(self._gateway.texts.prompt(name, context.message.arguments))
         if found is None:
             raise NotFoundError("there is no such prompt")
         return found
@@ -102,7 +102,7 @@ class Requests(Middleware):
     async def _texts(self, context: MiddlewareContext[Any], *how: Any) -> list[Any]:
         await self._gateway.ready()
         self._session(context.fastmcp_context)  # to tell it of changes
-        return self._gateway.texts(*how)
+        return self._gateway.texts.entries(*how)
 
     @staticmethod
     async def _asked(request: Awaitable[Any]) -> Any:

@@ -14,6 +14,7 @@ import os
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, NamedTuple
@@ -102,6 +103,18 @@ class Skills:
                     problems.append(f"{shown if shown.isprintable() else repr(shown)}: {skill}")
         self.by_name = found
         return problems
+
+    def read(self, name: str, path: str) -> str:
+        """Return the text of a file of a skill.
+
+        Raises:
+            SkillError: there is no such skill, or no such file in its folder.
+        """
+        if name in self.by_name:
+            return self.by_name[name].read(path)
+        near = get_close_matches(name, self.by_name)
+        hint = f"; near: {', '.join(near)}" if near else ""
+        raise SkillError(f"there is no skill of this name{hint}")
 
 
 def _state(folder: str) -> object:

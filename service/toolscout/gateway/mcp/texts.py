@@ -4,13 +4,14 @@
 What a result refers to is renamed likewise, so that it can be read through the gateway.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import unquote
 
 import mcp_types
 
+from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.servers import SEPARATOR, Server
 
 SCHEME = "toolscout://"
@@ -67,17 +68,9 @@ def whole_uri(server: str, uri: str) -> str:
     return f"{SCHEME}{server}/{uri}"
 
 
-def parted(uri: str, servers: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the server and its own URI of a resource; hosts may write the server in small letters.
-
-    None if there is no such server.
-    """
-    if not uri.startswith(SCHEME):
-        return None
-    written, _, own = uri.removeprefix(SCHEME).partition("/")
-    spellings = [name for name in servers if name.casefold() == written.casefold()]
-    server = written if written in servers else next(iter(spellings), None)
-    return None if server is None or not own else (server, own)
+def whole_name(server: str, name: str) -> str:
+    """Return the name of a server's prompt in the gateway."""
+    return f"{server}{SEPARATOR}{name}"
 
 
 def renamed(server: str, result: Any) -> Any:
@@ -100,6 +93,56 @@ def _renamed(server: str, part: Any) -> Any:
     return part
 
 
-def whole_name(server: str, name: str) -> str:
-    """Return the name of a server's prompt in the gateway."""
-    return f"{server}{SEPARATOR}{name}"
+class Texts:
+    """The resources and prompts of all servers.
+
+    Args:
+        connections: returns the servers as they are configured now.
+    """
+
+    def __init__(self, connections: Callable[[], Sequence[Connection]]) -> None:
+        self._connections = connections
+
+    @property
+    def listed(self) -> object:
+        """Return all lists, to tell whether they have changed."""
+        lists = [one.listed for one in self._connections()]
+        return [(one.resources, one.templates, one.prompts) for one in lists]
+
+    def entries(self, field: str, key: str, whole: Callable[[str, str], str]) -> list[Passed]:
+        """Return the resources, templates or prompts of all servers, under their whole names."""
+        return [
+            Passed(entry.model_copy(update={key: whole(one.name, getattr(entry, key))}))
+            for one in self._connections()
+            for entry in getattr(one.listed, field)
+            if may_read(one.server, getattr(entry, key))
+        ]
+
+    async def read(self, uri: str) -> Passed | None:
+        """Read a resource; None if it names no server, or may not be read.
+
+        Hosts may write the name of a server in small letters, as those of machines.
+
+        Raises:
+            CallFailed: its server cannot be reached.
+            MCPError: its server refused.
+        """
+        if not uri.startswith(SCHEME):
+            return None
+        written, _, own = uri.removeprefix(SCHEME).partition("/")
+        names = [one.name for one in self._connections()]
+        if written not in names:
+            written = next((one for one in names if one.casefold() == written.casefold()), "")
+        return await self._ask(written, own, lambda client: client.session.read_resource(own))
+
+    async def prompt(self, name: str, arguments: dict[str, Any] | None) -> Passed | None:
+        """Get a prompt by its whole name; None and errors as of `read`."""
+        server, _, own = name.partition(SEPARATOR)
+        return await self._ask(server, own, lambda client: client.get_prompt_mcp(own, arguments))
+
+    async def _ask(self, server: str, own: str, ask: Callable[[Any], Any]) -> Passed | None:
+        connection = next((one for one in self._connections() if one.name == server), None)
+        if connection is None or not own or not may_read(connection.server, own):
+            return None
+        await connection.wake()
+        return Passed(renamed(server, await connection.request(ask)))
