@@ -34,7 +34,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _run(folder, "npm", "install", "--loglevel=error", "--no-audit", "--no-fund", *PACKAGES)
     document = str(ROOT / "openapi.yaml")
     _run(folder, "npx", "openapi-typescript", document, "-o", "schema.d.ts")
-    _run(folder, "npx", "openapi-ts", "-i", document, "-o", "client", "--loglevel=error")
+    _run(folder, "npx", "openapi-ts", "-i", document, "-o", "client", "--silent")
     _run(folder, "npx", *COMPILE, "types.ts", "client.ts")
     return folder
 

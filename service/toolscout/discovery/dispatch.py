@@ -6,7 +6,7 @@
 The tools of a request then stay the same after a find, and with them the cached prompt.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -30,13 +30,13 @@ DESCRIPTION = (
 SCHEMA: Json = {
     "type": "object",
     "properties": {
-        "name": {"type": "string", "description": "The name of the tool"},
-        "arguments": {"type": "object", "description": "Its arguments", "properties": {}},
+        "name": {"type": "string"},
+        "arguments": {"type": "object", "description": "Those of the tool", "properties": {}},
     },
     "required": ["name", "arguments"],
 }
 
-_HEADING = "Call them with {name}. Their definitions:"
+_HEADING = "Call them with {name}:"
 _DEFINITION = '{"name":'
 
 
@@ -80,11 +80,13 @@ class Dispatch:
 
     def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
         """As the provider's, with the definitions of the tools that were found."""
-        return self._provider.continued(request, response, self._defined(results))
+        known = {*Offer(self._provider.tools(request)).names}
+        known |= self.referred(self._provider.history(request))
+        return self._provider.continued(request, response, self._defined(results, known))
 
     def leave_open(self, response: Json, results: Sequence[SearchResult]) -> None:
         """As the provider's, with the same definitions."""
-        self._provider.leave_open(response, self._defined(results))
+        self._provider.leave_open(response, self._defined(results, ()))
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Return the response with the calls of found tools, and without those of one tool."""
@@ -94,16 +96,26 @@ class Dispatch:
         """Names of the tools that results of searches define."""
         return {name for text in _strings(list(history)) for name in _defined_in(text)}
 
-    def _defined(self, results: Sequence[SearchResult]) -> list[SearchResult]:
-        return [one._replace(text=self._with_definitions(one)) for one in results]
+    def _defined(
+        self, results: Sequence[SearchResult], known: Collection[str]
+    ) -> list[SearchResult]:
+        return [one._replace(text=self._with_definitions(one, known)) for one in results]
 
-    def _with_definitions(self, answered: SearchResult) -> str:
-        if not answered.tools:
+    def _with_definitions(self, answered: SearchResult, known: Collection[str]) -> str:
+        """Define the tools that are not `known`, which the conversation has defined before."""
+        named = [(texts(tool)[0], tool) for tool in answered.tools]
+        new = [tool for name, tool in named if name not in known]
+        if not new:
             return answered.text
         # The definitions name the tools, so the lines that do are left out.
-        lines = [line for line in answered.text.splitlines() if not line.startswith("- ")]
-        lines += ["", _HEADING.format(name=self._name)]
-        return "\n".join((*lines, *map(_definition, answered.tools)))
+        earlier = {f"- {name}" for name, _ in named if name in known}
+        lines = [
+            line
+            for line in answered.text.splitlines()
+            if not line.startswith("- ") or line.partition(":")[0] in earlier
+        ]
+        lines.append(_HEADING.format(name=self._name))
+        return "\n".join((*lines, *map(_definition, new)))
 
 
 def _definition(tool: Any) -> str:
