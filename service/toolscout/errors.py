@@ -38,7 +38,8 @@ def wrong_field(root: str, error: msgspec.ValidationError) -> FieldError:
 
     Quoted values are left out, because errors never repeat tool text.
     """
-    message, _, where = str(error).partition(" - at `$")
+    place = str(error).replace(" - at `key` in `$", " - at `$")
+    message, _, where = place.partition(" - at `$")
     path = (root + where.rstrip("`")).lstrip(".")
     return FieldError(path or "body", _in_words(message.partition(" '")[0]))
 

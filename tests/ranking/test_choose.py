@@ -4,7 +4,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscout.ranking.choose import Pins, best, choose, in_rank_order, kept_pins, lower_failed
+from toolscout.ranking.choose import (
+    Pins,
+    Places,
+    best,
+    choose,
+    in_rank_order,
+    kept_pins,
+    lower_failed,
+)
 
 
 def test_best_first_and_ties_in_row_order():
@@ -23,7 +31,8 @@ def test_the_best_are_those_of_a_full_sort(scores: list[float], count: int):
 
 
 def answer(ranked: list[int], pins: Pins, top_k: int) -> list[int]:
-    chosen, last = choose(ranked, kept_pins(ranked, pins, top_k), top_k)
+    kept = kept_pins(ranked, pins, top_k)
+    chosen, last = choose(ranked, kept, Places(top_k, kept))
     return chosen + last
 
 

@@ -36,6 +36,7 @@ def detail_of(
     full = detail == "full"
     return ToolDetail(
         name=tool.name,
+        kind=None if tool.kind == "tool" else tool.kind,
         summary=summary,
         parameters=list(parameters),
         required=_required(parameters) or None,

@@ -1,12 +1,15 @@
 """Choose the tools to show from a ranking: the cap, the pins, names first."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from toolscout.contract.fields import Kind
+from toolscout.index.facets import Allowed
 from toolscout.index.names import Mention
 from toolscout.ranking.calibration import MATCH
 
@@ -56,6 +59,52 @@ def _sorted(scores: NDArray[np.float32], count: int) -> list[int]:
         rows, found = rows[among], found[among]
     ranked: list[int] = rows[(-found).argsort(kind="stable")][:count].tolist()
     return ranked
+
+
+def best_of_kinds(scores: NDArray[np.float32], count: int, of_kind: Iterable[Allowed]) -> list[int]:
+    """Return the `count` best rows of each kind, all of them best first."""
+    rows = [row for allowed in of_kind for row in best(scores * allowed, count)]
+    return sorted(rows, key=lambda row: (-scores[row], row))
+
+
+class Places:
+    """The places of an answer: of all documents together, and of each kind with its own number.
+
+    Args:
+        top_k: of all together.
+        kept: pins, which have taken theirs.
+        by_kind: of each kind; None if all compete.
+        of_kind: which rows belong to each of these kinds.
+    """
+
+    def __init__(
+        self,
+        top_k: int,
+        kept: Iterable[int] = (),
+        by_kind: Mapping[Kind, int] | None = None,
+        of_kind: Mapping[Kind, Allowed] | None = None,
+    ) -> None:
+        self._free = top_k
+        self._of_kind = of_kind or {}
+        self._left = Counter(by_kind)
+        for row in kept:
+            self.take(row)
+
+    def has_room(self, row: int) -> bool:
+        """Whether there is a place for a row."""
+        return self._free > 0 and (not self._of_kind or self._left[self._kind(row)] > 0)
+
+    def take(self, row: int) -> bool:
+        """Take the place of a row, if there is one."""
+        if not self.has_room(row):
+            return False
+        self._free -= 1
+        if self._of_kind:
+            self._left[self._kind(row)] -= 1
+        return True
+
+    def _kind(self, row: int) -> Kind:
+        return next(kind for kind, rows in self._of_kind.items() if rows[row])
 
 
 def names_first(
@@ -120,20 +169,16 @@ def kept_pins(ranked: Sequence[int], pins: Pins, top_k: int) -> list[int]:
     return first + list(pins.others[:room])
 
 
-def choose(ranked: Sequence[int], kept: Sequence[int], top_k: int) -> tuple[list[int], list[int]]:
-    """Fill the places of an answer that has room for the pins `kept`.
+def choose(
+    ranked: Sequence[int], kept: Sequence[int], places: Places
+) -> tuple[list[int], list[int]]:
+    """Fill the places beside the pins `kept`, which have theirs.
 
     Returns:
         The ranked rows of the answer, matching pins among them, and the pins that come last.
     """
-    free, pinned = top_k - len(kept), set(kept)
-    chosen: list[int] = []
-    for row in ranked:
-        if row in pinned:
-            chosen.append(row)
-        elif free > 0:
-            chosen.append(row)
-            free -= 1
+    pinned = set(kept)
+    chosen = [row for row in ranked if row in pinned or places.take(row)]
     taken = set(chosen)
     return chosen, [row for row in kept if row not in taken]
 

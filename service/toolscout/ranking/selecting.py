@@ -11,7 +11,7 @@ from toolscout.ranking import coverage, prerequisites
 from toolscout.ranking import judge as judging
 from toolscout.ranking.ask import Ranking
 from toolscout.ranking.boost import boosts_for
-from toolscout.ranking.choose import follow
+from toolscout.ranking.choose import Pins, Places, follow
 from toolscout.ranking.scorers import SCORERS, boosted, with_experience
 from toolscout.ranking.scoring import read, score
 
@@ -22,17 +22,18 @@ DEPTH = 100
 def within_limits(  # noqa: PLR0913  # limits of different kinds, by name
     ranked: Sequence[int],
     pinned: Iterable[int],
-    slots: int,
+    places: Places,
     *,
     score: Callable[[int], float],
     min_score: float,
     cost: Callable[[int], int],
     budget: int | None,
 ) -> list[int]:
-    """Fill the slots in rank order; skip what does not fit, and try the next.
+    """Fill the places in rank order; skip what does not fit, and try the next.
 
-    `slots` excludes pins. Pins cost tokens but are never refused, and ranked ones keep their place.
-    A tool below `min_score` leaves its slot empty and costs nothing: no worse tool moves up.
+    Pins have theirs already; they cost tokens but are never refused, and ranked ones keep their
+    place. A tool below `min_score` leaves its place empty and costs nothing: no worse tool moves
+    up.
     """
     kept = set(pinned)
     left = None if budget is None else budget - sum(map(cost, kept))
@@ -41,17 +42,17 @@ def within_limits(  # noqa: PLR0913  # limits of different kinds, by name
         if row in kept:
             chosen.append(row)
             continue
-        if slots <= 0:
+        if not places.has_room(row):
             continue
         if score(row) < min_score:
-            slots -= 1
+            places.take(row)
             continue
         if left is not None:
             price = cost(row)
             if price > left:
                 continue
             left -= price
-        slots -= 1
+        places.take(row)
         chosen.append(row)
     return chosen
 
@@ -66,7 +67,7 @@ NOT_JUDGED = "not judged: there was no time to compare meanings, and no tool has
 
 def judge(ranking: Ranking) -> Ranking:
     """Decide the outcome."""
-    ranked = choosing.best(ranking.scores, _depth(ranking))
+    ranked = _best(ranking)
     if ranking.ranker == "regex":
         return replace(ranking, ranked=ranked)
     outcome = judging.judge(ranking, ranked, ranking.ask.no_match_below)
@@ -113,8 +114,7 @@ def boost(ranking: Ranking) -> Ranking:
         ask.session, ask.context, ranking.query, source.rows, source.taxonomy, source.elsewhere
     )
     ranking = with_experience(ranking, boosted(ranking, boosts.factors))
-    ranked = choosing.best(ranking.scores, _depth(ranking))
-    return replace(ranking, boosts=boosts, ranked=ranked)
+    return replace(ranking, boosts=boosts, ranked=_best(ranking))
 
 
 def cover(ranking: Ranking) -> Ranking:
@@ -150,7 +150,8 @@ def order(ranking: Ranking) -> Ranking:
     """Put named tools first, then the best; place the pins and the chain."""
     ask, pinned = ranking.ask, ranking.pinned
     if ranking.outcome == "no_match":
-        kept = list(pinned[: ask.top_k]) if ask.no_match == "pins" else []
+        places = _places(ranking)
+        kept = [row for row in pinned if places.take(row)] if ask.no_match == "pins" else []
         return replace(ranking, ranked=[], kept=kept)
     mentions = ranking.mentions
     slots = max(ask.top_k - len(pinned), 1)
@@ -163,7 +164,18 @@ def order(ranking: Ranking) -> Ranking:
         fixed = {*pinned, *(mention.row for mention in mentions)}
         relevance = partial(judging.score, ranking)
         ranked = follow(ranked, ranking.following, relevance, fixed.__contains__)
-    return replace(ranking, ranked=ranked, kept=choosing.kept_pins(ranked, pins, ask.top_k))
+    return replace(ranking, ranked=ranked, kept=_kept(ranking, ranked, pins))
+
+
+def _kept(ranking: Ranking, ranked: list[int], pins: Pins) -> list[int]:
+    """Return the pins that an answer has room for; each kind with its own number is asked alone."""
+    for kind, rows in ranking.of_kind.items():
+        here = Pins(*(tuple(row for row in part if rows[row]) for part in pins))
+        among = [row for row in ranked if rows[row]]
+        room = set(choosing.kept_pins(among, here, (ranking.ask.top_k_by_kind or {})[kind]))
+        full = {*here.matching, *here.others} - room
+        pins = Pins(*(tuple(row for row in part if row not in full) for part in pins))
+    return choosing.kept_pins(ranked, pins, ranking.ask.top_k)
 
 
 def fill(ranking: Ranking) -> Ranking:
@@ -189,7 +201,7 @@ def limit(ranking: Ranking) -> Ranking:
     ranked = within_limits(
         ranking.ranked,
         ranking.kept,
-        ask.top_k - len(ranking.kept),
+        _places(ranking),
         score=partial(judging.score, ranking),
         min_score=ask.min_score,
         cost=lambda row: cost_of(ranking.source.tool(row), ask.detail, ask.include_definitions),
@@ -200,11 +212,25 @@ def limit(ranking: Ranking) -> Ranking:
 
 def choose(ranking: Ranking) -> Ranking:
     """Fill the places; lower tools that failed within them."""
-    chosen, last = choosing.choose(ranking.ranked, ranking.kept, ranking.ask.top_k)
+    chosen, last = choosing.choose(ranking.ranked, ranking.kept, _places(ranking))
     if ranking.learned is not None:
         sure = {mention.row for mention in ranking.mentions if mention.sure}
         chosen = choosing.lower_failed(chosen, ranking.learned.added, ranking.unlearned, sure)
     return replace(ranking, ranked=chosen, last=last)
+
+
+def _best(ranking: Ranking) -> list[int]:
+    """Return the best rows, best first, of each kind with its own number as many as of all."""
+    scores, depth = ranking.scores, _depth(ranking)
+    if ranking.of_kind:
+        return choosing.best_of_kinds(scores, depth, ranking.of_kind.values())
+    return choosing.best(scores, depth)
+
+
+def _places(ranking: Ranking) -> Places:
+    """Return the places of the answer, in which the pins are already."""
+    ask = ranking.ask
+    return Places(ask.top_k, ranking.kept, ask.top_k_by_kind, ranking.of_kind)
 
 
 def _depth(ranking: Ranking) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.contract.fields import ABSENT
+from toolscout.contract.fields import ABSENT, KINDS
 from toolscout.contract.tools import RAW_FIELDS, Tool
 from toolscout.errors import FieldError, InvalidRequest, wrong_field
 from toolscout.tools.shapes import (
@@ -109,6 +109,8 @@ def _tool(entry: Mapping[str, Any], path: str, sent: msgspec.Raw | None) -> Tool
         fields["description"] = core_of(entry).get("description")
     try:
         if not _FOREIGN.isdisjoint(entry):
+            if fields.get("kind") not in KINDS:
+                fields.pop("kind", None)  # some providers have a key of this name, too
             if fields.get("definition") is None:
                 fields.pop("parameters", None)
                 fields["definition"] = sent or entry

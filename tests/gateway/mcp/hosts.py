@@ -37,7 +37,8 @@ class Host:
         self.client = client
         self.log = log
         self.progress: list[tuple[float, float | None, str | None]] = []
-        self.told_of_changes = 0
+        self.told_of_changes = self.told_of_resources = 0
+        self.logged: list[mcp_types.LoggingMessageNotificationParams] = []
 
     @property
     def stderr(self) -> str:
@@ -94,6 +95,12 @@ class _Changes(MessageHandler):
     async def on_tool_list_changed(self, _: mcp_types.ToolListChangedNotification) -> None:
         self.host.told_of_changes += 1
 
+    async def on_resource_list_changed(self, _: mcp_types.ResourceListChangedNotification) -> None:
+        self.host.told_of_resources += 1
+
+    async def note_log(self, message: mcp_types.LoggingMessageNotificationParams) -> None:
+        self.host.logged.append(message)
+
 
 def text_of(result: mcp_types.CallToolResult) -> str:
     """Return the text of a result that has nothing else."""
@@ -128,7 +135,13 @@ def connected(
 ) -> Iterator[Host]:
     """Yield a host with a session over a transport."""
     changes = _Changes()
-    client = Client(transport, mode=mode, init_timeout=PATIENCE_S, message_handler=changes)
+    client = Client(
+        transport,
+        mode=mode,
+        init_timeout=PATIENCE_S,
+        message_handler=changes,
+        log_handler=changes.note_log,
+    )
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
         changes.host = Host(portal, client, log)
         yield changes.host

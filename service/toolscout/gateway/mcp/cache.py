@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import mcp_types
 import msgspec
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from toolscout.gateway.mcp.servers import Server, StdioServer
 
@@ -37,12 +37,26 @@ class ToolPages(NamedTuple):
     """Whether the server has more tools than were read."""
     unreadable: int = 0
     """Entries that are no tools."""
+    resources: tuple[mcp_types.Resource, ...] = ()
+    templates: tuple[mcp_types.ResourceTemplate, ...] = ()
+    prompts: tuple[mcp_types.Prompt, ...] = ()
 
 
 class _Kept(msgspec.Struct):
     tools: list[dict[str, Any]]
     is_cut: bool = False
     unreadable: int = 0
+    resources: list[dict[str, Any]] = []
+    templates: list[dict[str, Any]] = []
+    prompts: list[dict[str, Any]] = []
+
+
+_ENTRIES: dict[str, type[BaseModel]] = {
+    "tools": mcp_types.Tool,
+    "resources": mcp_types.Resource,
+    "templates": mcp_types.ResourceTemplate,
+    "prompts": mcp_types.Prompt,
+}
 
 
 class Kept(NamedTuple):
@@ -72,20 +86,30 @@ class ListCache:
             if status.st_size > 2 * MAX_LIST_BYTES:
                 return None
             kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
-            tools = tuple(mcp_types.Tool.model_validate(one, by_name=False) for one in kept.tools)
+            lists: dict[str, Any] = {
+                field: tuple(
+                    kind.model_validate(one, by_name=False) for one in getattr(kept, field)
+                )
+                for field, kind in _ENTRIES.items()
+            }
         except (OSError, ValueError, RecursionError, ValidationError):
             return None
         age_s = max(0.0, time.time() - status.st_mtime)
-        return Kept(ToolPages(tools, kept.is_cut, kept.unreadable), age_s)
+        return Kept(ToolPages(is_cut=kept.is_cut, unreadable=kept.unreadable, **lists), age_s)
 
     def save(self, server: Server, pages: ToolPages) -> None:
         """Keep the list of a server, and remove the oldest ones if they are too large together."""
         if self._folder is None:
             return
-        dump = [
-            tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in pages.tools
-        ]
-        content = msgspec.json.encode(_Kept(dump, pages.is_cut, pages.unreadable))
+        lists = {
+            field: [
+                one.model_dump(mode="json", by_alias=True, exclude_none=True)
+                for one in getattr(pages, field)
+            ]
+            for field in _ENTRIES
+        }
+        kept = _Kept(is_cut=pages.is_cut, unreadable=pages.unreadable, **lists)
+        content = msgspec.json.encode(kept)
         path = self._path(server, self._folder)
         written = path.with_suffix(f".{os.getpid()}")
         try:

@@ -19,6 +19,8 @@ from toolscout.terminal import YELLOW, painted
 if TYPE_CHECKING:
     from toolscout.gateway.mcp.pins import Pins
 
+SKILLS = "folders below which each folder with a SKILL.md is a skill"
+
 IN_STORE = "store"
 """Stands for the file of accepted definitions where they are in the store."""
 
@@ -28,11 +30,12 @@ PACKAGES = ("fastmcp", "faiss", "model2vec", "rapidfuzz")
 
 def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout mcp`."""
-    _add_file(parser, "--config")
+    _add_file(parser, "--config", is_required=True)
     add = parser.add_argument
     add("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp instead of stdio")
     add("--max-risk", choices=get_args(Risk), help="offer no tool of a higher risk")
     add("--pin", nargs="+", default=(), metavar="TOOL", help="tools to list as themselves")
+    add("--skills", nargs="+", type=Path, default=(), metavar="DIR", help=SKILLS)
     rare = "list the rarely used tools, too: pages of all tools, single definitions, keys"
     add("--all-meta-tools", action="store_true", help=rare)
     pins = "file of accepted definitions (store: in --store), others are refused; written if new"
@@ -48,6 +51,7 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout import`."""
     _add_file(parser, "--mcp")
     add = parser.add_argument
+    add("--skills", nargs="+", type=Path, default=(), metavar="DIR", help=SKILLS)
     add("--catalog", metavar="NAME", required=True, help="name of the catalog")
     add("--url", default="http://127.0.0.1:8080", help="address of the service")
 
@@ -93,20 +97,31 @@ def _pins(parsed: argparse.Namespace) -> "Pins | None":
 
 
 def import_servers(parsed: argparse.Namespace) -> int:
-    """Register the tools of the servers at a service; returns the exit status.
+    """Register the tools of the servers, and skills, at a service; returns the exit status.
 
     Raises:
         ConfigurationError: the file, a server, the service or the installation is at fault.
     """
     from toolscout.gateway.mcp.config import read_config
 
-    config = read_config(parsed.mcp, os.environ)
-    _warn(parsed.mcp, config.warnings)
+    config = None
+    if parsed.mcp is not None:
+        config = read_config(parsed.mcp, os.environ)
+        _warn(parsed.mcp, config.warnings)
+    elif not parsed.skills:
+        raise ConfigurationError("import: expected --mcp FILE, --skills DIR, or both")
     _check_installed()
     from toolscout.gateway.mcp import importing
+    from toolscout.gateway.mcp.skills import Skills
 
+    skills = Skills()
+    _warn("skills", skills.use(list(map(str, parsed.skills))))
+    if parsed.skills and not skills.by_name:
+        raise ConfigurationError("skills: there is none in these folders")
+    documents = [one.document for one in skills.by_name.values()]
     key = os.environ.get("TOOLSCOUT_API_KEY")
-    print(importing.run(config, parsed.catalog, parsed.url, key))  # noqa: T201  # a command prints
+    report = importing.run(config, documents, parsed.catalog, parsed.url, key)
+    print(report)  # noqa: T201  # a command prints
     return 0
 
 
@@ -129,10 +144,13 @@ class _Followed:
         self._seen = self._state()
         config = read_config(parsed.config, os.environ)
         given = config.options
+        folder = parsed.config.absolute().parent
+        named = [folder / Path(one).expanduser() for one in given.skills]
         options = msgspec.structs.replace(
             given,
             max_risk=parsed.max_risk or given.max_risk,
             pinned=tuple(dict.fromkeys((*given.pinned, *parsed.pin))),
+            skills=tuple(str(folder / one) for one in (*named, *parsed.skills)),
             all_meta_tools=parsed.all_meta_tools or given.all_meta_tools,
         )
         return msgspec.structs.replace(config, options=options)
@@ -153,12 +171,12 @@ class _Followed:
         return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _add_file(parser: argparse.ArgumentParser, flag: str) -> None:
+def _add_file(parser: argparse.ArgumentParser, flag: str, *, is_required: bool = False) -> None:
     text = "JSON file with mcpServers, as hosts have it"
-    parser.add_argument(flag, type=Path, metavar="FILE", required=True, help=text)
+    parser.add_argument(flag, type=Path, metavar="FILE", required=is_required, help=text)
 
 
-def _warn(path: Path, warnings: Iterable[str]) -> None:
+def _warn(path: Path | str, warnings: Iterable[str]) -> None:
     for warning in warnings:
         sys.stderr.write(f"{painted('toolscout:', YELLOW, sys.stderr)} {path}: {warning}\n")
 

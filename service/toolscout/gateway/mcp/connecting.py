@@ -5,7 +5,6 @@ without it.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import mcp_types
 from fastmcp.client.messages import MessageHandler
@@ -13,17 +12,19 @@ from fastmcp.client.transports import ClientTransport
 from fastmcp.server.providers.proxy import ProxyClient
 from mcp import MCPError
 
-from toolscout.gateway.mcp.tool_pages import read_pages
+from toolscout.gateway.mcp.tool_pages import read_pages, read_texts
 from toolscout.gateway.mcp.transports import transport_to
 
-__all__ = ["connect", "read_pages", "transport_to"]
+__all__ = ["connect", "read_pages", "read_texts", "transport_to"]
+
+Log = Callable[[mcp_types.LoggingMessageNotificationParams], Awaitable[None]]
 
 MODES = ("legacy", "auto")
 """First the era that has notifications on every transport, then any."""
 
 
 async def connect(
-    transport: ClientTransport, list_changed: Callable[[], Awaitable[None]]
+    transport: ClientTransport, list_changed: Callable[[], Awaitable[None]], log: Log
 ) -> ProxyClient:
     """Return a connected client.
 
@@ -40,7 +41,7 @@ async def connect(
             transport,
             forward_incoming_headers=False,
             mode=mode,
-            log_handler=_no_log,
+            log_handler=log,
             progress_handler=_no_progress,
             message_handler=_Changes(list_changed),
             **own,
@@ -56,7 +57,7 @@ async def connect(
 
 
 class _Changes(MessageHandler):
-    """Passes on that a list of tools has changed."""
+    """Passes on that a list has changed."""
 
     def __init__(self, list_changed: Callable[[], Awaitable[None]]) -> None:
         self._list_changed = list_changed
@@ -64,9 +65,11 @@ class _Changes(MessageHandler):
     async def on_tool_list_changed(self, _: mcp_types.ToolListChangedNotification) -> None:
         await self._list_changed()
 
+    async def on_resource_list_changed(self, _: mcp_types.ResourceListChangedNotification) -> None:
+        await self._list_changed()
 
-async def _no_log(_: Any) -> None:
-    """Drop a message of a server's log: it may hold anything, and names no call."""
+    async def on_prompt_list_changed(self, _: mcp_types.PromptListChangedNotification) -> None:
+        await self._list_changed()
 
 
 async def _no_progress(_: float, __: float | None, ___: str | None) -> None:

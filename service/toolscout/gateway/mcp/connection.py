@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from math import inf
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import mcp_types
 from mcp import MCPError
@@ -31,6 +31,7 @@ from toolscout.gateway.mcp.failures import (
     is_lost,
     is_unreadable,
     redacted,
+    redacted_data,
 )
 from toolscout.gateway.mcp.servers import Server
 
@@ -55,6 +56,9 @@ logger = logging.getLogger("toolscout.mcp")
 LINGER_S = 60.0
 """Seconds for which a server runs on demand that was only started to read its list."""
 
+T = TypeVar("T")
+
+Log = Callable[[mcp_types.LoggingMessageNotificationParams], Awaitable[None]]
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
@@ -65,6 +69,7 @@ class Connection:
         name: the prefix of its tools.
         changed: called when the list or the availability has changed.
         cache: where lists are kept between processes.
+        log: called with what the server logs.
     """
 
     def __init__(
@@ -73,6 +78,7 @@ class Connection:
         server: Server,
         changed: Callable[[], Awaitable[None]],
         cache: ListCache | None = None,
+        log: Log | None = None,
     ) -> None:
         self.name = name
         self.server = server
@@ -85,6 +91,7 @@ class Connection:
         self.tried = asyncio.Event()
         """Set when the first attempt is over."""
         self._changed = changed
+        self._pass_on = log
         self._client: ProxyClient | None = None
         self._calls = 0
         self._wake = asyncio.Event()
@@ -121,7 +128,7 @@ class Connection:
                 connecting = await asyncio.to_thread(_connecting)
                 with connecting.transport_to(self.name, self.server) as transport:
                     async with asyncio.timeout(self.server.start_s):
-                        client = await connecting.connect(transport, self._note_change)
+                        client = await connecting.connect(transport, self._note_change, self._log)
                     try:
                         await self._list(client)
                         was_listed = True
@@ -157,6 +164,16 @@ class Connection:
         """Call a tool; cancelling this cancels the call at the server.
 
         Raises:
+            CallFailed, MCPError: as of any request.
+        """
+        return await self.request(
+            lambda client: client.call_tool_mcp(tool, arguments, progress_handler=progress)
+        )
+
+    async def request(self, ask: "Callable[[ProxyClient], Awaitable[T]]") -> T:
+        """Send a request.
+
+        Raises:
             CallFailed: the server cannot be reached, was lost during the call or talks nonsense.
             MCPError: the server refused the call.
         """
@@ -167,7 +184,7 @@ class Connection:
         self._calls += 1
         try:
             async with asyncio.timeout(limit):
-                return await client.call_tool_mcp(tool, arguments, progress_handler=progress)
+                return await ask(client)
         except TimeoutError:
             raise Unavailable(f"{self.name} did not answer within {limit:g} s") from None
         except Exception as error:
@@ -198,6 +215,7 @@ class Connection:
             has_tools = capable is None or capable.tools is not None
             try:
                 listed = await _connecting().read_pages(client) if has_tools else ToolPages()
+                listed = listed._replace(**await _connecting().read_texts(client))
             except (ValidationError, MCPError) as error:
                 if self._client is not client or not is_unreadable(error):
                     raise
@@ -263,6 +281,13 @@ class Connection:
     def _note_tried(self) -> None:
         self.tried.set()
         self._is_started.set()
+
+    async def _log(self, message: "mcp_types.LoggingMessageNotificationParams") -> None:
+        if self._pass_on is not None:
+            secrets = self.server.secrets
+            data = redacted_data(message.data, secrets)
+            logger = redacted(".".join(filter(None, (self.name, message.logger))), secrets)
+            await self._pass_on(message.model_copy(update={"data": data, "logger": logger}))
 
     async def _note_change(self) -> None:
         self._is_stale = True

@@ -17,7 +17,9 @@ from toolscout.gateway.mcp.tools import (
     CALL_WRITE,
     CALLS,
     META_TOOLS,
+    READ_SKILL,
     CallTool,
+    ReadSkill,
     ServerTools,
 )
 from toolscout.metatools.answers import find_tool
@@ -56,7 +58,7 @@ class Written(Prompt):
         return await self.write(arguments or {})
 
 
-def own_tools(config: Config) -> list[Tool]:
+def own_tools(config: Config, has_skills: bool = False) -> list[Tool]:
     """Return the gateway's own tools.
 
     `search_tools` names the servers, for models do not call a search of nothing in particular;
@@ -86,6 +88,17 @@ def own_tools(config: Config) -> list[Tool]:
         )
         for name, hints in annotations.items()
     ]
+    if has_skills:
+        about = "Read a skill that search_tools names: instructions for a task, or a file of them."
+        calls.append(
+            Listed(
+                name=READ_SKILL,
+                description=about,
+                parameters=schema_of(ReadSkill),
+                annotations=harmless,
+                meta=ALWAYS,
+            )
+        )
     rare = [_own(META_TOOLS[name], harmless) for name in RARE if options.all_meta_tools]
     return [search, *calls, *rare]
 

@@ -1,5 +1,7 @@
 """What went wrong with a server, in words that repeat nothing of its configuration."""
 
+from typing import Any
+
 import httpx2
 from mcp import MCPError
 from pydantic import ValidationError
@@ -70,6 +72,19 @@ def redacted(text: str, secrets: tuple[str, ...]) -> str:
         if len(line) >= MIN_SECRET_CHARS:
             text = text.replace(line, "***")
     return text
+
+
+def redacted_data(data: Any, secrets: tuple[str, ...]) -> Any:
+    """Return JSON without the values of secrets, in keys and numbers neither."""
+    if isinstance(data, dict):
+        return {
+            redacted(str(key), secrets): redacted_data(value, secrets)
+            for key, value in data.items()
+        }
+    if isinstance(data, list):
+        return [redacted_data(value, secrets) for value in data]
+    text = redacted(str(data), secrets)
+    return data if text == str(data) else text
 
 
 def _known(error: BaseException) -> str | None:

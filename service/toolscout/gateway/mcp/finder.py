@@ -4,8 +4,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from msgspec.structs import replace
+
 from toolscout import __version__
 from toolscout.contract.answers import Resolution
+from toolscout.contract.fields import Kind
 from toolscout.contract.requests import Filters
 from toolscout.engine import Engine
 from toolscout.index import pages
@@ -20,6 +23,9 @@ from toolscout.state.opening import open_store
 from toolscout.state.store import StoreUnavailable
 
 TENANT = "local"
+
+MAX_SKILLS = 2
+"""Skills that a search finds beside tools, a line each."""
 
 
 class Finder:
@@ -36,6 +42,7 @@ class Finder:
         self._engine = Engine()
         self._catalog: Catalog = self._engine.catalog
         self._resolver = Resolver(self._catalog)
+        self._has_skills = False
         opened = open_store(store)
         self._guard = Guard(opened)
         self._learner = Learner(
@@ -53,9 +60,12 @@ class Finder:
             InvalidRequest: one of them is no tool.
         """
         names = {tool["name"] for tool in tools}
+        self._has_skills = any(tool.get("kind") == "skill" for tool in tools)
         self._engine.remove([name for name in self._catalog.names if name not in names])
         self._engine.add(tools)
         catalog = self._engine.catalog
+        if self._has_skills:
+            catalog.facets.prepare()  # which tell kinds apart
         self._catalog, self._resolver = catalog, Resolver(catalog)
 
     async def prepare(self, query: str) -> None:
@@ -63,8 +73,11 @@ class Finder:
         await self._learner.prepare(query)
 
     def search(self, query: str, count: int, filters: Filters | None) -> Decision:
-        """Search the tools, best first; unavailable ones are left out."""
+        """Search the tools, and a few skills, best first; unavailable ones are left out."""
         ask = Ask(pattern=query, top_k=count, filters=filters)
+        if self._has_skills:
+            by_kind: dict[Kind, int] = {"tool": count, "skill": MAX_SKILLS}
+            ask = replace(ask, top_k=count + MAX_SKILLS, top_k_by_kind=by_kind)
         prior = self._learner.prior(TENANT, self._catalog)
         return self._engine.decide(self._catalog, ask, prior=prior)
 

@@ -19,6 +19,9 @@ from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, Offered
 from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.servers import Config
+from toolscout.gateway.mcp.skills import Skills
+from toolscout.gateway.mcp.texts import Texts, renamed
+from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.metatools.gate import RiskGate
 
 START_S = 5.0
@@ -31,7 +34,7 @@ MAX_SEARCHES = 16
 """Latest searches of a session that a call may belong to."""
 
 MAX_LOGGED = 20
-"""Changed tools that are logged each."""
+"""Changed tools, and skills that cannot be read, that are logged each."""
 
 logger = logging.getLogger("toolscout.mcp")
 
@@ -106,15 +109,23 @@ class Gateway:
         self.listing = Listing()
         self.listeners: list[Any] = []
         """Called when what hosts list has changed."""
+        self.text_listeners: list[Any] = []
+        """Called when resources or prompts have changed."""
+        self.log_listeners: list[Any] = []
+        """Called with what a server logs."""
         self.finder = Finder(store)
+        self.skills = Skills()
         self._known = Known(pins)
         self._cache = cache
         self._changed = changed
         self._connections = [self._connection(name) for name in config.servers]
+        self.texts = Texts(lambda: self._connections)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         """Those of the connections, by the names of their servers."""
         self._lock = asyncio.Lock()
         self._is_stale = False
+        self._told: tuple[object, object] = (([], False), [])
+        """What of tools, and of resources and prompts, hosts list."""
         self._ready = asyncio.Event()
 
     @asynccontextmanager
@@ -143,11 +154,15 @@ class Gateway:
     async def search(
         self, session: Session, query: str, count: int, filters: Filters | None
     ) -> tuple[list[str], Outcome]:
-        """Return the names of the tools for a query, best first, and how well they fit."""
+        """Return the names of tools and skills for a query, best first, and how well they fit."""
         await self.finder.prepare(query)
         found = self.finder.search(query, count, filters)
         # A tool may have gone since the search began.
-        names = [name for name in found.names if name in self.listing.tools]
+        names = [
+            name
+            for name in found.names
+            if name in self.listing.tools or name in self.skills.by_name
+        ]
         session.note_search(query, names)
         return names, found.outcome
 
@@ -183,11 +198,25 @@ class Gateway:
             MCPError: its server refused the call.
         """
         offered = self.listing.tools[name]
-        result = await offered.connection.call(offered.tool.name, arguments, progress)
+        connection = offered.connection
+        result = await connection.call(offered.tool.name, arguments, progress)
+        result = renamed(connection.name, result)
         search = session.search_for(name)
         if search is not None:
             await self.finder.learn(search.query, name, not result.is_error, search.id)
         return result
+
+    async def read_skill(self, session: Session, name: str, path: str) -> str:
+        """Return the text of a file of a skill.
+
+        Raises:
+            SkillError: there is no such skill, or no such file in its folder.
+        """
+        text = await asyncio.to_thread(self.skills.read, name, path)
+        search = session.search_for(name)
+        if search is not None:
+            await self.finder.learn(search.query, name, True, search.id)
+        return text
 
     async def _start(self) -> None:
         if starting := [one.name for one in self._connections if one.reason is not None]:
@@ -205,7 +234,7 @@ class Gateway:
                 logger.warning("pinned: there is no tool %s now", name)
 
     async def _follow(self) -> None:
-        """Apply what changes in the file of the configuration, until cancelled."""
+        """Apply what changes in the file of the configuration and in skills, until cancelled."""
         while True:
             await asyncio.sleep(FOLLOW_S)
             try:
@@ -215,6 +244,8 @@ class Gateway:
                 continue
             if config is not None:
                 await self._use(config)
+            elif await asyncio.to_thread(self.skills.has_changed, self.config.options.skills):
+                await self._note_change()
 
     async def _use(self, config: Config) -> None:
         """Start servers that are new or have changed, end those that are gone; leave the others."""
@@ -240,7 +271,8 @@ class Gateway:
         await self._tell()  # search_tools names the servers
 
     def _connection(self, name: str) -> Connection:
-        return Connection(name, self.config.servers[name], self._note_change, self._cache)
+        server = self.config.servers[name]
+        return Connection(name, server, self._note_change, self._cache, self._log)
 
     def _run(self, connections: Iterable[Connection]) -> None:
         self._tasks |= {one.name: asyncio.create_task(one.run()) for one in connections}
@@ -249,6 +281,10 @@ class Gateway:
         for listener in self.listeners:
             await listener()
 
+    async def _log(self, message: mcp_types.LoggingMessageNotificationParams) -> None:
+        for listener in self.log_listeners:
+            await listener(message)
+
     async def _note_change(self) -> None:
         """Read the lists of all servers again; changes that come meanwhile are taken together."""
         self._is_stale = True
@@ -256,7 +292,6 @@ class Gateway:
             if not self._is_stale:
                 return
             self._is_stale = False
-            before = [one.shown for one in self.pinned()]
             try:
                 listed = asyncio.ensure_future(asyncio.to_thread(self._listed))
                 try:
@@ -268,8 +303,14 @@ class Gateway:
                 detail = getattr(error, "detail", type(error).__name__)
                 logger.error("the tools are left as they were: %s", detail)
                 return
-        if [one.shown for one in self.pinned()] != before:
+        texts = self.texts.listed
+        tools = [one.shown for one in self.pinned()], bool(self.skills.by_name)
+        told, self._told = self._told, (tools, texts)
+        if tools != told[0]:
             await self._tell()
+        if texts != told[1]:
+            for listener in self.text_listeners:
+                await listener()
 
     def _listed(self) -> Listing:
         """Read the lists of all servers and compile them, in a thread."""
@@ -277,14 +318,16 @@ class Gateway:
         if pins is not None:
             pins.reload()
         listing = Listing(self._connections, self.config.options.max_risk, self._known)
-        for change in listing.changes[:MAX_LOGGED]:
-            logger.warning("%s", change)
-        if len(listing.changes) > MAX_LOGGED:
-            logger.warning("%d more tools have changed", len(listing.changes) - MAX_LOGGED)
+        _log_some(listing.changes, "more tools have changed")
         for name, why in listing.left_out.items():
             if why != self.listing.left_out.get(name):
                 logger.warning("%s: left out: %s", name, why)
-        self.finder.use(listing.offer.everything)
+        _log_some(self.skills.use(self.config.options.skills), "more skills are left out")
+        skills = [one.document for one in self.skills.by_name.values()]
+        room = MAX_TOOLS - len(listing.tools)
+        if len(skills) > room:
+            logger.warning("skills: only the first %d are found", room)
+        self.finder.use([*listing.offer.everything, *skills[:room]])
         if pins is not None:
             try:
                 for line in pins.save():
@@ -292,3 +335,10 @@ class Gateway:
             except ConfigurationError as error:  # what was accepted holds for this process anyway
                 logger.error("%s", error.detail)
         return listing
+
+
+def _log_some(lines: Sequence[str], others: str) -> None:
+    for line in lines[:MAX_LOGGED]:
+        logger.warning("%s", line)
+    if len(lines) > MAX_LOGGED:
+        logger.warning("%d %s", len(lines) - MAX_LOGGED, others)

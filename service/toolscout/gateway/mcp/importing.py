@@ -1,7 +1,8 @@
-"""Register the tools of MCP servers as a catalog of a running service."""
+"""Register the tools of MCP servers, and skills, as a catalog of a running service."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -26,20 +27,30 @@ Tools = Mapping[str, Mapping[str, Any]]
 """What a catalog has of each tool, by name, as far as it is compared."""
 
 
-def run(config: Config, catalog: str, url: str, key: str | None) -> str:
-    """Register all tools of the servers, and return what has changed, a line for each kind.
+def run(
+    config: Config | None,
+    skills: Sequence[Mapping[str, Any]],
+    catalog: str,
+    url: str,
+    key: str | None,
+) -> str:
+    """Register all tools of the servers, and skills, and return what has changed.
+
+    That is a line for each kind of change.
 
     Raises:
         ConfigurationError: a server or the service cannot be reached, or refuses.
     """
     if not is_web_address(url):
         raise ConfigurationError("url: expected an http:// or https:// URL")
-    tools = list(asyncio.run(_listed(config)).offer.everything)
+    tools = [] if config is None else asyncio.run(_listed(config)).offer.everything
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         with httpx2.Client(base_url=url, headers=headers, timeout=TIMEOUT_S) as client:
             before = _registered(client, catalog)
-            client.put(f"/v1/catalogs/{catalog}", json={"tools": tools}).raise_for_status()
+            client.put(
+                f"/v1/catalogs/{catalog}", json={"tools": [*tools, *skills]}
+            ).raise_for_status()
             after = _registered(client, catalog)
     except httpx2.HTTPStatusError as error:
         raise ConfigurationError(f"the service refused: {_detail(error.response)}") from None
@@ -120,16 +131,18 @@ def _content(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _report(catalog: str, before: Tools | None, after: Tools | None) -> Iterable[str]:
     old, new = before or {}, after or {}
-    yield f"{catalog}: {len(new)} tools"
-    kinds = {
+    kinds = Counter({"tool": 0})
+    kinds.update(tool.get("kind", "tool") for tool in new.values())
+    yield f"{catalog}: {', '.join(f'{count} {kind}s' for kind, count in kinds.items())}"
+    changes = {
         "added": [name for name in new if name not in old],
         "removed": [name for name in old if name not in new],
         "changed": [name for name in new if name in old and new[name] != old[name]],
     }
-    for kind, names in kinds.items():
+    for change, names in changes.items():
         if names:
-            yield f"{kind}: {', '.join(names)}"
-    if not any(kinds.values()):
+            yield f"{change}: {', '.join(names)}"
+    if not any(changes.values()):
         yield "nothing has changed"
 
 

@@ -12,13 +12,10 @@ from toolscout.contract.fields import Risk
 from toolscout.errors import InvalidRequest
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.pins import Known
-from toolscout.gateway.mcp.servers import Server
+from toolscout.gateway.mcp.servers import SEPARATOR, Server
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.conversion import read_tools
 from toolscout.tools.risk import LEVELS, risk
-
-SEPARATOR = "__"
-"""Between a server and its tool. No prefix contains it, so no two tools have one name."""
 
 HINT = "anthropic/searchHint"
 """In the `_meta` of a tool: words for hosts to search it by."""

@@ -1,12 +1,13 @@
 """Answer the requests of hosts: the gateway's own tools, pinned ones, and no stack trace ever."""
 
 import logging
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Sequence
+from typing import Any, get_args
 
 import mcp_types
 import msgspec
-from fastmcp.server.context import Context
+from fastmcp.exceptions import NotFoundError
+from fastmcp.server.context import Context, _get_client_log_level
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool
 from fastmcp.tools.base import ToolResult
@@ -18,12 +19,25 @@ from toolscout.gateway.mcp.connection import Progress
 from toolscout.gateway.mcp.definitions import own_tools, pinned_tools
 from toolscout.gateway.mcp.failures import CallFailed
 from toolscout.gateway.mcp.gateway import Gateway, Session
-from toolscout.gateway.mcp.tools import CALLS, META_TOOLS, CallTool, ServerTools
+from toolscout.gateway.mcp.servers import SEPARATOR
+from toolscout.gateway.mcp.skills import SkillError
+from toolscout.gateway.mcp.texts import whole_name, whole_uri
+from toolscout.gateway.mcp.tools import (
+    CALLS,
+    META_TOOLS,
+    READ_SKILL,
+    CallTool,
+    ReadSkill,
+    ServerTools,
+)
 from toolscout.metatools.answers import resolved
 from toolscout.metatools.arguments import CallError, read_arguments
 
 MAX_SESSIONS = 1_000
 """Sessions that are remembered; calls of a forgotten one teach nothing, and it is told nothing."""
+
+LEVELS: tuple[str, ...] = get_args(mcp_types.LoggingLevel)
+"""From `debug` to `emergency`."""
 
 logger = logging.getLogger("toolscout.mcp")
 
@@ -34,19 +48,74 @@ class Requests(Middleware):
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._sessions: Lru[str, Session] = Lru(MAX_SESSIONS)
+        self._stdio: Session | None = None
+        """The session of the only host, over stdio."""
         gateway.listeners.append(self._notify)
+        gateway.text_listeners.append(self._notify_texts)
+        gateway.log_listeners.append(self._log)
 
     async def on_list_tools(
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Sequence[Tool]]
     ) -> Sequence[Tool]:
         """List the gateway's own tools and the pinned ones."""
-        if self._gateway.config.options.pinned:
+        if self._gateway.config.options.pinned or self._gateway.config.options.skills:
             await self._gateway.ready()
         self._session(context.fastmcp_context)  # to tell it of changes
         pinned = self._gateway.pinned()
         for one in pinned:
             self._gateway.gate.note_read(one.shown)  # hosts have its schema
-        return [*own_tools(self._gateway.config), *pinned_tools(pinned)]
+        has_skills = bool(self._gateway.skills.by_name)
+        return [*own_tools(self._gateway.config, has_skills), *pinned_tools(pinned)]
+
+    async def on_list_resources(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
+        """List the resources of all servers."""
+        return await self._texts(context, "resources", "uri", whole_uri)
+
+    async def on_list_resource_templates(
+        self, context: MiddlewareContext[Any], call_next: Any
+    ) -> Any:
+        """List the templates of resources of all servers."""
+        return await self._texts(context, "templates", "uri_template", whole_uri)
+
+    async def on_list_prompts(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
+        """List the gateway's own prompts and those of all servers."""
+        own = await call_next(context)
+        return [*own, *await self._texts(context, "prompts", "name", whole_name)]
+
+    async def on_read_resource(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
+        """Read a resource of a server."""
+        found = await self._asked(self._gateway.texts.read(context.message.uri))
+        if found is None:
+            raise NotFoundError("there is no such resource")
+        return found
+
+    async def on_get_prompt(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
+        """Get a prompt of the gateway or of a server."""
+        name = context.message.name
+        if SEPARATOR not in name:
+            return await call_next(context)
+        found = await self._asked(self._gateway.texts.prompt(name, context.message.arguments))
+        if found is None:
+            raise NotFoundError("there is no such prompt")
+        return found
+
+    async def _texts(self, context: MiddlewareContext[Any], *how: Any) -> list[Any]:
+        await self._gateway.ready()
+        self._session(context.fastmcp_context)  # to tell it of changes
+        return self._gateway.texts.entries(*how)
+
+    @staticmethod
+    async def _asked(request: Awaitable[Any]) -> Any:
+        try:
+            return await request
+        except CallFailed as error:
+            raise MCPError(mcp_types.INTERNAL_ERROR, str(error)) from None
+        except MCPError:
+            raise  # as the server said it
+        except Exception as error:
+            logger.error("a request failed: %s", type(error).__name__)
+            message = "the gateway could not make this request"
+            raise MCPError(mcp_types.INTERNAL_ERROR, message) from None
 
     async def on_call_tool(
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
@@ -61,9 +130,8 @@ class Requests(Middleware):
             await self._gateway.ready()
             session = self._session(context.fastmcp_context)
             tools = ServerTools(self._gateway, session)
-            if name in META_TOOLS:
-                answer = await META_TOOLS[name].call(tools, arguments)
-                return _text(msgspec.json.encode(answer).decode())
+            if name in META_TOOLS or name == READ_SKILL:
+                return _text(await self._own(tools, session, name, arguments))
             token, caller = None, None
             if name in CALLS:
                 wanted, caller = read_arguments(CallTool, arguments), name
@@ -80,13 +148,23 @@ class Requests(Middleware):
                 return _text(refusal, is_error=True)
             progress = _progress(context.fastmcp_context)
             return await self._gateway.call(session, name, arguments, progress)
-        except (CallFailed, CallError) as error:
+        except (CallFailed, CallError, SkillError) as error:
             return _text(str(error), is_error=True)
         except MCPError:
             raise  # as the server said it
         except Exception as error:
             logger.error("a call failed: %s", type(error).__name__)
             return _text("the gateway could not make this call", is_error=True)
+
+    async def _own(
+        self, tools: ServerTools, session: Session, name: str, arguments: dict[str, Any]
+    ) -> str:
+        """Answer a tool of the gateway that calls no server."""
+        if name == READ_SKILL:
+            asked = read_arguments(ReadSkill, arguments)
+            return await self._gateway.read_skill(session, asked.name, asked.path)
+        answer = await META_TOOLS[name].call(tools, arguments)
+        return msgspec.json.encode(answer).decode()
 
     def _session(self, context: Context) -> Session:
         """Return the state of the session that a request belongs to.
@@ -103,15 +181,36 @@ class Requests(Middleware):
             session.is_remembered = not is_shared
             self._sessions.put(key, session)
         session.peer = context.session
+        if context.transport == "stdio":
+            self._stdio = session
         return session
 
     async def _notify(self) -> None:
-        """Tell all hosts that the pinned tools have changed."""
+        """Tell all hosts that the tools that they list have changed."""
         for session in self._sessions.values():
-            try:
-                await session.peer.send_tool_list_changed()
-            except Exception as error:
-                logger.debug("a host could not be told: %s", type(error).__name__)
+            await _told(session.peer.send_tool_list_changed())
+
+    async def _notify_texts(self) -> None:
+        """Tell all hosts that resources or prompts have changed."""
+        for session in self._sessions.values():
+            await _told(session.peer.send_resource_list_changed())
+            await _told(session.peer.send_prompt_list_changed())
+
+    async def _log(self, message: mcp_types.LoggingMessageNotificationParams) -> None:
+        """Pass on what a server logs, where there is one host: a message names no call."""
+        session = self._stdio
+        if session is None or session.peer is None:
+            return
+        least = _get_client_log_level(session.peer) or "debug"
+        if LEVELS.index(message.level) >= LEVELS.index(least):
+            await _told(session.peer.send_log_message(message.level, message.data, message.logger))
+
+
+async def _told(notification: Awaitable[None]) -> None:
+    try:
+        await notification
+    except Exception as error:
+        logger.debug("a host could not be told: %s", type(error).__name__)
 
 
 def _progress(context: Context) -> Progress:

@@ -8,6 +8,9 @@ import msgspec
 
 from toolscout.contract.fields import Risk
 
+SEPARATOR = "__"
+"""Between a server and its tool. No prefix contains it, so no two tools have one name."""
+
 
 class _Server(msgspec.Struct, frozen=True, kw_only=True):
     """What servers of both transports have in common."""
@@ -81,6 +84,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Tools of a higher risk are not offered."""
     pinned: tuple[str, ...] = ()
     """Tools to list as themselves, as `server__tool`."""
+    skills: tuple[str, ...] = ()
+    """Folders with skills, which are found beside tools."""
     all_meta_tools: bool = False
     """Whether to list the meta-tools that are rarely used, too."""
 

@@ -12,15 +12,23 @@ import mcp_types
 from fastmcp.client.transports import ClientTransport
 from fastmcp.client.transports.base import TransportOptions
 from fastmcp.server.providers.proxy import ProxyClient
+from mcp import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse, methods
 from pydantic import ValidationError
 
 from toolscout.gateway.mcp.cache import MAX_LIST_BYTES, ToolPages
+from toolscout.gateway.mcp.failures import is_lost
 from toolscout.index.tool_list import MAX_TOOLS
 
 MAX_PAGES = 250
 """Where the reading of a list ends; the tools until then are offered."""
+
+MAX_TEXTS = 1_000
+"""Resources, templates and prompts of one server, of each, that are listed."""
+
+MAX_NAME_CHARS = 2_048
+"""Characters of a URI or of the name of a prompt; what has more is left out."""
 
 VERSION = "2025-11-25"
 """The version of the protocol by which single entries are read; later ones add no bounds."""
@@ -124,5 +132,47 @@ async def read_pages(client: ProxyClient) -> ToolPages:
     return ToolPages(tuple(tools[:MAX_TOOLS]), is_cut, transport.unreadable - before)
 
 
-def _size(page: mcp_types.ListToolsResult) -> int:
+async def read_texts(client: ProxyClient) -> dict[str, tuple[Any, ...]]:
+    """Return the resources, templates and prompts of a server, as fields of its list.
+
+    Raises:
+        Exception: the server is lost.
+    """
+    capable = client.server_capabilities
+    lists: dict[str, Any] = {}
+    if capable is not None and capable.resources is not None:
+        lists["resources"] = client.list_resources_mcp, "resources", "uri"
+        lists["templates"] = (
+            client.list_resource_templates_mcp,
+            "resource_templates",
+            "uri_template",
+        )
+    if capable is not None and capable.prompts is not None:
+        lists["prompts"] = client.list_prompts_mcp, "prompts", "name"
+    return {field: await _texts(*how) for field, how in lists.items()}
+
+
+async def _texts(ask: Any, field: str, key: str) -> tuple[Any, ...]:
+    """Return the entries of a list, the first of each name, until one page cannot be read."""
+    found: dict[str, Any] = {}
+    cursor, size = None, 0
+    for _ in range(MAX_PAGES):
+        try:
+            page = await ask(cursor=cursor)
+        except (ValidationError, MCPError) as error:
+            if isinstance(error, MCPError) and is_lost(error):
+                raise
+            break
+        for entry in getattr(page, field):
+            name = getattr(entry, key)
+            if name.strip() and name.isprintable() and len(name) <= MAX_NAME_CHARS:
+                found.setdefault(name, entry)
+        size += await asyncio.to_thread(_size, page)
+        if page.next_cursor in (None, cursor) or size > MAX_LIST_BYTES or len(found) > MAX_TEXTS:
+            break
+        cursor = page.next_cursor
+    return tuple(found.values())[:MAX_TEXTS]
+
+
+def _size(page: mcp_types.PaginatedResult) -> int:
     return len(page.model_dump_json())

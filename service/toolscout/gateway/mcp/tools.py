@@ -16,11 +16,13 @@ from toolscout.contract.tools import ToolDetail
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.gateway import Gateway, Session
 from toolscout.gateway.mcp.listing import Offered
+from toolscout.gateway.mcp.skills import FILE
 from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, none_found, show
 from toolscout.metatools.arguments import Arguments, CallError, SearchTools
 from toolscout.metatools.finds import without_titles
 from toolscout.metatools.table import FIND, TOOLS
 from toolscout.tools.risk import needs_schema
+from toolscout.tools.summary import first_sentence
 
 CALL, CALL_WRITE = "call_tool", "call_tool_write"
 
@@ -30,7 +32,13 @@ CALLS = {
 }
 """The tools that call others, with their descriptions: a host can allow reads alone."""
 
+READ_SKILL = "read_skill"
+
 META_TOOLS = TOOLS | {FIND.name: FIND}
+
+
+SKILL_CHARS = 160
+"""Characters of the sentence about a skill: that is all there is to choose it by."""
 
 
 class CallTool(Arguments, frozen=True, kw_only=True):
@@ -59,6 +67,15 @@ class CallTool(Arguments, frozen=True, kw_only=True):
         return inner
 
 
+class ReadSkill(Arguments, frozen=True, kw_only=True):
+    """The arguments of `read_skill`."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=MAX_NAME_CHARS)]
+    path: Annotated[
+        str, Meta(max_length=MAX_NAME_CHARS, description="A file that its text names")
+    ] = FILE
+
+
 class ServerTools:
     """The tools of all servers, as the meta-tools of one session look into them."""
 
@@ -82,8 +99,11 @@ class ServerTools:
         except ToolscoutError as error:
             raise CallError(error.detail) from None
         found = none_found(list(self._offered), TRY_AGAIN)
+        tools = [name for name in names if name in self._offered]
+        skills = [self._skill(name) for name in names if name not in self._offered]
         if names:
-            found = ToolsFound(await self.show(names, wanted.detail), outcome)
+            shown = await self.show(tools, wanted.detail)
+            found = ToolsFound(shown, outcome, skills=skills or None)
         # The tool that would fit best may be one of theirs.
         missing = self._gateway.unavailable(space)
         return msgspec.structs.replace(found, unavailable=missing or None)
@@ -170,4 +190,12 @@ class ServerTools:
         offered = self._offered.get(found.name or "")
         if offered is not None and key(written) in (key(found.name or ""), key(offered.tool.name)):
             return found
+        skills = self._gateway.skills.by_name
+        if found.name in skills:
+            return Resolution(written, suggestions=[f"{READ_SKILL} {found.name}"])
         return Resolution(written, ambiguous=found.ambiguous, suggestions=found.suggestions)
+
+    def _skill(self, name: str) -> str:
+        """Return a skill in a line."""
+        sentence = first_sentence(self._gateway.skills.by_name[name].description, SKILL_CHARS)
+        return f"{READ_SKILL} {name}: {sentence}"

@@ -8,6 +8,7 @@ const FIELDS = [
   "description",
   "definition",
   "parameters",
+  "kind",
   "namespace",
   "domain",
   "tags",

@@ -30,7 +30,7 @@ from toolscout.errors import NOT_JSON, FieldError, InvalidRequest
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.values import count_values, count_values_outside_texts
-from toolscout.ranking.ask import Ask
+from toolscout.ranking.ask import Ask, total
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http.refusals import Refused, blank, decode_error, invalid
 from toolscout.settings import Settings
@@ -201,7 +201,10 @@ def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) 
     given = {name: getattr(request, name) for name in _ASKED}
     for name in ("top_k", "budget_tokens"):
         given[name] = whole(name, given[name])
-    given["top_k"] = given["top_k"] or whole("max_tools", request.max_tools)
+    by_kind = request.top_k_by_kind or {}
+    counts = {kind: whole(f"top_k_by_kind.{kind}", most) or 0 for kind, most in by_kind.items()}
+    given["top_k_by_kind"] = counts or None
+    given["top_k"] = given["top_k"] or whole("max_tools", request.max_tools) or total(counts)
     return ask_with(settings, pattern=pattern, **given)
 
 

@@ -101,7 +101,7 @@ def decode_error(error: Exception) -> Refused:
     """Describe why a body did not decode, without repeating any of it."""
     if isinstance(error, msgspec.ValidationError):
         wrong = wrong_field("", error)
-        choices = CHOICES.get(wrong.path.rpartition(".")[2], ())
+        choices = CHOICES.get(wrong.path.rpartition(".")[2].partition("[")[0], ())
         if unknown := UNKNOWN_KEY.match(str(error)):
             wrong = unknown_filter(unknown[1])
         elif wrong.message.startswith(_ONLY_NULL):

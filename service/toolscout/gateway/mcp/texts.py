@@ -1,0 +1,148 @@
+"""Resources and prompts of servers, under URIs and names that say which server has them.
+
+`toolscout://SERVER/URI` is the resource URI of a server, as it writes it; `SERVER__NAME` a prompt.
+What a result refers to is renamed likewise, so that it can be read through the gateway.
+"""
+
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+from urllib.parse import unquote
+
+import mcp_types
+
+from toolscout.gateway.mcp.connection import Connection
+from toolscout.gateway.mcp.servers import SEPARATOR, Server
+
+SCHEME = "toolscout://"
+
+
+class Passed:
+    """An entry of a list or a result, as the library takes it; sent on as the server wrote it."""
+
+    version = None
+
+    def __init__(self, entry: Any) -> None:
+        self.entry = entry
+
+    @property
+    def uri(self) -> str:
+        """Return the URI of a resource."""
+        return str(self.entry.uri)
+
+    @property
+    def uri_template(self) -> str:
+        """Return the template of URIs."""
+        return str(self.entry.uri_template)
+
+    @property
+    def name(self) -> str:
+        """Return the name of a prompt."""
+        return str(self.entry.name)
+
+    def sent(self, **_: Any) -> Any:
+        """Return the entry of the protocol, or the result of a request for one."""
+        return self.entry
+
+    to_mcp_resource = to_mcp_template = to_mcp_prompt = sent
+
+    def to_mcp_result(self, _: str) -> Any:
+        """Return the result of reading a resource."""
+        return self.entry
+
+    to_mcp_prompt_result = sent
+
+
+def may_read(server: Server, name: str) -> bool:
+    """Whether the configuration of a server lets a resource or a prompt be read.
+
+    A URI has many spellings, so neither case nor escapes lead around a pattern.
+    """
+    spellings = (name.casefold(), unquote(name).casefold())
+    patterns = [pattern.casefold() for pattern in server.deny]
+    return not any(fnmatchcase(one, pattern) for one in spellings for pattern in patterns)
+
+
+def whole_uri(server: str, uri: str) -> str:
+    """Return the URI of a server's resource in the gateway."""
+    return f"{SCHEME}{server}/{uri}"
+
+
+def whole_name(server: str, name: str) -> str:
+    """Return the name of a server's prompt in the gateway."""
+    return f"{server}{SEPARATOR}{name}"
+
+
+def renamed(server: str, result: Any) -> Any:
+    """Return a result whose links, embedded resources and contents have URIs of the gateway."""
+    for name in ("content", "contents", "messages"):
+        parts = getattr(result, name, None)
+        if isinstance(parts, list):
+            changed = [_renamed(server, part) for part in parts]
+            result = result.model_copy(update={name: changed})
+    return result
+
+
+def _renamed(server: str, part: Any) -> Any:
+    if isinstance(part, mcp_types.PromptMessage):
+        return part.model_copy(update={"content": _renamed(server, part.content)})
+    if isinstance(part, mcp_types.EmbeddedResource):
+        return part.model_copy(update={"resource": _renamed(server, part.resource)})
+    if isinstance(part, mcp_types.ResourceLink | mcp_types.ResourceContents):
+        return part.model_copy(update={"uri": whole_uri(server, part.uri)})
+    return part
+
+
+class Texts:
+    """The resources and prompts of all servers.
+
+    Args:
+        connections: returns the servers as they are configured now.
+    """
+
+    def __init__(self, connections: Callable[[], Sequence[Connection]]) -> None:
+        self._connections = connections
+
+    @property
+    def listed(self) -> object:
+        """Return all lists, to tell whether they have changed."""
+        lists = [one.listed for one in self._connections()]
+        return [(one.resources, one.templates, one.prompts) for one in lists]
+
+    def entries(self, field: str, key: str, whole: Callable[[str, str], str]) -> list[Passed]:
+        """Return the resources, templates or prompts of all servers, under their whole names."""
+        return [
+            Passed(entry.model_copy(update={key: whole(one.name, getattr(entry, key))}))
+            for one in self._connections()
+            for entry in getattr(one.listed, field)
+            if may_read(one.server, getattr(entry, key))
+        ]
+
+    async def read(self, uri: str) -> Passed | None:
+        """Read a resource; None if it names no server, or may not be read.
+
+        Hosts may write the name of a server in small letters, as those of machines.
+
+        Raises:
+            CallFailed: its server cannot be reached.
+            MCPError: its server refused.
+        """
+        if not uri.startswith(SCHEME):
+            return None
+        written, _, own = uri.removeprefix(SCHEME).partition("/")
+        names = [one.name for one in self._connections()]
+        if written not in names:
+            written = next((one for one in names if one.casefold() == written.casefold()), "")
+        return await self._ask(written, own, lambda client: client.session.read_resource(own))
+
+    async def prompt(self, name: str, arguments: dict[str, Any] | None) -> Passed | None:
+        """Get a prompt by its whole name; None and errors as of `read`."""
+        server, _, own = name.partition(SEPARATOR)
+        return await self._ask(server, own, lambda client: client.get_prompt_mcp(own, arguments))
+
+    async def _ask(self, server: str, own: str, ask: Callable[[Any], Any]) -> Passed | None:
+        connection = next((one for one in self._connections() if one.name == server), None)
+        if connection is None or not own or not may_read(connection.server, own):
+            return None
+        await connection.wake()
+        return Passed(renamed(server, await connection.request(ask)))

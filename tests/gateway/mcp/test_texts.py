@@ -1,0 +1,176 @@
+"""Resources and prompts of servers: listed, read and linked to under names of the gateway."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import mcp_types
+import pytest
+from mcp import MCPError
+
+from tests.gateway.mcp.hosts import Host, host, inside, stdio_server, text_of
+from tests.support import until
+from toolscout.gateway.mcp import tool_pages
+from toolscout.gateway.mcp.failures import redacted_data
+from toolscout.gateway.mcp.tool_pages import read_texts
+
+BOOK = "toolscout://library/book://shelf/moby-dick"
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Host]:
+    servers = {"notes": stdio_server(), "library": stdio_server("library", deny=["*secret*"])}
+    with inside(tmp_path, servers) as started:
+        until(lambda: "library__find_book" in started.names())
+        yield started
+
+
+def uris(host: Host) -> list[str]:
+    return [str(one.uri) for one in host.portal.call(host.client.list_resources)]
+
+
+def read(host: Host, uri: str) -> Any:
+    (content,) = host.portal.call(host.client.read_resource, uri)
+    return content
+
+
+def prompts(host: Host) -> dict[str, mcp_types.Prompt]:
+    return {one.name: one for one in host.portal.call(host.client.list_prompts)}
+
+
+def test_resources_and_templates_of_all_servers_are_listed_and_read(office: Host):
+    (listed,) = office.portal.call(office.client.list_resources)
+    assert str(listed.uri) == BOOK
+    assert (listed.title, listed.description) == ("Moby-Dick", "Tell of a whale.")
+    (template,) = office.portal.call(office.client.list_resource_templates)
+    assert template.uri_template == "toolscout://library/pages://{book}/{page}"
+    content = read(office, BOOK)
+    assert (str(content.uri), content.text) == (BOOK, "Call me Ishmael.")
+    assert read(office, "toolscout://library/pages://emma/3").text == "page 3 of emma"
+    assert read(office, BOOK.replace("library", "Library")).text == "Call me Ishmael."
+
+
+def test_what_is_not_there_or_denied_is_not_read(office: Host):
+    for uri in (
+        "toolscout://library/book://shelf/secret",
+        "toolscout://library/book://shelf/%73ecret",
+        "toolscout://library/BOOK://SHELF/SECRET",
+        "toolscout://library/book://shelf/none",
+        "toolscout://gone/book://shelf/moby-dick",
+        "toolscout://library/",
+        "toolscout://library",
+        "book://shelf/moby-dick",
+        "file:///etc/passwd",
+    ):
+        with pytest.raises(MCPError, match="esource"):
+            read(office, uri)
+    assert "secret" not in str(uris(office))
+
+
+def test_prompts_of_all_servers_are_listed_and_written(office: Host):
+    assert set(prompts(office)) == {"find_tool", "backend_status", "library__summarise"}
+    assert prompts(office)["library__summarise"].description == "Summarise a book in a few words."
+    get = office.client.get_prompt_mcp
+    text, embedded = office.portal.call(get, "library__summarise", {"title": "Emma"}).messages
+    assert text.content.text == "Summarise Emma"
+    assert str(embedded.content.resource.uri) == BOOK
+    for name in ("library__none", "gone__summarise", "summarise"):
+        with pytest.raises(MCPError):
+            office.portal.call(get, name, {})
+
+
+def test_what_a_result_links_to_is_read(office: Host):
+    link, embedded = office.call("library__find_book", title="Moby-Dick").content
+    assert str(embedded.resource.uri) == BOOK
+    assert read(office, str(link.uri)).text == "page 7 of moby-dick"
+
+
+def test_a_new_resource_is_listed_and_told(office: Host):
+    before = office.told_of_resources
+    assert text_of(office.call("library__buy_book")) == "bought"
+    until(lambda: "toolscout://library/book://shelf/ulysses" in uris(office))
+    until(lambda: office.told_of_resources > before)
+
+
+def test_a_server_starts_when_its_resource_is_read(tmp_path: Path):
+    servers = {"library": stdio_server("library", env={"READ": str(tmp_path / "read")})}
+    with inside(tmp_path, servers) as first:
+        until(lambda: BOOK in uris(first))
+    with inside(tmp_path, servers) as second:
+        assert BOOK in uris(second)
+        assert "library__summarise" in prompts(second)
+        assert "starts when called" in str(
+            second.portal.call(second.client.get_prompt_mcp, "backend_status", {})
+        )
+        assert read(second, BOOK).text == "Call me Ishmael."
+        assert (tmp_path / "read").exists()
+
+
+def test_a_server_that_is_down_says_so(tmp_path: Path):
+    servers = {"gone": {"command": "/no/such/program"}, "notes": stdio_server()}
+    with inside(tmp_path, servers) as office:
+        with pytest.raises(MCPError, match="gone is unavailable: its command"):
+            read(office, "toolscout://gone/book://x")
+        with pytest.raises(MCPError, match="gone is unavailable: its command"):
+            office.portal.call(office.client.get_prompt_mcp, "gone__x", {})
+
+
+class Pages:
+    """A server with one list of resources, of which some pages are none."""
+
+    def __init__(self, *pages: Any) -> None:
+        self.pages = pages
+        resources = mcp_types.ResourcesCapability()
+        self.server_capabilities = mcp_types.ServerCapabilities(resources=resources)
+
+    async def list_resources_mcp(self, cursor: str | None) -> mcp_types.ListResourcesResult:
+        page = self.pages[int(cursor or 0)]
+        if isinstance(page, Exception):
+            raise page
+        resources = [mcp_types.Resource(name="x", uri=uri) for uri in page]
+        following = str((int(cursor or 0) + 1) % len(self.pages))
+        return mcp_types.ListResourcesResult(resources=resources, next_cursor=following)
+
+    async def list_resource_templates_mcp(self, cursor: str | None) -> Any:
+        raise MCPError(mcp_types.METHOD_NOT_FOUND, "no")
+
+
+def uris_of(*pages: Any) -> list[str]:
+    listed = asyncio.run(read_texts(Pages(*pages)))  # type: ignore[arg-type]
+    assert listed["templates"] == ()
+    return [one.uri for one in listed["resources"]]
+
+
+def test_of_a_hostile_list_what_can_be_shown_is_kept(monkeypatch: pytest.MonkeyPatch):
+    odd = ["", " ", "a\nb", "a\x1b[31m", "x" * 3_000]
+    assert uris_of(["a", "b", "a", *odd], ["c"]) == ["a", "b", "c"]
+    assert uris_of(["a"], MCPError(-32603, "broken"), ["c"]) == ["a"]
+    monkeypatch.setattr(tool_pages, "MAX_TEXTS", 3)
+    assert uris_of(list("abcdef")) == ["a", "b", "c"]
+    with pytest.raises(MCPError):
+        uris_of(MCPError(-32000, "Connection closed"))
+
+
+def test_no_secret_is_left_in_what_is_logged():
+    data = {"a hunter22": ["hunter22", 12345678, {"x": 'he said "hunter22"'}], "b": None, "c": True}
+    said = redacted_data(data, ("hunter22", "12345678", "True"))
+    assert said == {"a ***": ["***", "***", {"x": 'he said "***"'}], "b": None, "c": "***"}
+
+
+@pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:The logging capability")
+def test_what_a_server_logs_reaches_its_host_without_secrets(tmp_path: Path):
+    servers = {"library": stdio_server("library", env={"LIBRARY_KEY": "hunter22"})}
+    with host(tmp_path, servers) as office:
+        until(lambda: "library__find_book" in office.names())
+        office.call("library__find_book", title="Emma")
+        until(lambda: office.logged != [])
+        (message,) = office.logged
+        assert message.level == "warning"
+        assert message.logger.startswith("library")
+        assert "looking for Emma with ***" in str(message.data)
+        office.portal.call(office.client.set_logging_level, "error")
+        office.call("library__find_book", title="Emma")
+        office.call("library__buy_book")
+        assert len(office.logged) == 1
