@@ -4,10 +4,11 @@ python -m evals.prompt_cost --tools FILE --docs docs/client.md --litellm PROGRAM
 
 A conversation has twelve questions of a user; a scripted model calls one tool for each, after a
 search where its prompt lacks the tool. FILE is a JSON array of tools, by default
-`catalogs/300.json` in TOOLSCOUT_DATA. Tokens are those of `o200k_base`. A token that an earlier
-request of the conversation began with counts a tenth, as providers bill it; definitions that
-a provider loads by itself count where they are loaded. PROGRAM is an installed LiteLLM with its
-proxy and this package; without it the table has no rows of LiteLLM.
+`catalogs/300.json` in TOOLSCOUT_DATA, or else the tools of the playground's samples. Tokens are
+those of `o200k_base`. A token that an earlier request of the conversation began with counts a
+tenth, as providers bill it; definitions that a provider loads by itself count where they are
+loaded. PROGRAM is an installed LiteLLM with its proxy and this package; without it the table has
+no rows of LiteLLM.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from evals.speed.servers import toolscout
 from evals.speed.traffic import catalogs
 from toolscout.client import Selector
 from toolscout.discovery import ToolDiscovery
+from toolscout.playground import static_files
 from toolscout.tools.shapes import schema_of, texts
 from toolscout.tools.summary import first_sentence
 
@@ -74,14 +76,20 @@ def main() -> int:
     parsed = parser.parse_args()
     folder = catalogs(None)
     file = parsed.tools or (folder and folder / "300.json")
-    if file is None:
-        print("skipped: no tools; name a file with --tools, or a folder with TOOLSCOUT_DATA")
-        return 0
-    text = table(json.loads(file.read_text("utf-8")), parsed.litellm)
+    tools = samples() if file is None else json.loads(file.read_text("utf-8"))
+    if len(tools) < QUESTIONS:
+        parser.error(f"expected at least {QUESTIONS} tools, got {len(tools)}")
+    text = table(tools, parsed.litellm)
     print(text)
     if parsed.docs:
         docs.write(parsed.docs, "prompt-cost", text)
     return 0
+
+
+def samples() -> list[Any]:
+    """Return the tools of the playground's samples: what a clone alone has."""
+    files = [static_files()[f"{name}.json"].content for name in ("platform", "assistant")]
+    return [tool for content in files for tool in json.loads(content)["tools"]]
 
 
 Ask = Callable[[Json], Json]

@@ -84,9 +84,9 @@ class Dispatch:
         known |= self.referred(self._provider.history(request))
         return self._provider.continued(request, response, self._defined(results, known))
 
-    def leave_open(self, response: Json, results: Sequence[SearchResult]) -> None:
+    def leave_open(self, response: Json, results: Sequence[SearchResult], scope: str) -> None:
         """As the provider's, with the same definitions."""
-        self._provider.leave_open(response, self._defined(results, ()))
+        self._provider.leave_open(response, self._defined(results, ()), scope)
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Return the response with the calls of found tools, and without those of one tool."""

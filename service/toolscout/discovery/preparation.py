@@ -166,7 +166,7 @@ class Preparation:
         if streams and shapes.stream is None and self.config.strategy != "relevance":
             return request
         try:
-            return self._begin(shapes.resumed(request), shapes, session, scope)
+            return self._begin(shapes.resumed(request, scope), shapes, session, scope)
         except Exception:
             logger.warning("a request could not be prepared and is forwarded as it came")
             return request

@@ -255,7 +255,7 @@ class Turn:
         results = [self._answered(call, selection) for call, selection in found]
         if self.called:
             self.was_mixed = True
-            self.provider.leave_open(response, results)
+            self.provider.leave_open(response, results, self.scope)
             if self._restored and self.session:
                 # Only the client continues this turn, and its next request needs every tool.
                 self._settings.store.mark_expanded(self.session, self.offer.names)

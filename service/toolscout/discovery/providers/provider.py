@@ -112,11 +112,11 @@ class Provider:
         """Return whether the model of a request loads deferred tools by itself."""
         return False
 
-    def resumed(self, request: Json) -> Json:
+    def resumed(self, request: Json, scope: str) -> Json:
         """Return the request with what the client cannot know of turns that it never saw."""
         return request
 
-    def leave_open(self, response: Json, results: Results) -> None:
+    def leave_open(self, response: Json, results: Results, scope: str) -> None:
         """Note the results of searches in a response whose other calls the client answers.
 
         Nothing is noted where the client's next request has no trace of the searches.

@@ -24,22 +24,23 @@ class Storing(Provider):
     """Ids of the responses behind those that a stream showed."""
 
     open_results: Lru[str, list[Json]]
-    """Results of searches by the id of the response that made them beside other calls."""
+    """Results of searches, by their caller and the id of the response that made them beside other
+    calls: they hold definitions, which are the caller's alone."""
 
-    def resumed(self, request: Json) -> Json:
+    def resumed(self, request: Json, scope: str) -> Json:
         """Name the response behind the one that a stream showed, and answer its searches."""
         given = self.previous(request)
         last = self.last_ids.get(given) or given
-        results = self.open_results.get(last)
+        results = self.open_results.get(f"{scope}\n{last}")
         if results is not None:
             request = self.with_results(request, results)
         return request if last == given else self.going_on_from(request, last)
 
-    def leave_open(self, response: Json, results: Results) -> None:
+    def leave_open(self, response: Json, results: Results, scope: str) -> None:
         """Remember the results until a request names the response."""
         kept = self.written(results)
         if name := self.stored_as(response):
-            self.open_results.put(name, kept, len(encode(kept)))
+            self.open_results.put(f"{scope}\n{name}", kept, len(encode(kept)))
 
     def stored_as(self, response: Json) -> str:
         """`id`."""
