@@ -110,8 +110,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     caller_timeout_s: Annotated[
         float,
         about(
-            "wait this many seconds for the body of a request and for a caller to read an answer, "
-            "and a third of it for a head",
+            "wait this many seconds for the body of a request and for a caller to read an answer; "
+            "for the headers of a request, a third of that",
             0.1,
             3_600,
         ),
