@@ -117,7 +117,7 @@ class Conversation:
 
 
 some_name = st.sampled_from(NAMES[:6])
-some_action = st.tuples(st.sampled_from([SEARCH, CALL, MIXED]), some_name)
+some_action = st.tuples(st.sampled_from([SEARCH, CALL, MIXED, LOST]), some_name)
 some_choice = st.sampled_from(["", "", "forbids", "forces", "allows"])
 
 
