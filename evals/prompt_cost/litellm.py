@@ -47,7 +47,7 @@ COMMON: dict[str, Json] = {
         "tools": [],
     },
 }
-"""What an answer of each interface has besides its content."""
+"""What an answer of each interface has in addition to its content."""
 
 
 class Proxy:

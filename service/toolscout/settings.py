@@ -28,6 +28,9 @@ def about(
     return msgspec.Meta(description=text, ge=low, le=high, extra={"secret": secret})
 
 
+LEARNING_DAYS = 365
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Effective values, and the origin of each."""
 
@@ -137,7 +140,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 1_024 * MIB
     learning_days: Annotated[
         int, about("rank by the feedback of this many days, then delete it; 0 takes none", 0, 3_650)
-    ] = 365
+    ] = LEARNING_DAYS
     playground: Annotated[
         Literal["auto", "on", "off"],
         about("serve the playground at /; auto serves it on loopback addresses only"),

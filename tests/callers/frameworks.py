@@ -72,16 +72,11 @@ class Proxied(Framework):
     """The same before `toolscout proxy`."""
 
     def __init__(
-        self,
-        command: Sequence[str | Path],
-        url: str,
-        service: str,
-        about: dict[str, str],
-        **options: Any,
+        self, command: Sequence[str | Path], url: str, service: str, *args: Any, **options: Any
     ) -> None:
         self.stack = ExitStack()
         address = self.stack.enter_context(proxy(url, selector=service)).url
-        super().__init__(command, address, service, about, **options)
+        super().__init__(command, address, service, *args, **options)
 
     def close(self) -> None:
         super().close()

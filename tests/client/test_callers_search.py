@@ -12,6 +12,22 @@ from hypothesis import strategies as st
 from tests.client.agents import QUESTION, Agent, model, service, upstream
 from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.rules import visible
+from tests.client.searching_callers import (
+    ABOUT,
+    BM25,
+    FORMS,
+    OPEN,
+    OPENAI,
+    OPENROUTER,
+    REGEX,
+    TEXT,
+    WITHOUT,
+    agent_of,
+    deferred,
+    found_by,
+    names_in,
+    seen_by_caller,
+)
 from tests.client.shapes import Json, Said
 from tests.client.streaming import EVENTS
 from tests.client.test_native_prefix import CALL, MIXED, NAMES, SEARCH, Conversation
@@ -25,84 +41,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 
 __all__ = ["finder", "model", "service", "upstream"]  # fixtures, found by their names
 
-ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(200)}
-ABOUT |= {"send_email": "Send an email to somebody"}
-
-BM25 = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
-REGEX = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
-OPENAI: Json = {"type": "tool_search"}
-OPENROUTER: Json = {"type": "openrouter:tool_search"}
-TEXT = {"type": "text", "text": "There is one."}
-
-WITHOUT = {"openai": "glm-4.6", "openai-responses": "gpt-4.1", "anthropic": "glm-4.6"}
-"""Models without a search of their own."""
-
-FORMS = [
-    ("anthropic", BM25),
-    ("anthropic", REGEX),
-    ("openai-responses", OPENAI),
-    ("openai-responses", OPENROUTER),
-    ("openai", OPENROUTER),
-]
-OPEN: list[Agent] = []
-
 
 @pytest.fixture(autouse=True)
 def close() -> Iterator[None]:
     yield
     while OPEN:
         OPEN.pop().close()
-
-
-def agent_of(interface: str, url: str, own: Json, transport: Transport, **more: Any) -> Agent:
-    """Return an agent that defers all its tools but one, and brings a search tool."""
-    more = {"model": WITHOUT[interface], **more}
-    agent = Agent(interface, url, transport, ABOUT, **more)
-    agent.tools = [own, *deferred(agent.tools, "tool_3")]
-    OPEN.append(agent)
-    return agent
-
-
-def deferred(tools: list[Json], *pinned: str) -> list[Json]:
-    """Mark tools as deferred, but for those that are pinned."""
-    return [
-        tool if (tool.get("function") or tool)["name"] in pinned else tool | {"defer_loading": True}
-        for tool in tools
-    ]
-
-
-def seen_by_caller(messages: list[Any]) -> list[Json]:
-    """Return the blocks and items of searches in a conversation of the caller."""
-    parts: list[Any] = []
-    for message in messages:
-        content = message.get("content")
-        parts += content if isinstance(content, list) else [message]
-    read = [part if isinstance(part, dict) else part.to_dict() for part in parts]
-    kinds = ("server_tool_use", "tool_search")
-    return [part for part in read if any(kind in str(part.get("type")) for kind in kinds)]
-
-
-def found_by(own: Json, parts: list[Json]) -> list[str]:
-    """Check what the caller sees of one search, and return the names that it has found."""
-    if own == OPENROUTER:
-        (item,) = parts
-        assert item["query"] == "send an email to somebody"
-        assert item["status"] == "completed"
-        return ["send_email"]
-    asked, answered = parts
-    if own == OPENAI:
-        assert asked["arguments"] == {"query": "send an email to somebody"}
-        for item in parts:
-            assert (item["execution"], item["status"]) == ("server", "completed")
-            assert item.get("call_id") is None
-        assert all(tool["defer_loading"] for tool in answered["tools"])
-        return [tool["name"] for tool in answered["tools"]]
-    key = "pattern" if own is REGEX else "query"
-    assert asked["name"] == own["name"]
-    assert asked["input"] == {key: "send an email to somebody"}
-    assert asked["id"] == answered["tool_use_id"]
-    assert asked["id"].startswith("srvtoolu_")
-    return [one["tool_name"] for one in answered["content"]["tool_references"]]
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["plain", "streams"])
@@ -325,7 +269,7 @@ def test_searches_stand_in_a_stream_where_they_were_made(interface, own, turns, 
     assert len(sent) == len(turns)
 
 
-def test_a_stored_response_is_gone_on_with(upstream, service, model):
+def test_a_stored_response_is_continued(upstream, service, model):
     agent = agent_of("openai-responses", upstream.url, OPENAI, Transport(service.url))
     request: Any = {"model": agent.model, "tools": agent.tools}
     asked = agent.client.responses.create(**request, input=QUESTION)
@@ -385,14 +329,6 @@ def test_over_many_turns_nothing_is_refused_and_what_was_found_stays(
         conversation.discovery.close()
     assert PHANTOM not in str(conversation.messages)
     assert not any(own in request["tools"] for request in conversation.requests)
-
-
-def names_in(part: Json) -> list[str]:
-    """Return the names that the result of a search has."""
-    content = part.get("content")
-    references = content.get("tool_references", []) if isinstance(content, dict) else []
-    named = [reference["tool_name"] for reference in references]
-    return [*named, *(tool["name"] for tool in part.get("tools", []))]
 
 
 def test_a_scripted_model_refuses_a_search_that_is_not_its_own():

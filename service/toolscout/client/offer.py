@@ -46,13 +46,15 @@ class Offer:
     Those are built-ins, and what is no tool of any known shape; `odd` has the positions of these.
     """
 
-    __slots__ = ("_by_name", "_items", "_named", "encoded", "names", "odd", "unnamed")
+    __slots__ = ("_by_name", "_items", "_named", "encoded", "names", "odd", "tokens", "unnamed")
 
     def __init__(self, tools: Any) -> None:
         """Read the names; what is no list of tools, such as a text, is the only item of one."""
         self._by_name: dict[str, Any] | None = None
         self.encoded: tuple[bytes, bytes] | None = None
         """What a selector sends of them, once it has been written."""
+        self.tokens: int | None = None
+        """The estimated prompt tokens of their definitions, once they have been counted."""
         self.odd: tuple[int, ...] = ()
         tools = _listed(tools)
         try:

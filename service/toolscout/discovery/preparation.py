@@ -268,7 +268,9 @@ class Preparation:
         is_silent = not logger.isEnabledFor(logging.INFO) and self._turn_observers == (log_turn,)
         if is_silent or not self._turn_observers:
             return
-        tokens = definition_tokens(offer.by_name.values()), definition_tokens(shown)
+        if offer.tokens is None:
+            offer.tokens = definition_tokens(offer.by_name.values())
+        tokens = offer.tokens, definition_tokens(shown)
         about = (self.config.strategy, provider, session, len(offer.names), len(shown), *tokens)
         event = TurnEvent(stage, *about, *counts)
         notify(self._turn_observers, event, "turns")

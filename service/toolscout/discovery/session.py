@@ -202,7 +202,7 @@ class SessionStore:
         Args:
             session: its id.
             catalog: the digest of the catalog.
-            or_latest: whether those of the latest catalog stand in where this one has none.
+            or_latest: whether to return those of the latest catalog if this one has none.
         """
         with self._lock:
             found = self._live(session)

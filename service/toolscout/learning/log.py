@@ -15,6 +15,7 @@ from toolscout.index.patterns import Floats, unpack
 from toolscout.learning.experience import Observation
 from toolscout.learning.turns import TURNS as TURNS_KEPT
 from toolscout.learning.turns import Turn
+from toolscout.settings import LEARNING_DAYS
 from toolscout.state.guarded import Guard
 from toolscout.state.store import START, Entry, key, last_name
 
@@ -22,7 +23,7 @@ OBSERVATIONS, TURNS, EPOCH = "learning", "learning-turns", "learning-epoch"
 """Kinds of keys."""
 
 DAY_S = 86_400.0
-KEPT_S = 365 * DAY_S
+KEPT_S = LEARNING_DAYS * DAY_S
 """How long observations are kept unless told otherwise."""
 
 KEEP = 100_000

@@ -24,8 +24,8 @@ class Storing(Provider):
     """Ids of the responses behind those that a stream showed."""
 
     open_results: Lru[str, list[Json]]
-    """Results of searches, by their caller and the id of the response that made them beside other
-    calls: they hold definitions, which are the caller's alone."""
+    """Results of searches, by their caller and the id of the response that made them along with
+    other calls: they hold definitions, which are the caller's alone."""
 
     def resumed(self, request: Json, scope: str) -> Json:
         """Name the response behind the one that a stream showed, and answer its searches."""

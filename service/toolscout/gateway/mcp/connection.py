@@ -51,6 +51,8 @@ MAX_PAUSE_S = 30.0
 if TYPE_CHECKING:
     from fastmcp.server.providers.proxy import ProxyClient
 
+    from toolscout.gateway.mcp.connecting import Log
+
 logger = logging.getLogger("toolscout.mcp")
 
 LINGER_S = 60.0
@@ -58,7 +60,6 @@ LINGER_S = 60.0
 
 T = TypeVar("T")
 
-Log = Callable[[mcp_types.LoggingMessageNotificationParams], Awaitable[None]]
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
@@ -78,7 +79,7 @@ class Connection:
         server: Server,
         changed: Callable[[], Awaitable[None]],
         cache: ListCache | None = None,
-        log: Log | None = None,
+        log: "Log | None" = None,
     ) -> None:
         self.name = name
         self.server = server
