@@ -38,7 +38,7 @@ class Embedded(NamedTuple):
     """Requests that tools say they serve, as packed patterns, each with the row of its tool."""
 
 
-class Catalog(msgspec.Struct, frozen=True, eq=False):
+class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """Tools sorted by name, so that equal scores and row order agree.
 
     `vectors` is None while the embeddings of a new catalog are still being made; such a
