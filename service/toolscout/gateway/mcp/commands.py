@@ -52,6 +52,8 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     _add_file(parser, "--mcp")
     add = parser.add_argument
     add("--skills", nargs="+", type=Path, default=(), metavar="DIR", help=SKILLS)
+    about = "write very many tools, one in a line or a JSON array, one by one into PostgreSQL"
+    add("--tools", type=Path, metavar="FILE", help=about)
     add("--catalog", metavar="NAME", required=True, help="name of the catalog")
     add("--url", default="http://127.0.0.1:8080", help="address of the service")
 
@@ -97,19 +99,27 @@ def _pins(parsed: argparse.Namespace) -> "Pins | None":
 
 
 def import_servers(parsed: argparse.Namespace) -> int:
-    """Register the tools of the servers, and skills, at a service; returns the exit status.
+    """Register tools of a file, or of servers and skills, at a service; returns the exit status.
 
     Raises:
         ConfigurationError: the file, a server, the service or the installation is at fault.
     """
+    from toolscout.gateway.bulk import write_file
     from toolscout.gateway.mcp.config import read_config
 
+    key = os.environ.get("TOOLSCOUT_API_KEY")
+    if parsed.tools is not None:
+        if parsed.mcp is not None or parsed.skills:
+            raise ConfigurationError("import: expected --tools FILE, or --mcp and --skills")
+        count = write_file(parsed.tools, parsed.catalog, parsed.url, key)
+        print(f"{parsed.catalog}: {count:,} tools")  # noqa: T201  # a command prints
+        return 0
     config = None
     if parsed.mcp is not None:
         config = read_config(parsed.mcp, os.environ)
         _warn(parsed.mcp, config.warnings)
     elif not parsed.skills:
-        raise ConfigurationError("import: expected --mcp FILE, --skills DIR, or both")
+        raise ConfigurationError("import: expected --mcp FILE, --skills DIR or both, or --tools")
     _check_installed()
     from toolscout.gateway.mcp import importing
     from toolscout.gateway.mcp.skills import Skills
@@ -119,7 +129,6 @@ def import_servers(parsed: argparse.Namespace) -> int:
     if parsed.skills and not skills.by_name:
         raise ConfigurationError("skills: there is none in these folders")
     documents = [one.document for one in skills.by_name.values()]
-    key = os.environ.get("TOOLSCOUT_API_KEY")
     report = importing.run(config, documents, parsed.catalog, parsed.url, key)
     print(report)  # noqa: T201  # a command prints
     return 0
