@@ -201,12 +201,12 @@ def inside(folder: Path, servers: dict[str, Any], *flags: str, **options: Any) -
 
     served: FastMCP[Any] = FastMCP(
         "toolscout",
-        middleware=[Requests(gateway)],
+        middleware=[Requests(gateway.view)],
         mask_error_details=True,
         dereference_schemas=False,
         lifespan=lifespan,
     )
-    for prompt in prompts(gateway):
+    for prompt in prompts(gateway.view):
         served.add_prompt(prompt)
     with logged(log), connected(served, log) as started:
         yield started

@@ -12,7 +12,8 @@ from tests.gateway.mcp.hosts import ROOT, write
 from toolscout.cli import main, parser
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.config import read_config
-from toolscout.gateway.mcp.servers import Config, HttpServer, StdioServer, prefix_of
+from toolscout.gateway.mcp.options import Config
+from toolscout.gateway.mcp.servers import HttpServer, StdioServer, prefix_of
 
 GOOD = {"command": "notes"}
 
@@ -317,7 +318,7 @@ def test_every_configuration_in_the_documentation_is_one(tmp_path: Path):
     blocks = re.findall(
         r"^```json\n(.*?)^```", (ROOT / "docs" / "mcp.md").read_text("utf-8"), re.S | re.M
     )
-    whole, *hosts = map(json.loads, blocks)
+    whole, *hosts, shared = map(json.loads, blocks)
     (tmp_path / "mcp.json").write_text(json.dumps(whole), "utf-8")
     assert len(read_config(tmp_path / "mcp.json", {"DOCS_KEY": "k"}).servers) == 3
     assert len(hosts) == 4
@@ -325,6 +326,11 @@ def test_every_configuration_in_the_documentation_is_one(tmp_path: Path):
         (server,) = (content.get("mcpServers") or content["servers"]).values()
         assert server["command"].endswith("toolscout")
         assert parser().parse_args(server["args"]).config.name == "mcp.json"
+    (tmp_path / "mcp.json").write_text(json.dumps(shared), "utf-8")
+    keys = {f"{name}_KEY": f"key-of-{name}".ljust(32, "x") for name in ("FINANCE", "BUILDERS")}
+    read = read_config(tmp_path / "mcp.json", keys, has_keys=True)
+    assert list(read.of("finance").servers) == ["ledger"]
+    assert read.of("builders").options.pinned == ("git__git_status",)
 
 
 def test_the_example_is_a_configuration():

@@ -12,7 +12,7 @@ import msgspec
 
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.servers import Config
+from toolscout.gateway.mcp.options import KEY, Config
 from toolscout.settings_sources import load_serving
 from toolscout.terminal import YELLOW, painted
 
@@ -42,6 +42,10 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--pin-definitions", metavar="FILE", help=pins)
     accept = "accept tools as they are now, by SERVER__TOOL or a pattern such as git__*, and end"
     add("--accept", nargs="+", default=(), metavar="NAME", help=accept)
+    profile = "show only what this profile of the file has, over stdio"
+    add("--profile", metavar="NAME", help=profile)
+    check = "list the tools of all servers, print how many each profile has, and end"
+    add("--check", action="store_true", help=check)
     add("--no-cache", action="store_true", help="keep no lists of tools on disk")
     store = "keep what was learned: sqlite:PATH, or a store that replicas share, as of the service"
     add("--store", metavar="URL", default="memory", help=store)
@@ -77,9 +81,12 @@ def gateway(parsed: argparse.Namespace) -> int:
     if pins is not None and parsed.accept:
         print(importing.accept(config, pins, cache))  # noqa: T201  # a command prints
         return 0
+    if parsed.check:
+        print(importing.check(config))  # noqa: T201  # a command prints
+        return 0
     http = None if parsed.http is None else web.read_address(parsed.http)
     settings = load_serving(vars(parsed))
-    key = os.environ.get(web.KEY)
+    key = os.environ.get(KEY)
     made = Gateway(config, parsed.store, pins, cache, file.changed)
     return serving.serve(made, http, key, settings)
 
@@ -142,18 +149,37 @@ class _Followed:
 
         parsed = self._parsed
         self._seen = self._state()
-        config = read_config(parsed.config, os.environ)
+        is_http = parsed.http is not None
+        has_keys = is_http or parsed.check
+        config = read_config(parsed.config, os.environ, has_keys=has_keys)
         given = config.options
-        folder = parsed.config.absolute().parent
-        named = [folder / Path(one).expanduser() for one in given.skills]
-        options = msgspec.structs.replace(
+        replace = msgspec.structs.replace
+        profiles = {
+            name: replace(one, skills=self._folders(one.skills) if one.skills else one.skills)
+            for name, one in given.profiles.items()
+        }
+        options = replace(
             given,
             max_risk=parsed.max_risk or given.max_risk,
             pinned=tuple(dict.fromkeys((*given.pinned, *parsed.pin))),
-            skills=tuple(str(folder / one) for one in (*named, *parsed.skills)),
+            skills=(*self._folders(given.skills), *self._folders(map(str, parsed.skills))),
             all_meta_tools=parsed.all_meta_tools or given.all_meta_tools,
+            profiles=profiles,
         )
-        return msgspec.structs.replace(config, options=options)
+        config = replace(config, options=options)
+        if parsed.profile is None:
+            return config if has_keys else replace(config, options=replace(options, profiles={}))
+        if is_http:
+            raise ConfigurationError("profile: over HTTP the key of a host says which it has")
+        if parsed.profile not in profiles:
+            there = f"there are {', '.join(profiles)}" if profiles else "there are none"
+            raise ConfigurationError(f"profile: no {parsed.profile} in {parsed.config}; {there}")
+        return config.of(parsed.profile)
+
+    def _folders(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return folders as they are seen from the file."""
+        folder = self._parsed.config.absolute().parent
+        return tuple(str(folder / Path(one).expanduser()) for one in names)
 
     def changed(self) -> Config | None:
         """Return the configuration if the file is another than when it was read.

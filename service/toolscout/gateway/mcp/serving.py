@@ -12,11 +12,14 @@ import fastmcp
 from fastmcp import FastMCP
 
 from toolscout import __version__
-from toolscout.common.addresses import listen
+from toolscout.common.addresses import is_loopback, listen
+from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.definitions import instructions, prompts
 from toolscout.gateway.mcp.gateway import Gateway
+from toolscout.gateway.mcp.options import KEY
 from toolscout.gateway.mcp.requests import Requests
-from toolscout.gateway.mcp.web import KEY, serve_http
+from toolscout.gateway.mcp.view import View
+from toolscout.gateway.mcp.web import Served, serve_http
 from toolscout.serving.callers import check_key
 from toolscout.settings import Settings
 
@@ -37,7 +40,12 @@ def serve(
     _log_to_stderr()
     listener = None
     if http is not None:
-        check_key(http[0], KEY, key, insecure=settings.insecure)
+        profiles = gateway.config.options.profiles
+        has_keys = any(one.keys for one in profiles.values())
+        if profiles and not has_keys and key is None:
+            raise ConfigurationError(f"profiles: none has a key, so give one, or set {KEY}")
+        if key is not None or not has_keys:
+            check_key(http[0], KEY, key, insecure=settings.insecure)
         try:
             listener = listen(*http)
         except OSError as error:
@@ -49,21 +57,6 @@ def serve(
 async def _serve(
     gateway: Gateway, listener: socket.socket | None, key: str | None, settings: Settings
 ) -> int:
-    server: FastMCP[None] = FastMCP(
-        "toolscout",
-        instructions(gateway.config),
-        version=__version__,
-        middleware=[Requests(gateway)],
-        mask_error_details=True,
-        dereference_schemas=False,
-    )
-    for prompt in prompts(gateway):
-        server.add_prompt(prompt)
-
-    async def instruct() -> None:
-        server.instructions = instructions(gateway.config)
-
-    gateway.listeners.append(instruct)
     gc.collect()
     gc.freeze()  # a collection would walk all that was loaded, and hold every call up meanwhile
     stop = asyncio.Event()
@@ -71,8 +64,11 @@ async def _serve(
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with gateway.running():
         if listener is not None:
-            await serve_http(server, listener, stop, key, settings)
+            host = listener.getsockname()[0]
+            is_open = settings.insecure or is_loopback(host)
+            await serve_http(Served(gateway, server_of, key, is_open), listener, stop, settings)
             return 0
+        server = server_of(gateway.view)
         main = asyncio.ensure_future(server.run_stdio_async(show_banner=False))
         stopped = asyncio.ensure_future(stop.wait())
         await asyncio.wait((main, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -80,6 +76,26 @@ async def _serve(
         os._exit(0)  # nothing ends the thread that reads standard input
     stopped.cancel()
     return 0
+
+
+def server_of(view: View) -> "FastMCP[None]":
+    """Return the server that shows a view to hosts."""
+    server: FastMCP[None] = FastMCP(
+        "toolscout",
+        instructions(view.config),
+        version=__version__,
+        middleware=[Requests(view)],
+        mask_error_details=True,
+        dereference_schemas=False,
+    )
+    for prompt in prompts(view):
+        server.add_prompt(prompt)
+
+    async def instruct() -> None:
+        server.instructions = instructions(view.config)
+
+    view.listeners.append(instruct)
+    return server
 
 
 def _log_to_stderr() -> None:
