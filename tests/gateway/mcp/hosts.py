@@ -110,8 +110,8 @@ def text_of(result: mcp_types.CallToolResult) -> str:
 
 
 def cache_in(folder: Path) -> dict[str, str]:
-    """Return the variable for a cache that no other test uses."""
-    return {"XDG_CACHE_HOME": str(folder / "cache")}
+    """Return the variables for lists and tokens that no other test uses."""
+    return {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_STATE_HOME": str(folder / "state")}
 
 
 def stdio_server(script: str = "notes", **more: Any) -> dict[str, Any]:

@@ -51,6 +51,11 @@ GOOD = {"command": "notes"}
             '{"mcpServers": {"a": {"command": "x"}}, "toolscout": {"max_risk": "hgih"}}',
             "toolscout.max_risk: expected one of read_only, write_local, write_remote, destructive",
         ),
+        (
+            '{"mcpServers": {"a": {"url": "http://b", "auth": "oauth", "headers": '
+            '{"authorization": "x"}}}}',
+            "mcpServers.a: either auth or the header Authorization: give one",
+        ),
         ('{"mcpServers": {"a": []}}', "mcpServers.a: expected an object"),
         ('{"mcpServers": {"a": {"command": "x", "env": {"K": []}}}}', "mcpServers.a.env"),
         ('{"mcpServers": {"a": {"command": ""}}}', "mcpServers.a: expected either command"),
@@ -123,7 +128,12 @@ def test_all_that_hosts_write_is_read(tmp_path: Path):
             "timeout": 60_000,
             "description": "Repositories",
         },
-        "docs": {"type": "http", "url": "https://docs.example/mcp", "headers": {"X-Key": "k"}},
+        "docs": {
+            "type": "http",
+            "url": "https://docs.example/mcp",
+            "headers": {"X-Key": "k"},
+            "auth": "oauth",
+        },
         "old": {"transport": "sse", "url": "https://old.example/sse"},
         "off": {"command": "x", "disabled": True},
     }
@@ -137,6 +147,7 @@ def test_all_that_hosts_write_is_read(tmp_path: Path):
         timeout_s=60,
     )
     assert isinstance(config.servers["docs"], HttpServer)
+    assert config.servers["docs"].auth == "oauth"
     assert not config.warnings
 
 
@@ -195,7 +206,9 @@ def test_keys_of_hosts_mean_what_their_hosts_mean(tmp_path: Path, entry, same_as
     [
         (STDIO | {"dney": ["y"]}, ("mcpServers.a.dney: ignored: unknown key; did you mean deny?",)),
         (STDIO | {"startup": 1}, ("mcpServers.a.startup: ignored: unknown key",)),
-        (HTTP | {"oauth": {"clientId": "${NONE}"}}, ("mcpServers.a.oauth: ignored: the gateway",)),
+        (HTTP | {"oauth": {"clientId": "${NONE}"}}, ("mcpServers.a.oauth: ignored: of OAuth",)),
+        (HTTP | {"auth": {"token": "k"}}, ('mcpServers.a.auth: ignored: expected "oauth"',)),
+        (STDIO | {"auth": "oauth"}, ("mcpServers.a.auth: ignored: it has no url",)),
         (STDIO | {"timeout": 60}, ("mcpServers.a.timeout: read as 60 seconds; timeout_ms is",)),
     ],
 )

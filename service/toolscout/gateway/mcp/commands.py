@@ -1,6 +1,7 @@
 """The commands `toolscout mcp` and `toolscout import`; what they need is loaded when they run."""
 
 import argparse
+import asyncio
 import os
 import sys
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ import msgspec
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.options import KEY, Config
+from toolscout.gateway.mcp.servers import HttpServer, prefix_of
 from toolscout.settings_sources import load_serving
 from toolscout.terminal import YELLOW, painted
 
@@ -46,6 +48,8 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--profile", metavar="NAME", help=profile)
     check = "list the tools of all servers, print how many each profile has, and end"
     add("--check", action="store_true", help=check)
+    login = "log in to a server with auth: oauth in a browser, keep its tokens, and end"
+    add("--login", metavar="SERVER", help=login)
     add("--no-cache", action="store_true", help="keep no lists of tools on disk")
     store = "keep what was learned: sqlite:PATH, or a store that replicas share, as of the service"
     add("--store", metavar="URL", default="memory", help=store)
@@ -71,13 +75,18 @@ def gateway(parsed: argparse.Namespace) -> int:
     _warn(parsed.config, config.warnings)
     _check_installed()
     from toolscout.gateway.mcp import importing, serving, web
-    from toolscout.gateway.mcp.cache import ListCache, cache_folder
+    from toolscout.gateway.mcp.cache import ListCache, user_folder
     from toolscout.gateway.mcp.gateway import Gateway
 
+    if parsed.login is not None:
+        print(_log_in(config, parsed.login))  # noqa: T201  # a command prints
+        return 0
     pins = _pins(parsed)
     if parsed.accept and pins is None:
         raise ConfigurationError("accept: expected --pin-definitions FILE, too")
-    cache = ListCache(None if parsed.no_cache else cache_folder(os.environ))
+    cache = ListCache(
+        None if parsed.no_cache else user_folder(os.environ, "XDG_CACHE_HOME", ".cache")
+    )
     if pins is not None and parsed.accept:
         print(importing.accept(config, pins, cache))  # noqa: T201  # a command prints
         return 0
@@ -89,6 +98,16 @@ def gateway(parsed: argparse.Namespace) -> int:
     key = os.environ.get(KEY)
     made = Gateway(config, parsed.store, pins, cache, file.changed)
     return serving.serve(made, http, key, settings)
+
+
+def _log_in(config: Config, server: str) -> str:
+    from toolscout.gateway.mcp.oauth import log_in
+
+    name = prefix_of(server)
+    found = config.servers.get(name)
+    if not isinstance(found, HttpServer) or found.auth is None:
+        raise ConfigurationError(f'login: no server {server} with a url and "auth": "oauth"')
+    return asyncio.run(log_in(name, found))
 
 
 def _pins(parsed: argparse.Namespace) -> "Pins | None":

@@ -46,8 +46,8 @@ NOTHING_TO_DO = (
 )
 """Keys for a host alone: which calls it asks a person about, and how it shows a server."""
 
-OWN_FLOW = "the gateway takes no part in OAuth; give the server a header"
-UNSUPPORTED = {"oauth": OWN_FLOW, "auth": OWN_FLOW}
+OAUTH = "oauth"
+UNSUPPORTED = {OAUTH: 'of OAuth only "auth": "oauth" is read'}
 
 TRANSPORTS = {"stdio": "stdio", "local": "stdio", "http": "http", "streamablehttp": "http"}
 TRANSPORTS |= {"sse": "sse", "remote": "http"}
@@ -87,6 +87,7 @@ class _Entry(msgspec.Struct, kw_only=True, rename="camel"):
     env_http_headers: dict[str, str] = msgspec.field(default={}, name="env_http_headers")  # Codex
     bearer: str | None = msgspec.field(default=None, name="bearer_token_env_var")  # Codex
     request_init: _Request = _Request()
+    auth: Any = None
     type: str | None = None
     transport: str | None = None
     allow: tuple[str, ...] | None = None
@@ -216,6 +217,8 @@ class _File:
         if entry.start_s:
             common["start_s"] = entry.start_s
         if entry.command is not None:
+            if entry.auth is not None:
+                self._warnings.append(f"{place}.auth: ignored: it has no url")
             _transport(entry, place, ("stdio",))
             env = self._variables(entry, place)
             args, cwd = tuple(map(_text, entry.args)), entry.cwd
@@ -226,7 +229,18 @@ class _File:
         if entry.http_url and transport is None:
             transport = "http"
         headers = self._headers(entry, place)
-        return HttpServer(url=url, headers=headers, transport=transport, **common)
+        auth = self._auth(entry, headers, place)
+        return HttpServer(url=url, headers=headers, transport=transport, auth=auth, **common)
+
+    def _auth(self, entry: _Entry, headers: dict[str, str], place: str) -> Literal["oauth"] | None:
+        if entry.auth is None:
+            return None
+        if entry.auth != OAUTH:
+            self._warnings.append(f'{place}.auth: ignored: expected "oauth"')
+            return None
+        if "authorization" in map(str.lower, headers):
+            raise ConfigurationError(f"{place}: either auth or the header Authorization: give one")
+        return "oauth"
 
     def _headers(self, entry: _Entry, place: str) -> dict[str, str]:
         """Return the headers of a server, Codex's from variables, too."""

@@ -62,6 +62,8 @@ class HttpServer(_Server, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     transport: Literal["http", "sse"] | None = None
     """Decided by the URL if absent."""
+    auth: Literal["oauth"] | None = None
+    """Whether it asks for a token that a person gets by `toolscout mcp --login`."""
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from mcp_types import (
 )
 
 from toolscout.gateway.mcp.failures import UNREADABLE, redacted
+from toolscout.gateway.mcp.oauth import Tokens
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
 from toolscout.gateway.mcp.tool_pages import ListTransport
 from toolscout.index.values import count_values_outside_texts
@@ -67,7 +68,7 @@ def transport_to(name: str, server: Server) -> Iterator[ClientTransport]:
     goes to the log.
     """
     if not isinstance(server, StdioServer):
-        yield _over_http(server)
+        yield _over_http(name, server)
         return
     with _logged(name, server.secrets) as stderr:
         transport = _Subprocess(server, stderr)
@@ -86,10 +87,11 @@ class _Http(ListTransport, StreamableHttpTransport):
     pass
 
 
-def _over_http(server: HttpServer) -> ClientTransport:
+def _over_http(name: str, server: HttpServer) -> ClientTransport:
     ends_in_sse = server.url.partition("?")[0].rstrip("/").endswith("/sse")
     is_sse = server.transport == "sse" or (server.transport is None and ends_in_sse)
-    return (_Sse if is_sse else _Http)(server.url, headers=server.headers)
+    auth = None if server.auth is None else Tokens(name, server.url)
+    return (_Sse if is_sse else _Http)(server.url, headers=server.headers, auth=auth)
 
 
 class _Process(ClientTransport):
