@@ -13,7 +13,16 @@ from urllib.parse import urljoin
 import httpx2
 import pytest
 
-from tests.gateway.mcp.hosts import SERVERS, Host, cache_in, host, text_of, write
+from tests.gateway.mcp.hosts import (
+    SERVERS,
+    Host,
+    cache_in,
+    host,
+    listening,
+    stdio_server,
+    text_of,
+    write,
+)
 from tests.integration.mcp.environment import VENV, installed
 from tests.support import PATIENCE_S, answers, environment, free_port, until
 
@@ -176,6 +185,22 @@ def test_a_revoked_token_needs_a_login_and_the_gateway_takes_the_new_one(diary: 
         assert diary.log_in().endswith("diary: logged in\n")
         until(lambda: who(office) == "ishmael")
     assert "Traceback" not in office.stderr
+
+
+def test_a_host_gets_a_token_for_the_gateway_from_the_server_that_it_names(
+    diary: Diary, tmp_path: Path
+):
+    behind = str(write(tmp_path, {"notes": stdio_server()}))
+    flags = ["--http", "127.0.0.1:PORT", "--authorization-server", diary.issuer]
+    with listening(tmp_path, "-m", "toolscout", "mcp", "--config", behind, *flags) as (url, _):
+        (folder := tmp_path / "host").mkdir()
+        before = Diary(folder)
+        before.issuer, before.servers = diary.issuer, {"diary": {"url": url, "auth": "oauth"}}
+        assert before.log_in().endswith("diary: logged in\n")
+        with host(folder, before.servers) as office:
+            until(lambda: "diary__search_tools" in office.names())
+            found = office.call("diary__search_tools", query="list the notes")
+            assert "notes__list_notes" in text_of(found)
 
 
 def is_fresh(diary: Diary) -> bool:

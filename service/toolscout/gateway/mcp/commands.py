@@ -44,6 +44,10 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--pin-definitions", metavar="FILE", help=pins)
     accept = "accept tools as they are now, by SERVER__TOOL or a pattern such as git__*, and end"
     add("--accept", nargs="+", default=(), metavar="NAME", help=accept)
+    issuer = "take tokens of this authorization server, too, and tell hosts of it"
+    add("--authorization-server", metavar="URL", help=issuer)
+    resource = "address of this gateway in tokens, as hosts write it; by default that of --http"
+    add("--resource", metavar="URL", help=resource)
     profile = "show only what this profile of the file has, over stdio"
     add("--profile", metavar="NAME", help=profile)
     check = "list the tools of all servers, print how many each profile has, and end"
@@ -97,7 +101,13 @@ def gateway(parsed: argparse.Namespace) -> int:
     settings = load_serving(vars(parsed))
     key = os.environ.get(KEY)
     made = Gateway(config, parsed.store, pins, cache, file.changed)
-    return serving.serve(made, http, key, settings)
+    issuer = None
+    if parsed.authorization_server is not None:
+        if http is None:
+            raise ConfigurationError("authorization-server: expected --http, too")
+        resource = parsed.resource or f"http://{http[0]}:{http[1]}{web.PATH}"
+        issuer = parsed.authorization_server, resource
+    return serving.serve(made, http, key, settings, issuer)
 
 
 def _log_in(config: Config, server: str) -> str:

@@ -14,6 +14,7 @@ from fastmcp import FastMCP
 from toolscout import __version__
 from toolscout.common.addresses import is_loopback, listen
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.authorization import Authorization
 from toolscout.gateway.mcp.definitions import instructions, prompts
 from toolscout.gateway.mcp.gateway import Gateway
 from toolscout.gateway.mcp.options import KEY
@@ -30,18 +31,31 @@ logger = logging.getLogger("toolscout.mcp")
 
 
 def serve(
-    gateway: Gateway, http: tuple[str, int] | None, key: str | None, settings: Settings
+    gateway: Gateway,
+    http: tuple[str, int] | None,
+    key: str | None,
+    settings: Settings,
+    issuer: tuple[str, str] | None = None,
 ) -> int:
     """Serve until the host closes standard input, or a signal; returns the exit status.
+
+    Args:
+        gateway: what to serve.
+        http: host and port; None for stdio.
+        key: that of hosts that see everything.
+        settings: limits.
+        issuer: an authorization server, and the address that its tokens have to be for.
 
     Raises:
         ConfigurationError: an address that others can reach has no key, or the key is short.
     """
     _log_to_stderr()
-    listener = None
+    listener = authorization = None
     if http is not None:
         profiles = gateway.config.options.profiles
         has_keys = any(one.keys for one in profiles.values())
+        if issuer is not None:
+            authorization, has_keys = Authorization(*issuer), True
         if profiles and not has_keys and key is None:
             raise ConfigurationError(f"profiles: none has a key, so give one, or set {KEY}")
         if key is not None or not has_keys:
@@ -51,11 +65,15 @@ def serve(
         except OSError as error:
             logger.error("%s", error)
             return 1
-    return asyncio.run(_serve(gateway, listener, key, settings))
+    return asyncio.run(_serve(gateway, listener, key, settings, authorization))
 
 
 async def _serve(
-    gateway: Gateway, listener: socket.socket | None, key: str | None, settings: Settings
+    gateway: Gateway,
+    listener: socket.socket | None,
+    key: str | None,
+    settings: Settings,
+    authorization: Authorization | None,
 ) -> int:
     gc.collect()
     gc.freeze()  # a collection would walk all that was loaded, and hold every call up meanwhile
@@ -65,8 +83,9 @@ async def _serve(
     async with gateway.running():
         if listener is not None:
             host = listener.getsockname()[0]
-            is_open = settings.insecure or is_loopback(host)
-            await serve_http(Served(gateway, server_of, key, is_open), listener, stop, settings)
+            is_open = authorization is None and (settings.insecure or is_loopback(host))
+            served = Served(gateway, server_of, key, is_open, authorization)
+            await serve_http(served, listener, stop, settings)
             return 0
         server = server_of(gateway.view)
         main = asyncio.ensure_future(server.run_stdio_async(show_banner=False))

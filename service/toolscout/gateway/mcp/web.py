@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from hmac import compare_digest
@@ -14,6 +14,7 @@ from fastmcp import FastMCP
 from starlette.responses import JSONResponse
 
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.authorization import METADATA, Authorization
 from toolscout.gateway.mcp.connection import ended
 from toolscout.gateway.mcp.gateway import Gateway
 from toolscout.gateway.mcp.view import View
@@ -39,18 +40,13 @@ class Callers:
     """An ASGI application that lets in who may call.
 
     Args:
-        application_of: returns the application for who sends a key, or none; None for nobody.
+        served: the applications behind it.
         guard: knows the names of this server.
         bodies: reads what they send.
     """
 
-    def __init__(
-        self,
-        application_of: Callable[[bytes | None], Awaitable[Application | None]],
-        guard: CallerGuard,
-        bodies: Bodies,
-    ) -> None:
-        self._application_of = application_of
+    def __init__(self, served: "Served", guard: CallerGuard, bodies: Bodies) -> None:
+        self._served = served
         self._guard = guard
         self._bodies = bodies
 
@@ -58,7 +54,7 @@ class Callers:
         """Handle one request of ASGI."""
         listed = scope["headers"]
         headers = dict(listed)
-        is_keyless = await self._application_of(None) is not None  # and so nobody needs one
+        is_keyless = await self._served.application(None) is not None  # and so nobody needs one
         foreign = self._guard.refusal(
             headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=is_keyless
         )
@@ -66,10 +62,16 @@ class Callers:
             code, detail = foreign
             await _refuse(FOREIGN_STATUS[code], detail)(scope, receive, send)
             return
-        application = await self._application_of(_key(listed))
+        authorization, challenge = self._served.authorization, "Bearer"
+        if authorization is not None:
+            challenge = authorization.challenge
+            if scope["path"].startswith(METADATA):
+                await JSONResponse(authorization.metadata)(scope, receive, send)
+                return
+        application = await self._served.application(_key(listed))
         if application is None:
             detail = "send the key of this gateway, as Authorization: Bearer or X-API-Key"
-            refusal = _refuse(HTTPStatus.UNAUTHORIZED, detail, {"WWW-Authenticate": "Bearer"})
+            refusal = _refuse(HTTPStatus.UNAUTHORIZED, detail, {"WWW-Authenticate": challenge})
             await refusal(scope, receive, send)
         elif scope["method"] != "POST":
             await application(scope, receive, send)
@@ -157,6 +159,7 @@ class Served:
         server_of: makes the server that shows a view.
         key: that of hosts that see everything.
         is_open: whether hosts without a key see everything, where nobody has one.
+        authorization: verifies what is no key.
     """
 
     def __init__(
@@ -165,7 +168,9 @@ class Served:
         server_of: Callable[[View], "FastMCP[None]"],
         key: str | None,
         is_open: bool,
+        authorization: Authorization | None = None,
     ) -> None:
+        self.authorization = authorization
         self._gateway = gateway
         self._server_of = server_of
         self._key = key
@@ -176,6 +181,8 @@ class Served:
     async def application(self, key: bytes | None) -> Sessions | None:
         """Return the application for a key, or for hosts without one; None if it is nobody's."""
         view = self._view(key)
+        if view is None and self.authorization is not None:
+            view = self._view_of(await self.authorization.scopes(key))
         if view is None:
             return None
         if view not in self._started:
@@ -200,6 +207,14 @@ class Served:
             if compare_digest(sha256(one.encode()).digest(), shown):
                 found = view
         return found
+
+    def _view_of(self, scopes: list[str] | None) -> View | None:
+        """Return the first profile that is among the scopes of a token; without any, everything."""
+        profiles = self._gateway.config.options.profiles
+        if scopes is None or not profiles:
+            return None if scopes is None else self._gateway.view
+        name = next((name for name in profiles if name in scopes), "")
+        return self._gateway.profiles.get(name)
 
     async def _run(self, view: View) -> None:
         """Keep the application of a view until its profile is gone; then its sessions end."""
@@ -230,7 +245,7 @@ async def serve_http(
     """Serve until the event is set, and then until open calls are over."""
     guard = CallerGuard(listener.getsockname()[0], settings.allowed_hosts)
     logger = logging.getLogger("toolscout.mcp")
-    callers = Callers(served.application, guard, Bodies(settings.caller_timeout_s))
+    callers = Callers(served, guard, Bodies(settings.caller_timeout_s))
     web = _Web(callers, settings, logger, GRACE_S, lifespan="off")
 
     async def end() -> None:
