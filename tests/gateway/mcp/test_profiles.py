@@ -81,8 +81,10 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield served
 
 
-def over_http(url: str, key: str, folder: Path) -> AbstractContextManager[Host]:
-    return connected(StreamableHttpTransport(url, auth=KEYS.get(key, key)), folder)
+def over_http(
+    url: str, key: str, folder: Path, mode: str = "legacy"
+) -> AbstractContextManager[Host]:
+    return connected(StreamableHttpTransport(url, auth=KEYS.get(key, key)), folder, mode)
 
 
 def answer(host: Host, ask: Callable[..., Any], *arguments: Any) -> str:
@@ -246,11 +248,12 @@ def test_without_a_profile_a_host_over_stdio_sees_everything(tmp_path: Path):
 
 
 @pytest.mark.integration
-def test_a_key_decides_what_a_host_sees(url: str, tmp_path: Path):
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_key_decides_what_a_host_sees(url: str, tmp_path: Path, mode: str):
     with (
-        over_http(url, "office", tmp_path) as office,
-        over_http(url, "books", tmp_path) as books,
-        over_http(url, "whole", tmp_path) as whole,
+        over_http(url, "office", tmp_path, mode) as office,
+        over_http(url, "books", tmp_path, mode) as books,
+        over_http(url, "whole", tmp_path, mode) as whole,
     ):
         assert {name.partition("__")[0] for name in office.names()} == {"notes"}
         assert {name.partition("__")[0] for name in books.names()} == {"library"}
@@ -336,6 +339,7 @@ def test_changes_of_profiles_apply_to_open_sessions(tmp_path: Path):
         until(lambda: status("") == 200)
         logged = "".join(path.read_text("utf-8") for path in tmp_path.glob("*") if path.is_file())
         assert "the configuration has changed" in logged
+        assert "Traceback" not in logged
         assert not [key for key in (new, KEYS["office"]) if key in logged]
 
 

@@ -18,6 +18,7 @@ import httpx2
 import msgspec
 from fastmcp import Client
 from fastmcp.client.auth import OAuth
+from fastmcp.client.transports import SSETransport, StreamableHttpTransport
 from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 
@@ -185,12 +186,15 @@ async def log_in(name: str, server: HttpServer) -> str:
     file = TokenFile(server.url, is_new=True)
     login = _Login(server.url, client_name=CLIENT, token_storage=cast("Any", file))
     try:
-        async with Client(server.url, auth=login) as client:
+        transport = SSETransport if server.is_sse else StreamableHttpTransport
+        async with Client(transport(server.url, server.headers, auth=login)) as client:
             await client.list_tools()
     except Exception as error:
         refused = (str(one) for one in causes(error) if isinstance(one, OAuthFlowError))
         why = next(refused, explained(error, server))
         raise ConfigurationError(f"{name}: no login: {why}") from None
+    finally:
+        logging.disable(logging.NOTSET)
     context = login.context
     if context.current_tokens is None or context.oauth_metadata is None:
         raise ConfigurationError(f"{name}: no login: the server does not ask for one")

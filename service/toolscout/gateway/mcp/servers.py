@@ -66,6 +66,12 @@ class HttpServer(_Server, frozen=True, kw_only=True):
     """Whether it asks for a token that a person gets by `toolscout mcp --login`."""
 
     @property
+    def is_sse(self) -> bool:
+        """Return whether it is reached over SSE, by the URL where nothing says so."""
+        ends_in_sse = self.url.partition("?")[0].rstrip("/").endswith("/sse")
+        return self.transport == "sse" or (self.transport is None and ends_in_sse)
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """Return the names of the headers that it is sent."""
         return tuple(self.headers)

@@ -50,30 +50,30 @@ def serve(
         ConfigurationError: an address that others can reach has no key, or the key is short.
     """
     _log_to_stderr()
-    listener = authorization = None
-    if http is not None:
-        profiles = gateway.config.options.profiles
-        has_keys = any(one.keys for one in profiles.values())
-        if issuer is not None:
-            authorization, has_keys = Authorization(*issuer), True
-        if profiles and not has_keys and key is None:
-            raise ConfigurationError(f"profiles: none has a key, so give one, or set {KEY}")
-        if key is not None or not has_keys:
-            check_key(http[0], KEY, key, insecure=settings.insecure)
-        try:
-            listener = listen(*http)
-        except OSError as error:
-            logger.error("%s", error)
-            return 1
-    return asyncio.run(_serve(gateway, listener, key, settings, authorization))
+    if http is None:
+        return asyncio.run(_serve(gateway, settings))
+    profiles = gateway.config.options.profiles
+    has_keys = issuer is not None or any(one.keys for one in profiles.values())
+    if profiles and not has_keys and key is None:
+        raise ConfigurationError(f"profiles: none has a key, so give one, or set {KEY}")
+    if key is not None or not has_keys:
+        check_key(http[0], KEY, key, insecure=settings.insecure)
+    is_open = issuer is None and (settings.insecure or is_loopback(http[0]))
+    authorization = None if issuer is None else Authorization(*issuer)
+    served = Served(gateway, server_of, key, is_open, authorization)
+    try:
+        listener = listen(*http)
+    except OSError as error:
+        logger.error("%s", error)
+        return 1
+    return asyncio.run(_serve(gateway, settings, served, listener))
 
 
 async def _serve(
     gateway: Gateway,
-    listener: socket.socket | None,
-    key: str | None,
     settings: Settings,
-    authorization: Authorization | None,
+    served: Served | None = None,
+    listener: socket.socket | None = None,
 ) -> int:
     gc.collect()
     gc.freeze()  # a collection would walk all that was loaded, and hold every call up meanwhile
@@ -81,10 +81,7 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with gateway.running():
-        if listener is not None:
-            host = listener.getsockname()[0]
-            is_open = authorization is None and (settings.insecure or is_loopback(host))
-            served = Served(gateway, server_of, key, is_open, authorization)
+        if served is not None and listener is not None:
             await serve_http(served, listener, stop, settings)
             return 0
         server = server_of(gateway.view)

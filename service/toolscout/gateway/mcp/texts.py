@@ -7,13 +7,13 @@ What a result refers to is renamed likewise, so that it can be read through the 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import unquote
 
 import mcp_types
 
 from toolscout.gateway.mcp.connection import Connection
-from toolscout.gateway.mcp.options import Config
+from toolscout.gateway.mcp.options import Profile
 from toolscout.gateway.mcp.servers import SEPARATOR
 
 SCHEME = "toolscout://"
@@ -115,27 +115,21 @@ def _renamed(server: str, part: Any) -> Any:
     return part
 
 
-class Servers(Protocol):
-    """The servers of a view, as they are configured now."""
-
-    @property
-    def config(self) -> Config:
-        """Return how they are configured."""
-
-    @property
-    def connections(self) -> Sequence[Connection]:
-        """Return the connections to them."""
-
-
 class Texts:
     """The resources and prompts of servers.
 
     Args:
-        servers: which servers, and what of them may be read.
+        connections: returns the servers as they are configured now.
+        profile: returns what of them may be read; None for all.
     """
 
-    def __init__(self, servers: Servers) -> None:
-        self._servers = servers
+    def __init__(
+        self,
+        connections: Callable[[], Sequence[Connection]],
+        profile: Callable[[], Profile | None],
+    ) -> None:
+        self._connections = connections
+        self._profile = profile
 
     @property
     def listed(self) -> object:
@@ -151,13 +145,13 @@ class Texts:
         ]
 
     def _permitted(self, field: str, key: str, whole: Whole) -> Iterator[tuple[Connection, Any]]:
-        for one in self._servers.connections:
+        for one in self._connections():
             for entry in getattr(one.listed, field):
                 if self._permits(one, getattr(entry, key), whole):
                     yield one, entry
 
     def _permits(self, connection: Connection, own: str, whole: Whole) -> bool:
-        profile = self._servers.config.profile
+        profile = self._profile()
         is_permitted = may_read(own, connection.server.deny)
         if profile is None or not is_permitted:
             return is_permitted
@@ -175,7 +169,7 @@ class Texts:
         if not uri.startswith(SCHEME):
             return None
         written, _, own = uri.removeprefix(SCHEME).partition("/")
-        names = [one.name for one in self._servers.connections]
+        names = [one.name for one in self._connections()]
         if written not in names:
             written = next((one for one in names if one.casefold() == written.casefold()), "")
         return await self._ask(
@@ -192,7 +186,7 @@ class Texts:
     async def _ask(
         self, server: str, own: str, whole: Whole, ask: Callable[[Any], Any]
     ) -> Passed | None:
-        connection = next((one for one in self._servers.connections if one.name == server), None)
+        connection = next((one for one in self._connections() if one.name == server), None)
         if connection is None or not own or not self._permits(connection, own, whole):
             return None
         await connection.wake()

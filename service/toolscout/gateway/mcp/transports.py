@@ -88,10 +88,8 @@ class _Http(ListTransport, StreamableHttpTransport):
 
 
 def _over_http(name: str, server: HttpServer) -> ClientTransport:
-    ends_in_sse = server.url.partition("?")[0].rstrip("/").endswith("/sse")
-    is_sse = server.transport == "sse" or (server.transport is None and ends_in_sse)
     auth = None if server.auth is None else Tokens(name, server.url)
-    return (_Sse if is_sse else _Http)(server.url, headers=server.headers, auth=auth)
+    return (_Sse if server.is_sse else _Http)(server.url, headers=server.headers, auth=auth)
 
 
 class _Process(ClientTransport):

@@ -95,7 +95,7 @@ class View:
         self.finder = Finder(memory)
         self.skills = Skills()
         self._all_skills = all_skills
-        self.texts = Texts(self)
+        self.texts = Texts(lambda: self.connections, lambda: self.config.profile)
         self.listeners: list[Any] = []
         """Called when what hosts list has changed."""
         self.text_listeners: list[Any] = []

@@ -195,13 +195,12 @@ class Served:
         await asyncio.gather(*map(ended, self._tasks.values()))
 
     def _view(self, key: bytes | None) -> View | None:
-        profiles = self._gateway.profiles
+        profiles = self._gateway.config.options.profiles
         if self._is_open and not self._key and not profiles:
             return self._gateway.view
         owners = [(self._key, self._gateway.view)] if self._key else []
-        for view in profiles.values():
-            if view.config.profile is not None:
-                owners += [(one, view) for one in view.config.profile.keys]
+        for name, profile in profiles.items():
+            owners += [(one, self._gateway.profiles[name]) for one in profile.keys]
         found, shown = None, sha256(key or b"").digest()
         for one, view in owners:  # all of them, so that the time tells nothing
             if compare_digest(sha256(one.encode()).digest(), shown):
@@ -221,10 +220,13 @@ class Served:
         served = self._server_of(view).http_app(
             PATH, host_origin_protection=False, session_idle_timeout=SESSION_IDLE_S
         )
-        async with served.router.lifespan_context(served):
-            self._started[view].set_result(Sessions(served))
-            await view.ended.wait()
-        del self._started[view], self._tasks[view]
+        try:
+            async with served.router.lifespan_context(served):
+                self._started[view].set_result(Sessions(served))
+                await view.ended.wait()
+        finally:
+            self._started.pop(view).cancel()  # if it could not start, nobody waits for it
+            del self._tasks[view]
 
 
 def read_address(text: str) -> tuple[str, int]:
