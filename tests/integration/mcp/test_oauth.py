@@ -5,8 +5,10 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -52,13 +54,13 @@ class Diary:
     @property
     def tokens(self) -> Path:
         """Return the file with the tokens."""
-        (file,) = (self.folder / "state" / "toolscout" / "mcp").iterdir()
+        (file,) = (self.folder / "state" / "toolscout" / "mcp").glob("*.json")
         return file
 
     def forget_tokens(self) -> None:
         """Remove the file, as if nobody had ever logged in."""
-        if (self.folder / "state").exists():
-            self.tokens.unlink()
+        for file in (self.folder / "state").rglob("*.json"):
+            file.unlink()
 
     def kept(self) -> dict[str, str]:
         """Return the tokens that are kept."""
@@ -185,6 +187,18 @@ def test_a_revoked_token_needs_a_login_and_the_gateway_takes_the_new_one(diary: 
         assert diary.log_in().endswith("diary: logged in\n")
         until(lambda: who(office) == "ishmael")
     assert "Traceback" not in office.stderr
+
+
+def test_gateways_that_share_tokens_do_not_spend_each_others(diary: Diary):
+    """Each host starts a gateway of its own, and a refresh token can be used once."""
+    diary.log_in()
+    with ExitStack() as stack, ThreadPoolExecutor() as threads:
+        offices = [stack.enter_context(host(diary.folder, diary.servers)) for _ in range(4)]
+        for office in offices:
+            until(lambda: "diary__whose_diary" in office.names())  # noqa: B023
+        for _ in range(8 * TOKEN_S):
+            assert set(threads.map(who, offices)) == {"ishmael"}
+            time.sleep(0.5)
 
 
 def test_a_host_gets_a_token_for_the_gateway_from_the_server_that_it_names(

@@ -4,15 +4,17 @@
 registers nothing: with a token that can neither be used nor renewed it says that one is needed.
 """
 
+import asyncio
 import logging
 import os
 import sys
 import webbrowser
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing, nullcontext, suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
 from hashlib import sha256
 from http import HTTPStatus
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import httpx2
 import msgspec
@@ -35,6 +37,9 @@ SERVERS = "servers"
 
 LONG_AGO = 1.0
 """A time at which a token ran out, in seconds since 1970."""
+
+LOCK_PAUSE_S = 0.02
+"""Seconds between two looks whether another process has renewed a token."""
 
 Content = dict[str, dict[str, Any]]
 
@@ -76,6 +81,16 @@ class TokenFile:
         is_there = content.get(collection or "", {}).pop(key, None) is not None
         self._write(content)
         return is_there
+
+    async def lock(self) -> IO[bytes]:
+        """Return a file that no other process has locked meanwhile; closing it unlocks it."""
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = self._path.with_suffix(".lock").open("ab")
+        while True:
+            with suppress(BlockingIOError):
+                flock(file, LOCK_EX | LOCK_NB)
+                return file
+            await asyncio.sleep(LOCK_PAUSE_S)
 
     def _read(self) -> Content:
         """Return the content, for another process may have written it."""
@@ -143,27 +158,29 @@ class Tokens(OAuth):
             LoginNeeded: there is no token that can be used or renewed.
         """
         for is_last in (False, True):
-            if not self.context.is_token_valid():
-                self._initialized = False  # another process may have renewed it
-            async with aclosing(super().async_auth_flow(request)) as flow:
-                sent = await anext(flow)
-                while True:
-                    response = yield sent
-                    if (
-                        sent is not request
-                        and response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
-                    ):
-                        response.raise_for_status()
-                    if sent is request and response.status_code == HTTPStatus.UNAUTHORIZED:
-                        if is_last or not self.context.can_refresh_token():
-                            raise LoginNeeded(self._name)
-                        self._refused = self._token() or ""
-                        self.context.token_expiry_time = LONG_AGO
-                        break
-                    try:
-                        sent = await flow.asend(response)
-                    except StopAsyncIteration:
-                        return
+            # Most servers let a token renew once: one process does it, and others read the new one.
+            lock = None if self.context.is_token_valid() else await self._file.lock()
+            with lock or nullcontext():
+                if lock is not None:
+                    self._initialized = False
+                async with aclosing(super().async_auth_flow(request)) as flow:
+                    sent = await anext(flow)
+                    while True:
+                        if sent is request and lock is not None:
+                            lock.close()
+                        response = yield sent
+                        if sent is request and response.status_code == HTTPStatus.UNAUTHORIZED:
+                            break
+                        if sent is not request and response.is_server_error:
+                            response.raise_for_status()
+                        try:
+                            sent = await flow.asend(response)
+                        except StopAsyncIteration:
+                            return
+            if is_last or not self.context.can_refresh_token():
+                raise LoginNeeded(self._name)
+            self._refused = self._token() or ""
+            self.context.token_expiry_time = LONG_AGO
 
 
 class _Login(OAuth):

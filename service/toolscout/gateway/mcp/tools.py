@@ -193,7 +193,16 @@ class ServerTools:
         skills = self._view.skills.by_name
         if found.name in skills:
             return Resolution(written, suggestions=[f"{READ_SKILL} {found.name}"])
-        return Resolution(written, ambiguous=found.ambiguous, suggestions=found.suggestions)
+        return Resolution(
+            written,
+            ambiguous=self._seen(found.ambiguous),
+            suggestions=self._seen(found.suggestions),
+        )
+
+    def _seen(self, names: Sequence[str] | None) -> list[str] | None:
+        """Return those of some names that this host may see, for the index may be a moment old."""
+        skills = self._view.skills.by_name
+        return [name for name in names or () if name in self._offered or name in skills] or None
 
     def _skill(self, name: str) -> str:
         """Return a skill in a line."""
