@@ -62,12 +62,14 @@ def test_only_the_owner_can_read_the_tokens_of_a_server(folder: Path):
     assert "docs" not in path.name
 
 
-def test_another_login_replaces_all_that_is_kept_but_not_before_it_has_come_to_something():
+def test_another_login_replaces_all_that_is_kept_but_not_before_it_is_done():
     put(TokenFile(URL), "old")
     login = TokenFile(URL, is_new=True)
     assert get(login) is None
     assert get(TokenFile(URL)) == {"value": "old"}
     put(login, "new")
+    assert get(TokenFile(URL)) == {"value": "old"}
+    login.save()
     assert get(login) == get(TokenFile(URL)) == {"value": "new"}
     assert asyncio.run(login.delete("key", collection="tokens"))
     assert get(TokenFile(URL)) is None

@@ -2,11 +2,12 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -74,7 +75,7 @@ class Diary:
         revoked = {"token": self.kept()["refresh_token"], "client_id": client["client_id"]}
         httpx2.post(f"{self.issuer}/token/revocation", data=revoked).raise_for_status()
 
-    def log_in(self) -> str:
+    def log_in(self, act: Callable[[str, subprocess.Popen[str]], None] | None = None) -> str:
         """Log in by the command, with the forms of the authorization server; return its output."""
         command = ["-m", "toolscout", "mcp", "--login", "diary", "--config"]
         with subprocess.Popen(
@@ -91,7 +92,10 @@ class Diary:
             for line in login.stdout:
                 lines.append(line)
                 if line.startswith(self.issuer):
-                    fill_in(line.strip())
+                    if act is None:
+                        fill_in(line.strip())
+                    else:
+                        act(line.strip(), login)
             ending.cancel()
         return "".join(lines)
 
@@ -107,6 +111,13 @@ def fill_in(address: str) -> None:
             person = {"login": "ishmael", "password": "x"} if 'name="login"' in page.text else {}
             page = browser.post(urljoin(str(page.url), form[1]), data=dict(fields) | person)
         assert page.status_code == 200, page.text
+
+
+def refuse(address: str) -> None:
+    """Come back from the authorization server with a refusal, as who cancels does."""
+    asked = httpx2.URL(address).params
+    answer = {"error": "access_denied", "state": asked["state"], "iss": "x"}
+    httpx2.get(asked["redirect_uri"], params=answer)
 
 
 @contextmanager
@@ -165,8 +176,20 @@ def test_a_login_keeps_tokens_that_the_gateway_uses_and_renews(diary: Diary):
         assert not [one for one in secrets if one in office.stderr]
 
 
+def test_a_login_that_is_stopped_or_refused_leaves_the_last_one(diary: Diary):
+    if not list(diary.folder.glob("state/**/*.json")):
+        diary.log_in()
+    before = diary.tokens.read_bytes()
+    stopped = diary.log_in(lambda _, login: login.send_signal(signal.SIGINT))
+    assert stopped.endswith("toolscout: login: stopped before it was done\n")
+    refused = diary.log_in(lambda address, _: refuse(address))
+    assert "toolscout: diary: no login: " in refused
+    assert "Traceback" not in stopped + refused
+    assert diary.tokens.read_bytes() == before
+
+
 def test_a_token_that_ran_out_while_nothing_ran_is_renewed(diary: Diary):
-    if not (diary.folder / "state").exists():
+    if not list(diary.folder.glob("state/**/*.json")):
         diary.log_in()
     before = diary.kept()
     until(lambda: not is_fresh(diary))

@@ -117,7 +117,10 @@ def _log_in(config: Config, server: str) -> str:
     found = config.servers.get(name)
     if not isinstance(found, HttpServer) or found.auth is None:
         raise ConfigurationError(f'login: no server {server} with a url and "auth": "oauth"')
-    return asyncio.run(log_in(name, found))
+    try:
+        return asyncio.run(log_in(name, found))
+    except KeyboardInterrupt:
+        raise ConfigurationError("login: stopped before it was done") from None
 
 
 def _pins(parsed: argparse.Namespace) -> "Pins | None":

@@ -49,7 +49,7 @@ class TokenFile:
 
     Args:
         url: that of the server; the file's name is a digest of it.
-        is_new: whether nothing of what is there is used.
+        is_new: whether what is there is neither used nor replaced before `save`.
 
     Raises:
         ConfigurationError: there is no folder for it.
@@ -60,7 +60,7 @@ class TokenFile:
         if folder is None:
             raise ConfigurationError("login: neither XDG_STATE_HOME nor HOME is set")
         self._path = folder / f"{sha256(url.encode()).hexdigest()[:32]}.json"
-        self._is_new = is_new
+        self._unsaved: Content | None = {} if is_new else None
 
     async def get(self, key: str, *, collection: str | None = None) -> dict[str, Any] | None:
         """Return a value, if it is there."""
@@ -94,15 +94,21 @@ class TokenFile:
 
     def _read(self) -> Content:
         """Return the content, for another process may have written it."""
-        if self._is_new:
-            return {}
+        if self._unsaved is not None:
+            return self._unsaved
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=Content)
         except (OSError, msgspec.MsgspecError):
             return {}
 
+    def save(self) -> None:
+        """Replace what is there."""
+        content, self._unsaved = self._read(), None
+        self._write(content)
+
     def _write(self, content: Content) -> None:
-        self._is_new = False
+        if self._unsaved is not None:
+            return
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         written = self._path.with_suffix(f".{os.getpid()}")
         with suppress(FileNotFoundError):
@@ -224,4 +230,5 @@ async def log_in(name: str, server: HttpServer) -> str:
             "resource": None if resource is None else resource.model_dump(mode="json"),
         },
     )
+    file.save()
     return f"{name}: logged in"
