@@ -183,7 +183,7 @@ def test_a_login_that_is_stopped_or_refused_leaves_the_last_one(diary: Diary):
     stopped = diary.log_in(lambda _, login: login.send_signal(signal.SIGINT))
     assert stopped.endswith("toolscout: login: stopped before it was done\n")
     refused = diary.log_in(lambda address, _: refuse(address))
-    assert "toolscout: diary: no login: " in refused
+    assert "diary: no login: Access was denied by the authorization server." in refused
     assert "Traceback" not in stopped + refused
     assert diary.tokens.read_bytes() == before
 

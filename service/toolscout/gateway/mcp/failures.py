@@ -81,6 +81,13 @@ def redacted(text: str, secrets: tuple[str, ...]) -> str:
     return text
 
 
+def printable(text: str) -> str:
+    """Return a text with everything escaped that a terminal would obey or not show."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
+
+
 def redacted_data(data: Any, secrets: tuple[str, ...]) -> Any:
     """Return JSON without the values of secrets, in keys and numbers neither."""
     if isinstance(data, dict):

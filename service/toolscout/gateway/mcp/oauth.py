@@ -26,7 +26,7 @@ from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import user_folder
-from toolscout.gateway.mcp.failures import LoginNeeded, causes, explained
+from toolscout.gateway.mcp.failures import LoginNeeded, causes, explained, printable
 from toolscout.gateway.mcp.servers import HttpServer
 
 CLIENT = "Toolscout"
@@ -213,8 +213,10 @@ async def log_in(name: str, server: HttpServer) -> str:
         async with Client(transport(server.url, server.headers, auth=login)) as client:
             await client.list_tools()
     except Exception as error:
-        refused = (str(one) for one in causes(error) if isinstance(one, OAuthFlowError))
-        why = next(refused, explained(error, server))
+        # The library tells of a refusal by a bare error; the outermost says that there was none.
+        kinds = (OAuthFlowError, RuntimeError)
+        refused = (str(one) for one in causes(error)[1:] if isinstance(one, kinds))
+        why = printable(next(refused, explained(error, server)))
         raise ConfigurationError(f"{name}: no login: {why}") from None
     finally:
         logging.disable(logging.NOTSET)

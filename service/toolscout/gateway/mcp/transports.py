@@ -28,7 +28,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
-from toolscout.gateway.mcp.failures import UNREADABLE, redacted
+from toolscout.gateway.mcp.failures import UNREADABLE, printable, redacted
 from toolscout.gateway.mcp.oauth import Tokens
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
 from toolscout.gateway.mcp.tool_pages import ListTransport
@@ -262,10 +262,3 @@ def _relay(name: str, source: int, secrets: tuple[str, ...]) -> None:
             if is_cut:
                 text = text[: max(0, len(text) - longest)]  # it may end within a secret
             logger.info("%s: %s", name, printable(text[:MAX_LINE_CHARS]))
-
-
-def printable(text: str) -> str:
-    """Return a text with everything escaped that a terminal would obey or not show."""
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
-    )
