@@ -11,7 +11,7 @@ import sys
 from os import cpu_count
 from pathlib import Path
 
-from evals.speed import large, learning, mcp, report, scenarios, traffic
+from evals.speed import large, learning, many, mcp, report, scenarios, traffic
 from evals.speed.plan import Plan
 
 
@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("--mcp", action="store_true", help="what mcp = on costs, only")
     parser.add_argument("--compiles", action="store_true", help="what new lists cost, only")
     parser.add_argument("--large", action="store_true", help="50,000 and 100,000 tools, only")
+    parser.add_argument("--many", action="store_true", help="1,000 lists of 300, only")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parsed = parser.parse_args()
     folder = traffic.catalogs(parsed.data)
@@ -37,8 +38,8 @@ def main() -> int:
             print(line, flush=True)
         return 0
     plan = Plan(folder, 2 if parsed.quick else parsed.repeats, parsed.quick)
-    if parsed.large:
-        rows = list(large.measure(plan))
+    if parsed.large or parsed.many:
+        rows = list((large if parsed.large else many).measure(plan))
     else:
         rows = scenarios.of_compiles(plan) if parsed.compiles else scenarios.measure(plan)
     print(f"\n{cpu_count()} cores, Python {platform.python_version()}\n")

@@ -87,7 +87,7 @@ def _flood(plan: Plan, ours: servers.Running) -> Iterator[Row]:
     what = f"warm hybrid, 300 inline, {BUSY} connections"
     before = _for(SLICE_S, ours, known, BUSY)
     yield row(f"{what}, before a flood", [before])
-    flood = _for(FLOOD_S, ours, traffic.EverNew(tools), FLOODERS)
+    flood = _for(FLOOD_S, ours, traffic.ever_new(tools), FLOODERS)
     refused = 1 - flood.statuses.get(200, 0) / len(flood.latencies)
     yield row(
         f"flood of new lists of 300, {FLOODERS} connections", [flood], f"{refused:.0%} refused"

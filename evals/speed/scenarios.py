@@ -59,6 +59,11 @@ def _warm(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator
         yield row(f"floor, {size:,} inline", low)
         added = median(h.quantile(0.5) - f.quantile(0.5) for h, f in zip(high, low, strict=True))
         yield row(f"warm hybrid, {size:,} inline", high, f"floor {added:+.2f} ms")
+    tools = json.dumps(traffic.load(plan.folder, 300))
+    fresh = traffic.Anew(traffic.inline(tools, traffic.NEW_PROSE))
+    low, high = _paired(plan, floor, ours, fresh, 1, plan.calls(300))
+    added = median(h.quantile(0.5) - f.quantile(0.5) for h, f in zip(high, low, strict=True))
+    yield row("warm hybrid, 300 inline, new questions", high, f"floor {added:+.2f} ms")
 
 
 def _busy(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
@@ -87,14 +92,18 @@ def _digest(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterat
         yield row(f"by digest, {size:,}", runs)
         runs = [client.run(ours.port, payloads, BUSY, 4_000) for _ in range(plan.repeats)]
         yield row(f"by digest, {size:,}, {BUSY} connections", runs)
+    fresh = traffic.Anew(traffic.by_digest(_digest_of(plan, ours), traffic.NEW_PROSE))
+    for count in (1, BUSY):
+        runs = [client.run(ours.port, fresh, count, 1_000) for _ in range(plan.repeats)]
+        yield row(f"by digest, 300, new questions, {count} connections", runs)
 
 
 def _rankers(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
     """Every ranker on 300 tools, warm, by digest."""
-    digest = learn(ours, json.dumps(traffic.load(plan.folder, 300)), 300)
+    digest = _digest_of(plan, ours)
     for ranker in ("bm25", "semantic", "hybrid", "rrf", "regex"):
-        patterns = traffic.REGEX if ranker == "regex" else traffic.PROSE
-        payloads = traffic.by_digest(digest, patterns, ranker=ranker)
+        patterns = traffic.REGEX if ranker == "regex" else traffic.NEW_PROSE
+        payloads = traffic.Anew(traffic.by_digest(digest, patterns, ranker=ranker))
         runs = [client.run(ours.port, payloads, 1, 1_000) for _ in range(plan.repeats)]
         yield row(f"{ranker}, 300 by digest", runs)
 
@@ -124,13 +133,13 @@ def _classes(plan: Plan, floor: servers.Running, ours: servers.Running) -> Itera
     names = [tool["name"] for tool in tools[:: max(1, size // 200)]]
     kinds = {
         "name": names,
-        "prose": traffic.PROSE,
+        "prose": traffic.NEW_PROSE,
         "typo": traffic.TYPOS,
         "no match": traffic.NONSENSE,
         "regex": traffic.REGEX,
     }
     for kind, patterns in kinds.items():
-        payloads = traffic.by_digest(digest, patterns)
+        payloads = traffic.Anew(traffic.by_digest(digest, patterns))
         runs = [client.run(ours.port, payloads, 1, 200) for _ in range(plan.repeats)]
         yield row(f"{kind} query, {size:,} by digest", runs)
 
@@ -160,6 +169,10 @@ def _cold(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator
 def _degraded(ours: servers.Running, tools: list[dict[str, object]]) -> str:
     payload = traffic.inline(traffic.unseen(tools), traffic.PROSE[:1])[0]
     return client.call(ours.port, payload)[1]["x-tool-selection"].rpartition("; ")[2]
+
+
+def _digest_of(plan: Plan, ours: servers.Running) -> str:
+    return learn(ours, json.dumps(traffic.load(plan.folder, 300)), 300)
 
 
 def _peers(plan: Plan) -> Iterator[Row]:

@@ -93,6 +93,13 @@ def ready(port: int) -> bool:
         return False
 
 
+def metric(ours: Running, name: str) -> float:
+    """Return a figure without labels from `/metrics`."""
+    with urlopen(f"http://127.0.0.1:{ours.port}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
+
+
 def free_port() -> int:
     """Return a port that nobody listens on."""
     with socket.socket() as probe:

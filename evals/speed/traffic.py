@@ -75,22 +75,33 @@ def _word(chance: Random) -> str:
     return "".join(chance.choices(ascii_lowercase, k=7))
 
 
-class EverNew(Sequence[bytes]):
-    """Searches of ever new tools: the same ones, each with another number."""
+MARK = "@number@"
 
-    _MARK, _COUNT = "@number@", 100_000_000
 
-    def __init__(self, tools: list[dict[str, Any]]) -> None:
-        marked = [
-            {**t, "description": f"{t['description']} (revision {self._MARK})"} for t in tools
-        ]
-        self._payload = inline(json.dumps(marked), PROSE[:1])[0]
+class Anew(Sequence[bytes]):
+    """Requests with another number in place of `MARK` each time that one is sent."""
+
+    _COUNT = 100_000_000
+
+    def __init__(self, payloads: Sequence[bytes]) -> None:
+        self._payloads = payloads
 
     def __getitem__(self, number: int) -> bytes:  # type: ignore[override]
-        return self._payload.replace(self._MARK.encode(), b"%08d" % next(_serial))
+        payload = self._payloads[number % len(self._payloads)]
+        return payload.replace(MARK.encode(), b"%08d" % next(_serial))
 
     def __len__(self) -> int:
         return self._COUNT
+
+
+NEW_PROSE = tuple(f"{pattern} {MARK}" for pattern in PROSE)
+"""Questions that nobody has asked before, where they are sent by `Anew`."""
+
+
+def ever_new(tools: list[dict[str, Any]]) -> Anew:
+    """Return searches of ever new tools: the same ones, each with another number."""
+    marked = [{**tool, "description": f"{tool['description']} (revision {MARK})"} for tool in tools]
+    return Anew(inline(json.dumps(marked), PROSE[:1]))
 
 
 def _body(pattern: str, catalog: str, fields: dict[str, Any]) -> bytes:
