@@ -60,7 +60,9 @@ def by_both(ranking: Ranking) -> Floats:
         return by_words(ranking)
     if ranking.encoder_cosine is not None:
         return _by_three(ranking, lexical.bm25, cosine, ranking.encoder_cosine)
-    weight = fuse.semantic_weight(ranking.query.unspaced) * ranking.familiarity
+    query = ranking.query
+    is_one_word = all(term.via is not None for term in query.terms[1:])
+    weight = fuse.semantic_weight(query.unspaced, is_one_word=is_one_word) * ranking.familiarity
     fused = fuse.weighted_sum(lexical.bm25, cosine, weight)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
