@@ -22,7 +22,7 @@ NEAR_BEST = 0.95
 BELOW_BEST = 1e-3
 """Width of the band below the best score, as a share of it."""
 
-ALIKE = 0.9
+NEARLY_SAME = 0.9
 """Cosine of the nearest past query from which it is nearly this one, and is evidence enough."""
 
 SOME_SCORE = 0.5
@@ -204,7 +204,7 @@ def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:
     """
     added = np.maximum(learned.added, np.float32(0))
     best_row = int(scores.argmax())
-    if is_match and learned.likeness < ALIKE:
+    if is_match and learned.likeness < NEARLY_SAME:
         trusted = np.minimum(scores / np.float32(SOME_SCORE * scores[best_row]), np.float32(1))
         trusted[[*learned.proven, *learned.exemplary]] = 1
         added = added * trusted
@@ -214,10 +214,9 @@ def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:
     if learned.helps:
         limit = moved[best_row]
         over = (scores < NEAR_BEST * scores[best_row]) & (moved >= limit)
-        if over.any():  # they keep their order, in a narrow band below the best
-            band = limit * (1 - BELOW_BEST / (1 + moved - limit))
-            over[list(learned.proven)] = False
-            moved = np.where(over, band, moved)
+        over[list(learned.proven)] = False
+        # They keep their order, in a narrow band below the best.
+        moved[over] = limit * (1 - BELOW_BEST / (1 + moved[over] - limit))
         return moved
     proven = list(learned.proven)
     kept = scores.copy()

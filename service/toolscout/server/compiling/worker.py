@@ -41,6 +41,7 @@ from toolscout.index.packing import SEED, Packed, pack
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vector_index import bytes_per_tool
 from toolscout.index.vectors import Floats
+from toolscout.learning.examples import judged
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.settings import Settings
 from toolscout.text.domains import Taxonomy
@@ -239,6 +240,9 @@ def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
     worker.check_size(lexical, compiled)
     yield pack(lexical, worker.seed)
     vectors = compiler.vectors(lexical.names, compiled)
+    if vectors is not None and vectors.examples:
+        catalog = judged(lexical.with_vectors(vectors), compiler.embedder)
+        vectors = vectors._replace(examples_gain=catalog.examples_gain)
     spent = (time.thread_time() - began) * 1_000 / max(len(tools.tools), 1)
     worker.forget(sent)  # few ask for its texts from now on
     yield Complete(vectors, spent)
