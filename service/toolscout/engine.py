@@ -33,6 +33,7 @@ from toolscout.learning.examples import ExamplePriors, judged
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, SearchOptions, total
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import NoMatch
+from toolscout.ranking.decided import Decided
 from toolscout.ranking.explain import explain, notes, with_evidence
 from toolscout.ranking.pipeline import decide, is_for_encoder
 from toolscout.ranking.resolve import Resolver
@@ -105,6 +106,7 @@ class Engine:
             "no_match_below": _checked_share("no_match_below", no_match_below),
         }
         self.examples = ExamplePriors()
+        self._decided = Decided()
         self._store = CatalogCache().tools(_TENANT)
         self._tools: dict[str, Tool] = {}
         self.add(tools)
@@ -180,7 +182,10 @@ class Engine:
         if self._encodings is not None and is_for_encoder(catalog, ask, self.embedder):
             encoder_vector = self._encodings.encoder.query(ask.ranking_part)
         prior = self.examples.of(catalog)
-        decision = self.decide(catalog, ask, encoder_vector=encoder_vector, prior=prior)
+        options_of: DecideOptions = {"encoder_vector": encoder_vector, "prior": prior}
+        decision = self.recall(catalog, ask, **options_of) or self.decide(
+            catalog, ask, **options_of
+        )
         found = self.result(catalog, decision, explain)
         if ask.detail is None:
             return found
@@ -209,7 +214,16 @@ class Engine:
 
     def decide(self, catalog: Source, ask: Ask, **options: Unpack[DecideOptions]) -> Decision:
         """Answer a question from a catalog of this engine's compiler."""
-        return decide(catalog, ask, self.embedder, **options)
+        decision = decide(catalog, ask, self.embedder, **options)
+        if isinstance(catalog, Catalog) and _depend_on_nothing(options):
+            self._decided.keep(catalog, ask, decision)
+        return decision
+
+    def recall(
+        self, catalog: Catalog, ask: Ask, **options: Unpack[DecideOptions]
+    ) -> Decision | None:
+        """Return the same decision as `decide` if it was made before and is remembered."""
+        return self._decided.find(catalog, ask) if _depend_on_nothing(options) else None
 
     @staticmethod
     def result(catalog: Catalog, decision: Decision, explained: bool) -> Result:
@@ -229,6 +243,10 @@ class Engine:
             ),
             notes=notes(ranking),
         )
+
+
+def _depend_on_nothing(options: DecideOptions) -> bool:
+    return all(option is None for option in options.values())
 
 
 def _read(messages: Sequence[Any]) -> Conversation:

@@ -138,6 +138,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             1_024_000 * MIB,
         ),
     ] = 1_024 * MIB
+    share_compiled: Annotated[
+        bool, about("take compiled tools from the store, if another process has compiled them")
+    ] = True
+    share_key: Annotated[
+        str | None,
+        about("take only compiled tools that were signed with this secret", secret=True),
+    ] = None
     learning_days: Annotated[
         int, about("rank by the feedback of this many days, then delete it; 0 takes none", 0, 3_650)
     ] = LEARNING_DAYS

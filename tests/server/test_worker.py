@@ -214,9 +214,9 @@ async def test_a_spawned_worker_compiles_the_same_with_other_hashes():
     ]
 
 
-def words_and_end(worker: Worker, sent: Sent) -> Iterator[Any]:
+def words_and_end(worker: Worker, sent: Sent, *args: Any, **options: Any) -> Iterator[Any]:
     """Send the words of a list; the first worker ends before their vectors."""
-    replies, ended = compile_list(worker, sent), Path(sent.space)
+    replies, ended = compile_list(worker, sent, *args, **options), Path(sent.space)
     yield next(replies)
     if not ended.exists():
         ended.touch()

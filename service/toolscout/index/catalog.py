@@ -40,7 +40,7 @@ class Embedded(NamedTuple):
     """By how much these raise 1/rank of their tools, over all of them."""
 
 
-class Catalog(msgspec.Struct, frozen=True, eq=False):
+class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """Tools sorted by name, so that equal scores and row order agree.
 
     `vectors` is None while the embeddings of a new catalog are still being made; such a

@@ -18,16 +18,18 @@ from toolscout.errors import ConfigurationError
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.encoder import checked_model
+from toolscout.index.sealing import build
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.learning.learner import Learner
 from toolscout.learning.log import DAY_S
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.encoding import Encoding
-from toolscout.server.compiling.queue import CompileQueue
+from toolscout.server.compiling.queue import CompileQueue, SealedTools
 from toolscout.server.compiling.worker import engine_of
 from toolscout.server.http.admission import Admission, RateLimit
 from toolscout.server.http.answer import refusal_on_wire
 from toolscout.server.http.auth import KeyFile, Keyring
+from toolscout.server.http.leases import Leases
 from toolscout.server.observe import log
 from toolscout.server.observe.metrics import Metrics
 from toolscout.server.observe.record import Recorder, Tally
@@ -108,6 +110,8 @@ class Service:
         self.engine = engine_of(settings, _SELF_TEST)
         self.engine.embedder.prepare()
         self._self_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
+        self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
+        self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)
         self.compiles = CompileQueue(
             self.engine,
             self.cache,
@@ -116,8 +120,8 @@ class Service:
             self._compiled,
             lambda event, detail: self.log.warning(event, detail=detail),
         )
+        self.compiles.sealed = self._sealed_tools()
         self.encoding = Encoding(self.compiles, self.cache) if settings.encoder else None
-        self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""
         self.named: Lru[tuple[str, str], tuple[str, str]] = Lru(NAMES_KEPT)
@@ -126,7 +130,6 @@ class Service:
         self.slow_patterns: Lru[tuple[str, bytes], float] = Lru(SLOW_PATTERNS)
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         self.registry = Registry(self.guard)
-        self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)
         self.learner = self._make_learner() if settings.learning_days else None
         keys = secret_file(settings, "api_keys")
         self.key_file = (
@@ -152,6 +155,9 @@ class Service:
         if self.learner is not None:
             self.run(self.learner.follow(self.keyring.tenants, self._warn))
         self.run(self._check_store())
+        rate = self.settings.rate_limit
+        if rate and self.shared is not None:
+            self.run(Leases(self.guard, self.rate_limit, rate).follow())
         if self.key_file is not None:
             self.run(self.key_file.files.follow())
         sys.setswitchinterval(SWITCH_S)
@@ -196,9 +202,16 @@ class Service:
             kept_s=settings.learning_days * DAY_S,
         )
 
+    def _sealed_tools(self) -> SealedTools | None:
+        if self.shared is None or not self.settings.share_compiled:
+            return None
+        made_by = build(model_digest(self.settings.model or BUNDLED_MODEL), self.settings.domains)
+        return SealedTools(self.shared, made_by, self.metrics.tools_restored.inc)
+
     def _compiled(self, space: str, catalog: Catalog) -> None:
         if self.shared is not None:
-            self.shared.keep(tenant_of(space), catalog)
+            raw = b"[" + b",".join(catalog.wires) + b"]"
+            self.shared.keep(tenant_of(space), catalog.digest, raw)
         if self.encoding is not None:
             self.encoding.add(space, catalog)
 

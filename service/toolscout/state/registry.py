@@ -16,7 +16,6 @@ from time import time
 
 import msgspec
 
-from toolscout.index.catalog import Catalog
 from toolscout.state.guarded import Guard
 from toolscout.state.store import CATALOG, StoreUnavailable, key, last_name
 
@@ -187,24 +186,29 @@ class SharedCatalogs:
         self._guard = guard
         self._writes: set[asyncio.Task[None]] = set()
 
-    def keep(self, tenant: str, catalog: Catalog) -> None:
-        """Write a list to the store in the background; a failure is only counted."""
+    def keep(self, tenant: str, name: str, value: bytes) -> None:
+        """Write a list, or what was compiled of it, in the background; a failure is only counted.
+
+        Args:
+            tenant: whose list it is; nobody else can read it.
+            name: the digest of the list, with a suffix for anything but its tools.
+            value: the JSON array of its tools, or other bytes.
+        """
         if len(self._writes) < MAX_WRITES and not self._guard.is_open("put"):
-            writing = asyncio.create_task(self._write(tenant, catalog))
+            writing = asyncio.create_task(self._write(tenant, name, value))
             self._writes.add(writing)
             writing.add_done_callback(self._writes.discard)
 
-    async def find(self, tenant: str, digest: str) -> bytes | None:
-        """Return the JSON array of a list's tools; None if it is absent or cannot be read."""
+    async def find(self, tenant: str, name: str) -> bytes | None:
+        """Return what was kept under a name; None if it is absent or cannot be read."""
         try:
-            reading = self._guard.store.get(key(CATALOG, tenant, digest))
+            reading = self._guard.store.get(key(CATALOG, tenant, name))
             return await self._guard.run("get", reading, READ_S)
         except StoreUnavailable:
             return None
 
-    async def _write(self, tenant: str, catalog: Catalog) -> None:
-        raw = b"[" + b",".join(catalog.wires) + b"]"
-        writing = self._guard.store.put(key(CATALOG, tenant, catalog.digest), raw, KEPT_S)
+    async def _write(self, tenant: str, name: str, value: bytes) -> None:
+        writing = self._guard.store.put(key(CATALOG, tenant, name), value, KEPT_S)
         try:
             await self._guard.run("put", writing, WRITE_S)
         except StoreUnavailable:

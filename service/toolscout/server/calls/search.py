@@ -20,7 +20,7 @@ from toolscout.index.cold import ColdCatalog
 from toolscout.index.source import Source
 from toolscout.index.vectors import Embedder
 from toolscout.ranking import ladder
-from toolscout.ranking.ask import Ask, Decision
+from toolscout.ranking.ask import Ask, DecideOptions, Decision
 from toolscout.ranking.pipeline import is_for_encoder, regex_of
 from toolscout.server.calls import envelope
 from toolscout.server.calls.answers import Showing, encode, headers
@@ -211,23 +211,18 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
     chain = None
     if chained and learner is not None:
         chain = learner.chain(trace.tenant, ask.ranking_part, catalog)
-    decision = await run_inline_or_in_thread(
-        size,
-        RANKED_AT_ONCE,
-        service.engine.decide,
-        catalog,
-        ask,
-        degraded=step,
-        prior=prior,
-        chain=chain,
-        scan=found,
-        encoder_vector=encoder_vector,
-    )
+    options: DecideOptions = {"degraded": step, "prior": prior, "chain": chain, "scan": found}
+    options["encoder_vector"] = encoder_vector
+    decision = service.engine.recall(catalog, ask, **options)
+    if decision is None:
+        decision = await run_inline_or_in_thread(
+            size, RANKED_AT_ONCE, service.engine.decide, catalog, ask, **options
+        )
+        ran = "keyword" if found is not None and found.too_costly else step or ask.ranker
+        spent_ms = (perf_counter() - ranking) * 1_000
+        service.costs.learn(f"{ran}:{ladder.bucket(size)}", spent_ms)
     trace.decision, trace.source = decision, catalog
-    ended = perf_counter()
-    trace.phases["rank"] = ended - began
-    ran = "keyword" if found is not None and found.too_costly else step or ask.ranker
-    service.costs.learn(f"{ran}:{ladder.bucket(size)}", (ended - ranking) * 1_000)
+    trace.phases["rank"] = perf_counter() - began
     return decision
 
 

@@ -19,6 +19,7 @@ from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.link import Link, WorkerProcess
 from toolscout.server.compiling.work_threads import DEADLINE_S, MOST_WAITING
 from toolscout.server.compiling.worker import (
+    Complete,
     Listing,
     Sent,
     compile_list,
@@ -26,6 +27,7 @@ from toolscout.server.compiling.worker import (
     serve,
 )
 from toolscout.settings import Settings
+from toolscout.state.registry import SharedCatalogs
 from toolscout.tools.filters import tenant_of
 
 T = TypeVar("T")
@@ -39,6 +41,39 @@ are sent again."""
 
 TOO_LARGE_REMEMBERED = 1_024
 """Lists that are not compiled again because their catalog cannot be kept."""
+
+
+FETCHED_WITHIN_S = 0.02
+"""How long a compile waits for what another process has compiled: about as long as it takes."""
+
+
+class SealedTools:
+    """What other processes have compiled, in the state store.
+
+    Args:
+        shared: where it is kept.
+        build: what decides how tools are compiled; others compile otherwise.
+        restored: is told how many tools were taken from there.
+    """
+
+    def __init__(
+        self, shared: SharedCatalogs, build: str, restored: Callable[[int], object]
+    ) -> None:
+        self._shared = shared
+        self._build = build
+        self._restored = restored
+
+    async def find(self, tenant: str, digest: str) -> bytes | None:
+        """Return the compiled tools of a list; None if nobody has them, or not in time."""
+        reading = asyncio.create_task(self._shared.find(tenant, f"{digest}.{self._build}"))
+        await asyncio.wait([reading], timeout=FETCHED_WITHIN_S)
+        return reading.result() if reading.done() else None
+
+    def keep(self, tenant: str, digest: str, complete: Complete) -> None:
+        """Keep the compiled tools of a list for others, unless these have them."""
+        self._restored(complete.restored)
+        if complete.sealed is not None:
+            self._shared.keep(tenant, f"{digest}.{self._build}", complete.sealed)
 
 
 class CompileJob:
@@ -84,6 +119,8 @@ class CompileQueue:
         """Of lists that are read and not yet compiled."""
         self._costs = costs
         self._compiled = compiled
+        self.sealed: SealedTools | None = None
+        """What other processes have compiled, where that is shared."""
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
         self._calls = 0
         process = WorkerProcess(settings, lambda end: serve(end, engine, settings))
@@ -158,7 +195,7 @@ class CompileQueue:
                 if not self._bytes.take(tenant_of(sent.space), len(sent.raw)):
                     raise Overloaded("too many unknown tools wait; try again shortly")
                 try:
-                    catalog = await self._compile_new(job)
+                    catalog = await self._compile_new(job, listing.digest)
                 except TooLargeToKeep as error:
                     self._too_large.put((sent.space, listing.digest), error)
                     self._warn("catalog_too_large", error.detail)
@@ -171,16 +208,18 @@ class CompileQueue:
         except Exception as error:
             job.fail(error)
 
-    async def _compile_new(self, job: CompileJob) -> Catalog:
-        sent = job.sent
+    async def _compile_new(self, job: CompileJob, digest: str) -> Catalog:
+        sent, tenant, shared = job.sent, tenant_of(job.sent.space), self.sealed
 
         def on_words(words: Catalog) -> None:
             if not job.lexical.done():  # a worker that was replaced may have sent them
                 job.lexical.set_result(words)
 
-        complete = await self._link.ask(
-            "compile", tenant_of(sent.space), compile_list, sent, on_words=on_words
-        )
+        sealed = None if shared is None else await shared.find(tenant, digest)
+        work = partial(compile_list, share=shared is not None)
+        complete = await self._link.ask("compile", tenant, work, sent, sealed, on_words=on_words)
+        if shared is not None:
+            shared.keep(tenant, digest, complete)
         catalog = job.lexical.result()
         if complete.vectors is not None:
             catalog = catalog.with_vectors(complete.vectors)

@@ -38,6 +38,7 @@ from toolscout.index.cold import ColdCatalog
 from toolscout.index.compile import CompiledTool, ToolStore, examples_of_each
 from toolscout.index.encoder import ToolEncodings, load_encoder
 from toolscout.index.packing import SEED, Packed, pack
+from toolscout.index.sealing import seal, unseal
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vector_index import bytes_per_tool
 from toolscout.index.vectors import Floats
@@ -102,6 +103,10 @@ class Complete(msgspec.Struct, frozen=True):
 
     vectors: Embedded | None
     spent: float
+    restored: int = 0
+    """How many tools were compiled elsewhere."""
+    sealed: bytes | None = None
+    """The compiled tools for other processes; None where these have them."""
 
 
 class Worker:
@@ -119,6 +124,7 @@ class Worker:
         self._sending = Lock()
         self._told_alive = time.monotonic()
         self._max_tools = settings.max_tools
+        self.share_key = settings.share_key or ""
         self._cache = CatalogCache(settings.cache_bytes)
         self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
         self._pools = {name: FairPool(threads, name) for name, threads in THREADS.items()}
@@ -169,6 +175,17 @@ class Worker:
         if size > limit:
             message = f"take {size:,} bytes compiled; half of cache_bytes is {limit:,}"
             raise TooLargeToKeep(f"{len(words):,} tools {message}", (FieldError("tools", message),))
+
+    def restore(self, tools: ToolList, sealed: bytes, store: ToolStore) -> int:
+        """Put what another process has compiled into the store; returns how many tools."""
+        try:
+            pairs = zip(tools.digests, tools.tools, strict=True)
+            found = unseal(sealed, pairs, self.engine.embedder, self.share_key)
+        except (ValueError, msgspec.MsgspecError):
+            return 0  # damaged, or by a process with another key: compiled here
+        for digest, tool in found.items():
+            store.put(digest, tool)
+        return len(found)
 
     def store(self, tenant: str) -> "YieldingStore":
         """Return the compiled tools of a tenant."""
@@ -227,16 +244,25 @@ def read_list(worker: Worker, sent: Sent) -> Listing:
     return Listing(tools.digest, tools.offered, tools.unnamed, len(tools.tools))
 
 
-def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
+def compile_list(
+    worker: Worker, sent: Sent, sealed: bytes | None = None, *, share: bool = False
+) -> Iterator[Packed | Complete]:
     """Compile a list: first a catalog that answers by words, then what completes it.
+
+    Args:
+        worker: who does it.
+        sent: the list.
+        sealed: what another process has compiled of it.
+        share: whether the compiled tools are wanted for other processes.
 
     Raises:
         TooLargeToKeep: `cache_bytes` has no room for it, whatever else is kept.
     """
     tools = worker.read(sent)
     began = time.thread_time()  # others run beside it, and count for themselves
-    compiler = worker.engine.compiler
-    lexical, compiled = compiler.lexical(tools, worker.store(sent.space))
+    compiler, store = worker.engine.compiler, worker.store(sent.space)
+    restored = 0 if sealed is None else worker.restore(tools, sealed, store)
+    lexical, compiled = compiler.lexical(tools, store)
     worker.check_size(lexical, compiled)
     yield pack(lexical, worker.seed)
     vectors = compiler.vectors(lexical.names, compiled)
@@ -245,7 +271,10 @@ def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
         vectors = vectors._replace(examples_gain=catalog.examples_gain)
     spent = (time.thread_time() - began) * 1_000 / max(len(tools.tools), 1)
     worker.forget(sent)  # few ask for its texts from now on
-    yield Complete(vectors, spent)
+    shared = None
+    if share and restored < len(compiled) and not lexical.skipped:
+        shared = seal(dict(zip(tools.digests, compiled, strict=True)), worker.share_key)
+    yield Complete(vectors, spent, restored, shared)
 
 
 class Scanned(msgspec.Struct, frozen=True):

@@ -175,26 +175,31 @@ BURST_S = 1.0
 class RateLimit:
     """One token bucket per tenant of the configured keys.
 
-    Requests are counted in this process alone, so that they wait for no shared state; behind a
-    balancer with N processes a tenant gets up to N times as much.
+    Requests are counted in this process alone, so that they wait for no shared state. Where
+    processes share a store, each is told its share of a tenant's rate (`leases`).
     """
 
     def __init__(self, per_second: float, clock: Callable[[], float] = monotonic) -> None:
         """Allow each tenant `per_second` requests; 0 allows any number."""
         self._rate = per_second
-        self._size = max(1.0, per_second * BURST_S)
         self._clock = clock
         self._buckets: dict[str, tuple[float, float]] = {}
+        self.rates: dict[str, float] = {}
+        """What this process may allow of a tenant's rate, where that is not all."""
+        self.asked: Counter[str] = Counter()
+        """Requests by tenant, refused ones too, since somebody cleared it."""
 
     def take(self, tenant: str) -> float:
         """Count one request; returns 0, or the seconds until the next is allowed."""
         if not self._rate:
             return 0.0
-        now = self._clock()
-        left, since = self._buckets.get(tenant, (self._size, now))
-        left = min(self._size, left + max(0.0, now - since) * self._rate)
+        now, rate = self._clock(), self.rates.get(tenant, self._rate)
+        self.asked[tenant] += 1
+        size = max(1.0, rate * BURST_S)
+        left, since = self._buckets.get(tenant, (size, now))
+        left = min(size, left + max(0.0, now - since) * rate)
         if left < 1.0:
             self._buckets[tenant] = left, now
-            return (1.0 - left) / self._rate
+            return (1.0 - left) / rate
         self._buckets[tenant] = left - 1.0, now
         return 0.0

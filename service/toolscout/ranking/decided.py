@@ -1,0 +1,46 @@
+"""Remember decisions: an agent asks the same question of the same tools at every step of a turn.
+
+A decision that depends on nothing but question and tools is made once. Those in which experience, a
+chain, the encoder or shortness of time had a part are made anew each time.
+"""
+
+from contextlib import suppress
+from weakref import ref
+
+from msgspec.structs import replace
+
+from toolscout.common.lru import Lru
+from toolscout.index.catalog import Catalog
+from toolscout.ranking.ask import Ask, Decision
+
+DECIDED_BYTES = 16 << 20
+"""Bytes of all remembered decisions: some 1,000 about 300 tools each."""
+
+_BASE_BYTES, _TOOL_BYTES, _TERM_BYTES = 3_000, 28, 200
+
+
+class Decided:
+    """The latest decisions of an engine; thread-safe."""
+
+    def __init__(self) -> None:
+        self._kept: Lru[tuple[int, Ask], tuple[ref[Catalog], Decision]] = Lru(DECIDED_BYTES)
+
+    def find(self, catalog: Catalog, ask: Ask) -> Decision | None:
+        """Return the decision about a question, if this very catalog was asked before."""
+        known = None
+        with suppress(TypeError):  # what a library's caller gives as lists is not looked up
+            known = self._kept.get((id(catalog), ask))
+        if known is None or known[0]() is not catalog:
+            return None
+        decision = known[1]
+        return replace(decision, ranking=replace(decision.ranking, source=catalog))
+
+    def keep(self, catalog: Catalog, ask: Ask, decision: Decision) -> None:
+        """Remember a decision, without its catalog, which may be dropped meanwhile."""
+        ranking = decision.ranking
+        if ranking.scan is not None:  # texts of one line each, as many as there are matches
+            return
+        size = _BASE_BYTES + _TOOL_BYTES * len(catalog) + _TERM_BYTES * len(ranking.query.terms)
+        with suppress(TypeError):
+            without = replace(decision, ranking=replace(ranking, source=None))
+            self._kept.put((id(catalog), ask), (ref(catalog), without), size)

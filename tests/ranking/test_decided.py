@@ -1,0 +1,77 @@
+"""The same question of the same tools is decided once."""
+
+import gc
+import weakref
+
+import pytest
+
+from tests.support import ENGINE, compiled
+from toolscout import Engine
+from toolscout.contract.requests import Filters
+from toolscout.ranking import pipeline
+from toolscout.ranking.ask import Ask, Learned
+from toolscout.ranking.explain import explain
+
+TOOLS = [
+    {"name": "read_file", "description": "Read a text file from disk"},
+    {"name": "send_email", "description": "Send a message to an address"},
+    {"name": "list_events", "description": "List events of a calendar"},
+]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        Ask(pattern="read a file"),
+        Ask(pattern="zzz qqq"),
+        Ask(pattern="send_email"),
+        Ask(pattern="mail it", top_k=1, always_keep=("list_events",), ranker="bm25"),
+        Ask(pattern="mail it", filters=Filters(only=("send_email",))),
+    ],
+)
+def test_a_remembered_decision_is_the_one_that_was_made(ask: Ask) -> None:
+    catalog = compiled(TOOLS)
+    assert ENGINE.recall(catalog, ask) is None
+    made = ENGINE.decide(catalog, ask)
+    found = ENGINE.recall(catalog, ask)
+    assert found is not None
+    assert (found.names, found.outcome, explain(found)) == (
+        made.names,
+        made.outcome,
+        explain(made),
+    )
+    assert found.ranking.source is catalog
+
+
+def test_another_question_or_catalog_has_a_decision_of_its_own() -> None:
+    catalog, other = compiled(TOOLS), compiled(TOOLS[1:])
+    ENGINE.decide(catalog, Ask(pattern="read a file"))
+    assert ENGINE.recall(catalog, Ask(pattern="read a file", top_k=1)) is None
+    assert ENGINE.recall(other, Ask(pattern="read a file")) is None
+
+
+def test_what_depends_on_more_than_question_and_tools_is_not_remembered() -> None:
+    catalog, ask = compiled(TOOLS), Ask(pattern="read a file")
+    nothing = pipeline.decide(catalog, ask, ENGINE.embedder).ranking.scores * 0
+    ENGINE.decide(catalog, ask, prior=lambda _, __: Learned(nothing, 0.0))
+    ENGINE.decide(catalog, ask, degraded="bm25")
+    ENGINE.decide(catalog, Ask(pattern="read|send"))
+    assert ENGINE.recall(catalog, ask) is None
+    assert ENGINE.recall(catalog, Ask(pattern="read|send")) is None
+
+
+def test_a_changed_tool_is_found_by_the_question_that_was_asked_before() -> None:
+    engine = Engine(TOOLS)
+    assert engine.search("water the plants").names == []
+    engine.add([{"name": "water_plants", "description": "Water the plants of a garden"}])
+    assert engine.search("water the plants").names[0] == "water_plants"
+    assert engine.search("water the plants", filters=Filters(tags=["x"])).names == []  # type: ignore[arg-type]
+
+
+def test_remembered_decisions_keep_no_dropped_catalog_in_memory() -> None:
+    catalog = compiled([*TOOLS, {"name": "once", "description": "Seen once"}])
+    ENGINE.decide(catalog, Ask(pattern="seen once"))
+    dropped = weakref.ref(catalog)
+    del catalog
+    gc.collect()
+    assert dropped() is None
