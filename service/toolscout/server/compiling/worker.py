@@ -266,10 +266,10 @@ def compile_list(
     worker.check_size(lexical, compiled)
     yield pack(lexical, worker.seed)
     vectors = compiler.vectors(lexical.names, compiled)
+    spent = (time.thread_time() - began) * 1_000 / max(len(tools.tools), 1)
     if vectors is not None and vectors.examples:
         catalog = judged(lexical.with_vectors(vectors), compiler.embedder)
         vectors = vectors._replace(examples_gain=catalog.examples_gain)
-    spent = (time.thread_time() - began) * 1_000 / max(len(tools.tools), 1)
     worker.forget(sent)  # few ask for its texts from now on
     shared = None
     if share and restored < len(compiled) and not lexical.skipped:
