@@ -285,6 +285,15 @@ def test_before_a_weak_answer_a_tool_that_worked_may_come_first():
     assert names_after("ship the parcel", "resize_image", 3)[0] == "resize_image"
 
 
+def test_before_a_weak_answer_a_request_that_is_only_similar_brings_no_foreign_tool_first():
+    asked = "ship the parcel over night to berlin"
+    without = ENGINE.decide(ENGINE.catalog, Ask(pattern=asked))
+    names = names_after("ship a parcel", "resize_image", 3, gain=0.5, asked=asked)
+    assert without.outcome != "match"
+    assert names[:1] == without.names[:1]
+    assert names.index("resize_image") == 1
+
+
 def test_tools_of_many_patterns_do_not_all_rise():
     experience = Experience()
     more = ("berlin", "today", "insurance", "train", "night", "express", "customs", "monday")

@@ -27,8 +27,9 @@ NEARLY_SAME = 0.9
 
 SOME_SCORE = 0.5
 """Share of the best score from which votes of less similar queries count in full; below, they count
-less, and for a tool without any evidence nothing. So false reports of one tool bring it to few
-questions, and honest ones gain .001 less (docs/learning.md).
+less, and for a tool without any evidence nothing. Before a weak answer they count in full, but do
+not bring such a tool to the first place. So false reports of one tool bring it to few questions,
+and honest ones gain .001 less (docs/learning.md).
 """
 
 GAINS_DEPTH = 10
@@ -200,28 +201,31 @@ def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:
 
     The nearest past queries of a catalog of near-duplicates differ by just the word that tells its
     tools apart, and a false report would put any tool first. A tool that worked often for this very
-    query may.
+    query may, and before a weak answer what worked for nearly this one.
     """
     added = np.maximum(learned.added, np.float32(0))
     best_row = int(scores.argmax())
-    if is_match and learned.likeness < NEARLY_SAME:
+    is_same = learned.likeness >= NEARLY_SAME
+    if is_match and not is_same:
         trusted = np.minimum(scores / np.float32(SOME_SCORE * scores[best_row]), np.float32(1))
         trusted[[*learned.proven, *learned.exemplary]] = 1
         added = added * trusted
     moved: Floats = scores + added
+    if is_same and not is_match:
+        return moved
+    free = list(learned.proven)
+    if is_match and not learned.helps:
+        kept = scores.copy()
+        kept[free] = moved[free]
+        return kept
     if not is_match:
-        return moved
-    if learned.helps:
-        limit = moved[best_row]
-        over = (scores < NEAR_BEST * scores[best_row]) & (moved >= limit)
-        over[list(learned.proven)] = False
-        # They keep their order, in a narrow band below the best.
-        moved[over] = limit * (1 - BELOW_BEST / (1 + moved[over] - limit))
-        return moved
-    proven = list(learned.proven)
-    kept = scores.copy()
-    kept[proven] = moved[proven]
-    return kept
+        free += learned.exemplary
+    limit = moved[best_row]
+    over = (scores < (NEAR_BEST if is_match else SOME_SCORE) * scores[best_row]) & (moved >= limit)
+    over[free] = False
+    # They keep their order, in a narrow band below the best.
+    moved[over] = limit * (1 - BELOW_BEST / (1 + moved[over] - limit))
+    return moved
 
 
 def boosted(ranking: Ranking, factors: Floats) -> Floats:
