@@ -1,5 +1,7 @@
 """What tools say by `examples`: whether it improves their order, and their votes alone."""
 
+from collections import Counter
+
 from msgspec.structs import replace
 
 from toolscout.common.lru import Lru
@@ -45,21 +47,21 @@ def judged(catalog: Catalog, embedder: Embedder | None) -> Catalog:
     if not catalog.examples or embedder is None:
         return catalog
     index, gained = _index(catalog), 0.0
-    kept = [row for row, _ in catalog.examples]
-    asked = [
-        (catalog.names[row], text)
-        for row in dict.fromkeys(kept)
-        for text in example_texts(catalog.tool(row))[: kept.count(row)]
-    ]
-    count = min(LEFT_OUT, len(asked))
-    for tool, text in (asked[number * len(asked) // count] for number in range(count)):
+    places: list[tuple[int, int]] = []
+    of_tool: Counter[int] = Counter()
+    for row, _ in catalog.examples:
+        places.append((row, of_tool[row]))
+        of_tool[row] += 1
+    count = min(LEFT_OUT, len(places))
+    for row, number in (places[at * len(places) // count] for at in range(count)):
+        text = example_texts(catalog.tool(row))[number]
         ranking = rank(
             catalog,
             Ask(pattern=text),
             embedder,
             prior=lambda query, vectors: index.prior(read_pattern(query, vectors), left_out=True),
         )
-        gained += learning_gains(ranking).get(tool, 0.0)
+        gained += learning_gains(ranking).get(catalog.names[row], 0.0)
     return replace(catalog, examples_gain=gained)
 
 
